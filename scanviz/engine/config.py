@@ -1,0 +1,65 @@
+"""Settings of the process: defaults of dtypes and of scan, read from environment variables at import.
+
+``SCANVIZ_FLOATX=float32`` and ``SCANVIZ_MODE=reference`` set the first values; assignment changes them later.
+"""
+
+from __future__ import annotations
+
+import os
+
+from scanviz.engine.errors import ScanvizValueError
+
+
+class ScanConfig:
+    """Defaults of loops.
+
+    Attributes
+    ----------
+    allow_gc : bool
+        False keeps a loop's buffers between calls, True frees them after each.
+    """
+
+    __slots__ = ("allow_gc",)
+
+    def __init__(self) -> None:
+        self.allow_gc = True
+
+
+class Config:
+    """Settings of the process.
+
+    Attributes
+    ----------
+    floatX : str
+        dtype of constructors without one (``T.matrix()``): ``"float64"`` or ``"float32"``.
+    mode : str
+        Name of the default tier: ``"auto"``, ``"numpy"``, ``"reference"``, ``"cupy"`` or a plug-in's.
+    scan : ScanConfig
+        Defaults of loops.
+
+    Examples
+    --------
+    >>> Config().scan.allow_gc
+    True
+    """
+
+    __slots__ = ("_floatX", "mode", "scan")
+
+    def __init__(self) -> None:
+        self.floatX = os.environ.get("SCANVIZ_FLOATX", "float64")
+        self.mode = os.environ.get("SCANVIZ_MODE", "auto")
+        self.scan = ScanConfig()
+
+    @property
+    def floatX(self) -> str:
+        """Dtype of constructors without one."""
+        return self._floatX
+
+    @floatX.setter
+    def floatX(self, value: str) -> None:
+        if value not in ("float32", "float64"):
+            raise ScanvizValueError("config.floatX cannot be set", expected="'float32' or 'float64'", found=repr(value))
+        self._floatX = value
+
+
+config = Config()

@@ -1,0 +1,126 @@
+"""Errors a user can cause, and the one that asks for a report.
+
+Each error is both a :class:`ScanvizError` and the built-in that fits, so that ``except ValueError`` in a user's
+code goes on working.  The message is written for the person who made the mistake: where it happened, what was
+wrong in their own names, what was expected, what was found and what to write instead.
+"""
+
+from __future__ import annotations
+
+
+class ScanvizError(Exception):
+    """Base of every error that scanviz raises on purpose.
+
+    Parameters
+    ----------
+    what : str
+        What was wrong, in the user's own names; the first line of the message.
+    where : object, optional
+        Where: anything whose ``str`` is ``file:line`` (a :class:`~scanviz.engine.graph.provenance.SourceLine`).
+    step : int, optional
+        Step of the loop at which it happened, counted from 0.
+    expected, found : object, optional
+        What was needed and what was there instead.
+    fix : str, optional
+        What to write instead.
+
+    Examples
+    --------
+    >>> print(ScanvizError("`x` is empty", where="rnn.py:3", expected="at least 1 row", found="0 rows"))
+    rnn.py:3: `x` is empty
+      expected: at least 1 row
+      found:    0 rows
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: object = None,
+        step: int | None = None,
+        expected: object = None,
+        found: object = None,
+        fix: str | None = None,
+    ) -> None:
+        self.what, self.where, self.step = what, where, step
+        self.expected, self.found, self.fix = expected, found, fix
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where is not None else ""
+        when = f", at step {self.step}" if self.step is not None else ""
+        lines = [f"{place}{self.what}{when}"]
+        if self.expected is not None:
+            lines.append(f"  expected: {self.expected}")
+        if self.found is not None:
+            lines.append(f"  found:    {self.found}")
+        if self.fix:
+            lines.extend(f"  {'write:   ' if k == 0 else '         '} {line}" for k, line in enumerate(self.fix.split("\n")))
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), dict(vars(self), where=self.where and str(self.where))))
+
+
+def _rebuild(kind: type[ScanvizError], state: dict[str, object]) -> ScanvizError:
+    error = kind(str(state["what"]))
+    error.__dict__.update(state)
+    return error
+
+
+class ScanvizTypeError(ScanvizError, TypeError):
+    """A value of the wrong type, dtype or number of dimensions."""
+
+
+class ScanvizValueError(ScanvizError, ValueError):
+    """A value that cannot be used, of the right type."""
+
+
+class ShapeError(ScanvizError, ValueError):
+    """Shapes that do not go together, when building or at run time."""
+
+
+class ScanvizIndexError(ScanvizError, IndexError):
+    """An index or tap outside of what there is."""
+
+
+class MissingInputError(ScanvizError, ValueError):
+    """A variable is needed that no input gives."""
+
+
+class UnusedInputError(ScanvizError, ValueError):
+    """An input is given that no output needs."""
+
+
+class ScanvizNotImplementedError(ScanvizError, NotImplementedError):
+    """Something scanviz does not do (yet), refused clearly."""
+
+
+class NumericalError(ScanvizError, ArithmeticError):
+    """A numerical method could not go on, such as a singular matrix."""
+
+
+class BackendError(ScanvizError, RuntimeError):
+    """A backend that is missing, broken or cannot run this program here."""
+
+
+class InternalError(ScanvizError, RuntimeError):
+    """A broken invariant of scanviz itself; please report it with the script that shows it."""
+
+    def __str__(self) -> str:
+        return super().__str__() + "\n  this is a mistake inside scanviz: please report it with the script that shows it"
+
+
+__all__ = [
+    "BackendError",
+    "InternalError",
+    "MissingInputError",
+    "NumericalError",
+    "ScanvizError",
+    "ScanvizIndexError",
+    "ScanvizNotImplementedError",
+    "ScanvizTypeError",
+    "ScanvizValueError",
+    "ShapeError",
+    "UnusedInputError",
+]

@@ -1,0 +1,1 @@
+"""Graphs: types, nodes, where they came from, and walking, comparing and rebuilding them."""

@@ -1,0 +1,202 @@
+"""Declarations of operations, operations with parameters, and tables of their further meanings.
+
+An op is declared once, in its family's file under ``engine/ops/``: name, inference of types and shapes, the NumPy
+meaning that all tiers are measured against, and documentation.  An :class:`Op` is a declaration with parameters (an
+axis, an index pattern); equal parameters make equal ops.  Every further meaning (a pullback, CUDA code) is a row of a
+:class:`MeaningTable` keyed by the declaration, in the file of the same family name in its layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from scanviz.engine.errors import InternalError, ScanvizNotImplementedError
+
+if TYPE_CHECKING:
+    from scanviz.engine.graph.dims import Dims
+    from scanviz.engine.graph.nodes import Variable
+    from scanviz.engine.graph.types import Type
+
+Infer = Callable[["Op", Sequence["Variable"]], Sequence["Type"]]
+Perform = Callable[["Op", Sequence[Any]], Sequence[Any]]
+ShapeRule = Callable[["Op", "Dims"], Sequence[tuple[Any, ...]]]
+
+
+class Declaration:
+    """What an operation is, whatever its parameters.
+
+    Attributes
+    ----------
+    name : str
+        Unique name, used in dumps and files.
+    family : str
+        Name of the file of its family, the same in every layer.
+    doc : str
+        One line for the reference page.
+    infer : callable
+        ``infer(op, inputs)`` gives the output types; raises a ScanvizError that names what does not fit.
+    perform : callable
+        ``perform(op, values)`` gives the output arrays from input arrays with NumPy: the oracle of all tiers.
+    shapes : callable or None
+        ``shapes(op, dims)`` gives the output shapes from the inputs' shapes, with the arithmetic of ``dims``; None
+        where a shape depends on values.
+    symbol : str or None
+        How it is printed between its inputs, such as ``+``; None for a function call.
+    views : int or None
+        The input whose memory the first output may share; None if every output is fresh.
+    outputs : int
+        Number of outputs.
+    """
+
+    __slots__ = ("__weakref__", "doc", "family", "infer", "name", "outputs", "perform", "shapes", "symbol", "views")
+
+    def __init__(
+        self,
+        name: str,
+        family: str,
+        *,
+        doc: str,
+        infer: Infer,
+        perform: Perform,
+        shapes: ShapeRule | None = None,
+        symbol: str | None = None,
+        views: int | None = None,
+        outputs: int = 1,
+    ) -> None:
+        if name in _REGISTRY:
+            raise InternalError(f"the op {name!r} is declared twice")
+        self.name, self.family, self.doc = name, family, doc
+        self.infer, self.perform, self.shapes = infer, perform, shapes
+        self.symbol, self.views, self.outputs = symbol, views, outputs
+        _REGISTRY[name] = self
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (declared, (self.name,))  # a pickle names the op; the meaning is looked up where it is loaded
+
+
+_REGISTRY: dict[str, Declaration] = {}
+
+
+def declared(name: str) -> Declaration:
+    """Return the declaration with this name."""
+    found = _REGISTRY.get(name)
+    if found is None:
+        raise ScanvizNotImplementedError(f"there is no op named {name!r} in this version of scanviz")
+    return found
+
+
+def declarations() -> Iterator[Declaration]:
+    """Iterate over all declared ops in the order of declaration."""
+    return iter(tuple(_REGISTRY.values()))
+
+
+class Op:
+    """A declaration with its parameters.
+
+    Attributes
+    ----------
+    declaration : Declaration
+        What it is.
+    parameters : hashable
+        A named tuple of the family's parameters, or None.
+    """
+
+    __slots__ = ("_hash", "declaration", "parameters")
+    declaration: Declaration
+    parameters: Any  # each family has a named tuple of its own
+
+    def __init__(self, declaration: Declaration, parameters: Hashable = None) -> None:
+        put = object.__setattr__
+        put(self, "declaration", declaration)
+        put(self, "parameters", parameters)
+        put(self, "_hash", hash((declaration.name, parameters)))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"ops are immutable: make a new Op instead of setting {name}")
+
+    @property
+    def name(self) -> str:
+        """Name of the declaration."""
+        return self.declaration.name
+
+    def infer(self, inputs: Sequence[Variable]) -> Sequence[Type]:
+        """Return the output types for these inputs, or raise what does not fit."""
+        return self.declaration.infer(self, inputs)
+
+    def perform(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the output arrays for these input arrays, by NumPy."""
+        return self.declaration.perform(self, values)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return type(other) is Op and self.declaration is other.declaration and self.parameters == other.parameters
+
+    def __hash__(self) -> int:
+        return int(self._hash)  # type: ignore[attr-defined]  # set in __init__ behind the guard
+
+    def __str__(self) -> str:
+        if self.parameters is None:
+            return self.declaration.name
+        fields: dict[str, Any] = getattr(self.parameters, "_asdict", dict)()
+        shown = ", ".join(f"{key}={value}" for key, value in fields.items() if value is not None)
+        return f"{self.declaration.name}{{{shown}}}"
+
+    def __repr__(self) -> str:
+        return f"Op({self})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.declaration, self.parameters))
+
+
+Row = TypeVar("Row")
+
+
+class MeaningTable(Generic[Row]):
+    """One meaning of many ops: rows keyed by declaration.
+
+    Parameters
+    ----------
+    meaning : str
+        What a row gives, such as ``"pullback"``.
+    place : str
+        Where rows are written, with ``{family}`` for the file's name.
+    """
+
+    __slots__ = ("_rows", "meaning", "place")
+
+    def __init__(self, meaning: str, place: str) -> None:
+        self.meaning, self.place = meaning, place
+        self._rows: dict[str, Row] = {}
+
+    def row(self, *keys: Declaration) -> Callable[[Row], Row]:
+        """Decorate the row of one op, or of several that share it."""
+
+        def keep(value: Row) -> Row:
+            for key in keys:
+                self._rows[key.name] = value
+            return value
+
+        return keep
+
+    def __getitem__(self, key: Declaration) -> Row:
+        found = self._rows.get(key.name)
+        if found is None:
+            where = self.place.format(family=key.family)
+            raise ScanvizNotImplementedError(f"the op {key.name!r} has no {self.meaning}", fix=f"add a row to {where}")
+        return found
+
+    def get(self, key: Declaration) -> Row | None:
+        """Return the row of an op, or None where it has none."""
+        return self._rows.get(key.name)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, Declaration) and key.name in self._rows
+
+    def holes(self) -> list[str]:
+        """Return the names of declared ops without a row."""
+        return [each.name for each in declarations() if each.name not in self._rows]

@@ -1,0 +1,180 @@
+"""Variables, Applies and Ops: the nodes of a graph, immutable once built.
+
+A :class:`Variable` is a value to come; an :class:`Apply` is an operation bound to its inputs, with output variables of
+its own.  Nodes compare and hash by identity.  A rewrite never edits a node: it builds new ones, and the graph before
+stays.  Only a variable's ``name`` may be set later; it is no part of the structure.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.provenance import Provenance, current
+from scanviz.engine.graph.syntax import Syntax
+from scanviz.engine.graph.types import TensorType, Type
+
+Array = np.ndarray[Any, Any]
+_births = itertools.count(1)
+
+
+class Variable(Syntax):
+    """A value to come: an input of a graph, or an output of an Apply.
+
+    Attributes
+    ----------
+    type : TensorType or RandomStateType
+        What is known of the value.
+    owner : Apply or None
+        The Apply that computes it; None for inputs, constants and shared variables.
+    index : int
+        Which output of ``owner`` it is.
+    name : str or None
+        The user's name for it; may be set at any time.
+    """
+
+    __slots__ = ("__weakref__", "index", "name", "owner", "type")
+    type: Type
+    owner: Apply | None
+    index: int
+    name: str | None
+
+    def __init__(self, type: Type, name: str | None = None, owner: Apply | None = None, index: int = 0) -> None:
+        put = object.__setattr__
+        put(self, "type", type)
+        put(self, "name", name)
+        put(self, "owner", owner)
+        put(self, "index", index)
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        if attribute != "name":
+            raise AttributeError(f"variables are immutable: only `name` can be set, not `{attribute}`")
+        object.__setattr__(self, attribute, value)
+
+    def __repr__(self) -> str:
+        return f"<{describe(self)}: {self.type}>"
+
+    def __str__(self) -> str:
+        return describe(self)
+
+
+class Constant(Variable):
+    """A value known when building.
+
+    Attributes
+    ----------
+    value : numpy.ndarray
+        The value, read-only.
+    """
+
+    __slots__ = ("value",)
+    value: Array
+
+    def __init__(self, type: Type, value: Array, name: str | None = None) -> None:
+        super().__init__(type, name)
+        value = np.array(value)  # a copy: a constant does not change when the user's array does
+        value.flags.writeable = False
+        object.__setattr__(self, "value", value)
+
+
+class Apply:
+    """An operation bound to its inputs.
+
+    Attributes
+    ----------
+    op : Op
+        The operation with its parameters.
+    inputs, outputs : tuple[Variable, ...]
+        What it reads and what it gives; the outputs belong to this Apply alone.
+    provenance : Provenance
+        Where it came from.
+    birth : int
+        Birth id: kept when the node is only rebuilt because something below it changed.
+    """
+
+    __slots__ = ("__weakref__", "birth", "inputs", "op", "outputs", "provenance")
+    op: Op
+    inputs: tuple[Variable, ...]
+    outputs: tuple[Variable, ...]
+    provenance: Provenance
+    birth: int
+
+    def __init__(
+        self,
+        op: Op,
+        inputs: Sequence[Variable],
+        types: Sequence[Type],
+        provenance: Provenance | None = None,
+        birth: int | None = None,
+        names: Sequence[str | None] = (),
+    ) -> None:
+        put = object.__setattr__
+        put(self, "op", op)
+        put(self, "inputs", tuple(inputs))
+        put(self, "provenance", provenance if provenance is not None else current())
+        put(self, "birth", next(_births) if birth is None else birth)
+        labels = names or (None,) * len(types)
+        put(self, "outputs", tuple(Variable(kind, labels[k], self, k) for k, kind in enumerate(types)))
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        raise AttributeError(f"graphs are immutable: build a new Apply instead of setting `{attribute}`")
+
+    def __repr__(self) -> str:
+        return f"<{self.op}({', '.join(describe(each) for each in self.inputs)})>"
+
+
+def build(op: Op, inputs: Sequence[Variable], names: Sequence[str | None] = ()) -> tuple[Variable, ...]:
+    """Apply an operation to inputs and return the new outputs.
+
+    Raises
+    ------
+    ScanvizError
+        If the operation does not take inputs of these types; the message names them.
+    """
+    return Apply(op, inputs, op.infer(inputs), names=names).outputs
+
+
+def build_one(op: Op, *inputs: Variable, name: str | None = None) -> Variable:
+    """Apply an operation that has one output and return it."""
+    return build(op, inputs, (name,) if name else ())[0]
+
+
+def rebuild(node: Apply, inputs: Sequence[Variable], op: Op | None = None) -> Apply:
+    """Return the same node over other inputs: provenance, birth id and names kept, types inferred anew."""
+    new_op = op or node.op
+    return Apply(new_op, inputs, new_op.infer(inputs), node.provenance, node.birth, [each.name for each in node.outputs])
+
+
+def tensor_type(variable: Variable) -> TensorType:
+    """Return the type of a variable that the caller knows to be a tensor."""
+    kind = variable.type
+    if not isinstance(kind, TensorType):
+        from scanviz.engine.errors import ScanvizTypeError
+
+        raise ScanvizTypeError(f"`{describe(variable)}` is a {kind}, not an array of numbers", expected="a tensor", found=kind)
+    return kind
+
+
+def describe(variable: Variable) -> str:
+    """Return what to call a variable in a message: its name, its value if it is a small constant, or its operation."""
+    if variable.name:
+        return variable.name
+    if isinstance(variable, Constant):
+        return str(variable.value) if variable.value.size <= 4 else f"constant {variable.type}"
+    owner = variable.owner
+    if owner is None:
+        return f"unnamed {variable.type}"
+    written = str(owner.op) if len(owner.outputs) == 1 else f"{owner.op}.{variable.index}"
+    return f"{written}({', '.join(each.name or '…' for each in owner.inputs)})"
+
+
+def output_of(node: Apply, index: int) -> Variable:
+    """Return one output of a node, with an internal error that names the node if there is none."""
+    if not 0 <= index < len(node.outputs):
+        raise InternalError(f"{node.op} has no output {index}", expected=f"less than {len(node.outputs)}")
+    return node.outputs[index]

@@ -1,0 +1,159 @@
+"""Where a node came from: the user's line, the loops it was built in, and the rule that made it.
+
+The line is found once, when the node is built, by walking out of scanviz's own frames.  Lines are interned by code
+object and line number, so that a large graph holds few of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_scan_path: ContextVar[tuple[str, ...]] = ContextVar("scan_path", default=())
+_own_files: dict[str, bool] = {}
+_interned: dict[tuple[str, int, str], SourceLine] = {}
+
+
+class SourceLine:
+    """A line of the user's code.
+
+    Attributes
+    ----------
+    file : str
+        File name as Python knows it.
+    line : int
+        Line number from 1.
+    function : str
+        Name of the function that the line is in, ``<module>`` at top level.
+    """
+
+    __slots__ = ("file", "function", "line")
+
+    def __init__(self, file: str, line: int, function: str) -> None:
+        self.file, self.line, self.function = file, line, function
+
+    def __str__(self) -> str:
+        return f"{short_path(self.file)}:{self.line}"
+
+    def __repr__(self) -> str:
+        return f"SourceLine({self.file!r}, {self.line}, {self.function!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SourceLine) and (self.file, self.line, self.function) == (other.file, other.line, other.function)
+
+    def __hash__(self) -> int:
+        return hash((self.file, self.line, self.function))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (intern_line, (self.file, self.line, self.function))
+
+    def text(self) -> str:
+        """Return the source text of the line, stripped, or an empty string where the file cannot be read."""
+        import linecache
+
+        return linecache.getline(self.file, self.line).strip()
+
+
+def short_path(file: str) -> str:
+    """Return a file name relative to the working folder where that is shorter and inside it."""
+    try:
+        relative = os.path.relpath(file)
+    except (ValueError, OSError):
+        return file
+    return file if relative.startswith("..") else relative
+
+
+def intern_line(file: str, line: int, function: str) -> SourceLine:
+    """Return the one SourceLine for this place."""
+    key = (file, line, function)
+    found = _interned.get(key)
+    if found is None:
+        found = _interned.setdefault(key, SourceLine(file, line, function))
+    return found
+
+
+class Provenance:
+    """Where an Apply came from.
+
+    Attributes
+    ----------
+    source : SourceLine or None
+        The user's line that built it.
+    scans : tuple[str, ...]
+        Names of the loops around it when it was built, outermost first.
+    parents : tuple[int, ...]
+        Birth ids of the nodes a gradient or a rewrite made it from.
+    rule : str or None
+        Name of the rewrite or gradient rule that made it; None if the user did.
+    """
+
+    __slots__ = ("parents", "rule", "scans", "source")
+
+    def __init__(
+        self, source: SourceLine | None, scans: tuple[str, ...] = (), parents: tuple[int, ...] = (), rule: str | None = None
+    ) -> None:
+        self.source, self.scans, self.parents, self.rule = source, scans, parents, rule
+
+    def __repr__(self) -> str:
+        made = f", rule={self.rule!r}" if self.rule else ""
+        return f"Provenance({self.source}, scans={self.scans}{made})"
+
+
+_inherited: ContextVar[Provenance | None] = ContextVar("inherited_provenance", default=None)
+
+
+def is_own_file(file: str) -> bool:
+    """Return whether a file belongs to scanviz itself and so is never the user's line."""
+    known = _own_files.get(file)
+    if known is None:
+        known = _own_files[file] = file.startswith((_PACKAGE, "<scanviz"))
+    return known
+
+
+def user_line(frame: FrameType | None = None) -> SourceLine | None:
+    """Return the innermost line of the user's code on the call stack."""
+    frame = frame or sys._getframe(1)
+    while frame is not None and is_own_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    code = frame.f_code
+    return intern_line(code.co_filename, frame.f_lineno, code.co_name)
+
+
+def current() -> Provenance:
+    """Return the provenance of a node that is built now."""
+    inherited = _inherited.get()
+    if inherited is not None:
+        return inherited
+    return Provenance(user_line(sys._getframe(1)), _scan_path.get())
+
+
+def current_scans() -> tuple[str, ...]:
+    """Return the names of the loops whose step is being built, outermost first."""
+    return _scan_path.get()
+
+
+@contextmanager
+def building_scan(name: str) -> Iterator[None]:
+    """Mark nodes built in the block as part of the loop ``name``."""
+    token = _scan_path.set((*_scan_path.get(), name))
+    try:
+        yield
+    finally:
+        _scan_path.reset(token)
+
+
+@contextmanager
+def made_by(rule: str, source: Provenance, parents: tuple[int, ...] = ()) -> Iterator[None]:
+    """Let nodes built in the block inherit ``source``, with the rule and the nodes they come from added."""
+    token = _inherited.set(Provenance(source.source, source.scans, parents or source.parents, rule))
+    try:
+        yield
+    finally:
+        _inherited.reset(token)

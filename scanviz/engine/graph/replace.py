@@ -1,0 +1,59 @@
+"""Rebuilding a graph with some variables replaced; the graph before stays as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.nodes import Apply, Variable, describe, rebuild
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import fits
+
+
+def replace(
+    outputs: Sequence[Variable],
+    mapping: Mapping[Variable, Variable],
+    *,
+    rebuild_node: Callable[[Apply, Sequence[Variable]], Apply] = rebuild,
+    check: bool = True,
+) -> list[Variable]:
+    """Return ``outputs`` rebuilt with variables replaced by others.
+
+    Nodes above a replaced variable are shared with the old graph; nodes below are rebuilt and keep their birth ids.
+    A replacement is taken as it is: what it is computed from is not searched for further replacements.
+
+    Parameters
+    ----------
+    outputs : sequence of Variable
+        The graph.
+    mapping : mapping of Variable to Variable
+        Old variable → new variable of a type that fits.
+
+    Returns
+    -------
+    list of Variable
+        The new outputs, in the order given.
+    """
+    if check:
+        for old, new in mapping.items():
+            if not fits(new.type, old.type):
+                raise InternalError(f"`{describe(new)}` cannot replace `{describe(old)}`", expected=old.type, found=new.type)
+    new_of: dict[Variable, Variable] = dict(mapping)
+    for node in toposort(outputs, mapping.keys()):
+        if any(each in new_of for each in node.inputs):
+            fresh = rebuild_node(node, [new_of.get(each, each) for each in node.inputs])
+            for old, new in zip(node.outputs, fresh.outputs, strict=True):
+                new_of.setdefault(old, new)
+    return [new_of.get(each, each) for each in outputs]
+
+
+def copy_graph(
+    inputs: Collection[Variable], outputs: Sequence[Variable], fresh: Sequence[Variable] | None = None
+) -> tuple[list[Variable], list[Variable]]:
+    """Return the graph from ``inputs`` to ``outputs`` over new inputs.
+
+    ``fresh`` gives the new inputs, by default variables of the same types and names.
+    """
+    given = list(inputs)
+    new_inputs = list(fresh) if fresh is not None else [Variable(each.type, each.name) for each in given]
+    return new_inputs, replace(outputs, dict(zip(given, new_inputs, strict=True)))

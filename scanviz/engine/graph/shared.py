@@ -1,0 +1,125 @@
+"""Shared variables: values that live between calls of the functions that read and update them.
+
+Storage is one array behind a lock.  The array held is never written in place while a function runs: an update puts a
+new one in its place when the whole call has succeeded.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.graph.nodes import Array, Variable, describe
+from scanviz.engine.graph.types import RANDOM_STATE, TensorType, Type, canonical_dtype
+
+COMMIT_LOCK = threading.RLock()  # held while the updates of one call are put in place, so that they change together
+
+
+class SharedVariable(Variable):
+    """A symbolic variable with a value of its own.
+
+    Attributes
+    ----------
+    default_update : Variable or None
+        New value that every function reading this variable gives it, unless told otherwise.
+    """
+
+    __slots__ = ("_container", "default_update")
+    default_update: Variable | None
+    _container: list[Array]
+
+    def __init__(self, type: Type, value: Array, name: str | None = None) -> None:
+        super().__init__(type, name)
+        object.__setattr__(self, "_container", [value])
+        object.__setattr__(self, "default_update", None)
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        if attribute == "default_update":
+            object.__setattr__(self, attribute, value)
+        else:
+            super().__setattr__(attribute, value)
+
+    def get_value(self, borrow: bool = False) -> Array:
+        """Return the value: a copy, or with ``borrow`` the stored array itself, which must not be written to."""
+        value: Array = self._container[0]
+        return value if borrow else value.copy()
+
+    def set_value(self, value: Any, borrow: bool = False) -> None:
+        """Store a new value.
+
+        Parameters
+        ----------
+        value : array_like
+            Of the same dtype (or one that casts safely to it) and number of dimensions.
+        borrow : bool
+            True stores the given array itself; False a copy.
+
+        Raises
+        ------
+        ScanvizTypeError
+            If dtype, number of dimensions or a fixed size do not fit.
+        """
+        array = checked(value, self.type, describe(self))
+        kept = array if borrow or array is not value else array.copy()
+        with COMMIT_LOCK:
+            self._container[0] = kept
+
+
+def checked(value: Any, kind: Type, name: str) -> Array:
+    """Return ``value`` as an array of exactly this type, or raise what does not fit; never converts lossily."""
+    array = np.asarray(value)
+    dtype = "uint32" if not isinstance(kind, TensorType) else kind.dtype
+    shape: tuple[int | None, ...] = (6,) if not isinstance(kind, TensorType) else kind.shape
+    if array.dtype.name != dtype:
+        weak = isinstance(value, bool | int | float) or (isinstance(value, list | tuple | range) and array.dtype.kind in "biuf")
+        safe = np.can_cast(array.dtype, dtype, "safe") or (weak and np.can_cast(array.dtype, dtype, "same_kind"))
+        if not safe or array.dtype.kind == "b" != np.dtype(dtype).kind:
+            raise ScanvizTypeError(
+                f"`{name}` cannot hold this value", expected=f"dtype {dtype}", found=f"dtype {array.dtype}", fix=f"value.astype({dtype!r})"
+            )
+        array = array.astype(dtype)
+    if array.ndim != len(shape) or any(a is not None and a != b for a, b in zip(shape, array.shape, strict=True)):
+        shown = ", ".join("?" if size is None else str(size) for size in shape)
+        raise ScanvizTypeError(f"`{name}` cannot hold this value", expected=f"shape ({shown})", found=f"shape {array.shape}")
+    return array
+
+
+def shared(value: Any, name: str | None = None, *, strict: bool = False, borrow: bool = False) -> SharedVariable:
+    """Return a shared variable that starts at ``value``.
+
+    Parameters
+    ----------
+    value : array_like
+        First value; its dtype and number of dimensions are kept for good, its sizes may change.
+    name : str, optional
+        Name for messages, dumps and profiles.
+    strict : bool
+        True also fixes the sizes.
+    borrow : bool
+        True stores a given array itself instead of a copy.
+
+    Returns
+    -------
+    SharedVariable
+        With ``get_value`` and ``set_value``.
+
+    Examples
+    --------
+    >>> count = shared(0, name="count")
+    >>> count.set_value(3)
+    >>> count.get_value()
+    array(3)
+    """
+    if isinstance(value, Variable):
+        raise ScanvizTypeError(f"shared() takes a value, `{describe(value)}` is symbolic", fix="shared(numpy_array)")
+    array = np.asarray(value)
+    kind = TensorType(canonical_dtype(array.dtype), array.shape if strict else (None,) * array.ndim)
+    return SharedVariable(kind, array if borrow else array.copy(), name)
+
+
+def shared_random_state(state: Array, name: str | None = None) -> SharedVariable:
+    """Return a shared variable that holds the state of a random generator (uint32, shape (6,))."""
+    return SharedVariable(RANDOM_STATE, checked(state, RANDOM_STATE, name or "random state"), name)

@@ -1,0 +1,125 @@
+"""Python's operators and NumPy's method names on variables.
+
+The graph layer does not know what ``+`` means: the tensor layer fills the registration point :data:`MEANINGS` at
+import, one function a name.  Each method below only looks its meaning up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from scanviz.engine.errors import InternalError, ScanvizTypeError
+
+if TYPE_CHECKING:
+    from scanviz.engine.graph.nodes import Variable
+
+MEANINGS: dict[str, Callable[..., Any]] = {}
+
+
+def _mean(name: str, *arguments: Any, **options: Any) -> Any:
+    meaning = MEANINGS.get(name)
+    if meaning is None:
+        raise InternalError(f"no layer gives a meaning to `{name}`: import scanviz.tensor")
+    return meaning(*arguments, **options)
+
+
+def _binary(name: str) -> tuple[Callable[[Any, Any], Variable], Callable[[Any, Any], Variable]]:
+    def forward(self: Any, other: Any) -> Any:
+        return _mean(name, self, other)
+
+    def backward(self: Any, other: Any) -> Any:
+        return _mean(name, other, self)
+
+    return forward, backward
+
+
+class Syntax:
+    """Operators and methods of a symbolic variable, in NumPy's names."""
+
+    __slots__ = ()
+    __array_priority__ = 1000  # NumPy arrays on the left defer to the variable
+    __array_ufunc__ = None
+
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("subtract")
+    __mul__, __rmul__ = _binary("multiply")
+    __truediv__, __rtruediv__ = _binary("divide")
+    __floordiv__, __rfloordiv__ = _binary("floor_divide")
+    __mod__, __rmod__ = _binary("mod")
+    __pow__, __rpow__ = _binary("power")
+    __matmul__, __rmatmul__ = _binary("matmul")
+    __and__, __rand__ = _binary("bitwise_and")
+    __or__, __ror__ = _binary("bitwise_or")
+    __xor__, __rxor__ = _binary("bitwise_xor")
+    __lshift__, __rlshift__ = _binary("left_shift")
+    __rshift__, __rrshift__ = _binary("right_shift")
+    __lt__, __gt__ = _binary("less")
+    __le__, __ge__ = _binary("less_equal")
+
+    def __neg__(self) -> Variable:
+        return _mean("negative", self)  # type: ignore[no-any-return]
+
+    def __pos__(self) -> Variable:
+        return _mean("positive", self)  # type: ignore[no-any-return]
+
+    def __abs__(self) -> Variable:
+        return _mean("absolute", self)  # type: ignore[no-any-return]
+
+    def __invert__(self) -> Variable:
+        return _mean("invert", self)  # type: ignore[no-any-return]
+
+    def __getitem__(self, index: Any) -> Variable:
+        return _mean("getitem", self, index)  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Any:
+        """Look up NumPy's method and attribute names (``sum``, ``T``, ``shape``, …) where the tensor layer put them."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        attribute = MEANINGS.get(f"attribute:{name}")
+        if attribute is not None:
+            return attribute(self)
+        method = MEANINGS.get(f"method:{name}")
+        if method is None:
+            raise AttributeError(f"a symbolic variable has no attribute {name!r}")
+        from functools import partial
+
+        return partial(method, self)
+
+    def __dir__(self) -> list[str]:
+        added = [name.split(":", 1)[1] for name in MEANINGS if ":" in name]
+        return sorted({*object.__dir__(self), *added})
+
+    def __bool__(self) -> bool:
+        raise ScanvizTypeError(
+            f"`{self}` has no value yet, so it cannot be true or false while the graph is built",
+            fix="T.switch(condition, a, b) or ifelse(condition, a, b); `T.eq(a, b)` compares element by element",
+        )
+
+    def __iter__(self) -> Iterator[Variable]:
+        return iter(_mean("iterate", self))
+
+    def __len__(self) -> int:
+        raise ScanvizTypeError(f"the length of `{self}` is not known while the graph is built", fix="x.shape[0]")
+
+    def __float__(self) -> float:
+        raise ScanvizTypeError(f"`{self}` has no value yet", fix="compile it: function([…], x), or x.eval({…})")
+
+    def __int__(self) -> int:
+        raise ScanvizTypeError(f"`{self}` has no value yet", fix="compile it: function([…], x), or x.eval({…})")
+
+    def __index__(self) -> int:
+        raise ScanvizTypeError(
+            f"`{self}` has no value yet, so Python cannot count with it", fix="scan(…, n_steps=n) instead of range(n)"
+        )
+
+
+def meaning(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate the function that gives names a meaning: ``"add"``, ``"method:sum"``, ``"attribute:T"``."""
+
+    def keep(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            MEANINGS[name] = function
+        return function
+
+    return keep

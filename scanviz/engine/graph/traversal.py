@@ -1,0 +1,90 @@
+"""Walking a graph: order of computation, inputs, users, and what depends on what.
+
+All walks are iterative (a graph may be deeper than Python's stack) and deterministic: the order follows outputs and
+inputs as given, never a hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from scanviz.engine.graph.nodes import Apply, Constant, Variable
+
+
+def toposort(outputs: Iterable[Variable], inputs: Collection[Variable] = ()) -> list[Apply]:
+    """Return the Applies that compute ``outputs``, each after those it reads from.
+
+    Parameters
+    ----------
+    outputs : iterable of Variable
+        What is wanted.
+    inputs : collection of Variable, optional
+        Variables to stop at, even if something computes them.
+
+    Returns
+    -------
+    list of Apply
+        In an order of computation.
+    """
+    stop = set(inputs)
+    done: set[Apply] = set()
+    order: list[Apply] = []
+    for output in outputs:
+        if output in stop or output.owner is None or output.owner in done:
+            continue
+        stack: list[tuple[Apply, int]] = [(output.owner, 0)]
+        while stack:
+            node, position = stack.pop()
+            if node in done:
+                continue
+            while position < len(node.inputs):
+                each = node.inputs[position]
+                position += 1
+                if each.owner is not None and each.owner not in done and each not in stop:
+                    stack.append((node, position))
+                    stack.append((each.owner, 0))
+                    break
+            else:
+                done.add(node)
+                order.append(node)
+    return order
+
+
+def variables(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> list[Variable]:
+    """Return all variables of the graph above ``outputs``: leaves where first met, then each node's outputs."""
+    seen: dict[Variable, None] = {}
+    for node in toposort(outputs, inputs):
+        seen.update(dict.fromkeys(node.inputs))
+        seen.update(dict.fromkeys(node.outputs))
+    seen.update(dict.fromkeys(outputs))
+    return list(seen)
+
+
+def leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> list[Variable]:
+    """Return the variables that nothing computes (inputs, constants, shared), and those to stop at, in order met."""
+    stop = set(inputs)
+    return [each for each in variables(outputs, inputs) if each.owner is None or each in stop]
+
+
+def free_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> list[Variable]:
+    """Return the leaves that are neither given in ``inputs`` nor constants."""
+    given = set(inputs)
+    return [each for each in leaves(outputs, inputs) if each not in given and not isinstance(each, Constant)]
+
+
+def users(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> dict[Variable, list[tuple[Apply, int]]]:
+    """Return for each variable the Applies that read it, each with the position it is read at."""
+    found: dict[Variable, list[tuple[Apply, int]]] = {}
+    for node in toposort(outputs, inputs):
+        for position, each in enumerate(node.inputs):
+            found.setdefault(each, []).append((node, position))
+    return found
+
+
+def depending_on(sources: Collection[Variable], outputs: Sequence[Variable]) -> set[Variable]:
+    """Return the variables above ``outputs`` whose value depends on one of ``sources``, these included."""
+    reached = set(sources)
+    for node in toposort(outputs):
+        if any(each in reached for each in node.inputs):
+            reached.update(node.outputs)
+    return reached

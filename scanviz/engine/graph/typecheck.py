@@ -1,0 +1,32 @@
+"""Checking that a graph is sound: every node's outputs have the types its op infers, and nothing is free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.nodes import Variable, describe
+from scanviz.engine.graph.traversal import free_leaves, toposort
+from scanviz.engine.graph.types import fits
+
+
+def typecheck(inputs: Sequence[Variable], outputs: Sequence[Variable], *, closed: bool = True) -> None:
+    """Check a graph and raise an InternalError that names the first node that does not hold.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of Variable
+        The graph.
+    closed : bool
+        Whether every leaf must be an input or a constant.
+    """
+    for node in toposort(outputs, inputs):
+        inferred = node.op.infer(node.inputs)
+        if len(inferred) != len(node.outputs):
+            raise InternalError(f"{node.op} gives {len(inferred)} outputs, its node has {len(node.outputs)}")
+        for output, kind in zip(node.outputs, inferred, strict=True):
+            if not fits(kind, output.type):
+                raise InternalError(f"`{describe(output)}` has the wrong type", expected=kind, found=output.type)
+    free = free_leaves(outputs, inputs) if closed else []
+    if free:
+        raise InternalError(f"`{describe(free[0])}` is computed by nothing and is no input")

@@ -1,0 +1,156 @@
+"""Types of variables: what is known of a value before there is one.
+
+A :class:`TensorType` has a dtype and a shape in which each dimension is an int or None for unknown.  There are no
+broadcast flags: a dimension of size 1 is known to be 1, an unknown one is checked when values are there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+
+Dimension = int | None
+Shape = tuple[Dimension, ...]
+
+BOOLEAN = "bool"
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = SIGNED + UNSIGNED
+FLOATS = ("float16", "float32", "float64")
+DTYPES = (BOOLEAN, *INTEGERS, *FLOATS)
+_CANONICAL: dict[object, str] = {name: name for name in DTYPES}
+
+
+def canonical_dtype(dtype: object) -> str:
+    """Return the name of a dtype, such as ``"float64"``, from anything NumPy understands.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is no dtype, or one that scanviz does not compute with (complex, object, strings, dates).
+
+    Examples
+    --------
+    >>> canonical_dtype(float)
+    'float64'
+    """
+    try:
+        known = _CANONICAL.get(dtype)
+    except TypeError:
+        known = None
+    if known is not None:
+        return known
+    try:
+        name = str(np.dtype(dtype).name)  # type: ignore[call-overload]  # anything: NumPy decides
+    except TypeError as error:
+        raise ScanvizTypeError(f"{dtype!r} is not a dtype", expected=", ".join(DTYPES)) from error
+    if name not in _CANONICAL:
+        fix = "carry the real and the imaginary part as two real variables" if name.startswith("complex") else None
+        raise ScanvizTypeError(f"dtype {name} is not supported", expected=", ".join(DTYPES), fix=fix)
+    return name
+
+
+class TensorType:
+    """An array of a dtype, with a shape whose dimensions may be unknown.
+
+    Attributes
+    ----------
+    dtype : str
+        Name of the dtype.
+    shape : tuple of (int or None)
+        One entry a dimension; None is unknown until run time.
+
+    Examples
+    --------
+    >>> TensorType("float64", (3, None))
+    TensorType('float64', (3, None))
+    """
+
+    __slots__ = ("_hash", "dtype", "shape")
+    dtype: str
+    shape: Shape
+
+    def __init__(self, dtype: object, shape: tuple[int | None, ...] | list[int | None] = ()) -> None:
+        sizes = tuple(None if size is None else int(size) for size in shape)
+        if any(size is not None and size < 0 for size in sizes):
+            raise ScanvizValueError("a dimension cannot be negative", expected="sizes of 0 or more, or None", found=sizes)
+        object.__setattr__(self, "dtype", canonical_dtype(dtype))
+        object.__setattr__(self, "shape", sizes)
+        object.__setattr__(self, "_hash", hash((self.dtype, sizes)))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"types are immutable: make a new TensorType instead of setting {name}")
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return np.dtype(self.dtype).itemsize
+
+    def with_shape(self, shape: tuple[int | None, ...]) -> TensorType:
+        """Return the type with another shape."""
+        return TensorType(self.dtype, shape)
+
+    def with_dtype(self, dtype: object) -> TensorType:
+        """Return the type with another dtype."""
+        return TensorType(dtype, self.shape)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorType) and self.dtype == other.dtype and self.shape == other.shape
+
+    def __hash__(self) -> int:
+        return int(self._hash)  # type: ignore[attr-defined]  # set in __init__ behind the guard
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (TensorType, (self.dtype, self.shape))
+
+    def __repr__(self) -> str:
+        return f"TensorType({self.dtype!r}, {self.shape})"
+
+    def __str__(self) -> str:
+        sizes = ", ".join("?" if size is None else str(size) for size in self.shape)
+        return f"{self.dtype}[{sizes}]"
+
+
+class RandomStateType:
+    """The state of a counter-based random generator: a key and a counter, never a number to compute with.
+
+    Its values are uint32 arrays of shape (6,), treated as immutable: a draw returns a new one.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RandomStateType)
+
+    def __hash__(self) -> int:
+        return hash("RandomStateType")
+
+    def __repr__(self) -> str:
+        return "RandomStateType()"
+
+    def __str__(self) -> str:
+        return "random state"
+
+
+Type = TensorType | RandomStateType
+RANDOM_STATE = RandomStateType()
+
+
+def fits(given: Type, wanted: Type) -> bool:
+    """Return whether every value of ``given`` may stand where ``wanted`` is asked, as far as shapes are known."""
+    if not (isinstance(given, TensorType) and isinstance(wanted, TensorType)):
+        return given == wanted
+    if given.dtype != wanted.dtype or given.ndim != wanted.ndim:
+        return False
+    return all(a is None or b is None or a == b for a, b in zip(given.shape, wanted.shape, strict=True))
+
+
+def common_shape(first: Shape, second: Shape) -> Shape:
+    """Return what is known of a dimension in either of two shapes of one rank that describe the same value."""
+    return tuple(a if a is not None else b for a, b in zip(first, second, strict=True))

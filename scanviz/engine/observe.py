@@ -1,0 +1,165 @@
+"""What the engine tells whoever is watching.
+
+A backend compiles a plain variant with no hook in it; only when an :class:`Observer` is attached does it run the
+instrumented variant of the same code, which calls the methods below.  Observers never change results.  Static
+facts (the function, its program, its loops) are told once by ``compiled``; what happens often carries only integer
+keys and arrays.
+
+Loops are told in chunks of steps: ``loop_begin``, then ``loop_steps`` once a chunk, then ``loop_end``.  A chunk is a
+:class:`StepSeries`; every chunk has a time for each step, and some also the time of each operation in the step.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Detail = Literal["steps", "ops", "values"]
+
+
+class CompiledFunction:
+    """A function was built: told once, before its first call.
+
+    Attributes
+    ----------
+    key : int
+        Identifies the function in later events.
+    name : str
+        The user's name, or where it was made.
+    function : object
+        The compiled :class:`~scanviz.engine.function.Function`.
+    program : object
+        Its :class:`~scanviz.engine.program.instructions.Program`; loops are found in it, each with a ``key``.
+    backend : str
+        Name of the tier that will run it, such as ``"numpy"``.
+    build_ns : dict[str, int]
+        Nanoseconds of each build stage (``rewrite``, ``lower``, ``compile``).
+    where : object
+        Source line of the ``function(...)`` call.
+    """
+
+    __slots__ = ("backend", "build_ns", "function", "key", "name", "program", "where")
+
+    def __init__(
+        self, key: int, name: str, function: Any, program: Any, backend: str, build_ns: dict[str, int], where: object
+    ) -> None:  # function and program are typed above this layer
+        self.key, self.name, self.function, self.program = key, name, function, program
+        self.backend, self.build_ns, self.where = backend, build_ns, where
+
+
+class StepSeries:
+    """Times of consecutive steps of one run of one loop.
+
+    Attributes
+    ----------
+    loop : int
+        Key of the loop.
+    first : int
+        Number of the first step in this chunk, from 0.
+    step_ns : numpy.ndarray
+        int64, shape (steps,): nanoseconds of each whole step (slices, body, stores and loop overhead).
+    op_ns : numpy.ndarray or None
+        int64, shape (instructions of the body, steps): nanoseconds of each instruction of the loop's body program, in
+        program order, for chunks run with the per-operation variant; None otherwise.
+    copy_ns : numpy.ndarray or None
+        int64, shape (steps,): nanoseconds spent copying results into the rows kept; given with ``op_ns``.
+    source : str
+        Where times come from: ``"perf_counter"``, ``"cycle counter"``, ``"cuda events"``.
+    """
+
+    __slots__ = ("copy_ns", "first", "loop", "op_ns", "source", "step_ns")
+
+    def __init__(
+        self,
+        loop: int,
+        first: int,
+        step_ns: np.ndarray[Any, Any],
+        op_ns: np.ndarray[Any, Any] | None = None,
+        copy_ns: np.ndarray[Any, Any] | None = None,
+        source: str = "perf_counter",
+    ) -> None:
+        self.loop, self.first, self.step_ns, self.op_ns = loop, first, step_ns, op_ns
+        self.copy_ns, self.source = copy_ns, source
+
+
+class Observer:
+    """Base of observers: every method does nothing, so that a watcher overrides what it needs.
+
+    ``detail`` says how closely to look: ``"steps"`` times each step, and each operation in a sample of the steps;
+    ``"ops"`` times each operation in every step; ``"values"`` runs the reference tier and tells every value.
+    """
+
+    detail: Detail = "steps"
+
+    def compiled(self, event: CompiledFunction) -> None:
+        """A function was built."""
+
+    def function_begin(self, function: int, call: int) -> None:
+        """A call of function number ``function`` begins; ``call`` counts all calls of the process from 0."""
+
+    def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
+        """The call ended after ``elapsed_ns``, by ``error`` if it is not None."""
+
+    def instruction(self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]) -> None:
+        """Instruction ``index`` of the program (of the loop's body if ``loop``) gave ``values`` (detail ``"values"``).
+
+        The values belong to the engine: copy what is kept.  With other details only instructions of the outer
+        program are told, and ``values`` is empty.
+        """
+
+    def specialised(self, function: int, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
+        """Code for a loop was made for newly met shapes, in ``elapsed_ns``; ``why`` says why this tier was taken."""
+
+    def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
+        """A loop starts a run of at most ``n_steps`` steps, with ``buffer_bytes`` for states, results and temporaries."""
+
+    def loop_steps(self, series: StepSeries) -> None:
+        """A chunk of steps was run; nested loops' chunks arrive before the chunk of the loop around them."""
+
+    def loop_end(self, function: int, loop: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
+        """The loop ended after ``steps`` steps; ``setup_ns`` of ``elapsed_ns`` lie before its first step and after its last."""
+
+
+_lock = threading.Lock()
+_attached: tuple[Observer, ...] = ()
+
+
+def observers() -> tuple[Observer, ...]:
+    """Return the observers attached now, in the order of attaching."""
+    return _attached
+
+
+def attach(observer: Observer) -> None:
+    """Start telling ``observer`` what happens, in every thread.
+
+    An observer that joins late still hears ``compiled`` for a function, just before the function's next call.
+    """
+    global _attached
+    with _lock:
+        if observer not in _attached:
+            _attached = (*_attached, observer)
+
+
+def detach(observer: Observer) -> None:
+    """Stop telling ``observer``; unknown observers are ignored."""
+    global _attached
+    with _lock:
+        _attached = tuple(one for one in _attached if one is not observer)
+
+
+@contextmanager
+def observed_by(observer: Observer) -> Iterator[Observer]:
+    """Attach ``observer`` while the block runs."""
+    attach(observer)
+    try:
+        yield observer
+    finally:
+        detach(observer)
+
+
+__all__ = ["CompiledFunction", "Detail", "Observer", "StepSeries", "attach", "detach", "observed_by", "observers"]

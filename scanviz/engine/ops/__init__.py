@@ -1,0 +1,1 @@
+"""Operations, one file a family; importing this package declares them all."""

@@ -1,0 +1,269 @@
+"""Elementwise operations: one scalar function applied to each element of inputs that broadcast together.
+
+Each is declared by :func:`elementwise` from a NumPy ufunc, or from a function that takes ``out`` as its last
+positional argument like a ufunc.  Dtypes are NumPy 2's: the ufunc itself is asked, and Python numbers are weak
+(``float32 * 2.0`` stays float32).  A declaration can be called on variables, arrays and numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.nodes import Array, Variable, build_one, tensor_type
+from scanviz.engine.graph.types import TensorType, canonical_dtype
+from scanviz.engine.ops import scalar_functions as functions
+from scanviz.engine.ops.support import as_variable, constant, infer_by, located
+
+ResultRule = Callable[..., tuple[Any, ...]]
+
+
+class ElementwiseDeclaration(Declaration):
+    """An elementwise operation; call it to apply it.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(*arrays)`` or ``function(*arrays, out)``: the NumPy meaning.
+    arity : int
+        Number of inputs.
+    result : callable
+        ``result(*kinds)`` gives the dtypes of the inputs as computed with, and then of the output.  A kind is a dtype
+        or, for a weak Python number, its type.
+    """
+
+    __slots__ = ("arity", "function", "result")
+
+    def __init__(self, name: str, arity: int, function: Callable[..., Any], result: ResultRule, doc: str, symbol: str | None):
+        super().__init__(
+            name, "elementwise", doc=doc, infer=infer_by(_dtypes), perform=_perform, shapes=_shapes, symbol=symbol
+        )
+        self.arity, self.function, self.result = arity, function, lru_cache(maxsize=1024)(result)
+
+    def __call__(self, *arguments: Any, name: str | None = None) -> Variable:
+        """Apply the operation to variables, arrays and Python numbers, and return the new variable."""
+        return apply_elementwise(self, arguments, name)
+
+
+def apply_elementwise(declaration: ElementwiseDeclaration, arguments: Sequence[Any], name: str | None = None) -> Variable:
+    """Apply an elementwise declaration, giving weak Python numbers the dtype that NumPy computes with."""
+    if len(arguments) != declaration.arity:
+        raise ScanvizTypeError(f"{declaration.name} takes {declaration.arity} arguments", found=f"{len(arguments)}")
+    weak = [type(each) in (int, float) for each in arguments]  # not bool: NumPy has no weak bool
+    op = Op(declaration)
+    if not any(weak) or all(weak):
+        return build_one(op, *(as_variable(each) for each in arguments), name=name)
+    inputs = [None if soft else as_variable(each) for each, soft in zip(arguments, weak, strict=True)]
+    kinds: list[Any] = [
+        type(each) if given is None else np.dtype(tensor_type(given).dtype)
+        for each, given in zip(arguments, inputs, strict=True)
+    ]
+    try:
+        computed = declaration.result(*kinds)
+    except TypeError as error:
+        shown = [as_variable(each) for each in arguments]
+        raise located(ScanvizTypeError(f"no meaning for these dtypes ({error})"), op, shown) from None
+    whole = [
+        constant(each, computed[k].name) if given is None else given
+        for k, (each, given) in enumerate(zip(arguments, inputs, strict=True))
+    ]
+    return build_one(op, *whole, name=name)
+
+
+def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    declaration = op.declaration
+    assert isinstance(declaration, ElementwiseDeclaration)
+    try:
+        return (canonical_dtype(declaration.result(*(np.dtype(kind.dtype) for kind in kinds))[-1]),)
+    except TypeError:
+        raise ScanvizTypeError(f"{op.name} has no meaning for {', '.join(kind.dtype for kind in kinds)}") from None
+
+
+def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (dims.broadcast(*dims.shapes),)
+
+
+def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    declaration = op.declaration
+    assert isinstance(declaration, ElementwiseDeclaration)
+    return (declaration.function(*values),)
+
+
+def by_ufunc(ufunc: np.ufunc) -> ResultRule:
+    """Return the dtype rule that asks a ufunc."""
+    blanks = (None,) * ufunc.nout
+    return lambda *kinds: ufunc.resolve_dtypes((*kinds, *blanks))
+
+
+def elementwise(
+    name: str,
+    numpy: Callable[..., Any],
+    doc: str,
+    *,
+    like: np.ufunc | None = None,
+    result: ResultRule | None = None,
+    symbol: str | None = None,
+    arity: int | None = None,
+) -> ElementwiseDeclaration:
+    """Declare an elementwise operation.
+
+    Parameters
+    ----------
+    name : str
+        Its name, NumPy's where NumPy has it.
+    numpy : callable
+        A ufunc, or a function with ``out`` as last positional argument.
+    doc : str
+        One line.
+    like : ufunc, optional
+        The ufunc whose dtype rule and arity hold, where ``numpy`` is not a ufunc itself.
+    result : callable, optional
+        Another dtype rule (see :class:`ElementwiseDeclaration`).
+    """
+    reference = like if like is not None else numpy
+    if result is None:
+        assert isinstance(reference, np.ufunc)
+        result = by_ufunc(reference)
+    count = arity if arity is not None else getattr(reference, "nin", 1)
+    return ElementwiseDeclaration(name, count, numpy, result, doc, symbol)
+
+
+add = elementwise("add", np.add, "Sum.", symbol="+")
+subtract = elementwise("subtract", np.subtract, "Difference.", symbol="-")
+multiply = elementwise("multiply", np.multiply, "Product.", symbol="*")
+divide = elementwise("divide", np.divide, "Quotient, floating for ints.", symbol="/")
+floor_divide = elementwise("floor_divide", np.floor_divide, "Quotient rounded down.", symbol="//")
+mod = elementwise("mod", np.remainder, "Remainder with the sign of the divisor.", symbol="%")
+power = elementwise("power", np.power, "First to the power of second.", symbol="**")
+maximum = elementwise("maximum", np.maximum, "Larger of two; NaN if either is.")
+minimum = elementwise("minimum", np.minimum, "Smaller of two; NaN if either is.")
+fmax = elementwise("fmax", np.fmax, "Larger of two; the other if one is NaN.")
+fmin = elementwise("fmin", np.fmin, "Smaller of two; the other if one is NaN.")
+arctan2 = elementwise("arctan2", np.arctan2, "Angle of the point (second, first).")
+hypot = elementwise("hypot", np.hypot, "Length of the hypotenuse.")
+logaddexp = elementwise("logaddexp", np.logaddexp, "log(exp(a) + exp(b)) without overflow.")
+copysign = elementwise("copysign", np.copysign, "First with the sign of second.")
+
+equal = elementwise("equal", np.equal, "Whether equal.", symbol="==")
+not_equal = elementwise("not_equal", np.not_equal, "Whether different.", symbol="!=")
+less = elementwise("less", np.less, "Whether less.", symbol="<")
+less_equal = elementwise("less_equal", np.less_equal, "Whether less or equal.", symbol="<=")
+greater = elementwise("greater", np.greater, "Whether greater.", symbol=">")
+greater_equal = elementwise("greater_equal", np.greater_equal, "Whether greater or equal.", symbol=">=")
+logical_and = elementwise("logical_and", np.logical_and, "Whether both are non-zero.")
+logical_or = elementwise("logical_or", np.logical_or, "Whether either is non-zero.")
+logical_xor = elementwise("logical_xor", np.logical_xor, "Whether exactly one is non-zero.")
+logical_not = elementwise("logical_not", np.logical_not, "Whether zero.")
+bitwise_and = elementwise("bitwise_and", np.bitwise_and, "Bits set in both.", symbol="&")
+bitwise_or = elementwise("bitwise_or", np.bitwise_or, "Bits set in either.", symbol="|")
+bitwise_xor = elementwise("bitwise_xor", np.bitwise_xor, "Bits set in exactly one.", symbol="^")
+invert = elementwise("invert", np.invert, "Every bit flipped.")
+left_shift = elementwise("left_shift", np.left_shift, "Bits moved up.", symbol="<<")
+right_shift = elementwise("right_shift", np.right_shift, "Bits moved down.", symbol=">>")
+
+negative = elementwise("negative", np.negative, "Sign changed.")
+positive = elementwise("positive", np.positive, "The same value.")
+absolute = elementwise("absolute", np.absolute, "Absolute value.")
+sign = elementwise("sign", np.sign, "-1, 0 or 1.")
+reciprocal = elementwise("reciprocal", np.reciprocal, "1 / x.")
+square = elementwise("square", np.square, "x * x.")
+sqrt = elementwise("sqrt", np.sqrt, "Square root.")
+cbrt = elementwise("cbrt", np.cbrt, "Cube root.")
+exp = elementwise("exp", np.exp, "e to the power of x.")
+exp2 = elementwise("exp2", np.exp2, "2 to the power of x.")
+expm1 = elementwise("expm1", np.expm1, "exp(x) - 1, exact near 0.")
+log = elementwise("log", np.log, "Natural logarithm.")
+log2 = elementwise("log2", np.log2, "Logarithm to base 2.")
+log10 = elementwise("log10", np.log10, "Logarithm to base 10.")
+log1p = elementwise("log1p", np.log1p, "log(1 + x), exact near 0.")
+sin = elementwise("sin", np.sin, "Sine.")
+cos = elementwise("cos", np.cos, "Cosine.")
+tan = elementwise("tan", np.tan, "Tangent.")
+arcsin = elementwise("arcsin", np.arcsin, "Inverse sine.")
+arccos = elementwise("arccos", np.arccos, "Inverse cosine.")
+arctan = elementwise("arctan", np.arctan, "Inverse tangent.")
+sinh = elementwise("sinh", np.sinh, "Hyperbolic sine.")
+cosh = elementwise("cosh", np.cosh, "Hyperbolic cosine.")
+tanh = elementwise("tanh", np.tanh, "Hyperbolic tangent.")
+arcsinh = elementwise("arcsinh", np.arcsinh, "Inverse hyperbolic sine.")
+arccosh = elementwise("arccosh", np.arccosh, "Inverse hyperbolic cosine.")
+arctanh = elementwise("arctanh", np.arctanh, "Inverse hyperbolic tangent.")
+deg2rad = elementwise("deg2rad", np.deg2rad, "Degrees to radians.")
+rad2deg = elementwise("rad2deg", np.rad2deg, "Radians to degrees.")
+floor = elementwise("floor", np.floor, "Rounded down.")
+ceil = elementwise("ceil", np.ceil, "Rounded up.")
+trunc = elementwise("trunc", np.trunc, "Rounded towards 0.")
+round = elementwise("round", np.rint, "Rounded to the nearest integer, halves to even.")
+isnan = elementwise("isnan", np.isnan, "Whether not a number.")
+isinf = elementwise("isinf", np.isinf, "Whether infinite.")
+isfinite = elementwise("isfinite", np.isfinite, "Whether neither infinite nor NaN.")
+signbit = elementwise("signbit", np.signbit, "Whether the sign bit is set.")
+
+sigmoid = elementwise("sigmoid", functions.sigmoid, "1 / (1 + exp(-x)).", like=np.exp)
+softplus = elementwise("softplus", functions.softplus, "log(1 + exp(x)) without overflow.", like=np.exp)
+erf = elementwise("erf", functions.erf, "Error function.", like=np.exp)
+erfc = elementwise("erfc", functions.erfc, "1 - erf(x), exact for large x.", like=np.exp)
+erfinv = elementwise("erfinv", functions.erfinv, "Inverse of the error function.", like=np.exp)
+gammaln = elementwise("gammaln", functions.gammaln, "Logarithm of the absolute value of the gamma function.", like=np.exp)
+digamma = elementwise("digamma", functions.digamma, "Derivative of gammaln.", like=np.exp)
+
+
+def _where_dtypes(condition: Any, first: Any, second: Any) -> tuple[Any, ...]:
+    common = np.add.resolve_dtypes((first, second, None))[-1] if first is not second else np.dtype(first)
+    if np.dtype(first) == np.dtype(second) == np.dtype(bool):
+        common = np.dtype(bool)
+    return (np.dtype(bool), common, common, common)
+
+
+def _clip_dtypes(value: Any, low: Any, high: Any) -> tuple[Any, ...]:
+    both = np.maximum.resolve_dtypes((value, low, None))[-1]
+    common = np.minimum.resolve_dtypes((both, high, None))[-1]
+    return (common, common, common, common)
+
+
+where = elementwise(
+    "where", functions.where, "Second where first is true, else third.", result=_where_dtypes, arity=3
+)
+clip = elementwise("clip", functions.clip, "x limited to [low, high].", result=_clip_dtypes, arity=3)
+
+
+class CastParameters(NamedTuple):
+    """Parameters of ``cast``."""
+
+    dtype: str
+
+
+def _cast_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (dims.shapes[0],)
+
+
+CAST = Declaration(
+    "cast",
+    "elementwise",
+    doc="The same values in another dtype, as NumPy's astype.",
+    infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
+    perform=lambda op, values: (np.asarray(values[0]).astype(op.parameters.dtype),),
+    shapes=_cast_shapes,
+)
+
+
+def cast(value: Any, dtype: object) -> Variable:
+    """Return ``value`` converted to ``dtype``; itself if it has it already.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> cast(T.vector("x"), "int32").type
+    TensorType('int32', (None,))
+    """
+    wanted = canonical_dtype(dtype)
+    variable = as_variable(value)
+    if tensor_type(variable).dtype == wanted:
+        return variable
+    return build_one(Op(CAST, CastParameters(wanted)), variable)

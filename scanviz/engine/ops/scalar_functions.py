@@ -1,0 +1,96 @@
+"""NumPy meanings of elementwise functions that NumPy has no ufunc for.
+
+Each takes ``out`` as last positional argument, like a ufunc, writes there without temporaries where it can, and gives
+the same bits with and without it.  The special functions come from SciPy, imported when first used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.graph.nodes import Array
+
+
+def _float_out(x: Any, out: Array | None) -> Array:
+    if out is not None:
+        return out
+    dtype: Any = np.exp.resolve_dtypes((np.asarray(x).dtype, None))[-1]
+    return np.empty(np.shape(x), dtype)
+
+
+def sigmoid(x: Any, out: Array | None = None) -> Array:
+    """Return 1 / (1 + exp(-x)); exp overflowing to infinity gives the right 0."""
+    y = _float_out(x, out)
+    np.negative(x, y, casting="unsafe")
+    np.exp(y, y)
+    np.add(y, 1, y)
+    np.divide(1, y, y)
+    return y
+
+
+def softplus(x: Any, out: Array | None = None) -> Array:
+    """Return log(1 + exp(x))."""
+    y = _float_out(x, out)
+    np.logaddexp(x, 0, y, casting="unsafe")
+    return y
+
+
+def where(condition: Any, first: Any, second: Any, out: Array | None = None) -> Array:
+    """Return first where condition is true, else second; safe when out is one of them."""
+    if out is None or np.may_share_memory(out, first) or np.may_share_memory(out, condition):
+        chosen = np.where(condition, first, second)
+        if out is None:
+            return chosen
+        np.copyto(out, chosen)
+        return out
+    np.copyto(out, second)
+    np.copyto(out, first, where=np.asarray(condition, dtype=bool))
+    return out
+
+
+def clip(x: Any, low: Any, high: Any, out: Array | None = None) -> Array:
+    """Return x limited to [low, high]; NaN stays NaN."""
+    if out is None:
+        return np.asarray(np.minimum(np.maximum(x, low), high))
+    if np.may_share_memory(out, high):
+        np.copyto(out, np.minimum(np.maximum(x, low), high))
+        return out
+    np.minimum(np.maximum(x, low, out=out), high, out=out)
+    return out
+
+
+def _special(name: str, x: Any, out: Array | None) -> Array:
+    from scipy import special
+
+    value = getattr(special, name)(np.asarray(x, dtype=np.exp.resolve_dtypes((np.asarray(x).dtype, None))[-1]))
+    if out is None:
+        return np.asarray(value)
+    np.copyto(out, value)
+    return out
+
+
+def erf(x: Any, out: Array | None = None) -> Array:
+    """Return the error function."""
+    return _special("erf", x, out)
+
+
+def erfc(x: Any, out: Array | None = None) -> Array:
+    """Return the complementary error function."""
+    return _special("erfc", x, out)
+
+
+def erfinv(x: Any, out: Array | None = None) -> Array:
+    """Return the inverse error function."""
+    return _special("erfinv", x, out)
+
+
+def gammaln(x: Any, out: Array | None = None) -> Array:
+    """Return log |gamma(x)|."""
+    return _special("gammaln", x, out)
+
+
+def digamma(x: Any, out: Array | None = None) -> Array:
+    """Return the derivative of gammaln."""
+    return _special("digamma", x, out)

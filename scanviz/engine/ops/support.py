@@ -1,0 +1,155 @@
+"""What the op families share: making variables of Python values, and types from dtype and shape rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.config import config
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.nodes import Array, Constant, Variable, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import INTEGERS, TensorType, Type, canonical_dtype
+
+
+def constant(value: Any, dtype: object = None, name: str | None = None) -> Constant:
+    """Return a constant of a Python or NumPy value.
+
+    Parameters
+    ----------
+    value : array_like
+        Number, (nested) list or array of numbers.
+    dtype : dtype, optional
+        Wanted dtype; by default NumPy's choice, with Python floats as ``config.floatX``.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is no array of numbers, or of a dtype that scanviz does not have.
+    ScanvizValueError
+        If it does not fit into ``dtype``.
+    """
+    try:
+        array = np.asarray(value, dtype=None if dtype is None else canonical_dtype(dtype))
+    except OverflowError as error:
+        raise ScanvizValueError(f"{value!r} does not fit into {dtype}", where=user_line()) from error
+    except (TypeError, ValueError) as error:
+        raise ScanvizTypeError(f"{value!r} is not an array of numbers", where=user_line(), found=type(value).__name__) from error
+    if array.dtype == object:
+        raise ScanvizTypeError(
+            f"{value!r} is not an array of numbers",
+            where=user_line(),
+            fix="T.stack([...]) if it holds symbolic variables",
+        )
+    if dtype is None and array.dtype == np.float64 and not isinstance(value, np.ndarray | np.generic):
+        array = array.astype(config.floatX)
+    return Constant(TensorType(canonical_dtype(array.dtype), array.shape), array, name)
+
+
+def as_variable(value: Any, dtype: object = None) -> Variable:
+    """Return ``value`` itself if it is symbolic (lists of symbolic scalars are stacked), else a constant of it."""
+    if isinstance(value, Variable):
+        return value
+    if isinstance(value, list | tuple) and any(isinstance(each, Variable) for each in value):
+        from scanviz.engine.ops.shape import stack_scalars
+
+        return stack_scalars([as_variable(each) for each in value])
+    return constant(value, dtype)
+
+
+def as_integer(value: Any, what: str) -> Variable:
+    """Return a symbolic int64 scalar of an int or an integer scalar variable.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is no integer scalar; ``what`` names it in the message.
+    """
+    if isinstance(value, bool | np.bool_) or (not isinstance(value, Variable) and not _is_whole(value)):
+        raise ScanvizTypeError(f"{what} must be an integer", where=user_line(), found=repr(value))
+    variable = value if isinstance(value, Variable) else constant(int(value), "int64")
+    kind = tensor_type(variable)
+    if kind.dtype not in INTEGERS or kind.ndim != 0:
+        raise ScanvizTypeError(
+            f"{what} must be an integer scalar", where=user_line(), expected="int64[]", found=f"`{describe(variable)}`, {kind}"
+        )
+    if kind.dtype == "int64":
+        return variable
+    from scanviz.engine.ops.elementwise import cast
+
+    return cast(variable, "int64")
+
+
+def _is_whole(value: Any) -> bool:
+    try:
+        return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iu"
+    except (TypeError, ValueError):
+        return False
+
+
+def constant_integer(variable: Variable) -> int | None:
+    """Return the value of a constant integer scalar, None if it is not known when building."""
+    if isinstance(variable, Constant) and variable.value.ndim == 0 and variable.value.dtype.kind in "iub":
+        return int(variable.value)
+    return None
+
+
+def static_dims(inputs: Sequence[Variable]) -> Dims:
+    """Return the dimensions of inputs as far as types and constants tell."""
+    shapes = [each.type.shape if isinstance(each.type, TensorType) else () for each in inputs]
+    return Dims(shapes, lambda position: constant_integer(inputs[position]))
+
+
+DtypeRule = Callable[[Op, Sequence[TensorType]], Sequence[str]]
+
+
+def infer_by(
+    dtypes: DtypeRule, ranks: Callable[[Op, Sequence[TensorType]], Sequence[int]] | None = None
+) -> Callable[[Op, Sequence[Variable]], Sequence[Type]]:
+    """Return the ``infer`` of a declaration from its dtype rule, with shapes from its shape rule.
+
+    ``ranks`` gives the number of dimensions of outputs for ops without a shape rule.
+    """
+
+    def infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+        kinds = [tensor_type(each) for each in inputs]
+        try:
+            names = dtypes(op, kinds)
+            if op.declaration.shapes is not None:
+                shapes: Sequence[tuple[Any, ...]] = op.declaration.shapes(op, static_dims(inputs))
+            else:
+                shapes = [(None,) * rank for rank in (ranks(op, kinds) if ranks else [0])]
+        except (ScanvizTypeError, ShapeError) as error:
+            raise located(error, op, inputs) from None
+        return [TensorType(name, shape) for name, shape in zip(names, shapes, strict=True)]
+
+    return infer
+
+
+def located(error: ScanvizTypeError | ShapeError, op: Op, inputs: Sequence[Variable]) -> ScanvizTypeError | ShapeError:
+    """Return the error of a rule with the user's line and the names and types of the inputs added."""
+    if error.where is not None:
+        return error
+    shown = ", ".join(f"`{describe(each)}` {each.type}" for each in inputs)
+    fresh = type(error)(
+        f"{op.name}: {error.what} (inputs: {shown})", where=user_line(), expected=error.expected, found=error.found, fix=error.fix
+    )
+    return fresh
+
+
+def float_dtype(dtype: str) -> str:
+    """Return the floating dtype that NumPy computes means and the like in: ints and bools give float64."""
+    return dtype if dtype.startswith("float") else "float64"
+
+
+def single(function: Callable[..., Any]) -> Callable[[Op, Sequence[Array]], Sequence[Array]]:
+    """Return the ``perform`` of a one-output op from a function of ``(parameters, *arrays)``."""
+
+    def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+        return (function(op.parameters, *values),)
+
+    return perform

@@ -1,0 +1,253 @@
+"""The Program: a linear list of instructions over numbered registers, a loop being one instruction with a body.
+
+Lowering makes it from a graph (:mod:`scanviz.engine.program.lower`), backends run it.  Registers are numbered within
+their own program; a body sees the outside only through its loop's slots.  A branch (``ifelse``) holds two programs of
+which one is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.graph.provenance import Provenance
+from scanviz.engine.graph.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A numbered place for a value.
+
+    Attributes
+    ----------
+    number : int
+        Its index in ``program.registers``.
+    type : Type
+        What is known of its values.
+    name : str or None
+        The user's name of the variable.
+    """
+
+    number: int
+    type: Type
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One operation: reads registers, fills registers.
+
+    Attributes
+    ----------
+    op : Op
+        What is done.
+    inputs, outputs : tuple[int, ...]
+        Register numbers.
+    provenance : Provenance
+        Where it came from: the user's line.
+    birth : int
+        Birth id of the Apply it was made from.
+    frees : tuple[int, ...]
+        Registers that nothing reads after it and no output is: their memory may be let go.
+    """
+
+    op: Op
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    provenance: Provenance
+    birth: int
+    frees: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceSlot:
+    """Row t of ``outer`` goes to ``inner`` at step t."""
+
+    name: str
+    outer: int
+    inner: int
+    tap: int
+
+
+@dataclass(frozen=True, slots=True)
+class NonSequenceSlot:
+    """The value of ``outer`` is ``inner`` at every step."""
+
+    name: str
+    outer: int
+    inner: int
+
+
+@dataclass(frozen=True, slots=True)
+class StateSlot:
+    """A recurrent state.
+
+    Attributes
+    ----------
+    kind : str
+        ``"sitsot"`` (``outer`` is the one initial row), ``"mitsot"`` (``outer`` has at least ``offset`` rows, of which the
+        first ``offset`` are used), ``"mitmot"`` (``outer`` is the whole buffer).
+    reads, writes : tuple of (tap, register)
+        The row of a tap at step t is row ``offset + t + tap`` of the state's buffer.
+    offset : int
+        Rows before the row of step 0.
+    result : int or None
+        Outer register of the result: the rows of the steps done (sitsot, mitsot) or the whole buffer (mitmot);
+        None if nothing uses it.
+    keep_last : int or None
+        Rows of the result to keep, the last ones; None for all.
+    """
+
+    name: str
+    kind: str
+    outer: int
+    reads: tuple[tuple[int, int], ...]
+    writes: tuple[tuple[int, int], ...]
+    offset: int
+    result: int | None
+    keep_last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutputSlot:
+    """The value of ``inner`` at step t is row t of ``result`` (None if nothing uses it)."""
+
+    name: str
+    inner: int
+    result: int | None
+    keep_last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CarrySlot:
+    """``outer`` at step 0, then what ``write`` was a step before, goes to ``read``; ``result`` is the last."""
+
+    name: str
+    outer: int
+    read: int
+    write: int
+    result: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopInstruction:
+    """A whole loop.
+
+    Attributes
+    ----------
+    key : int
+        Identifies the loop in observers' events: unique in the process.
+    name : str
+        The user's name, or ``scan at file:line``.
+    n_steps : int
+        Register of the number of steps (the maximum, with ``until``), int64 scalar.
+    body : Program
+        One step.  Its inputs are, in order: sequences, states' reads, carries' reads, non-sequences (their ``inner``
+        registers); its outputs: states' writes, step outputs, carries' writes, then ``until`` if there is one.
+    until : int or None
+        Body register of the stop condition: the loop ends after a step at which it is non-zero.
+    allow_gc : bool
+        True frees the loop's temporaries after each run, False keeps them for the next.
+    mode : str or None
+        Name of the tier the user asked for this loop; None for the function's.
+    profile : bool
+        Whether the user asked to record this loop.
+    """
+
+    op: Op
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    provenance: Provenance
+    birth: int
+    frees: tuple[int, ...]
+    key: int
+    name: str
+    n_steps: int
+    sequences: tuple[SequenceSlot, ...]
+    states: tuple[StateSlot, ...]
+    step_outputs: tuple[StepOutputSlot, ...]
+    carries: tuple[CarrySlot, ...]
+    non_sequences: tuple[NonSequenceSlot, ...]
+    body: Program
+    until: int | None
+    allow_gc: bool
+    mode: str | None
+    profile: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BranchInstruction:
+    """``ifelse``: runs one of two programs, by a condition.
+
+    Attributes
+    ----------
+    condition : int
+        Register of the scalar condition.
+    then_inputs, else_inputs : tuple[int, ...]
+        Outer registers for the inputs of ``then_program`` and ``else_program``.
+    inputs : tuple[int, ...]
+        All registers read.
+    """
+
+    op: Op
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    provenance: Provenance
+    birth: int
+    frees: tuple[int, ...]
+    condition: int
+    then_inputs: tuple[int, ...]
+    then_program: Program
+    else_inputs: tuple[int, ...]
+    else_program: Program
+
+
+AnyInstruction = Instruction | LoopInstruction | BranchInstruction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A linear list of instructions.
+
+    Attributes
+    ----------
+    name : str
+        Of the function or loop.
+    registers : tuple[Register, ...]
+        All registers; ``registers[n].number == n``.
+    inputs, outputs : tuple[int, ...]
+        Register numbers; an output may be an input, a constant, or given twice.
+    constants : mapping of int to array
+        Registers whose value is known; read-only arrays.
+    instructions : tuple
+        In order.
+    """
+
+    name: str
+    registers: tuple[Register, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    constants: Mapping[int, Array]
+    instructions: tuple[AnyInstruction, ...]
+
+
+def loops(program: Program) -> Iterator[LoopInstruction]:
+    """Iterate over the loops of a program and of its branches, not over loops inside loops."""
+    for instruction in program.instructions:
+        match instruction:
+            case LoopInstruction():
+                yield instruction
+            case BranchInstruction():
+                yield from loops(instruction.then_program)
+                yield from loops(instruction.else_program)
+            case _:
+                pass
+
+
+def all_loops(program: Program, parent: LoopInstruction | None = None) -> Iterator[tuple[LoopInstruction, LoopInstruction | None]]:
+    """Iterate over all loops with the loop directly around each (None at top level), outer before inner."""
+    for loop in loops(program):
+        yield loop, parent
+        yield from all_loops(loop.body, loop)

@@ -1,0 +1,199 @@
+"""Loop variables: what a loop reads, carries and gives, as typed descriptions that hold inner variables.
+
+The documents number a Scan's inputs and outputs in flat lists; here every loop variable is one object that holds the
+*variables* of the step it belongs to, never positions.  The flat lists are derived in
+:mod:`scanviz.engine.scan.layout`.
+
+=============== =========================== ============================ ===================================
+kind            outer input                 variables of the step        outer output
+=============== =========================== ============================ ===================================
+sequence        all its rows, cut for tap   one slice a step             none
+non-sequence    the value                   the value                    none
+sitsot          one initial row             row t-1 in, row t out        rows 0 … n-1
+mitsot          rows for the deepest tap    rows t+tap in, row t out     rows 0 … n-1
+mitmot          the whole buffer            rows t+tap in and out        the whole buffer
+nitsot          none                        row t out                    rows 0 … n-1
+carry           the first value             value in, value out          the last value
+=============== =========================== ============================ ===================================
+
+A ``State`` is sitsot, mitsot or mitmot by its taps alone.  The row of tap k at step t lies at ``offset + t + k`` of the
+state's buffer, with ``offset`` the depth of its deepest tap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.graph.shared import SharedVariable
+
+StateKind = Literal["sitsot", "mitsot", "mitmot"]
+
+
+class Keep(NamedTuple):
+    """How many rows of a result are kept: the last ``last``, or all where it is None."""
+
+    last: int | None = None
+
+    def rows(self, steps: int) -> int:
+        """Return the number of rows kept of a loop that did ``steps`` steps."""
+        return steps if self.last is None else min(self.last, steps)
+
+
+ALL = Keep()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sequence:
+    """A sequence the loop runs over: ``slice`` is its row at this step.
+
+    The outer input is already cut so that row t belongs to step t; ``tap`` is kept for people.
+    """
+
+    name: str
+    slice: Variable
+    tap: int = 0
+    argument: int = 0  # which of the user's sequences this tap belongs to
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NonSequence:
+    """A value that is the same at every step."""
+
+    name: str
+    variable: Variable
+    captured: bool = False  # found in the step by scan rather than given by the user
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A recurrent result: rows read and rows written, by tap relative to the step.
+
+    Attributes
+    ----------
+    reads, writes : mapping of int to Variable
+        Tap → variable of the step, in the order of the step's arguments.
+    keep : Keep
+        Rows of the result that are kept.
+    shared : SharedVariable or None
+        The shared variable whose value it is, for state that the step updates.
+    """
+
+    name: str
+    reads: Mapping[int, Variable]
+    writes: Mapping[int, Variable]
+    keep: Keep = ALL
+    shared: SharedVariable | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reads", MappingProxyType(dict(self.reads)))
+        object.__setattr__(self, "writes", MappingProxyType(dict(self.writes)))
+
+    @property
+    def kind(self) -> StateKind:
+        """Which of the documents' kinds it is."""
+        if tuple(self.writes) != (0,) or any(tap >= 0 for tap in self.reads):
+            return "mitmot"
+        return "sitsot" if tuple(self.reads) == (-1,) else "mitsot"
+
+    @property
+    def offset(self) -> int:
+        """Rows of the buffer before the row of step 0: the depth of the deepest tap."""
+        return max(0, -min((*self.reads, *self.writes)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepOutput:
+    """A result that is not fed back (nitsot)."""
+
+    name: str
+    value: Variable
+    keep: Keep = ALL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Carry:
+    """A value passed from step to step that has no gradient, such as a random state; only the last is given."""
+
+    name: str
+    read: Variable
+    write: Variable
+    shared: SharedVariable | None = field(default=None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Until:
+    """The condition that ends the loop after the step at which it is true."""
+
+    condition: Variable
+
+
+LoopVariable = Sequence | NonSequence | State | StepOutput | Carry
+
+
+def kind_of(variable: LoopVariable) -> str:
+    """Return the documents' name of a loop variable's kind.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> kind_of(Sequence("x", T.scalar()))
+    'sequence'
+    """
+    match variable:
+        case Sequence():
+            return "sequence"
+        case NonSequence():
+            return "non_sequence"
+        case State():
+            return variable.kind
+        case StepOutput():
+            return "nitsot"
+        case Carry():
+            return "carry"
+
+
+def inner_inputs(variable: LoopVariable) -> tuple[Variable, ...]:
+    """Return the variables of the step that a loop variable gives a value to."""
+    match variable:
+        case Sequence():
+            return (variable.slice,)
+        case NonSequence():
+            return (variable.variable,)
+        case State():
+            return tuple(variable.reads.values())
+        case StepOutput():
+            return ()
+        case Carry():
+            return (variable.read,)
+
+
+def inner_outputs(variable: LoopVariable) -> tuple[Variable, ...]:
+    """Return the variables of the step whose values a loop variable takes."""
+    match variable:
+        case State():
+            return tuple(variable.writes.values())
+        case StepOutput():
+            return (variable.value,)
+        case Carry():
+            return (variable.write,)
+        case _:
+            return ()
+
+
+def has_outer_input(variable: LoopVariable) -> bool:
+    """Return whether a loop variable reads a variable of the graph around the loop."""
+    return not isinstance(variable, StepOutput)
+
+
+def has_outer_output(variable: LoopVariable) -> bool:
+    """Return whether a loop variable gives a result to the graph around the loop."""
+    return isinstance(variable, State | StepOutput | Carry)
+
+
+def step_name(name: str, tap: int) -> str:
+    """Return how a row is written, such as ``h[t-1]``."""
+    return f"{name}[t]" if tap == 0 else f"{name}[t{tap:+d}]"

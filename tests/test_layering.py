@@ -1,0 +1,295 @@
+"""Who may import whom, as DESIGN.md says: upper layers import lower ones, never the reverse.
+
+Imports are read from the source, so one hidden in a function, under ``if TYPE_CHECKING`` or in
+``import_module("...")`` counts like any other.  Layers are listed from top to bottom; modules of one row know nothing
+of each other.  A module that stands in no row fails the test: give it a place here first.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "scanviz"
+
+LAYERS = (
+    ("__main__",),
+    ("cli",),
+    ("tui",),
+    ("render", "profiler"),
+    ("record",),
+    ("compat",),
+    ("tensor",),
+    ("engine",),
+)
+ENGINE_LAYERS = (
+    ("function",),
+    ("backends",),
+    ("program", "mode"),
+    ("rewrites",),
+    ("gradient",),
+    ("scan",),
+    ("ops",),
+    ("observe",),
+    ("graph",),
+    ("config",),
+    ("errors",),
+)
+# Free of rank as importers (they gather everything), and imported by nobody inside the package.
+GATHERERS = ("scanviz", "scanviz.testing")
+# Told to by everyone in the engine, also by layers below it.
+FOR_EVERYONE = ("scanviz.engine.observe",)
+# Views show records: they never see a live engine object or a symbolic tensor.
+VIEWS = (
+    "scanviz.render",
+    "scanviz.tui",
+    *(f"scanviz.profiler.{v}" for v in ("report", "compare", "advice", "export")),
+)
+UNSEEN_BY_VIEWS = ("scanviz.engine", "scanviz.tensor", "scanviz.compat")
+UNKNOWN_TO_ENGINE = ("rich", "networkx", "graphviz", "textual")
+HEAVY = (
+    "rich",
+    "networkx",
+    "graphviz",
+    "textual",
+    "llvmlite",
+    "cupy",
+    "scipy",
+    "hypothesis",
+    "pytest",
+    "sqlite3",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    module: str
+    line: int
+    imported: str
+    why: str
+
+    def __str__(self) -> str:
+        path = self.module.replace(".", "/")
+        return f"{path}:{self.line}: imports {self.imported}: {self.why}"
+
+
+def ranks(prefix: str, layers: tuple[tuple[str, ...], ...]) -> dict[str, int]:
+    return {f"{prefix}.{name}": height for height, row in enumerate(reversed(layers)) for name in row}
+
+
+RANKS = ranks("scanviz", LAYERS)
+ENGINE_RANKS = ranks("scanviz.engine", ENGINE_LAYERS)
+
+
+def within(module: str, package: str) -> bool:
+    return module == package or module.startswith(package + ".")
+
+
+def is_view(module: str) -> bool:
+    """Also `report_table.py` beside `report.py` is a view."""
+    return any(within(module, view) or module.startswith(f"{view}_") for view in VIEWS)
+
+
+def unit(module: str, ranked: Collection[str]) -> str | None:
+    """Return the ranked package or module that `module` is part of."""
+    return next((name for name in ranked if within(module, name)), None)
+
+
+def has_place(module: str) -> bool:
+    if within(module, "scanviz.engine"):
+        return module == "scanviz.engine" or unit(module, ENGINE_RANKS) is not None
+    return module == "scanviz" or within(module, "scanviz.testing") or unit(module, RANKS) is not None
+
+
+def imports_of(
+    source: str, module: str, is_package: bool, modules: Collection[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield (line, full name) of each module that `source` imports; `modules` tells a submodule from an attribute."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import():
+                yield from ((node.lineno, alias.name) for alias in node.names)
+            case ast.ImportFrom():
+                base = absolute_base(node, module, is_package)
+                for alias in node.names:
+                    name = f"{base}.{alias.name}"
+                    yield node.lineno, name if name in modules else base
+            case ast.Call(func=function, args=[ast.Constant(value=str(name)), *_]):
+                if (
+                    function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+                ) in (
+                    "import_module",
+                    "__import__",
+                ):
+                    yield node.lineno, name
+
+
+def absolute_base(node: ast.ImportFrom, module: str, is_package: bool) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = module.split(".")
+    parts = parts[: len(parts) - node.level + is_package]
+    return ".".join([*parts, *([node.module] if node.module else [])])
+
+
+def complaint(module: str, imported: str) -> str | None:
+    """Say why `module` may not import `imported`, or None where it may."""
+    if within(module, "scanviz.engine") and any(within(imported, name) for name in UNKNOWN_TO_ENGINE):
+        return "the engine knows nothing of what shows it"
+    if not within(imported, "scanviz") or module == "scanviz" or within(module, "scanviz.testing"):
+        return None
+    if imported == "scanviz" or within(imported, "scanviz.testing"):
+        return "only users import it; import the module that defines the name"
+    if not has_place(imported):
+        return "it has no place in the layers"
+    if is_view(module) and any(within(imported, name) for name in UNSEEN_BY_VIEWS):
+        return "a view reads records only"
+    mine, theirs = unit(module, RANKS), unit(imported, RANKS)
+    if mine == theirs == "scanviz.engine":
+        return complaint_inside_engine(module, imported)
+    return wrong_direction(mine, theirs, RANKS)
+
+
+def complaint_inside_engine(module: str, imported: str) -> str | None:
+    if imported == "scanviz.engine":
+        return "inside the engine, import the module that defines the name"
+    if module == "scanviz.engine" or any(within(imported, name) for name in FOR_EVERYONE):
+        return None if unit(module, ENGINE_RANKS) != "scanviz.engine.errors" else "errors imports nothing"
+    return wrong_direction(unit(module, ENGINE_RANKS), unit(imported, ENGINE_RANKS), ENGINE_RANKS)
+
+
+def wrong_direction(mine: str | None, theirs: str | None, rank: dict[str, int]) -> str | None:
+    if mine is None or theirs is None or mine == theirs:  # a module without a place is reported on its own
+        return None
+    if rank[mine] > rank[theirs]:
+        return None
+    relation = "beside" if rank[mine] == rank[theirs] else "above"
+    return f"{theirs} stands {relation} {mine}"
+
+
+def violations(
+    source: str, module: str, is_package: bool = False, modules: Collection[str] = ()
+) -> Iterator[Violation]:
+    if not has_place(module):
+        yield Violation(
+            module, 1, "nothing yet", "it has no place in the layers: give it one in tests/test_layering.py"
+        )
+    known = {*modules, *RANKS, *ENGINE_RANKS, "scanviz.testing"}
+    for line, imported in imports_of(source, module, is_package, known):
+        if (why := complaint(module, imported)) is not None:
+            yield Violation(module, line, imported, why)
+
+
+def modules_on_disk() -> dict[str, Path]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def test_no_layer_of_scanviz_imports_one_above_or_beside_it() -> None:
+    modules = modules_on_disk()
+    assert "scanviz.engine.errors" in modules, "the package was not found"
+    found = [
+        violation
+        for module, path in modules.items()
+        for violation in violations(path.read_text("utf-8"), module, path.name == "__init__.py", modules)
+    ]
+    assert not found, "\n".join(["imports against DESIGN.md, 'Who may import whom':", *map(str, found)])
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("scanviz.engine.graph.nodes", "from scanviz.engine.ops import shape"),
+        ("scanviz.engine.graph.nodes", "def f():\n    from scanviz.engine.function import function"),
+        ("scanviz.engine.graph.nodes", "if TYPE_CHECKING:\n    import scanviz.engine.scan.loop"),
+        ("scanviz.engine.graph.nodes", "from ..ops import shape"),
+        ("scanviz.engine.graph.nodes", "import importlib\nimportlib.import_module('scanviz.record')"),
+        ("scanviz.engine.errors", "from scanviz.engine import observe"),
+        ("scanviz.engine.config", "from scanviz.engine.graph import types"),
+        ("scanviz.engine.observe", "from scanviz.engine.ops import shape"),
+        ("scanviz.engine.program.lower", "from scanviz.engine.mode import Mode"),
+        ("scanviz.engine.mode", "from scanviz.engine.backends.base import find"),
+        ("scanviz.engine.scan.loop", "from scanviz.engine.gradient import grad"),
+        ("scanviz.engine.scan.loop", "from scanviz.engine import scan_everything"),
+        ("scanviz.engine.scan.loop", "import scanviz"),
+        ("scanviz.engine.scan.loop", "from scanviz import scan"),
+        ("scanviz.engine.scan.loop", "from scanviz import tensor as T"),
+        ("scanviz.engine.scan.loop", "import rich.console"),
+        ("scanviz.engine.scan.loop", "def f():\n    from textual import app"),
+        ("scanviz.engine.scan.loop", "from scanviz.testing import random_loops"),
+        ("scanviz.tensor", "from scanviz.compat.theano import tensor"),
+        ("scanviz.tensor", "from scanviz.record.model import Record"),
+        ("scanviz.record.model", "from scanviz.profiler import recorder"),
+        ("scanviz.profiler.recorder", "from scanviz.render.html import page"),
+        ("scanviz.profiler.report", "from scanviz.engine.errors import ScanvizError"),
+        ("scanviz.profiler.report.table", "from scanviz.engine.function import Function"),
+        ("scanviz.profiler.report_table", "import scanviz.tensor"),
+        ("scanviz.profiler.export.speedscope", "from scanviz.engine import observe"),
+        ("scanviz.render.dot", "from scanviz.engine.graph.nodes import Variable"),
+        ("scanviz.tui.app", "from scanviz.cli import main"),
+        ("scanviz.cli.run", "from scanviz.__main__ import start"),
+        ("scanviz.cli.run", "from scanviz.colours import red"),
+        ("scanviz.colours", "RED = 1"),
+        ("scanviz.engine.helpers", "RED = 1"),
+    ],
+)
+def test_an_import_against_the_design_is_reported(module: str, source: str) -> None:
+    [violation] = violations(source, module, modules=["scanviz.engine.ops.shape"])
+    assert violation.module == module
+    assert 1 <= violation.line <= 2
+    assert violation.why
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("scanviz", "from scanviz.engine.function import function\nfrom scanviz.cli import main"),
+        ("scanviz.testing.loops", "import scanviz\nfrom scanviz.testing import graphs\nimport hypothesis"),
+        ("scanviz.__main__", "from scanviz.cli import main"),
+        (
+            "scanviz.cli.profile",
+            "import rich\nfrom scanviz.profiler import runner\nfrom scanviz.engine.errors import E",
+        ),
+        (
+            "scanviz.tui.app",
+            "import textual\nfrom scanviz.render import ascii\nfrom scanviz.record import model",
+        ),
+        (
+            "scanviz.profiler.recorder",
+            "from scanviz.engine.observe import Observer\nfrom scanviz.record import model",
+        ),
+        ("scanviz.compat.theano.tensor", "from scanviz import tensor\nfrom scanviz.tensor import nnet"),
+        ("scanviz.tensor.nnet", "from scanviz import tensor\nfrom scanviz.engine.ops import elementwise"),
+        ("scanviz.engine", "from scanviz.engine.function import function"),
+        (
+            "scanviz.engine.function",
+            "from scanviz.engine.backends import base\nfrom scanviz.engine.mode import Mode",
+        ),
+        ("scanviz.engine.gradient.loop", "from scanviz.engine.scan import loop"),
+        ("scanviz.engine.graph.nodes", "from scanviz.engine.observe import tell\nfrom . import types"),
+        ("scanviz.engine.observe", "from scanviz.engine.graph.nodes import Apply"),
+        ("scanviz.engine.config", "from scanviz.engine.errors import ScanvizError"),
+    ],
+)
+def test_an_import_that_the_design_allows_is_not_reported(module: str, source: str) -> None:
+    assert list(violations(source, module)) == []
+
+
+def test_importing_scanviz_loads_no_heavy_library() -> None:
+    code = f"import sys, scanviz; print(*[m for m in {HEAVY!r} if m in sys.modules])"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.strip() == "", (
+        "import them where they are used, so that `import scanviz` stays cheap"
+    )

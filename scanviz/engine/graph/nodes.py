@@ -23,6 +23,11 @@ Array = np.ndarray[Any, Any]
 _births = itertools.count(1)
 
 
+def next_birth() -> int:
+    """Return a birth id that no node has: nodes built before it have smaller ones, nodes built after it larger."""
+    return next(_births)
+
+
 class Variable(Syntax):
     """A value to come: an input of a graph, or an output of an Apply.
 
@@ -56,6 +61,13 @@ class Variable(Syntax):
             raise AttributeError(f"variables are immutable: only `name` can be set, not `{attribute}`")
         object.__setattr__(self, attribute, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.owner is None:
+            return (Variable, (self.type, self.name))
+        from scanviz.engine.graph.flatten import reduce_variable  # above this file: it walks graphs
+
+        return reduce_variable(self)
+
     def __repr__(self) -> str:
         return f"<{describe(self)}: {self.type}>"
 
@@ -70,16 +82,23 @@ class Constant(Variable):
     ----------
     value : numpy.ndarray
         The value, read-only.
+    weak : int, float or None
+        The Python number it was written as, which would take another dtype beside another operand.
     """
 
-    __slots__ = ("value",)
+    __slots__ = ("value", "weak")
     value: Array
+    weak: int | float | None
 
-    def __init__(self, type: Type, value: Array, name: str | None = None) -> None:
+    def __init__(self, type: Type, value: Array, name: str | None = None, weak: int | float | None = None) -> None:
         super().__init__(type, name)
+        object.__setattr__(self, "weak", weak)
         value = np.array(value)  # a copy: a constant does not change when the user's array does
         value.flags.writeable = False
         object.__setattr__(self, "value", value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Constant, (self.type, self.value, self.name, self.weak))
 
 
 class Apply:

@@ -27,13 +27,15 @@ class SharedVariable(Variable):
         New value that every function reading this variable gives it, unless told otherwise.
     """
 
-    __slots__ = ("_container", "default_update")
+    __slots__ = ("_container", "default_update", "lock")
     default_update: Variable | None
+    lock: threading.RLock  # type: ignore[valid-type]  # held by a call that updates it, so that no update is lost
     _container: list[Array]
 
     def __init__(self, type: Type, value: Array, name: str | None = None) -> None:
         super().__init__(type, name)
         object.__setattr__(self, "_container", [value])
+        object.__setattr__(self, "lock", threading.RLock())
         object.__setattr__(self, "default_update", None)
 
     def __setattr__(self, attribute: str, value: object) -> None:
@@ -41,6 +43,9 @@ class SharedVariable(Variable):
             object.__setattr__(self, attribute, value)
         else:
             super().__setattr__(attribute, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (SharedVariable, (self.type, self._container[0], self.name))
 
     def get_value(self, borrow: bool = False) -> Array:
         """Return the value: a copy, or with ``borrow`` the stored array itself, which must not be written to."""

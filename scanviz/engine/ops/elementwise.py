@@ -16,7 +16,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
-from scanviz.engine.graph.nodes import Array, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, tensor_type
 from scanviz.engine.graph.types import TensorType, canonical_dtype
 from scanviz.engine.ops import scalar_functions as functions
 from scanviz.engine.ops.support import as_variable, constant, infer_by, located
@@ -70,10 +70,32 @@ def apply_elementwise(declaration: ElementwiseDeclaration, arguments: Sequence[A
         shown = [as_variable(each) for each in arguments]
         raise located(ScanvizTypeError(f"no meaning for these dtypes ({error})"), op, shown) from None
     whole = [
-        constant(each, computed[k].name) if given is None else given
+        weak_constant(each, computed[k].name) if given is None else given
         for k, (each, given) in enumerate(zip(arguments, inputs, strict=True))
     ]
     return build_one(op, *whole, name=name)
+
+
+def weak_constant(value: float, dtype: str) -> Constant:
+    """Return a constant of a Python number that remembers it was one."""
+    strong = constant(value, dtype)
+    return Constant(strong.type, strong.value, weak=value)
+
+
+def retyped_inputs(declaration: ElementwiseDeclaration, inputs: Sequence[Variable]) -> list[Variable]:
+    """Return inputs with weak constants in the dtype that NumPy gives them beside the other inputs as they are now."""
+    weak = [each.weak if isinstance(each, Constant) else None for each in inputs]
+    if all(value is None for value in weak):
+        return list(inputs)
+    kinds: list[Any] = [
+        np.dtype(tensor_type(each).dtype) if value is None else type(value)
+        for each, value in zip(inputs, weak, strict=True)
+    ]
+    computed = declaration.result(*kinds)
+    return [
+        each if value is None else weak_constant(value, computed[k].name)
+        for k, (each, value) in enumerate(zip(inputs, weak, strict=True))
+    ]
 
 
 def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:

@@ -1,0 +1,129 @@
+"""Inputs and outputs of a function: what a call may pass, and how it is checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError, ShapeError
+from scanviz.engine.graph.nodes import Array, Variable, describe
+from scanviz.engine.graph.types import TensorType
+
+
+class In:
+    """An input with a name to call it by and a value to take when it is not passed.
+
+    Parameters
+    ----------
+    variable : Variable
+        The symbolic input.
+    value : array_like, optional
+        Default value.
+    name : str, optional
+        Name for keyword arguments; by default the variable's.
+    allow_downcast : bool, optional
+        Whether values that lose precision are accepted; None accepts it for Python floats alone.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x, y = T.scalar("x"), T.scalar("y")
+    >>> f = scanviz.function([x, scanviz.In(y, value=10.0)], x + y)
+    >>> f(1.0), f(1.0, y=2.0)
+    (array(11.), array(3.))
+    """
+
+    __slots__ = ("allow_downcast", "label", "name", "value", "variable")
+
+    def __init__(
+        self, variable: Variable, value: Any = None, name: str | None = None, allow_downcast: bool | None = None
+    ) -> None:
+        given: object = variable
+        if not isinstance(given, Variable):
+            raise ScanvizTypeError("an input must be a symbolic variable", found=repr(given), fix="T.vector('x')")
+        self.variable, self.name, self.allow_downcast = variable, name or variable.name, allow_downcast
+        self.label = f"`{self.name}`" if self.name else f"`{describe(variable)}`"
+        self.value = None if value is None else self.checked(value)
+
+    def checked(self, value: Any) -> Array:
+        """Return a value passed for this input as an array of its exact type.
+
+        Raises
+        ------
+        ScanvizTypeError
+            If its dtype would lose precision, or its number of dimensions differs.
+        ShapeError
+            If a size that the input fixes differs.
+        """
+        kind = self.variable.type
+        dtype = kind.dtype if isinstance(kind, TensorType) else "uint32"
+        shape: tuple[int | None, ...] = kind.shape if isinstance(kind, TensorType) else (6,)
+        if type(value) is np.ndarray and value.dtype == dtype:
+            array = value
+        else:
+            array = self._converted(value, dtype)
+        if array.ndim != len(shape):
+            raise ScanvizTypeError(
+                f"input {self.label} has another number of dimensions",
+                expected=f"{len(shape)} dimensions",
+                found=f"shape {array.shape}",
+            )
+        for axis, (wanted, given) in enumerate(zip(shape, array.shape, strict=True)):
+            if wanted is not None and wanted != given:
+                raise ShapeError(f"input {self.label} has the wrong size along axis {axis}", expected=kind, found=f"shape {array.shape}")
+        return array
+
+    def _converted(self, value: Any, dtype: str) -> Array:
+        if isinstance(value, Variable):
+            raise ScanvizTypeError(
+                f"input {self.label} was given the symbolic `{describe(value)}`", expected="a value", fix="givens={x: symbolic}"
+            )
+        try:
+            array = np.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise ScanvizTypeError(f"input {self.label} cannot be made an array ({error})") from None
+        if array.dtype.kind not in "biuf":
+            raise ScanvizTypeError(f"input {self.label} is no array of numbers", expected=dtype, found=f"dtype {array.dtype}")
+        if array.dtype == dtype or np.can_cast(array.dtype, dtype, "safe") or self._may_lose(value, array, dtype):
+            return array.astype(dtype)
+        raise ScanvizTypeError(
+            f"input {self.label} would lose precision",
+            expected=dtype,
+            found=f"dtype {array.dtype}",
+            fix=f"value.astype({dtype!r}), or function(…, allow_input_downcast=True)",
+        )
+
+    def _may_lose(self, value: Any, array: Array, dtype: str) -> bool:
+        """Return whether a conversion that may lose something is wanted, or loses nothing for these values."""
+        if self.allow_downcast is not None:
+            return self.allow_downcast
+        if isinstance(value, np.ndarray | np.generic):
+            return False
+        if array.dtype.kind == "f":
+            return np.dtype(dtype).kind == "f"  # Python floats have no dtype of their own
+        wanted = np.dtype(dtype)
+        if array.size == 0:
+            return True
+        if wanted.kind in "iu" and array.dtype.kind in "iu":
+            limits = np.iinfo(wanted)
+            return bool(int(array.min()) >= limits.min and int(array.max()) <= limits.max)
+        return wanted.kind == "f" and array.dtype.kind in "iu"
+
+
+class Out:
+    """An output, with a choice whether it may share memory.
+
+    Parameters
+    ----------
+    variable : Variable
+        The symbolic output.
+    borrow : bool
+        True hands out an array that may share memory with an input, shared state or another output.
+    """
+
+    __slots__ = ("borrow", "variable")
+
+    def __init__(self, variable: Variable, borrow: bool = False) -> None:
+        self.variable, self.borrow = variable, borrow

@@ -1,0 +1,259 @@
+"""Building a function: arguments checked, updates collected, graph rewritten, lowered and compiled."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scanviz.engine.errors import MissingInputError, ScanvizTypeError, ScanvizValueError, UnusedInputError
+from scanviz.engine.function.arguments import In, Out
+from scanviz.engine.function.callable import Function, Plan
+from scanviz.engine.graph.nodes import Constant, Variable, describe
+from scanviz.engine.graph.provenance import SourceLine, user_line
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.traversal import leaves, toposort
+from scanviz.engine.graph.types import TensorType, fits
+from scanviz.engine.mode import Mode, as_mode
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.support import as_variable
+from scanviz.engine.scan.agreement import agree_update
+from scanviz.engine.scan.updates import Updates
+
+
+def function(
+    inputs: Any = (),
+    outputs: Any = None,
+    updates: Any = None,
+    givens: Any = None,
+    mode: Mode | str | None = None,
+    name: str | None = None,
+    on_unused_input: str = "raise",
+    allow_input_downcast: bool | None = None,
+    no_default_updates: bool | Sequence[SharedVariable] = False,
+    profile: bool = False,
+) -> Function:
+    """Compile a graph into something that can be called.
+
+    Parameters
+    ----------
+    inputs : list of Variable or In
+        What a call passes, in this order or by name.
+    outputs : Variable, Out, list, tuple, dict or None
+        What a call returns, in the same structure.
+    updates : mapping or list of pairs, optional
+        Shared variable → new value.  All are computed from the old values and change together when the call has
+        succeeded.
+    givens : mapping or list of pairs, optional
+        Variable → what to compute with in its place.
+    mode : Mode or str, optional
+        Tier that runs it; by default ``config.mode``.
+    name : str, optional
+        Name in profiles and messages.
+    on_unused_input : {"raise", "warn", "ignore"}
+        What to do about an input that nothing needs.
+    allow_input_downcast : bool, optional
+        Whether passed values may lose precision; None allows it for Python numbers alone.
+    no_default_updates : bool or list of SharedVariable
+        True (or the listed variables) leaves out default updates, such as those of random states.
+    profile : bool
+        Whether to record every call; the record is ``f.profile``.
+
+    Returns
+    -------
+    Function
+        Call it with values.
+
+    Raises
+    ------
+    ScanvizError
+        If arguments do not fit, an input is missing or one is not used.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> double = scanviz.function([x], x * 2)
+    >>> double([1.0, 2.0])
+    array([2., 4.])
+    """
+    started = time.perf_counter_ns()
+    where = user_line()
+    given_inputs = _inputs(inputs, allow_input_downcast)
+    wanted, structure = _outputs(outputs)
+    replacements = _givens(givens, allow_input_downcast)
+    new_values = _updates(updates)
+    graph = [each.variable for each in wanted]
+    new_values.update(_default_updates([*graph, *new_values.values()], replacements, new_values, no_default_updates))
+    graph = replace([*graph, *new_values.values()], replacements)
+    shared = _shared_and_missing(graph, [each.variable for each in given_inputs])
+    _check_used(graph, given_inputs, new_values, replacements, on_unused_input)
+    plan = Plan(
+        name or _default_name(where), given_inputs, [Out(v, w.borrow) for v, w in zip(graph, wanted, strict=False)],
+        structure, shared, dict(zip(new_values, graph[len(wanted) :], strict=True)), as_mode(mode), where, profile,
+    )
+    return Function(plan, started)
+
+
+def _default_name(where: SourceLine | None) -> str:
+    return f"function at {where}" if where is not None else "function"
+
+
+def _inputs(inputs: Any, allow_downcast: bool | None) -> list[In]:
+    listed = [inputs] if isinstance(inputs, Variable | In) else list(inputs or ())
+    found = [each if isinstance(each, In) else In(each) for each in listed]
+    seen: set[Variable] = set()
+    for each in found:
+        if each.variable in seen:
+            raise ScanvizValueError(f"input {each.label} is given twice", where=user_line())
+        if isinstance(each.variable, SharedVariable):
+            raise ScanvizTypeError(
+                f"input {each.label} is a shared variable, which has a value of its own", where=user_line(), fix="leave it out of inputs"
+            )
+        if isinstance(each.variable, Constant):
+            raise ScanvizTypeError(f"input {each.label} is a constant", where=user_line(), fix="givens={…} to replace it")
+        seen.add(each.variable)
+        if each.allow_downcast is None:
+            each.allow_downcast = allow_downcast
+    return found
+
+
+def _outputs(outputs: Any) -> tuple[list[Out], Any]:
+    """Return the outputs as a list, and their structure: None, "single", a type (list, tuple) or a list of keys."""
+    if outputs is None:
+        return [], None
+    if isinstance(outputs, Mapping):
+        return [_out(each) for each in outputs.values()], list(outputs)
+    if isinstance(outputs, list | tuple):
+        return [_out(each) for each in outputs], type(outputs) if type(outputs) in (list, tuple) else list
+    return [_out(outputs)], "single"
+
+
+def _out(value: Any) -> Out:
+    if isinstance(value, Out):
+        return value
+    if value is None or isinstance(value, str):
+        raise ScanvizTypeError("an output must be a symbolic variable", where=user_line(), found=repr(value))
+    return Out(as_variable(value))
+
+
+def _pairs(given: Any, what: str) -> list[tuple[Any, Any]]:
+    if given is None:
+        return []
+    pairs = list(given.items()) if isinstance(given, Mapping) else list(given)
+    for each in pairs:
+        if not isinstance(each, tuple | list) or len(each) != 2:
+            raise ScanvizTypeError(f"{what} must be a dict or a list of pairs", where=user_line(), found=repr(each))
+    return [(key, value) for key, value in pairs]
+
+
+def _givens(givens: Any, allow_downcast: bool | None) -> dict[Variable, Variable]:
+    found: dict[Variable, Variable] = {}
+    for old, value in _pairs(givens, "givens"):
+        if not isinstance(old, Variable):
+            raise ScanvizTypeError("givens replace symbolic variables", where=user_line(), found=repr(old))
+        new = as_variable(value)
+        if isinstance(old.type, TensorType) and isinstance(new.type, TensorType) and old.type.dtype != new.type.dtype:
+            weak = not isinstance(value, Variable)
+            if allow_downcast or weak or fits(new.type.with_dtype(old.type.dtype), old.type):
+                new = _cast_given(old, new, bool(allow_downcast) or weak)
+        if not fits(new.type, old.type):
+            raise ScanvizTypeError(
+                f"`{describe(new)}` cannot stand for `{describe(old)}`", where=user_line(), expected=old.type, found=new.type
+            )
+        found[old] = new
+    return found
+
+
+def _cast_given(old: Variable, new: Variable, may_lose: bool) -> Variable:
+    import numpy as np
+
+    assert isinstance(old.type, TensorType) and isinstance(new.type, TensorType)
+    if may_lose or np.can_cast(new.type.dtype, old.type.dtype, "safe"):
+        return cast(new, old.type.dtype)
+    return new
+
+
+def _updates(updates: Any) -> dict[SharedVariable, Variable]:
+    found = Updates()
+    for key, value in _pairs(updates, "updates"):
+        if key in found:
+            raise ScanvizValueError(f"`{describe(key)}` is updated twice", where=user_line())
+        found[key] = as_variable(value)
+    return {key: agree_update(key, value, user_line()) for key, value in found.items()}
+
+
+def _default_updates(
+    graph: Sequence[Variable],
+    replacements: Mapping[Variable, Variable],
+    updates: Mapping[SharedVariable, Variable],
+    excluded: bool | Sequence[SharedVariable],
+) -> dict[SharedVariable, Variable]:
+    """Return default updates of all shared variables that are read, including those that default updates read."""
+    if excluded is True:
+        return {}
+    left_out = set() if excluded is False else set(excluded)
+    found: dict[SharedVariable, Variable] = {}
+    frontier = [*graph, *replacements.values()]
+    while frontier:
+        fresh = []
+        for each in leaves(frontier):
+            if not isinstance(each, SharedVariable) or each in updates or each in found or each in left_out or each in replacements:
+                continue
+            if each.default_update is not None:
+                found[each] = agree_update(each, each.default_update, user_line())
+                fresh.append(found[each])
+        frontier = fresh
+    return found
+
+
+def _shared_and_missing(graph: Sequence[Variable], inputs: Sequence[Variable]) -> list[SharedVariable]:
+    known = set(inputs)
+    shared: list[SharedVariable] = []
+    for each in leaves(graph, inputs):
+        if isinstance(each, SharedVariable):
+            shared.append(each)
+        elif each not in known and not isinstance(each, Constant):
+            raise _missing(each, graph)
+    return shared
+
+
+def _missing(variable: Variable, graph: Sequence[Variable]) -> MissingInputError:
+    reader = next((node for node in toposort(graph) if variable in node.inputs), None)
+    used = f", used in `{describe(reader.outputs[0])}`" if reader is not None else ""
+    scans = reader.provenance.scans if reader is not None else ()
+    inside = f" of loop `{scans[-1]}`" if scans else ""
+    return MissingInputError(
+        f"`{describe(variable)}` is needed but is no input of the function{used}{inside}",
+        where=reader.provenance.source if reader is not None else user_line(),
+        expected="an input, a given or a shared variable",
+        found=str(variable.type),
+        fix=f"function([…, {variable.name or 'variable'}], …), or givens={{{variable.name or 'variable'}: value}}",
+    )
+
+
+def _check_used(
+    graph: Sequence[Variable],
+    inputs: Sequence[In],
+    updates: Mapping[SharedVariable, Variable],
+    replacements: Mapping[Variable, Variable],
+    on_unused: str,
+) -> None:
+    if on_unused not in ("raise", "warn", "ignore"):
+        raise ScanvizValueError("on_unused_input cannot be used", expected="'raise', 'warn' or 'ignore'", found=repr(on_unused))
+    if on_unused == "ignore":
+        return
+    stop = [each.variable for each in inputs]
+    used = set(leaves(graph, stop))
+    unused = [each for each in inputs if each.variable not in used]
+    if not unused:
+        return
+    names = ", ".join(each.label for each in unused)
+    message = f"no output or update needs input {names}"
+    if on_unused == "warn":
+        warnings.warn(f"{user_line()}: {message}", stacklevel=4)
+        return
+    raise UnusedInputError(message, where=user_line(), fix="leave it out, or function(…, on_unused_input='ignore')")

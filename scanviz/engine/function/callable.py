@@ -1,0 +1,222 @@
+"""The compiled function: one call reads inputs and shared state, runs the program, and commits updates at success."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scanviz.engine import observe
+from scanviz.engine.backends.base import Watch
+from scanviz.engine.backends.registry import resolve
+from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.function.arguments import In, Out
+from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
+from scanviz.engine.mode import Mode
+from scanviz.engine.program.instructions import all_loops
+from scanviz.engine.program.lower import lower
+from scanviz.engine.rewrites.shape import resolve_shapes
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import Program
+
+_keys = itertools.count(1)
+_calls = itertools.count()
+
+# Filled from above: makes the observer behind function(profile=True); None while there is no profiler.
+PROFILER: list[Callable[[], observe.Observer]] = []
+
+
+class Plan:
+    """What a function was asked for: enough to compile it, here or where it is unpickled."""
+
+    __slots__ = ("inputs", "mode", "name", "outputs", "profile", "shared", "structure", "updates", "where")
+
+    def __init__(
+        self,
+        name: str,
+        inputs: list[In],
+        outputs: list[Out],
+        structure: Any,
+        shared: list[SharedVariable],
+        updates: dict[SharedVariable, Variable],
+        mode: Mode,
+        where: SourceLine | None,
+        profile: bool,
+    ) -> None:
+        self.name, self.inputs, self.outputs, self.structure = name, inputs, outputs, structure
+        self.shared, self.updates, self.mode, self.where, self.profile = shared, updates, mode, where, profile
+
+
+class Function:
+    """A compiled graph; call it with values.
+
+    Attributes
+    ----------
+    name : str
+        The user's name for it, or where it was made.
+    program : Program
+        What is run.
+    backend : str
+        Name of the tier that runs it.
+    build_ns : dict[str, int]
+        Nanoseconds of each stage of building: ``graph``, ``rewrite``, ``lower``, ``compile``.
+    """
+
+    def __init__(self, plan: Plan, started_ns: int | None = None) -> None:
+        begun = time.perf_counter_ns()
+        self.plan, self.name, self.where = plan, plan.name, plan.where
+        self.key = next(_keys)
+        wanted = [*(each.variable for each in plan.outputs), *plan.updates.values()]
+        self._graph = resolve_shapes(wanted)
+        rewritten = time.perf_counter_ns()
+        reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]
+        self.program: Program = lower(reads, self._graph, self.name)
+        lowered = time.perf_counter_ns()
+        backend = resolve(plan.mode.backend)
+        self.backend = backend.name
+        self._executable = backend.compile(self.program)
+        compiled = time.perf_counter_ns()
+        self.build_ns = {
+            "graph": begun - (started_ns or begun),
+            "rewrite": rewritten - begun,
+            "lower": lowered - rewritten,
+            "compile": compiled - lowered,
+        }
+        self._position = {each.name: k for k, each in enumerate(plan.inputs) if each.name}
+        self._updated = sorted(plan.updates, key=id)
+        self._told: tuple[observe.Observer, ...] = ()
+        asked = plan.profile or any(loop.profile for loop, _ in all_loops(self.program))
+        self.profile_observer = PROFILER[0]() if asked and PROFILER else None
+
+    @property
+    def inputs(self) -> list[In]:
+        """The inputs, in order."""
+        return list(self.plan.inputs)
+
+    @property
+    def outputs(self) -> list[Variable]:
+        """The symbolic outputs, as rewritten, in order."""
+        return self._graph[: len(self.plan.outputs)]
+
+    @property
+    def executable(self) -> Any:
+        """What the backend made of the program; its class belongs to the backend."""
+        return self._executable
+
+    @property
+    def profile(self) -> Any:
+        """The record of all calls so far, for a function made with ``profile=True``; else None."""
+        return None if self.profile_observer is None else getattr(self.profile_observer, "record", lambda: None)()
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        """Compute the outputs for input values, and update shared variables if all went well."""
+        arguments = self._arguments(values, named)
+        with ExitStack() as held:
+            for each in self._updated:
+                held.enter_context(each.lock)
+            with COMMIT_LOCK:
+                state = [each.get_value(borrow=True) for each in self.plan.shared]
+            results = self._run([*arguments, *state])
+            count = len(self.plan.outputs)
+            outputs, fresh = results[:count], results[count:]
+            held_by_others = [*arguments, *state]
+            fresh = _unshared(fresh, held_by_others)
+            outputs = _unshared(outputs, [*held_by_others, *fresh, *self.program.constants.values()], self.plan.outputs)
+            if fresh:
+                self._commit(fresh)
+        return self._structured(outputs)
+
+    def _arguments(self, values: Sequence[Any], named: dict[str, Any]) -> list[Array]:
+        inputs = self.plan.inputs
+        if len(values) > len(inputs):
+            raise ScanvizTypeError(
+                f"`{self.name}` takes {len(inputs)} inputs, {len(values)} were given", expected=", ".join(each.label for each in inputs)
+            )
+        slots: list[Array | None] = [each.value for each in inputs]
+        for k, value in enumerate(values):
+            slots[k] = inputs[k].checked(value)
+        for name, value in named.items():
+            position = self._position.get(name)
+            if position is None or position < len(values):
+                problem = "has no input named" if position is None else "was given twice the input"
+                raise ScanvizTypeError(f"`{self.name}` {problem} `{name}`", expected=", ".join(each.label for each in inputs))
+            slots[position] = inputs[position].checked(value)
+        missing = [each.label for each, value in zip(inputs, slots, strict=True) if value is None]
+        if missing:
+            raise ScanvizTypeError(f"`{self.name}` needs a value for input {', '.join(missing)}")
+        return [value for value in slots if value is not None]
+
+    def _run(self, arrays: list[Array]) -> list[Array]:
+        watching = observe.observers()
+        if self.profile_observer is not None:
+            watching = (*watching, self.profile_observer)
+        if not watching:
+            return self._executable.run(arrays, None)
+        return self._watched(arrays, watching)
+
+    def _watched(self, arrays: list[Array], watching: tuple[observe.Observer, ...]) -> list[Array]:
+        if watching != self._told:
+            event = observe.CompiledFunction(
+                self.key, self.name, self, self.program, self.backend, self.build_ns, self.where
+            )
+            for each in watching:
+                if each not in self._told:
+                    each.compiled(event)
+            self._told = watching
+        call = next(_calls)
+        for each in watching:
+            each.function_begin(self.key, call)
+        error: BaseException | None = None
+        begun = time.perf_counter_ns()
+        try:
+            return self._executable.run(arrays, Watch(self.key, watching))
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            elapsed = time.perf_counter_ns() - begun
+            for each in watching:
+                each.function_end(self.key, call, elapsed, error)
+
+    def _commit(self, fresh: Sequence[Array]) -> None:
+        with COMMIT_LOCK:
+            for each, value in zip(self.plan.updates, fresh, strict=True):
+                each.set_value(value, borrow=True)
+
+    def _structured(self, outputs: list[Array]) -> Any:
+        structure = self.plan.structure
+        if structure is None:
+            return None
+        if structure == "single":
+            return outputs[0]
+        if isinstance(structure, list):
+            return dict(zip(structure, outputs, strict=True))
+        return structure(outputs)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(each.name or str(each.variable.type) for each in self.plan.inputs)
+        return f"<scanviz function `{self.name}`({shown}) on {self.backend}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from scanviz.engine.function.pickling import reduce_function
+
+        return reduce_function(self.plan)
+
+
+def _unshared(arrays: Sequence[Any], others: Sequence[Array], wanted: Sequence[Out] = ()) -> list[Array]:
+    """Return arrays, copied where they share memory with others or with one another, unless borrowing is wanted."""
+    kept: list[Array] = []
+    for k, each in enumerate(arrays):
+        array = np.asarray(each)
+        borrow = bool(wanted) and wanted[k].borrow
+        if not borrow and any(np.may_share_memory(array, other) for other in (*others, *kept)):
+            array = array.copy()
+        kept.append(array)
+    return kept

@@ -1,0 +1,43 @@
+"""Pickling functions: a flat table of nodes, the mode and the shared values; compiled again where it is loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scanviz.engine.function.arguments import In, Out
+from scanviz.engine.function.callable import Function, Plan
+from scanviz.engine.graph.flatten import FlatGraph, flatten, unflatten
+from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.graph.shared import SharedVariable
+
+
+def reduce_function(plan: Plan) -> tuple[Any, ...]:
+    """Return how pickle rebuilds a function."""
+    variables = [*(each.variable for each in plan.outputs), *plan.updates.values()]
+    inputs = [(each.variable, each.value, each.name, each.allow_downcast) for each in plan.inputs]
+    borrow = [each.borrow for each in plan.outputs]
+    return (
+        restore,
+        (plan.name, inputs, flatten(variables), borrow, plan.structure, plan.shared, list(plan.updates), plan.mode.backend, plan.where, plan.profile),
+    )
+
+
+def restore(
+    name: str,
+    inputs: list[tuple[Any, ...]],
+    graph: FlatGraph,
+    borrow: list[bool],
+    structure: Any,
+    shared: list[SharedVariable],
+    updated: list[SharedVariable],
+    mode: str,
+    where: SourceLine | None,
+    profile: bool,
+) -> Function:
+    """Return the function that was pickled."""
+    from scanviz.engine.mode import Mode
+
+    variables = unflatten(graph)
+    outputs = [Out(each, loose) for each, loose in zip(variables, borrow, strict=False)]
+    updates = dict(zip(updated, variables[len(borrow) :], strict=True))
+    return Function(Plan(name, [In(*each) for each in inputs], outputs, structure, shared, updates, Mode(mode), where, profile))

@@ -1,0 +1,285 @@
+"""Lowering: a rewritten graph becomes a linear Program, loops and branches with programs of their own.
+
+An ``ifelse`` whose branches are needed nowhere else becomes a branch: what only one branch needs is computed only when
+that branch is taken.  Results of loops that nothing reads get no register, so that no backend stores them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Sequence
+from dataclasses import replace as with_fields
+
+from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, describe
+from scanviz.engine.graph.traversal import free_leaves, toposort
+from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    CarrySlot,
+    Instruction,
+    LoopInstruction,
+    NonSequenceSlot,
+    Program,
+    Register,
+    SequenceSlot,
+    StateSlot,
+    StepOutputSlot,
+)
+from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.variables import Carry, NonSequence, Sequence as LoopSequence, State, StepOutput
+
+_loop_keys = itertools.count(1)
+
+
+def lower(inputs: Sequence[Variable], outputs: Sequence[Variable], name: str) -> Program:
+    """Return the Program that computes ``outputs`` from ``inputs``.
+
+    Parameters
+    ----------
+    inputs : sequence of Variable
+        In the order of the program's inputs; shared variables among them.
+    outputs : sequence of Variable
+        What is wanted; may be inputs, constants or given twice.
+    name : str
+        Of the function or loop.
+
+    Raises
+    ------
+    InternalError
+        If an output needs a variable that is not among the inputs.
+    """
+    return _Lowering(name, inputs, outputs).program()
+
+
+class _Lowering:
+    """Registers and instructions of one program as they are collected."""
+
+    def __init__(self, name: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        self.name = name
+        self.number: dict[Variable, int] = {}
+        self.registers: list[Register] = []
+        self.constants: dict[int, Array] = {}
+        self.instructions: list[AnyInstruction] = []
+        self.inputs = [self.place(each) for each in inputs]
+        self.given = inputs
+        self.outputs = outputs
+
+    def place(self, variable: Variable) -> int:
+        """Return the register of a variable, a new one where it has none."""
+        number = self.number.get(variable)
+        if number is None:
+            number = self.number[variable] = len(self.registers)
+            self.registers.append(Register(number, variable.type, variable.name or None))
+            if isinstance(variable, Constant):
+                self.constants[number] = variable.value
+        return number
+
+    def program(self) -> Program:
+        nodes = toposort(self.outputs, self.given)
+        self.read = {each for node in nodes for each in node.inputs} | set(self.outputs)
+        branches, lazy = _lazy_parts(nodes, self.outputs)
+        for node in nodes:
+            if node in lazy:
+                continue
+            self.instructions.append(self.lower_node(node, branches))
+        outputs = [self.place(each) for each in self.outputs]
+        missing = [each for each in free_leaves(self.outputs, self.given)]
+        if missing:
+            raise InternalError(f"`{describe(missing[0])}` reached lowering without being an input of `{self.name}`")
+        return Program(
+            self.name,
+            tuple(self.registers),
+            tuple(self.inputs),
+            tuple(outputs),
+            self.constants,
+            tuple(_with_frees(self.instructions, outputs, self.inputs)),
+        )
+
+    def lower_node(self, node: Apply, branches: dict[Apply, tuple[list[Variable], list[Variable]]]) -> AnyInstruction:
+        if isinstance(node.op, Scan):
+            return self.lower_loop(node, node.op)
+        if node in branches:
+            return self.lower_branch(node, *branches[node])
+        inputs = tuple(self.place(each) for each in node.inputs)
+        outputs = tuple(self.place(each) for each in node.outputs)
+        return Instruction(node.op, inputs, outputs, node.provenance, node.birth)
+
+    def lower_branch(self, node: Apply, then_outputs: list[Variable], else_outputs: list[Variable]) -> BranchInstruction:
+        condition = self.place(node.inputs[0])
+        programs, reads = [], []
+        for side, outputs in (("then", then_outputs), ("else", else_outputs)):
+            known = [each for each in _boundary(outputs, self.number) if not isinstance(each, Constant)]
+            programs.append(lower(known, outputs, f"{self.name}, {side}"))
+            reads.append(tuple(self.place(each) for each in known))
+        return BranchInstruction(
+            op=node.op,
+            inputs=tuple(dict.fromkeys((condition, *reads[0], *reads[1]))),
+            outputs=tuple(self.place(each) for each in node.outputs),
+            provenance=node.provenance,
+            birth=node.birth,
+            frees=(),
+            condition=condition,
+            then_inputs=reads[0],
+            then_program=programs[0],
+            else_inputs=reads[1],
+            else_program=programs[1],
+        )
+
+    def lower_loop(self, node: Apply, op: Scan) -> LoopInstruction:
+        view, body = ScanView(node), _body(op)
+        inner = {each: number for each, number in zip(_body_inputs(op), body.inputs, strict=True)}
+        results = iter(body.outputs)
+
+        def outer(variable: Variable | None) -> int:
+            if variable is None:
+                raise InternalError(f"{op}: a loop variable has no outer input")
+            return self.place(variable)
+
+        def result(variable: Variable | None) -> int | None:
+            return self.place(variable) if variable is not None and variable in self.read else None
+
+        states = [each for each in op.variables if isinstance(each, State)]
+        step_outputs = [each for each in op.variables if isinstance(each, StepOutput)]
+        carries = [each for each in op.variables if isinstance(each, Carry)]
+        sequences = [each for each in op.variables if isinstance(each, LoopSequence)]
+        constants = [each for each in op.variables if isinstance(each, NonSequence)]
+        n_steps = self.place(view.n_steps)
+        state_slots = tuple(
+            StateSlot(
+                each.name,
+                each.kind,
+                outer(view.outer_input(each)),
+                tuple((tap, inner[read]) for tap, read in each.reads.items()),
+                tuple((tap, next(results)) for tap in each.writes),
+                each.offset,
+                result(view.outer_output(each)),
+                each.keep.last,
+            )
+            for each in states
+        )
+        output_slots = tuple(
+            StepOutputSlot(each.name, next(results), result(view.outer_output(each)), each.keep.last) for each in step_outputs
+        )
+        carry_slots = tuple(
+            CarrySlot(each.name, outer(view.outer_input(each)), inner[each.read], next(results), result(view.outer_output(each)))
+            for each in carries
+        )
+        sequence_slots = tuple(
+            SequenceSlot(each.name, outer(view.outer_input(each)), inner[each.slice], each.tap) for each in sequences
+        )
+        constant_slots = tuple(
+            NonSequenceSlot(each.name, outer(view.outer_input(each)), inner[each.variable]) for each in constants
+        )
+        return LoopInstruction(
+            op=op,
+            inputs=tuple(self.place(each) for each in node.inputs),
+            outputs=tuple(self.place(each) for each in node.outputs if each in self.read),
+            provenance=node.provenance,
+            birth=node.birth,
+            frees=(),
+            key=next(_loop_keys),
+            name=op.scan_name,
+            n_steps=n_steps,
+            sequences=sequence_slots,
+            states=state_slots,
+            step_outputs=output_slots,
+            carries=carry_slots,
+            non_sequences=constant_slots,
+            body=body,
+            until=next(results) if op.until is not None else None,
+            allow_gc=op.settings.allow_gc,
+            mode=op.settings.mode,
+            profile=op.settings.profile,
+        )
+
+
+def _body_inputs(op: Scan) -> list[Variable]:
+    """Return the step's inputs in the order of a body program: sequences, reads, carries, non-sequences."""
+    sequences = [each.slice for each in op.variables if isinstance(each, LoopSequence)]
+    reads = [read for each in op.variables if isinstance(each, State) for read in each.reads.values()]
+    carries = [each.read for each in op.variables if isinstance(each, Carry)]
+    constants = [each.variable for each in op.variables if isinstance(each, NonSequence)]
+    return [*sequences, *reads, *carries, *constants]
+
+
+def _body(op: Scan) -> Program:
+    writes = [write for each in op.variables if isinstance(each, State) for write in each.writes.values()]
+    values = [each.value for each in op.variables if isinstance(each, StepOutput)]
+    carried = [each.write for each in op.variables if isinstance(each, Carry)]
+    condition = [op.until.condition] if op.until is not None else []
+    return lower(_body_inputs(op), [*writes, *values, *carried, *condition], op.scan_name)
+
+
+def _lazy_parts(
+    nodes: Sequence[Apply], outputs: Sequence[Variable]
+) -> tuple[dict[Apply, tuple[list[Variable], list[Variable]]], set[Apply]]:
+    """Return each ifelse with its branches' outputs, and the nodes that only a branch needs.
+
+    A node belongs to one branch if every path from it to an output of the program goes through that branch of that ifelse.
+    """
+    choices = [node for node in nodes if node.op.declaration is IFELSE]
+    if not choices:
+        return {}, set()
+    branches: dict[Apply, tuple[list[Variable], list[Variable]]] = {}
+    lazy: set[Apply] = set()
+    readers: dict[Variable, list[Apply]] = {}
+    for node in nodes:
+        for each in set(node.inputs):
+            readers.setdefault(each, []).append(node)
+    wanted = set(outputs)
+    for node in reversed(choices):
+        count = (len(node.inputs) - 1) // 2
+        sides = (list(node.inputs[1 : 1 + count]), list(node.inputs[1 + count :]))
+        branches[node] = sides
+        for side, other in (sides, sides[::-1]):
+            lazy |= _only_for(node, side, other, readers, wanted)
+    return branches, lazy
+
+
+def _only_for(
+    choice: Apply,
+    side: Sequence[Variable],
+    other: Sequence[Variable],
+    readers: dict[Variable, list[Apply]],
+    wanted: Collection[Variable],
+) -> set[Apply]:
+    """Return the nodes needed for one side of one ifelse and for nothing else."""
+    kept: set[Apply] = set()
+    blocked = {*wanted, *other, choice.inputs[0]}
+    for node in reversed(toposort(side)):
+        needed_elsewhere = any(
+            each in blocked or any(reader not in kept and reader is not choice for reader in readers.get(each, []))
+            for each in node.outputs
+        )
+        if not needed_elsewhere:
+            kept.add(node)
+    return kept
+
+
+def _boundary(outputs: Sequence[Variable], known: Collection[Variable]) -> list[Variable]:
+    """Return the variables already in registers that a branch's program reads."""
+    found: dict[Variable, None] = {}
+    stack = list(reversed(outputs))
+    seen: set[Apply] = set()
+    while stack:
+        each = stack.pop()
+        if each in known or each.owner is None:
+            found[each] = None
+        elif each.owner not in seen:
+            seen.add(each.owner)
+            stack.extend(reversed(each.owner.inputs))
+    return list(found)
+
+
+def _with_frees(instructions: Sequence[AnyInstruction], outputs: Sequence[int], inputs: Sequence[int]) -> list[AnyInstruction]:
+    """Return the instructions with the registers that each is the last to read."""
+    alive = {*outputs, *inputs}
+    fresh: list[AnyInstruction] = []
+    for instruction in reversed(instructions):
+        touched = dict.fromkeys((*instruction.inputs, *instruction.outputs))
+        frees = tuple(number for number in touched if number not in alive)
+        alive.update(frees)
+        fresh.append(with_fields(instruction, frees=frees))
+    return fresh[::-1]

@@ -1,0 +1,141 @@
+"""A state's initial value and what the step returns for it must agree in dtype and shape.
+
+Nothing is downcast in silence: a step that returns a larger dtype than its state starts with is an error that shows the line and
+the cast to write.  A smaller one is cast up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph.nodes import Variable, describe, tensor_type
+from scanviz.engine.graph.provenance import SourceLine, user_line
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.types import RANDOM_STATE, TensorType
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.support import constant
+from scanviz.engine.scan.arguments import OutputArgument
+from scanviz.engine.scan.step import BuiltStep
+
+
+def check_counts(outputs: Sequence[OutputArgument], step: BuiltStep) -> None:
+    """Check that the step returns one output for each item of ``outputs_info``, where there are any."""
+    returned = step.returned.outputs
+    if not outputs or len(returned) == len(outputs):
+        return
+    shown = ", ".join(f"`{describe(each)}`" for each in returned)
+    raise ScanvizValueError(
+        f"the step returns {len(returned)} outputs, but outputs_info has {len(outputs)} items",
+        where=step.where,
+        expected=f"{len(outputs)} outputs",
+        found=shown or "none",
+        fix="None in outputs_info for each output that is not fed back",
+    )
+
+
+def agree_state(
+    info: OutputArgument, name: str, read: Variable, value: Variable, where: SourceLine | None
+) -> tuple[Variable, Variable]:
+    """Return the initial state and the step's result for it, cast where that loses nothing.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If dtypes or numbers of dimensions do not agree.
+    ShapeError
+        If sizes are known to differ.
+    """
+    assert info.initial is not None
+    if not isinstance(value.type, TensorType):
+        raise ScanvizTypeError(f"state `{name}` is a {read.type}, but the step returns a {value.type}", where=_line(value, where))
+    row, result = tensor_type(read), value.type
+    initial = info.initial if info.weak is None else constant(info.weak, row.dtype, name=info.initial.name)
+    if result.ndim != row.ndim:
+        raise _rank_error(info, name, row, value, where)
+    if any(a is not None and b is not None and a != b for a, b in zip(row.shape, result.shape, strict=True)):
+        raise ShapeError(
+            f"in the step: state `{name}` starts with a row of shape {_sizes(row)} but the step returns shape {_sizes(result)}",
+            where=_line(value, where),
+            expected=f"shape {_sizes(row)} from every step",
+            found=f"shape {_sizes(result)}{_source(value)}",
+            fix="start it with the shape that the step returns, such as outputs_info=T.zeros(shape)",
+        )
+    if result.dtype != row.dtype:
+        if not np.can_cast(result.dtype, row.dtype, "safe"):
+            raise _dtype_error(name, row.dtype, value, where)
+        value = cast(value, row.dtype)
+    return initial, value
+
+
+def _rank_error(info: OutputArgument, name: str, row: TensorType, value: Variable, where: SourceLine | None) -> ScanvizTypeError:
+    assert info.initial is not None
+    result = tensor_type(value)
+    more = "" if info.taps == (-1,) else f" (with taps {list(info.taps)} the initial state has one more dimension than a step's result)"
+    return ScanvizTypeError(
+        f"in the step: state `{name}` has rows of {row.ndim} dimensions but the step returns {result.ndim}{more}",
+        where=_line(value, where),
+        expected=f"shape {_sizes(row)}, like one row of `{describe(info.initial)}`",
+        found=f"`{describe(value)}`, shape {_sizes(result)}{_source(value)}",
+        fix="start it with the shape that the step returns, such as outputs_info=T.zeros_like(…)",
+    )
+
+
+def _dtype_error(name: str, dtype: str, value: Variable, where: SourceLine | None) -> ScanvizTypeError:
+    returned = tensor_type(value).dtype
+    return ScanvizTypeError(
+        f"in the step: state `{name}` starts as {dtype} but the step returns {returned}",
+        where=_line(value, where),
+        found=f"`{describe(value)}`{_source(value)}",
+        fix=f'outputs_info=T.zeros(…, dtype="{returned}") to start it as {returned},\n'
+        f'or T.cast({value.name or "result"}, "{dtype}") in the step',
+    )
+
+
+def agree_update(shared: SharedVariable, value: Variable, where: SourceLine | None) -> Variable:
+    """Return the update of a shared variable, cast where that loses nothing.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it cannot be stored in the shared variable.
+    """
+    wanted, given = shared.type, value.type
+    name = describe(shared)
+    if wanted == RANDOM_STATE or not isinstance(wanted, TensorType) or not isinstance(given, TensorType):
+        if wanted != given:
+            raise ScanvizTypeError(f"the update of `{name}` has another type", where=_line(value, where), expected=wanted, found=given)
+        return value
+    if given.ndim != wanted.ndim:
+        raise ScanvizTypeError(
+            f"the update of `{name}` has another number of dimensions", where=_line(value, where), expected=wanted, found=given
+        )
+    if given.dtype == wanted.dtype:
+        return value
+    if np.can_cast(given.dtype, wanted.dtype, "safe"):
+        return cast(value, wanted.dtype)
+    raise ScanvizTypeError(
+        f"the update of `{name}` has dtype {given.dtype}, which {wanted.dtype} cannot hold",
+        where=_line(value, where),
+        expected=wanted.dtype,
+        found=f"`{describe(value)}`, {given.dtype}{_source(value)}",
+        fix=f'T.cast(…, "{wanted.dtype}")',
+    )
+
+
+def _line(value: Variable, fallback: SourceLine | None) -> SourceLine | None:
+    source = value.owner.provenance.source if value.owner is not None else None
+    return source or fallback or user_line()
+
+
+def _source(value: Variable) -> str:
+    source = value.owner.provenance.source if value.owner is not None else None
+    text = source.text() if source is not None else ""
+    return f"\n              {text}" if text else ""
+
+
+def _sizes(kind: TensorType) -> str:
+    sizes = ", ".join("?" if size is None else str(size) for size in kind.shape)
+    return f"({sizes}{',' if kind.ndim == 1 else ''})"

@@ -1,0 +1,209 @@
+"""Canonical arguments of scan: whatever form the caller used, as lists of described arguments.
+
+Nothing of the caller's is modified.  A sequence with several taps becomes one cut sequence a tap
+(``reference/003_scan_internals_older.txt``): tap k of a sequence of length L with smallest tap a (at most 0) and largest
+tap b (at least 0) is ``x[k - a : L - (b - k)]``, so that row t belongs to step t and L - (b - a) steps are possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+import warnings
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.support import as_variable
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceArgument:
+    """One of the user's sequences with its taps, in the order given."""
+
+    position: int
+    variable: Variable
+    taps: tuple[int, ...]
+
+    @property
+    def label(self) -> str:
+        """What to call it in a message."""
+        return f"`{self.variable.name}`" if self.variable.name else f"number {self.position}"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputArgument:
+    """One item of ``outputs_info``.
+
+    ``initial`` is None for a result that is not fed back; ``weak`` is the Python number it was given as, if it was.
+    """
+
+    position: int
+    initial: Variable | None
+    taps: tuple[int, ...]
+    weak: bool | int | float | None = None
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return an argument that may be one thing, a list of things or None as a new list."""
+    if value is None:
+        return []
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [value]
+
+
+def sequence_arguments(sequences: Any) -> list[SequenceArgument]:
+    """Return the canonical form of ``sequences``."""
+    return [_sequence_argument(position, each) for position, each in enumerate(as_list(sequences))]
+
+
+def _sequence_argument(position: int, given: Any) -> SequenceArgument:
+    where = user_line()
+    taps: tuple[int, ...] = (0,)
+    if isinstance(given, Mapping):
+        _check_keys(given, {"input", "taps"}, f"sequences[{position}]", "input")
+        if given.get("taps") is not None:
+            taps = _taps(given["taps"], f"the taps of sequences[{position}]")
+        given = given["input"]
+    variable = as_variable(given)
+    kind = variable.type
+    if not isinstance(kind, TensorType) or kind.ndim == 0:
+        raise ScanvizTypeError(
+            f"sequences[{position}], `{describe(variable)}`, has no rows to run over",
+            where=where,
+            expected="at least one dimension",
+            found=str(kind),
+            fix="non_sequences=[…] for a value that is the same at every step",
+        )
+    return SequenceArgument(position, variable, taps)
+
+
+def _check_keys(given: Mapping[Any, Any], known: set[str], what: str, needed: str | None = None) -> None:
+    unknown = sorted(str(key) for key in given if key not in known)
+    if unknown:
+        raise ScanvizValueError(
+            f"{what} has unknown keys: {', '.join(unknown)}", where=user_line(), expected=", ".join(sorted(known))
+        )
+    if needed and given.get(needed) is None:
+        raise ScanvizValueError(f"{what} needs the key {needed!r}", where=user_line(), fix=f"dict({needed}=…, taps=[…])")
+
+
+def _taps(given: Any, what: str) -> tuple[int, ...]:
+    items = [given] if isinstance(given, int | np.integer) else list(given) if isinstance(given, list | tuple | range) else None
+    if items is None or any(isinstance(tap, bool) or not isinstance(tap, int | np.integer) for tap in items):
+        raise ScanvizTypeError(f"{what} must be integers", where=user_line(), expected="such as [-1, 0, 2]", found=repr(given))
+    taps = tuple(int(tap) for tap in items)
+    if len(set(taps)) < len(taps):
+        raise ScanvizValueError(f"{what} name a step twice", where=user_line(), found=list(taps), fix="each tap once")
+    if not taps:
+        raise ScanvizValueError(f"{what} are empty", where=user_line(), fix="leave `taps` out for the current step alone")
+    return taps
+
+
+def output_arguments(outputs_info: Any) -> list[OutputArgument]:
+    """Return the canonical form of ``outputs_info``; an empty list says that no result is fed back."""
+    return [_output_argument(position, each) for position, each in enumerate(as_list(outputs_info))]
+
+
+def _output_argument(position: int, given: Any) -> OutputArgument:
+    what = f"outputs_info[{position}]"
+    if given is None:
+        return OutputArgument(position, None, ())
+    taps: tuple[int, ...] = (-1,)
+    initial = given
+    if isinstance(given, Mapping):
+        _check_keys(given, {"initial", "taps"}, what)
+        initial, wanted = given.get("initial"), given.get("taps")
+        if initial is None and wanted:
+            raise ScanvizValueError(
+                f"{what} asks for taps but has no initial state",
+                where=user_line(),
+                found=f"taps={wanted!r}",
+                fix=f"dict(initial=…, taps={wanted!r}), with the rows that step 0 reads",
+            )
+        if initial is None:
+            return OutputArgument(position, None, ())
+        if "taps" in given and not wanted and wanted != 0:
+            warnings.warn(
+                f"{user_line()}: {what} has taps=None, so its initial value is not used; give None instead",
+                stacklevel=5,
+            )
+            return OutputArgument(position, None, ())
+        if wanted is not None:
+            taps = _past_taps(wanted, what)
+    weak = initial if type(initial) in (bool, int, float) else None
+    return OutputArgument(position, _initial(initial, taps, what), taps, weak)
+
+
+def _past_taps(given: Any, what: str) -> tuple[int, ...]:
+    taps = _taps(given, f"the taps of {what}")
+    future = [tap for tap in taps if tap >= 0]
+    if future:
+        raise ScanvizValueError(
+            f"{what} reads results that are not there yet",
+            where=user_line(),
+            expected="negative taps: -1 is the step before",
+            found=f"taps={list(taps)}",
+        )
+    return taps
+
+
+def _initial(given: Any, taps: tuple[int, ...], what: str) -> Variable:
+    initial = as_variable(given)
+    if taps == (-1,) or not isinstance(initial.type, TensorType):
+        return initial
+    depth, kind = -min(taps), tensor_type(initial)
+    if kind.ndim == 0 or (kind.shape[0] is not None and kind.shape[0] < depth):
+        name = f"`{describe(initial)}`"
+        raise ScanvizValueError(
+            f"{what}: the initial state {name} must have a row for each step before the first that taps {list(taps)} reach",
+            where=user_line(),
+            expected=f"at least {depth} rows: shape ({depth}, *shape of a step's result)",
+            found=f"shape {_shown(kind)}",
+            fix=f"T.stack([row(-{depth}), …, row(-1)])",
+        )
+    return initial
+
+
+def _shown(kind: TensorType) -> str:
+    sizes = ", ".join("?" if size is None else str(size) for size in kind.shape)
+    return f"({sizes}{',' if kind.ndim == 1 else ''})"
+
+
+def non_sequence_arguments(non_sequences: Any) -> list[Variable]:
+    """Return ``non_sequences`` as a list of variables."""
+    return [as_variable(each) for each in as_list(non_sequences)]
+
+
+def is_embedded(variable: Variable) -> bool:
+    """Return whether a non-sequence is handed to the step as it is: constants need no place of their own."""
+    return isinstance(variable, Constant)
+
+
+def slice_bounds(argument: SequenceArgument) -> dict[int, tuple[int, int | None]]:
+    """Return for each tap the start and the (negative) stop of its cut, None for no stop."""
+    low, high = min(0, *argument.taps), max(0, *argument.taps)
+    return {tap: (tap - low, None if tap == high else tap - high) for tap in argument.taps}
+
+
+def lost_rows(argument: SequenceArgument) -> int:
+    """Return how many steps fewer than rows a sequence allows, because of its taps."""
+    return max(0, *argument.taps) - min(0, *argument.taps)
+
+
+__all__ = [
+    "OutputArgument",
+    "SequenceArgument",
+    "as_list",
+    "is_embedded",
+    "lost_rows",
+    "non_sequence_arguments",
+    "output_arguments",
+    "sequence_arguments",
+    "slice_bounds",
+]

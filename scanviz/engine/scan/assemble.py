@@ -1,0 +1,235 @@
+"""From a called step to loop variables: agreeing on dtypes, finding captured variables, building the parts of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.graph.nodes import Constant, Variable
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.types import RANDOM_STATE, Type
+from scanviz.engine.ops.index import last_row
+from scanviz.engine.scan.agreement import agree_state, agree_update, check_counts
+from scanviz.engine.scan.arguments import OutputArgument, SequenceArgument
+from scanviz.engine.scan.capture import captured_variables, check_strict, shared_defaults
+from scanviz.engine.scan.returns import StepReturn
+from scanviz.engine.scan.step import BuiltStep, call_step, make_inputs, row_type
+from scanviz.engine.scan.variables import (
+    Carry,
+    LoopVariable,
+    NonSequence,
+    Sequence,
+    State,
+    StepOutput,
+    Until,
+    has_outer_output,
+    inner_outputs,
+)
+from scanviz.engine.scan.weak import retype, usual_type, weak_dtypes
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a loop was asked for, in canonical form."""
+
+    fn: Callable[..., Any]
+    sequences: list[SequenceArgument]
+    outputs: list[OutputArgument]
+    non_sequences: list[Variable]
+    strict: bool | str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopParts:
+    """All parts of a loop, ready to be applied or unrolled.
+
+    Attributes
+    ----------
+    variables : list of loop variables
+        In order: sequences, the user's outputs, shared states, carries, non-sequences.
+    outer : mapping
+        Loop variable → the variable around the loop that it reads.
+    outputs : list
+        The loop variables of the user's outputs, in order.
+    shared : list of (loop variable, SharedVariable)
+        The states and carries of updated shared variables.
+    until : Until or None
+        The stop condition.
+    """
+
+    variables: list[LoopVariable]
+    outer: Mapping[LoopVariable, Variable]
+    outputs: list[LoopVariable]
+    shared: list[tuple[LoopVariable, SharedVariable]]
+    until: Until | None
+
+    @property
+    def givers(self) -> list[LoopVariable]:
+        """Loop variables that have a result, in order."""
+        return [each for each in self.variables if has_outer_output(each)]
+
+    def final_value(self, variable: LoopVariable, result: Variable) -> Variable:
+        """Return the value that a shared variable has after the loop; its first one where no step is done."""
+        return result if isinstance(variable, Carry) else last_row(result, self.outer[variable])
+
+
+def build_step(wanted: Wanted, name: str) -> BuiltStep:
+    """Call the step and let weak initial states take the dtypes it returns."""
+
+    def guess(output: OutputArgument) -> Type:
+        return usual_type(output.weak) if output.weak is not None else row_type(output)
+
+    inputs = make_inputs(wanted.fn, wanted.sequences, wanted.outputs, wanted.non_sequences, guess)
+    step = call_step(wanted.fn, inputs, name)
+    check_counts(wanted.outputs, step)
+    weak = {
+        inputs.reads[each.position][-1]: (each.weak, step.returned.outputs[each.position])
+        for each in wanted.outputs
+        if each.weak is not None and each.taps == (-1,)
+    }
+    if not weak:
+        return step
+    chosen = weak_dtypes(weak, step.returned.outputs)
+    fresh = {each: Variable(each.type.with_dtype(dtype), each.name) for each, dtype in chosen.items() if each.type.dtype != dtype}  # type: ignore[union-attr]  # numbers are tensors
+    return _retyped(step, fresh) if fresh else step
+
+
+def _retyped(step: BuiltStep, fresh: Mapping[Variable, Variable]) -> BuiltStep:
+    returned = step.returned
+    graph = [*returned.outputs, *returned.updates.values(), *([returned.condition] if returned.condition is not None else [])]
+    rebuilt = retype(graph, fresh)
+    outputs, rest = rebuilt[: len(returned.outputs)], rebuilt[len(returned.outputs) :]
+    updates = dict(zip(returned.updates, rest, strict=False))
+    condition = rest[len(updates)] if returned.condition is not None else None
+    reads = [{tap: fresh.get(each, each) for tap, each in taps.items()} for taps in step.inputs.reads]
+    inputs = type(step.inputs)(
+        step.inputs.slices, reads, step.inputs.constants, step.inputs.sequence_names, step.inputs.output_names
+    )
+    return BuiltStep(inputs, StepReturn(outputs, updates, condition), step.born_after, step.where)
+
+
+def loop_parts(wanted: Wanted, step: BuiltStep, cuts: list[dict[int, Variable]]) -> LoopParts:
+    """Return the loop variables of a built step and what they read."""
+    updates = {**shared_defaults(step, wanted.outputs), **step.returned.updates}
+    outer: dict[LoopVariable, Variable] = {}
+    variables: list[LoopVariable] = []
+    for argument, name, slices, cut in zip(wanted.sequences, step.inputs.sequence_names, step.inputs.slices, cuts, strict=True):
+        for tap, inner in slices.items():
+            sequence = Sequence(name, inner, tap, argument.position)
+            outer[sequence] = cut[tap]
+            variables.append(sequence)
+    outputs = _output_variables(wanted, step, outer)
+    shared = _shared_variables(updates, step, outer)
+    inner_of_shared = {each: _read(variable) for variable, each in shared}
+    constants = _given_constants(wanted, step, inner_of_shared, outer)
+    own = [*variables, *outputs, *(variable for variable, _ in shared), *constants]
+    condition = step.returned.condition
+    captured = captured_variables(own, condition, step, set(inner_of_shared))
+    check_strict(captured, wanted.strict, wanted.non_sequences, step.where)
+    found = {each: Variable(each.type, each.name) for each in captured}
+    for each, inner in found.items():
+        non_sequence = NonSequence(each.name or str(each), inner, captured=True)
+        outer[non_sequence] = each
+        constants.append(non_sequence)
+    rename: dict[Variable, Variable] = dict(found)
+    rename.update(inner_of_shared)
+    return _close(LoopParts([*variables, *outputs, *(v for v, _ in shared), *constants], outer, outputs, shared, None), condition, rename)
+
+
+def _output_variables(wanted: Wanted, step: BuiltStep, outer: dict[LoopVariable, Variable]) -> list[LoopVariable]:
+    """Return the loop variables of the user's outputs, their dtypes agreed with their initial states."""
+    infos = wanted.outputs or [OutputArgument(k, None, ()) for k in range(len(step.returned.outputs))]
+    variables: list[LoopVariable] = []
+    for info, value in zip(infos, step.returned.outputs, strict=True):
+        name = step.inputs.output_names[info.position] if wanted.outputs else f"output {info.position}"
+        if info.initial is None:
+            label = value.name or name
+            variables.append(StepOutput(label, value))
+            continue
+        reads = step.inputs.reads[info.position]
+        if info.initial.type == RANDOM_STATE:
+            variable: LoopVariable = Carry(name, reads[-1], value)
+            outer[variable] = info.initial
+        else:
+            initial, result = agree_state(info, name, next(iter(reads.values())), value, step.where)
+            variable = State(name, reads, {0: result})
+            outer[variable] = initial
+        variables.append(variable)
+    return variables
+
+
+def _shared_variables(
+    updates: Mapping[SharedVariable, Variable], step: BuiltStep, outer: dict[LoopVariable, Variable]
+) -> list[tuple[LoopVariable, SharedVariable]]:
+    """Return a state (numbers) or a carry (random state) for each updated shared variable: numbers first."""
+    found: list[tuple[LoopVariable, SharedVariable]] = []
+    for each, value in sorted(updates.items(), key=lambda pair: pair[0].type == RANDOM_STATE):
+        label = each.name or str(each.type)
+        read = Variable(each.type, f"{label}[t-1]")
+        new = agree_update(each, value, step.where)
+        variable: LoopVariable
+        if each.type == RANDOM_STATE:
+            variable = Carry(label, read, new, each)
+        else:
+            variable = State(label, {-1: read}, {0: new}, shared=each)
+        outer[variable] = each
+        found.append((variable, each))
+    return found
+
+
+def _read(variable: LoopVariable) -> Variable:
+    match variable:
+        case State():
+            return variable.reads[-1]
+        case Carry():
+            return variable.read
+        case _:
+            raise ScanvizValueError("only states and carries are read back")
+
+
+def _given_constants(
+    wanted: Wanted, step: BuiltStep, updated: Mapping[SharedVariable, Variable], outer: dict[LoopVariable, Variable]
+) -> list[LoopVariable]:
+    """Return non-sequences for what the user passed; constants are embedded, updated shared variables are states."""
+    found: list[LoopVariable] = []
+    for given, inner in zip(wanted.non_sequences, step.inputs.constants, strict=True):
+        if isinstance(given, Constant) or given in updated:
+            continue
+        if isinstance(given, SharedVariable):
+            continue  # the step holds the shared variable itself: it is captured like one that was not passed
+        variable = NonSequence(given.name or inner.name or str(given), inner)
+        outer[variable] = given
+        found.append(variable)
+    return found
+
+
+def _close(parts: LoopParts, condition: Variable | None, rename: Mapping[Variable, Variable]) -> LoopParts:
+    """Return the parts with outer variables in the step's graph replaced by variables of the step."""
+    results = [result for each in parts.variables for result in inner_outputs(each)]
+    wanted = [*results, *([condition] if condition is not None else [])]
+    closed = iter(replace(wanted, rename))
+    fresh: dict[LoopVariable, LoopVariable] = {}
+    for each in parts.variables:
+        match each:
+            case State():
+                fresh[each] = State(each.name, each.reads, {tap: next(closed) for tap in each.writes}, each.keep, each.shared)
+            case StepOutput():
+                fresh[each] = StepOutput(each.name, next(closed), each.keep)
+            case Carry():
+                fresh[each] = Carry(each.name, each.read, next(closed), each.shared)
+            case _:
+                fresh[each] = each
+    until = Until(next(closed)) if condition is not None else None
+    return LoopParts(
+        [fresh[each] for each in parts.variables],
+        {fresh[each]: value for each, value in parts.outer.items()},
+        [fresh[each] for each in parts.outputs],
+        [(fresh[variable], each) for variable, each in parts.shared],
+        until,
+    )
+
+
+__all__ = ["LoopParts", "Wanted", "build_step", "loop_parts"]

@@ -1,0 +1,164 @@
+"""``scan``: a step function and its arguments become a Scan in the graph.
+
+The way: canonical arguments → ``fn`` called once on symbolic slices → types of states agreed → captured variables found →
+loop variables → one Apply; or, where one step is known when building, the step itself in the outer graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scanviz.engine.config import config
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.graph.nodes import Variable, build, describe
+from scanviz.engine.graph.provenance import short_path, user_line
+from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.scan import assemble
+from scanviz.engine.scan.arguments import non_sequence_arguments, output_arguments, sequence_arguments
+from scanviz.engine.scan.loop import Scan, ScanSettings
+from scanviz.engine.scan.steps import cut_sequences, number_of_steps
+from scanviz.engine.scan.unroll import unroll_one_step
+from scanviz.engine.scan.updates import Updates
+
+
+def scan(
+    fn: Callable[..., Any],
+    sequences: Any = None,
+    outputs_info: Any = None,
+    non_sequences: Any = None,
+    n_steps: Any = None,
+    truncate_gradient: int = -1,
+    go_backwards: bool = False,
+    mode: str | None = None,
+    name: str | None = None,
+    profile: bool | str = False,
+    allow_gc: bool | None = None,
+    strict: bool | str = False,
+    return_list: bool = False,
+    return_updates: bool = True,
+) -> Any:
+    """Apply a step function once for each row of sequences, with results fed back.
+
+    Parameters
+    ----------
+    fn : callable
+        The step.  Called once, on symbolic variables, in this order: each sequence's taps, each output's taps,
+        non-sequences, each in the order given.  Returns outputs (a variable or a list of them), updates (a dict or a
+        list of pairs of shared variables and their new values), and :class:`until` (condition) last, each of which may be missing;
+        outputs and updates may come in either order.
+    sequences : variable, array, dict or list of these, optional
+        What to run over, along the first dimension.  ``dict(input=x, taps=[-2, 0])`` passes ``x[t-2]`` and ``x[t]``.
+    outputs_info : variable, array, number, dict, None or list of these, optional
+        One item an output: None for a result that is not fed back; an initial state for one whose previous value is
+        passed to ``fn``; ``dict(initial=x0, taps=[-3, -1])`` for other taps, where ``x0`` has one row for each step back to
+        the deepest tap, oldest first.  A Python number takes the dtype that the step returns.
+    non_sequences : variable or list, optional
+        Values that are the same at every step.  Variables used in ``fn`` without being passed are found by themselves.
+    n_steps : int or integer scalar variable, optional
+        Number of steps (the largest, with ``until``); by default as many as the shortest sequence allows.
+    truncate_gradient : int
+        Number of steps that gradients go back in time, -1 for all.
+    go_backwards : bool
+        Whether to run over the sequences from their ends; taps keep their meaning in the original index.
+    mode : str, optional
+        Name of the tier to run this loop with; by default the function's.
+    name : str, optional
+        Name in profiles, pictures and messages; by default made of the source line.
+    profile : bool or str
+        Whether to record this loop; a string also names it.
+    allow_gc : bool, optional
+        True frees the loop's buffers after each call, False keeps them for the next one; by default
+        ``config.scan.allow_gc``.
+    strict : bool or "all"
+        True refuses shared variables used in ``fn`` but not passed; ``"all"`` refuses any variable not passed.
+    return_list : bool
+        Whether a single output comes in a list too.
+    return_updates : bool
+        False returns the outputs alone, and refuses loops that have updates.
+
+    Returns
+    -------
+    outputs : Variable, list of Variable or None
+        One result an output, in the order of ``outputs_info``, with one row a step.
+    updates : Updates
+        New values of shared variables, for ``function(updates=…)``.
+
+    Raises
+    ------
+    ScanvizError
+        For arguments that do not fit together; the message names them and says what to write.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> k, A = T.iscalar("k"), T.vector("A")
+    >>> powers, updates = scanviz.scan(lambda p, a: p * a, outputs_info=T.ones_like(A), non_sequences=A, n_steps=k)
+    >>> power = scanviz.function([A, k], powers[-1], updates=updates)
+    >>> power([0.0, 1.0, 2.0, 3.0], 4)
+    array([ 0.,  1., 16., 81.])
+    """
+    if isinstance(profile, str) and profile and name is None:
+        name = profile
+    settings = _settings(name, truncate_gradient, mode, allow_gc, bool(profile), strict)
+    wanted = assemble.Wanted(
+        fn, sequence_arguments(sequences), output_arguments(outputs_info), non_sequence_arguments(non_sequences), strict
+    )
+    steps = number_of_steps(wanted.sequences, n_steps, settings.name)
+    step = assemble.build_step(wanted, settings.name)
+    cuts = cut_sequences(wanted.sequences, go_backwards)
+    parts = assemble.loop_parts(wanted, step, cuts)
+    if constant_integer(steps) == 1:
+        results, updates = unroll_one_step(parts)
+    else:
+        results, updates = _apply(parts, steps, settings)
+    return _returned(results, updates, bool(return_list), bool(return_updates), settings)
+
+
+def _settings(
+    name: str | None, truncate_gradient: int, mode: str | None, allow_gc: bool | None, profile: bool, strict: bool | str
+) -> ScanSettings:
+    if type(truncate_gradient) is not int or truncate_gradient < -1 or truncate_gradient == 0:
+        raise ScanvizValueError(
+            "truncate_gradient cannot be used", where=user_line(), expected="a number of steps, or -1 for all", found=repr(truncate_gradient)
+        )
+    if strict not in (True, False, "all"):
+        raise ScanvizValueError("strict cannot be used", where=user_line(), expected="True, False or 'all'", found=repr(strict))
+    if name is None:
+        line = user_line()
+        name = f"scan at {short_path(line.file)}:{line.line}" if line else "scan"
+    tier = getattr(mode, "backend", mode)  # a Mode of the layer above, or a name
+    keep = config.scan.allow_gc if allow_gc is None else bool(allow_gc)
+    return ScanSettings(str(name), truncate_gradient, tier, keep, profile, bool(strict))
+
+
+def _apply(parts: assemble.LoopParts, steps: Variable, settings: ScanSettings) -> tuple[list[Variable], Updates]:
+    op = Scan(parts.variables, parts.until, settings)
+    outer = [parts.outer[each] for each in parts.variables if each in parts.outer]
+    results = dict(zip(parts.givers, build(op, [steps, *outer], [each.name for each in parts.givers]), strict=True))
+    updates = Updates()
+    for variable, shared_variable in parts.shared:
+        updates[shared_variable] = parts.final_value(variable, results[variable])
+        if shared_variable.default_update is not None:
+            shared_variable.default_update = updates[shared_variable]
+    return [results[each] for each in parts.outputs], updates
+
+
+def _returned(results: list[Variable], updates: Updates, return_list: bool, return_updates: bool, settings: ScanSettings) -> Any:
+    outputs: Any = results
+    if not return_list:
+        outputs = None if not results else results[0] if len(results) == 1 else results
+    if return_updates:
+        return outputs, updates
+    if updates:
+        names = ", ".join(f"`{describe(each)}`" for each in updates)
+        raise ScanvizValueError(
+            f"loop `{settings.name}` updates {names}, which return_updates=False would lose",
+            where=user_line(),
+            fix="outputs, updates = scan(…)",
+        )
+    return outputs
+
+
+__all__ = ["scan"]

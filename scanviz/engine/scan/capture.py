@@ -1,0 +1,85 @@
+"""Finding the variables that a step uses without being passed them.
+
+A variable belongs to the step if it was built while ``fn`` ran and depends on nothing else; what was built before is
+taken from outside as it is and becomes a non-sequence, so that ``W2 = W ** 2`` written before the loop is computed
+before the loop, and a random number drawn before the loop is drawn once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from scanviz.engine.errors import MissingInputError
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
+from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.scan.arguments import OutputArgument
+from scanviz.engine.scan.step import BuiltStep
+from scanviz.engine.scan.variables import LoopVariable, inner_inputs, inner_outputs
+
+
+def outside_variables(outputs: Sequence[Variable], inputs: Collection[Variable], born_after: int) -> list[Variable]:
+    """Return the variables from outside that a step's graph reads, constants excluded, in the order met."""
+    inside = set(inputs)
+    found: dict[Variable, None] = {}
+    seen: set[Apply] = set()
+    stack = list(reversed(outputs))
+    while stack:
+        each = stack.pop()
+        if each in inside or isinstance(each, Constant):
+            continue
+        node = each.owner
+        if node is None or node.birth < born_after:
+            found[each] = None
+        elif node not in seen:
+            seen.add(node)
+            stack.extend(reversed(node.inputs))
+    return list(found)
+
+
+def captured_variables(
+    own: Sequence[LoopVariable], condition: Variable | None, step: BuiltStep, updated: Collection[SharedVariable]
+) -> list[Variable]:
+    """Return what a step uses from outside beside its loop variables: shared variables first."""
+    inputs = {inner for each in own for inner in inner_inputs(each)} | set(updated)
+    outputs = [inner for each in own for inner in inner_outputs(each)]
+    found = outside_variables([*outputs, *([condition] if condition is not None else [])], inputs, step.born_after)
+    return sorted(found, key=lambda each: not isinstance(each, SharedVariable))
+
+
+def shared_defaults(step: BuiltStep, outputs: Sequence[OutputArgument]) -> dict[SharedVariable, Variable]:
+    """Return the default updates, made in the step, of shared variables that it reads, such as its random states."""
+    returned = step.returned
+    graph = [*returned.outputs, *returned.updates.values()]
+    if returned.condition is not None:
+        graph.append(returned.condition)
+    defaults: dict[SharedVariable, Variable] = {}
+    for each in outside_variables(graph, step.inputs.arguments, step.born_after):
+        new = each.default_update if isinstance(each, SharedVariable) else None
+        if new is not None and new.owner is not None and new.owner.birth >= step.born_after:
+            assert isinstance(each, SharedVariable)
+            defaults[each] = new
+    return defaults
+
+
+def check_strict(
+    captured: Sequence[Variable], strict: bool | str, given: Collection[Variable], where: SourceLine | None
+) -> None:
+    """Refuse captured variables that were not passed, as ``strict`` says.
+
+    Raises
+    ------
+    MissingInputError
+        Naming all of them.
+    """
+    passed = set(given)
+    missing = [each for each in captured if each not in passed and (strict == "all" or isinstance(each, SharedVariable))]
+    if not strict or not missing:
+        return
+    names = ", ".join(f"`{describe(each)}`" for each in missing)
+    what = "variables" if strict == "all" else "shared variables"
+    raise MissingInputError(
+        f"the step uses {what} that were not passed, and strict={strict!r} asks for all: {names}",
+        where=where,
+        fix=f"non_sequences=[…, {', '.join(each.name or '…' for each in missing)}] and parameters of fn for them",
+    )

@@ -1,0 +1,177 @@
+"""The documents' flat views of a Scan, all derived from its loop variables.
+
+Orders, as the internals documents give them:
+
+- outer inputs: n_steps, sequences, mitmot, mitsot, sitsot, shared, nitsot lengths, non-sequences
+- inner inputs: sequences, mitmot taps, mitsot taps, sitsot, shared, non-sequences
+- inner outputs: mitmot taps, mitsot, sitsot, nitsot, shared, then the stop condition
+- outer outputs: mitmot, mitsot, sitsot, nitsot, shared
+
+("shared" are the carries; nitsot and shared swap places between inputs and outputs.)  Nitsot lengths are entries of
+the documents only: here a loop has one length, so the entry is the number of steps.  Indices refer to these lists,
+never to the inputs of the Apply.  Source: ``reference/001_scan_internals.txt`` and ``field/scan_features.md`` section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from itertools import accumulate
+
+from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.reachability import connection_matrix, reaching_inputs
+from scanviz.engine.scan.variables import (
+    LoopVariable,
+    State,
+    inner_inputs,
+    inner_outputs,
+    kind_of,
+)
+
+OUTER_INPUT_ORDER = ("sequence", "mitmot", "mitsot", "sitsot", "carry", "nitsot", "non_sequence")
+INNER_INPUT_ORDER = ("sequence", "mitmot", "mitsot", "sitsot", "carry", "non_sequence")
+OUTPUT_ORDER = ("mitmot", "mitsot", "sitsot", "nitsot", "carry")
+
+Spans = dict[LoopVariable, range]
+VarMapping = dict[int, int] | dict[int, list[int]]
+
+
+class Layout:
+    """The flat orders of a Scan and the mappings between them.
+
+    Parameters
+    ----------
+    scan : Scan or Apply
+        The loop; an Apply also gives the outer variables.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> total, updates = scanviz.scan(lambda x, s: s + x, sequences=T.vector("x"), outputs_info=T.constant(0.0))
+    >>> Layout(total.owner).var_mappings["inner_inp_from_outer_inp"]
+    {0: [], 1: [0], 2: [1]}
+    """
+
+    def __init__(self, scan: Scan | Apply) -> None:
+        self.view = ScanView(scan) if isinstance(scan, Apply) else None
+        self.op = self.view.op if self.view is not None else scan
+        assert isinstance(self.op, Scan)
+        self.scan: Scan = self.op
+
+    def _sorted(self, order: Iterable[str]) -> list[LoopVariable]:
+        return [each for kind in order for each in self.scan.variables if kind_of(each) == kind]
+
+    @staticmethod
+    def _spans(variables: list[LoopVariable], width: Callable[[LoopVariable], int], start: int = 0) -> Spans:
+        ends = list(accumulate((width(each) for each in variables), initial=start))
+        return {each: range(a, b) for each, a, b in zip(variables, ends, ends[1:], strict=False)}
+
+    @cached_property
+    def outer_input_spans(self) -> Spans:
+        """Loop variable → its indices among the outer inputs, where index 0 is n_steps."""
+        return self._spans(self._sorted(OUTER_INPUT_ORDER), lambda each: 1, start=1)
+
+    @cached_property
+    def inner_input_spans(self) -> Spans:
+        """Loop variable → its indices among the inner inputs."""
+        return self._spans(self._sorted(INNER_INPUT_ORDER), lambda each: len(inner_inputs(each)))
+
+    @cached_property
+    def inner_output_spans(self) -> Spans:
+        """Loop variable → its indices among the inner outputs."""
+        return self._spans(self._sorted(OUTPUT_ORDER), lambda each: len(inner_outputs(each)))
+
+    @cached_property
+    def outer_output_spans(self) -> Spans:
+        """Loop variable → its index among the outer outputs."""
+        return self._spans(self._sorted(OUTPUT_ORDER), lambda each: 1)
+
+    @cached_property
+    def inner_inputs(self) -> list[Variable]:
+        """The inner inputs in the documents' order."""
+        return [each for variable in self.inner_input_spans for each in inner_inputs(variable)]
+
+    @cached_property
+    def inner_outputs(self) -> list[Variable]:
+        """The inner outputs in the documents' order, the stop condition last."""
+        results = [each for variable in self.inner_output_spans for each in inner_outputs(variable)]
+        return [*results, self.scan.until.condition] if self.scan.until else results
+
+    @cached_property
+    def outer_inputs(self) -> list[Variable]:
+        """The outer inputs in the documents' order; the entry of a nitsot's length is the number of steps."""
+        view = self._bound()
+        given = [view.outer_input(each) for each in self.outer_input_spans]
+        return [view.n_steps, *(each if each is not None else view.n_steps for each in given)]
+
+    @cached_property
+    def outer_outputs(self) -> list[Variable]:
+        """The outer outputs in the documents' order."""
+        view = self._bound()
+        return [output for each in self.outer_output_spans if (output := view.outer_output(each)) is not None]
+
+    def _bound(self) -> ScanView:
+        if self.view is None:
+            from scanviz.engine.errors import ScanvizValueError
+
+            raise ScanvizValueError("a Scan op alone has no outer variables", fix="Layout(result.owner)")
+        return self.view
+
+    @cached_property
+    def var_mappings(self) -> dict[str, VarMapping]:
+        """The twelve maps between the four lists, by the documents' names.
+
+        A map to inner variables gives lists (possibly empty); a map to outer ones gives an index, or -1 for none.
+        ``n_steps`` has entries that lead nowhere; the stop condition has none.
+        """
+        lists = {
+            "outer_inp": self.outer_input_spans,
+            "inner_inp": self.inner_input_spans,
+            "inner_out": self.inner_output_spans,
+            "outer_out": self.outer_output_spans,
+        }
+        maps: dict[str, VarMapping] = {}
+        for target, target_spans in lists.items():
+            for source, source_spans in lists.items():
+                if source == target:
+                    continue
+                maps[f"{target}_from_{source}"] = _mapping(source, source_spans, target, target_spans)
+        return maps
+
+    def inner_connection_pattern(self) -> list[list[bool]]:
+        """Return ``pattern[i][j]``: whether inner output j of one step depends on inner input i, condition excluded."""
+        results = self.inner_outputs[: len(self.inner_outputs) - (self.scan.until is not None)]
+        reached = [reaching_inputs(each, self.inner_inputs) for each in results]
+        return [[each in found for found in reached] for each in self.inner_inputs]
+
+    def connection_pattern(self) -> list[list[bool]]:
+        """Return ``pattern[i][j]``: whether outer output j depends on outer input i over any number of steps.
+
+        Rows of n_steps and of nitsot lengths are all False, as in the documents: they carry no gradient.
+        """
+        matrix = connection_matrix(self.scan)
+        outputs = list(self.outer_output_spans)
+        rows = [[False] * len(outputs)]
+        rows += [[(source, target) in matrix for target in outputs] for source in self.outer_input_spans]
+        return rows
+
+
+def _mapping(source: str, source_spans: Spans, target: str, target_spans: Spans) -> VarMapping:
+    """Return one map: index of each source entry → what belongs to the same loop variable in the target list."""
+    single = target.startswith("outer")
+    entries: dict[int, list[int]] = {0: []} if source == "outer_inp" else {}
+    for variable, span in source_spans.items():
+        found = list(target_spans.get(variable, ()))
+        if target == "outer_inp" and source != "outer_inp" and variable not in target_spans:
+            found = []
+        entries.update(dict.fromkeys(span, found))
+    if single:
+        return {index: (found[0] if found else -1) for index, found in sorted(entries.items())}
+    return {index: list(found) for index, found in sorted(entries.items())}
+
+
+def taps_of(variable: LoopVariable) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the taps a loop variable reads and writes; both empty where taps have no meaning."""
+    return (tuple(variable.reads), tuple(variable.writes)) if isinstance(variable, State) else ((), ())

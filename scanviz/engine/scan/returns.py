@@ -1,0 +1,142 @@
+"""What a step function returned: outputs, updates and a stop condition, told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.nodes import Variable, describe
+from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.support import as_variable
+
+ACCEPTED = """outputs                        one variable, or a list of variables
+updates                        {shared: new value} or [(shared, new value), …]
+until(condition)
+outputs, updates               in either order
+outputs, until(condition)
+outputs, updates, until(condition)"""
+
+
+class until:  # noqa: N801  # Theano's name, used like a function
+    """Marks the condition that ends a loop; the step at which it is true is the last one and is kept.
+
+    Parameters
+    ----------
+    condition : Variable
+        Scalar; the loop goes on while it is zero or False.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If the condition is not a scalar.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> powers, _ = scanviz.scan(lambda p: (p * 2, scanviz.until(p * 2 > 45)), outputs_info=1.0, n_steps=1024)
+    >>> scanviz.function([], powers)()
+    array([ 2.,  4.,  8., 16., 32., 64.])
+    """
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: Any) -> None:
+        variable = as_variable(condition)
+        if not isinstance(variable.type, TensorType) or variable.type.ndim != 0:
+            raise ScanvizTypeError(
+                f"the condition `{describe(variable)}` of until must be one number",
+                expected="a scalar",
+                found=str(variable.type),
+                fix="until(T.all(condition)) or until(T.any(condition))",
+            )
+        self.condition = variable
+
+
+class StepReturn(NamedTuple):
+    """What a step returned, told apart."""
+
+    outputs: list[Variable]
+    updates: dict[SharedVariable, Variable]
+    condition: Variable | None
+
+
+def parse_return(value: Any, where: SourceLine | None) -> StepReturn:
+    """Return the outputs, updates and stop condition in what ``fn`` returned.
+
+    Raises
+    ------
+    ScanvizValueError
+        If it has none of the accepted forms, which the message shows.
+    """
+    if isinstance(value, until):
+        return StepReturn([], {}, value.condition)
+    condition = None
+    if isinstance(value, list | tuple) and value and isinstance(value[-1], until):
+        condition, value = value[-1].condition, value[:-1]
+        if len(value) == 1 and isinstance(value[0], list | tuple | Mapping):
+            value = value[0]
+    outputs, updates = _split(value, where)
+    return StepReturn([_output(each, value, where) for each in outputs], updates, condition)
+
+
+def _split(value: Any, where: SourceLine | None) -> tuple[list[Any], dict[SharedVariable, Variable]]:
+    if _are_updates(value):
+        return [], _updates(value, where)
+    if not isinstance(value, list | tuple):
+        return [value], {}
+    if len(value) == 2:
+        first, second = value
+        if _are_updates(second):
+            return _as_outputs(first), _updates(second, where)
+        if _are_updates(first):
+            return _as_outputs(second), _updates(first, where)
+    return list(value), {}
+
+
+def _as_outputs(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _are_updates(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return True
+    pairs = isinstance(value, list | tuple) and len(value) > 0
+    return pairs and all(isinstance(each, tuple | list) and len(each) == 2 and isinstance(each[0], SharedVariable) for each in value)
+
+
+def _updates(value: Any, where: SourceLine | None) -> dict[SharedVariable, Variable]:
+    pairs: Iterable[Any] = value.items() if isinstance(value, Mapping) else value
+    updates: dict[SharedVariable, Variable] = {}
+    for key, new in pairs:
+        if not isinstance(key, SharedVariable):
+            shown = describe(key) if isinstance(key, Variable) else repr(key)
+            raise ScanvizTypeError(f"only shared variables can be updated, `{shown}` is none", where=where, fix="shared(value)")
+        if key in updates:
+            raise ScanvizValueError(f"`{describe(key)}` is updated twice in one step", where=where)
+        updates[key] = as_variable(new)
+    return updates
+
+
+def _output(value: Any, whole: Any, where: SourceLine | None) -> Variable:
+    if isinstance(value, Variable):
+        return value
+    if isinstance(value, bool | int | float | np.ndarray | np.generic):
+        return as_variable(value)
+    if isinstance(value, until):
+        raise ScanvizValueError("until(condition) must be the last thing that the step returns", where=where)
+    raise ScanvizValueError(
+        f"the step returned {_shown(whole)}, in which {type(value).__name__} is no symbolic variable",
+        where=where,
+        fix="return one of\n" + ACCEPTED,
+    )
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"

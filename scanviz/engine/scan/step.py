@@ -1,0 +1,176 @@
+"""Calling the user's step function once, on symbolic slices, and naming what goes in and out.
+
+Names come from the outer variable where it has one, else from the parameter of ``fn`` that receives it, less the usual
+endings (``x_t``, ``h_tm1``, ``h_prev``), so that messages and pictures speak the user's language.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.graph.nodes import Constant, Variable, next_birth, tensor_type
+from scanviz.engine.graph.provenance import SourceLine, building_scan, intern_line, user_line
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.types import TensorType, Type
+from scanviz.engine.scan.arguments import OutputArgument, SequenceArgument
+from scanviz.engine.scan.returns import StepReturn, parse_return
+from scanviz.engine.scan.variables import step_name
+
+_ENDING = re.compile(r"_?(t[mp]?\d*|prev|previous|last|old)$")
+
+
+@dataclass(frozen=True, slots=True)
+class StepInputs:
+    """The variables that ``fn`` is called on.
+
+    Attributes
+    ----------
+    slices : list of dict
+        For each sequence: tap → variable.
+    reads : list of dict
+        For each item of ``outputs_info``: tap → variable (empty for results that are not fed back).
+    constants : list of Variable
+        One for each non-sequence: a variable of the step, or the shared variable or constant itself.
+    names : list of (str, str)
+        Names of sequences, and of outputs.
+    """
+
+    slices: list[dict[int, Variable]]
+    reads: list[dict[int, Variable]]
+    constants: list[Variable]
+    sequence_names: list[str]
+    output_names: list[str]
+
+    @property
+    def arguments(self) -> list[Variable]:
+        """All arguments in the order in which ``fn`` takes them."""
+        flat = [each for taps in (*self.slices, *self.reads) for each in taps.values()]
+        return [*flat, *self.constants]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltStep:
+    """A step as a graph: what it read, what it returned, and from which birth id on its nodes are its own."""
+
+    inputs: StepInputs
+    returned: StepReturn
+    born_after: int
+    where: SourceLine | None
+
+
+def make_inputs(
+    fn: Callable[..., Any],
+    sequences: Sequence[SequenceArgument],
+    outputs: Sequence[OutputArgument],
+    non_sequences: Sequence[Variable],
+    guess: Callable[[OutputArgument], Type],
+) -> StepInputs:
+    """Return fresh variables for all arguments of ``fn``; ``guess`` gives the type of a state's row."""
+    parameters = _parameter_names(fn)
+    taken = 0
+    slices, sequence_names = [], []
+    for each in sequences:
+        row = tensor_type(each.variable)
+        name = _base_name(each.variable.name, parameters[taken : taken + len(each.taps)], f"sequence {each.position}")
+        taken += len(each.taps)
+        slices.append({tap: Variable(row.with_shape(row.shape[1:]), step_name(name, tap)) for tap in each.taps})
+        sequence_names.append(name)
+    reads, output_names = [], []
+    for output in outputs:
+        initial = output.initial
+        name = _state_name(initial, parameters[taken : taken + len(output.taps)], output.position)
+        taken += len(output.taps)
+        reads.append({tap: Variable(guess(output), step_name(name, tap)) for tap in output.taps})
+        output_names.append(name)
+    constants = []
+    for k, constant in enumerate(non_sequences):
+        fallback = parameters[taken + k : taken + k + 1]
+        constants.append(_constant_argument(constant, fallback[0] if fallback else None))
+    return StepInputs(slices, reads, constants, sequence_names, output_names)
+
+
+def _constant_argument(variable: Variable, parameter: str | None) -> Variable:
+    if isinstance(variable, Constant | SharedVariable):
+        return variable
+    return Variable(variable.type, variable.name or parameter)
+
+
+def _parameter_names(fn: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [each.name for each in parameters if each.kind in plain]
+
+
+def _base_name(own: str | None, parameters: Sequence[str], fallback: str) -> str:
+    if own:
+        return own
+    return (_ENDING.sub("", parameters[0]) or parameters[0]) if parameters else fallback
+
+
+def _state_name(initial: Variable | None, parameters: Sequence[str], position: int) -> str:
+    """Return a state's name: its parameter's without the ending, which is what users call the state itself."""
+    if parameters:
+        return _ENDING.sub("", parameters[0]) or parameters[0]
+    return (initial.name if initial is not None else None) or f"output {position}"
+
+
+def call_step(fn: Callable[..., Any], inputs: StepInputs, scan_name: str) -> BuiltStep:
+    """Call ``fn`` once and return the step it built.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If ``fn`` does not take the arguments that scan passes.
+    ScanvizValueError
+        If what it returned has none of the accepted forms.
+    """
+    where = line_of(fn)
+    arguments = inputs.arguments
+    _check_signature(fn, arguments, where)
+    born_after = next_birth()
+    with building_scan(scan_name):
+        returned = parse_return(fn(*arguments), where)
+    return BuiltStep(inputs, returned, born_after, where)
+
+
+def line_of(fn: Callable[..., Any]) -> SourceLine | None:
+    """Return the line on which a step function is defined, or the line that calls scan where it has none."""
+    code = getattr(inspect.unwrap(fn), "__code__", None)
+    if code is None:
+        return user_line()
+    return intern_line(code.co_filename, code.co_firstlineno, code.co_name)
+
+
+def _check_signature(fn: Callable[..., Any], arguments: Sequence[Variable], where: SourceLine | None) -> None:
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        shown = ", ".join(each.name or str(each.type) for each in arguments)
+        raise ScanvizTypeError(
+            f"the step function takes other arguments than scan passes ({error})",
+            where=where,
+            expected=f"{len(arguments)} arguments: {shown or 'none'}",
+            found=f"{getattr(fn, '__name__', 'fn')}{signature}",
+            fix="the order is: sequences' taps, outputs' taps, non_sequences, each in the order given",
+        ) from None
+
+
+def row_type(output: OutputArgument) -> Type:
+    """Return the type of one row of a state, from its initial value."""
+    assert output.initial is not None
+    kind = output.initial.type
+    if output.taps == (-1,) or not isinstance(kind, TensorType):
+        return kind
+    return kind.with_shape(kind.shape[1:])

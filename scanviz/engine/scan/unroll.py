@@ -1,0 +1,55 @@
+"""One step known when building: the step itself in the outer graph, with no loop around it."""
+
+from __future__ import annotations
+
+from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.ops.index import getitem
+from scanviz.engine.scan.assemble import LoopParts
+from scanviz.engine.scan.updates import Updates
+from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, Sequence, State, inner_outputs
+
+
+def unroll_one_step(parts: LoopParts) -> tuple[list[Variable], Updates]:
+    """Return the results of a loop of exactly one step, each output with one row.
+
+    Sequences are already turned and cut for their taps, so row 0 is what the step reads.  A stop condition changes
+    nothing: the step that triggers it is kept.
+    """
+    values: dict[Variable, Variable] = {}
+    for variable in parts.variables:
+        values.update(_first_values(variable, parts))
+    givers = [each for each in parts.variables if inner_outputs(each)]
+    computed = replace([inner_outputs(each)[0] for each in givers], values)
+    result: dict[LoopVariable, Variable] = dict(zip(givers, computed, strict=True))
+    updates = Updates()
+    for variable, shared in parts.shared:
+        updates[shared] = result[variable]
+        if shared.default_update is not None:
+            shared.default_update = result[variable]
+    return [_as_rows(each, result[each]) for each in parts.outputs], updates
+
+
+def _first_values(variable: LoopVariable, parts: LoopParts) -> dict[Variable, Variable]:
+    match variable:
+        case Sequence():
+            return {variable.slice: getitem(parts.outer[variable], 0)}
+        case NonSequence():
+            return {variable.variable: parts.outer[variable]}
+        case Carry():
+            return {variable.read: parts.outer[variable]}
+        case State():
+            initial = parts.outer[variable]
+            if variable.kind == "sitsot":
+                return {variable.reads[-1]: initial}
+            return {read: getitem(initial, variable.offset + tap) for tap, read in variable.reads.items()}
+        case _:
+            return {}
+
+
+def _as_rows(variable: LoopVariable, value: Variable) -> Variable:
+    if isinstance(variable, Carry):
+        return value
+    rows = getitem(value, None)
+    rows.name = variable.name
+    return rows

@@ -1,0 +1,66 @@
+"""Updates: which shared variables a loop changes, and to what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.nodes import Variable, describe
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.shared import SharedVariable
+
+
+class Updates(dict[SharedVariable, Variable]):
+    """New values of shared variables, to be given to ``function(updates=…)``.
+
+    A dict that takes only shared variables as keys and refuses to be added to one that says otherwise about the same
+    variable.  ``updates[w]`` is symbolic and can be computed with.
+
+    Examples
+    --------
+    >>> from scanviz import shared
+    >>> a = shared(1.0, name="a")
+    >>> Updates({a: a + 1}) + Updates({a: a + 2})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    scanviz.engine.errors.ScanvizValueError: ...two different updates for `a`...
+    """
+
+    def __init__(self, pairs: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = ()) -> None:
+        super().__init__()
+        self.update(pairs)
+
+    def __setitem__(self, key: SharedVariable, value: Variable) -> None:
+        given: object = key  # annotations do not stop a user
+        if not isinstance(given, SharedVariable):
+            shown = describe(given) if isinstance(given, Variable) else repr(given)
+            raise ScanvizTypeError(f"only shared variables can be updated, `{shown}` is none", where=user_line(), fix="shared(value)")
+        super().__setitem__(key, value)
+
+    def update(self, *others: Any, **more: Any) -> None:
+        """Take over all pairs of other mappings or lists of pairs; a key given twice must have the same value."""
+        for other in (*others, more):
+            for key, value in other.items() if isinstance(other, Mapping) else other:
+                if key in self and self[key] is not value:
+                    raise ScanvizValueError(
+                        f"two different updates for `{describe(key)}`", where=user_line(), fix="keep one of them, or combine the values"
+                    )
+                self[key] = value
+
+    def __add__(self, other: Any) -> Updates:
+        total = Updates(self)
+        total.update(other)
+        return total
+
+    def __radd__(self, other: Any) -> Updates:
+        total = Updates(other)
+        total.update(self)
+        return total
+
+    def __ior__(self, other: Any) -> Updates:  # type: ignore[override]  # dict's takes fewer forms
+        self.update(other)
+        return self
+
+    def __or__(self, other: Any) -> Updates:  # type: ignore[override]  # conflicts are refused, so the result is one of ours
+        return self.__add__(other)

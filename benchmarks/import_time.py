@@ -26,7 +26,10 @@ CODE = "import time; began = time.perf_counter(); import {}; print((time.perf_co
 
 
 def interpreter(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(arguments)!r} failed:\n{done.stderr}")
+    return done
 
 
 def import_ms(module: str) -> float:

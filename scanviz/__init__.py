@@ -1,0 +1,101 @@
+"""scanviz: scan loops you can look inside.
+
+Write a loop step as a Python function, run it on NumPy (or another tier), and see where each step spends its time.
+
+Examples
+--------
+>>> import scanviz
+>>> from scanviz import tensor as T
+>>> x = T.vector("x")
+>>> sums, updates = scanviz.scan(lambda x_t, so_far: so_far + x_t, sequences=x, outputs_info=0.0, name="sums")
+>>> scanviz.function([x], sums)([1.0, 2.0, 3.0])
+array([1., 3., 6.])
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from scanviz import tensor
+from scanviz.engine.config import config
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.function import Function, In, Out, function
+from scanviz.engine.function.callable import PROFILER
+from scanviz.engine.graph.nodes import Constant, Variable
+from scanviz.engine.graph.shared import SharedVariable, shared
+from scanviz.engine.mode import Mode
+from scanviz.engine.scan.build import scan
+from scanviz.engine.scan.returns import until
+from scanviz.engine.scan.updates import Updates
+from scanviz.engine.scan.views import filter, foldl, foldr, map, reduce
+from scanviz.tensor import dot, ifelse
+
+if TYPE_CHECKING:
+    from scanviz.engine.observe import Observer
+    from scanviz.engine.scan.layout import Layout
+    from scanviz.engine.scan.loop import Scan
+    from scanviz.engine.scan.args import ScanArgs
+    from scanviz.profiler import profile
+    from scanviz.render.text import dprint
+
+__version__ = "0.1.0"
+
+# Names that are imported when first used, so that `import scanviz` stays fast.
+_LATER = {
+    "Layout": "scanviz.engine.scan.layout",
+    "Scan": "scanviz.engine.scan.loop",
+    "ScanArgs": "scanviz.engine.scan.args",
+    "dprint": "scanviz.dump",
+    "profile": "scanviz.profiler",
+}
+
+
+def __getattr__(name: str) -> Any:
+    place = _LATER.get(name)
+    if place is None:
+        raise AttributeError(f"module 'scanviz' has no attribute {name!r}")
+    return getattr(importlib.import_module(place), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
+
+def _make_profiler() -> Observer:
+    from scanviz.profiler.recorder import Recorder
+
+    return Recorder()
+
+
+PROFILER.append(_make_profiler)
+
+__all__ = [
+    "Constant",
+    "Function",
+    "In",
+    "Layout",
+    "Mode",
+    "Out",
+    "Scan",
+    "ScanArgs",
+    "ScanvizError",
+    "SharedVariable",
+    "Updates",
+    "Variable",
+    "config",
+    "dot",
+    "dprint",
+    "filter",
+    "foldl",
+    "foldr",
+    "function",
+    "ifelse",
+    "map",
+    "profile",
+    "reduce",
+    "scan",
+    "shared",
+    "tensor",
+    "until",
+]

@@ -29,7 +29,7 @@ class SharedVariable(Variable):
 
     __slots__ = ("_container", "default_update", "lock")
     default_update: Variable | None
-    lock: threading.RLock  # type: ignore[valid-type]  # held by a call that updates it, so that no update is lost
+    lock: Any  # an RLock, held by a call that updates it, so that no update is lost
     _container: list[Array]
 
     def __init__(self, type: Type, value: Array, name: str | None = None) -> None:

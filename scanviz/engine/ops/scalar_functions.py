@@ -40,7 +40,7 @@ def softplus(x: Any, out: Array | None = None) -> Array:
 def where(condition: Any, first: Any, second: Any, out: Array | None = None) -> Array:
     """Return first where condition is true, else second; safe when out is one of them."""
     if out is None or np.may_share_memory(out, first) or np.may_share_memory(out, condition):
-        chosen = np.where(condition, first, second)
+        chosen: Array = np.where(condition, first, second)
         if out is None:
             return chosen
         np.copyto(out, chosen)

@@ -135,7 +135,7 @@ def loop_parts(wanted: Wanted, step: BuiltStep, cuts: list[dict[int, Variable]])
         outer[non_sequence] = each
         constants.append(non_sequence)
     rename: dict[Variable, Variable] = dict(found)
-    rename.update(inner_of_shared)
+    rename.update({each: inner for each, inner in inner_of_shared.items()})  # noqa: C416  # the key type widens
     return _close(LoopParts([*variables, *outputs, *(v for v, _ in shared), *constants], outer, outputs, shared, None), condition, rename)
 
 

@@ -21,6 +21,7 @@ from scanviz.engine.graph.nodes import Apply, Array, Variable, describe, tensor_
 from scanviz.engine.graph.types import TensorType, Type, common_shape, fits
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.scan.properties import ScanPropertiesMixin
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -64,7 +65,7 @@ class ScanSettings(NamedTuple):
     strict: bool = False
 
 
-class Scan(Op):
+class Scan(Op, ScanPropertiesMixin):
     """A loop.
 
     Attributes

@@ -1,0 +1,104 @@
+"""Choosing one of two values as a whole: ``ifelse``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import TensorType, Type
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.support import as_variable
+
+
+def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+    half = (len(inputs) - 1) // 2
+    found: list[Type] = []
+    for first, second in zip(inputs[1 : 1 + half], inputs[1 + half :], strict=True):
+        a, b = first.type, second.type
+        if not isinstance(a, TensorType) or not isinstance(b, TensorType):
+            found.append(a)
+            continue
+        found.append(a.with_shape(tuple(x if x == y else None for x, y in zip(a.shape, b.shape, strict=True))))
+    return found
+
+
+def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    half = (len(values) - 1) // 2
+    return tuple(values[1 : 1 + half] if np.asarray(values[0]).item() else values[1 + half :])
+
+
+def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    half = (len(dims.shapes) - 1) // 2
+    pairs = zip(dims.shapes[1 : 1 + half], dims.shapes[1 + half :], strict=True)
+    return [tuple(a if a is b or a == b else None for a, b in zip(x, y, strict=True)) for x, y in pairs]
+
+
+IFELSE = Declaration(
+    "ifelse", "control", doc="One of two values, by a condition; the other is not computed.", infer=_infer, perform=_perform, shapes=_shapes, views=1
+)
+
+
+def ifelse(condition: Any, then_branch: Any, else_branch: Any) -> Any:
+    """Return one of two values, computing only the one that is taken.
+
+    Parameters
+    ----------
+    condition : scalar
+        Taken as true where it is not zero.
+    then_branch, else_branch : variable or list of variables
+        The two values; lists have the same length.  Dtypes are brought together as NumPy would; numbers of dimensions must agree.
+
+    Returns
+    -------
+    Variable or list of Variable
+        Like the branches.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If the condition is no scalar or the branches do not match.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.scalar("x")
+    >>> ifelse(x > 0, x, -x).eval({x: -3.0})
+    array(3.)
+    """
+    test = as_variable(condition)
+    if tensor_type(test).ndim != 0:
+        raise ScanvizTypeError(
+            f"the condition `{describe(test)}` of ifelse must be one number", where=user_line(), found=test.type, fix="T.switch for one choice an element"
+        )
+    listed = isinstance(then_branch, list | tuple)
+    first = list(then_branch) if listed else [then_branch]
+    second = list(else_branch) if isinstance(else_branch, list | tuple) else [else_branch]
+    if len(first) != len(second):
+        raise ScanvizTypeError("the branches of ifelse must be of one length", where=user_line(), expected=len(first), found=len(second))
+    pairs = [_matched(as_variable(a), as_variable(b)) for a, b in zip(first, second, strict=True)]
+    results = build(Op(IFELSE), [test, *(a for a, _ in pairs), *(b for _, b in pairs)])
+    return list(results) if listed else results[0]
+
+
+def _matched(first: Variable, second: Variable) -> tuple[Variable, Variable]:
+    a, b = first.type, second.type
+    if not isinstance(a, TensorType) or not isinstance(b, TensorType):
+        if a != b:
+            raise ScanvizTypeError("the branches of ifelse have different types", where=user_line(), expected=a, found=b)
+        return first, second
+    if a.ndim != b.ndim:
+        raise ScanvizTypeError(
+            "the branches of ifelse have different numbers of dimensions",
+            where=user_line(),
+            expected=f"`{describe(first)}`: {a}",
+            found=f"`{describe(second)}`: {b}",
+        )
+    common = np.result_type(a.dtype, b.dtype)
+    return cast(first, common), cast(second, common)

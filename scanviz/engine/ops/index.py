@@ -1,0 +1,242 @@
+"""Indexing: ``x[...]`` with NumPy's meaning, and the last row of a loop's result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import BOOLEAN, TensorType, Type
+from scanviz.engine.ops.index_pattern import (
+    INPUT,
+    Entry,
+    IndexParameters,
+    input_entries,
+    is_basic,
+    numpy_index,
+    parse_index,
+)
+from scanviz.engine.ops.shape import MAKE_VECTOR, stack_scalars
+from scanviz.engine.ops.support import as_variable, located, static_dims
+
+
+def _slice_size(entry: Entry, size: Any, position: int, dims: Dims) -> Any:
+    """Return how many elements a slice entry picks; ``position`` is its first input among the op's inputs."""
+    if entry.numbers() == (None, None, None):
+        return size
+    numbers = []
+    for each in entry.numbers():
+        if each == INPUT:
+            numbers.append(dims.value(position))
+            position += 1
+        else:
+            numbers.append(each)
+    start, stop, step = numbers
+    written = 1 if entry.step is None else step
+    given = (entry.start is not None, entry.stop is not None)
+    return dims.slice_length(size, start, stop, written if isinstance(written, int) else None, given)
+
+
+def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    """Return the shape by NumPy's rules: arrays broadcast, at the place of the first if they stand together."""
+    source = list(dims.shapes[0])
+    result: list[Any] = []
+    arrays: list[tuple[Any, ...]] = []
+    places: list[int] = []  # entries that take part in advanced indexing
+    first_place = 0
+    entries = op.parameters.entries
+    advanced = any(each.kind == "array" for each in entries)
+    axis = 0
+    for k, (entry, position, _) in enumerate(input_entries(op.parameters)):
+        if entry.kind == "newaxis":
+            result.append(1)
+            continue
+        if entry.kind == "slice":
+            result.append(_slice_size(entry, source[axis], position + 1, dims))
+            axis += 1
+            continue
+        if advanced:
+            if not places:
+                first_place = len(result)
+            places.append(k)
+        if entry.kind == "array":
+            given = dims.shapes[position + 1]
+            arrays.append((None,) if entry.consumed > 1 or _is_mask(entry) else given)
+        axis += entry.consumed
+    if arrays:
+        together = places == list(range(places[0], places[0] + len(places)))
+        at = first_place if together else 0
+        result[at:at] = list(dims.broadcast(*arrays))
+    return (tuple(result),)
+
+
+def _is_mask(entry: Entry) -> bool:
+    return entry.stop == "mask"
+
+
+def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+    kind = tensor_type(inputs[0])
+    try:
+        shape = _shapes(op, static_dims(inputs))[0]
+    except ShapeError as error:
+        raise located(error, op, inputs) from None
+    axis = 0
+    for entry, position, _ in input_entries(op.parameters):
+        size = kind.shape[axis] if axis < kind.ndim else None
+        if entry.kind == "integer" and isinstance(entry.start, int) and size is not None and not -size <= entry.start < size:
+            raise _out_of_bounds(describe(inputs[0]), entry.start, axis, size)
+        if entry.kind == "array":
+            _check_array(entry, inputs[position + 1], inputs[0], axis)
+        axis += 0 if entry.kind == "newaxis" else entry.consumed
+    return (TensorType(kind.dtype, shape),)
+
+
+def _check_array(entry: Entry, index: Variable, source: Variable, axis: int) -> None:
+    kind = tensor_type(index)
+    if kind.dtype == BOOLEAN:
+        sizes = tensor_type(source).shape[axis : axis + entry.consumed]
+        if any(a is not None and b is not None and a != b for a, b in zip(sizes, kind.shape, strict=False)):
+            raise ScanvizIndexError(
+                f"the mask `{describe(index)}` does not fit `{describe(source)}`", where=user_line(), expected=sizes, found=kind.shape
+            )
+
+
+def _out_of_bounds(name: str, index: Any, axis: int, size: int) -> ScanvizIndexError:
+    return ScanvizIndexError(
+        f"index {index} is out of bounds of `{name}`, along axis {axis}",
+        where=user_line(),
+        expected=f"from {-size} to {size - 1}" if size else "no index at all: there are no rows",
+        found=index,
+    )
+
+
+def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    source = np.asarray(values[0])
+    try:
+        return (source[numpy_index(op.parameters, values[1:])],)
+    except IndexError as error:
+        raise ScanvizIndexError(str(error), found=f"[{_found(op.parameters, values[1:])}] of shape {source.shape}") from None
+
+
+def _found(parameters: IndexParameters, values: Sequence[Any]) -> str:
+    parts = []
+    for each in numpy_index(parameters, values):
+        if isinstance(each, slice):
+            shown = [("" if end is None else str(end)) for end in (each.start, each.stop)]
+            parts.append(":".join(shown) + ("" if each.step is None else f":{each.step}"))
+        else:
+            parts.append(str(each) if np.size(each) <= 6 else f"array of shape {np.shape(each)}")
+    return ", ".join(parts)
+
+
+INDEX = Declaration(
+    "index", "index", doc="Some of the elements, by NumPy's indexing.", infer=_infer, perform=_perform, shapes=_shapes, views=0
+)
+
+
+def getitem(value: Any, key: Any) -> Variable:
+    """Return ``value[key]``.
+
+    Parameters
+    ----------
+    value : Variable or array_like
+        What to index.
+    key : index
+        Integers, slices, ``None`` and ``...``, with symbolic integers anywhere; integer arrays and boolean masks.
+
+    Raises
+    ------
+    ScanvizIndexError
+        If the index has too many parts, or a known integer is out of bounds.
+    ScanvizTypeError
+        If something in it cannot index.
+    """
+    variable = as_variable(value)
+    parameters, inputs = parse_index(variable, key)
+    if all(each == Entry("slice") for each in parameters.entries):
+        return variable
+    picked = _of_vector(variable, parameters)
+    if picked is not None:
+        return picked
+    return build_one(Op(INDEX, _marked(parameters, inputs)), variable, *inputs)
+
+
+def _marked(parameters: IndexParameters, inputs: Sequence[Variable]) -> IndexParameters:
+    """Return the pattern with boolean masks marked: the number of elements that they pick is known at run time only."""
+    entries = []
+    for entry, position, _ in input_entries(parameters):
+        mask = entry.kind == "array" and tensor_type(inputs[position]).dtype == BOOLEAN
+        entries.append(entry._replace(stop="mask") if mask else entry)
+    return IndexParameters(tuple(entries))
+
+
+def _of_vector(variable: Variable, parameters: IndexParameters) -> Variable | None:
+    """Return the scalars themselves where a vector of scalars is indexed by constants."""
+    node = variable.owner
+    if node is None or node.op.declaration is not MAKE_VECTOR or len(parameters.entries) != 1:
+        return None
+    entry = parameters.entries[0]
+    if INPUT in entry.numbers() or entry.kind not in ("integer", "slice"):
+        return None
+    if entry.kind == "integer":
+        if not -len(node.inputs) <= int(entry.start or 0) < len(node.inputs):
+            return None  # the op reports it
+        return node.inputs[int(entry.start or 0)]
+    chosen = node.inputs[numpy_index(parameters, ())[0]]
+    return stack_scalars(chosen) if chosen else None
+
+
+def index_inputs(variable: Variable) -> tuple[Variable, IndexParameters, tuple[Variable, ...]]:
+    """Return what a variable made by indexing was taken from, with the pattern and its inputs.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it was not made by indexing.
+    """
+    node = variable.owner
+    if node is None or node.op.declaration is not INDEX:
+        raise ScanvizTypeError(
+            f"`{describe(variable)}` is no part of an array", where=user_line(), fix="set_subtensor(x[index], value), with one index: x[0, 1], not x[0][1]"
+        )
+    return node.inputs[0], node.op.parameters, node.inputs[1:]
+
+
+def basic_index(op: Op) -> bool:
+    """Return whether an index op gives a view."""
+    return is_basic(op.parameters)
+
+
+def _last_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+    rows, initial = tensor_type(inputs[0]), tensor_type(inputs[1])
+    return (TensorType(initial.dtype, _last_shapes(op, static_dims(inputs))[0] if rows.ndim == initial.ndim + 1 else initial.shape),)
+
+
+def _last_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (tuple(dims.same(a, b) for a, b in zip(dims.shapes[0][1:], dims.shapes[1], strict=True)),)
+
+
+def _last_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    return (values[0][-1] if len(values[0]) else values[1],)
+
+
+LAST_ROW = Declaration(
+    "last_row",
+    "index",
+    doc="Last row of the first input; the second where there is none.",
+    infer=_last_infer,
+    perform=_last_perform,
+    shapes=_last_shapes,
+    views=0,
+)
+
+
+def last_row(rows: Variable, initial: Variable) -> Variable:
+    """Return the last of ``rows``, or ``initial`` if there are none, as after a loop of no steps."""
+    return build_one(Op(LAST_ROW), rows, initial)

@@ -1,0 +1,165 @@
+"""Index expressions as a pattern known when building and integer inputs known at run time.
+
+``x[i, 1:n, None, ::2]`` becomes one entry a part; an entry says what it is, and which of its numbers are inputs.
+Constant integers stay in the pattern, so that it can be read and shapes be inferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError
+from scanviz.engine.graph.nodes import Variable, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import BOOLEAN, INTEGERS
+from scanviz.engine.ops.support import as_integer, as_variable, constant_integer
+
+# A number in a pattern: an int, None where nothing is written, or INPUT where an input of the op holds it.
+INPUT = "input"
+Number = int | str | None
+
+
+class Entry(NamedTuple):
+    """One part of an index: ``newaxis``, ``integer``, ``slice`` or ``array``.
+
+    ``consumed`` is the number of dimensions of the indexed array that an ``array`` entry stands for: 1, or as many as a
+    boolean mask has.
+    """
+
+    kind: str
+    start: Number = None
+    stop: Number = None
+    step: Number = None
+    consumed: int = 1
+
+    def numbers(self) -> tuple[Number, Number, Number]:
+        """Return start, stop and step."""
+        return self.start, self.stop, self.step
+
+
+class IndexParameters(NamedTuple):
+    """The parts of an index, one for each dimension of the array from the first, new axes between."""
+
+    entries: tuple[Entry, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(_shown(each) for each in self.entries)
+
+
+def _shown(entry: Entry) -> str:
+    if entry.kind == "newaxis":
+        return "None"
+    if entry.kind == "array":
+        return "array"
+    parts = ["?" if each == INPUT else "" if each is None else str(each) for each in entry.numbers()]
+    if entry.kind == "integer":
+        return parts[0]
+    return ":".join(parts) if entry.step is not None else ":".join(parts[:2])
+
+
+def parse_index(variable: Variable, key: Any) -> tuple[IndexParameters, list[Variable]]:
+    """Return the pattern of an index of ``variable`` and its run-time inputs.
+
+    Raises
+    ------
+    ScanvizIndexError
+        If there are more parts than dimensions.
+    ScanvizTypeError
+        If a part cannot index.
+    """
+    parts = list(key) if isinstance(key, tuple) else [key]
+    ndim = tensor_type(variable).ndim
+    entries: list[Entry] = []
+    inputs: list[Variable] = []
+    parsed = [each if each is Ellipsis else _entry(variable, each) for each in parts]
+    used = sum(_consumed(each[0]) for each in parsed if each is not Ellipsis)
+    gaps = sum(1 for each in parsed if each is Ellipsis)
+    if gaps > 1 or used > ndim:
+        problem = "has more than one `...`" if gaps > 1 else f"has {used} parts"
+        raise ScanvizIndexError(f"the index of `{describe(variable)}` {problem}", where=user_line(), expected=f"at most {ndim} dimensions")
+    for each in parsed:
+        if each is Ellipsis:
+            entries.extend([Entry("slice")] * (ndim - used))
+        else:
+            entries.append(each[0])
+            inputs.extend(each[1])
+    entries.extend([Entry("slice")] * (ndim - used if not gaps else 0))
+    return IndexParameters(tuple(entries)), inputs
+
+
+def _consumed(entry: Entry) -> int:
+    return 0 if entry.kind == "newaxis" else entry.consumed
+
+
+def _entry(variable: Variable, part: Any) -> tuple[Entry, list[Variable]]:
+    if part is None:
+        return Entry("newaxis"), []
+    if isinstance(part, slice):
+        numbers, inputs = [], []
+        for each in (part.start, part.stop, part.step):
+            number, given = _number(each, variable)
+            numbers.append(number)
+            inputs.extend(given)
+        if numbers[2] == 0:
+            raise ScanvizIndexError(f"the index of `{describe(variable)}` has a step of 0", where=user_line())
+        return Entry("slice", numbers[0], numbers[1], numbers[2]), inputs
+    if isinstance(part, int | np.integer) and not isinstance(part, bool):
+        return Entry("integer", int(part)), []
+    index = as_variable(part)
+    kind = tensor_type(index)
+    if kind.dtype in INTEGERS and kind.ndim == 0:
+        number, inputs = _number(index, variable)
+        return Entry("integer", number), inputs
+    if kind.dtype in INTEGERS:
+        return Entry("array"), [index]
+    if isinstance(part, list) and not part:
+        return Entry("array"), [as_variable(np.zeros(0, np.int64))]
+    if kind.dtype == BOOLEAN and kind.ndim >= 1:
+        return Entry("array", consumed=kind.ndim), [index]
+    raise ScanvizTypeError(
+        f"`{describe(index)}` cannot index `{describe(variable)}`",
+        where=user_line(),
+        expected="integers, slices, None, ..., integer arrays or a boolean mask",
+        found=kind,
+        fix="T.cast(index, 'int64')" if kind.dtype.startswith("float") else None,
+    )
+
+
+def _number(value: Any, variable: Variable) -> tuple[Number, list[Variable]]:
+    if value is None:
+        return None, []
+    scalar = as_integer(value, f"an index of `{describe(variable)}`")
+    known = constant_integer(scalar)
+    return (known, []) if known is not None else (INPUT, [scalar])
+
+
+def is_basic(parameters: IndexParameters) -> bool:
+    """Return whether an index has no arrays, so that NumPy gives a view."""
+    return all(each.kind != "array" for each in parameters.entries)
+
+
+def numpy_index(parameters: IndexParameters, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the index for NumPy, from the pattern and the values of its inputs."""
+    given = iter(values)
+    return tuple(_numpy_part(each, given) for each in parameters.entries)
+
+
+def _numpy_part(entry: Entry, given: Iterator[Any]) -> Any:
+    if entry.kind == "newaxis":
+        return None
+    if entry.kind == "array":
+        return next(given)
+    numbers = [int(next(given)) if each == INPUT else each for each in entry.numbers()]
+    return numbers[0] if entry.kind == "integer" else slice(*numbers)
+
+
+def input_entries(parameters: IndexParameters) -> Iterator[tuple[Entry, int, int]]:
+    """Iterate over entries with the position of the first of their inputs, from 0, and how many they have."""
+    position = 0
+    for entry in parameters.entries:
+        count = 1 if entry.kind == "array" else sum(1 for each in entry.numbers() if each == INPUT)
+        yield entry, position, count
+        position += count

@@ -1,0 +1,323 @@
+"""Operations on shapes: asking for sizes, reshaping, permuting, broadcasting.
+
+Sizes are int64 scalars.  A shape is a vector made of them by ``make_vector``; indexing such a vector gives back the scalar
+itself, so that ``x.shape[0]`` is one node, or a constant where the size is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import INTEGERS, TensorType, Type
+from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer, infer_by, static_dims
+
+
+class AxisParameters(NamedTuple):
+    """One axis."""
+
+    axis: int
+
+
+class OrderParameters(NamedTuple):
+    """Which input axis becomes each output axis; None for a new axis of size 1."""
+
+    order: tuple[int | None, ...]
+
+
+class NameParameters(NamedTuple):
+    """The name that a variable had, for messages at run time."""
+
+    name: str
+
+
+def _no_shape(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return ((),)
+
+
+def normal_axis(axis: Any, ndim: int, what: str) -> int:
+    """Return an axis as a number from 0, or raise what does not fit."""
+    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+        raise ScanvizTypeError(f"{what}: an axis must be an integer", where=user_line(), found=repr(axis))
+    if not -ndim <= axis < ndim:
+        raise ScanvizValueError(
+            f"{what}: there is no axis {axis}", where=user_line(), expected=f"an axis of {ndim} dimensions", found=axis
+        )
+    return int(axis) % ndim
+
+
+DIMENSION = Declaration(
+    "dimension",
+    "shape",
+    doc="Size along one axis.",
+    infer=infer_by(lambda op, kinds: ("int64",)),
+    perform=lambda op, values: (np.array(np.shape(values[0])[op.parameters.axis], np.int64),),
+    shapes=_no_shape,
+)
+
+
+def dimension(value: Any, axis: int) -> Variable:
+    """Return the size of a variable along an axis: an int64 scalar, a constant where it is known."""
+    variable = as_variable(value)
+    kind = tensor_type(variable)
+    place = normal_axis(axis, kind.ndim, f"the shape of `{describe(variable)}`")
+    size = kind.shape[place]
+    if size is not None:
+        return constant(size, "int64")
+    return build_one(Op(DIMENSION, AxisParameters(place)), variable)
+
+
+def _vector_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+    kinds = [tensor_type(each) for each in inputs]
+    if any(kind.ndim != 0 for kind in kinds):
+        wrong = next(each for each, kind in zip(inputs, kinds, strict=True) if kind.ndim)
+        raise ScanvizTypeError(f"`{describe(wrong)}` is not a scalar", where=user_line(), found=wrong.type, fix="T.stack([...])")
+    dtype = np.result_type(*(kind.dtype for kind in kinds)).name if kinds else "int64"
+    return (TensorType(dtype, (len(inputs),)),)
+
+
+def _vector_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    dtype = np.result_type(*(np.asarray(each).dtype for each in values)) if values else np.int64
+    return (np.array([np.asarray(each)[()] for each in values], dtype),)
+
+
+def _vector_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return ((len(dims.shapes),),)
+
+
+MAKE_VECTOR = Declaration(
+    "make_vector", "shape", doc="Vector of scalars.", infer=_vector_infer, perform=_vector_perform, shapes=_vector_shapes
+)
+
+
+def stack_scalars(scalars: Sequence[Variable]) -> Variable:
+    """Return the vector of scalar variables."""
+    return build_one(Op(MAKE_VECTOR), *scalars)
+
+
+def shape(value: Any) -> Variable:
+    """Return the shape of a variable as an int64 vector."""
+    variable = as_variable(value)
+    return stack_scalars([dimension(variable, axis) for axis in range(tensor_type(variable).ndim)])
+
+
+def sizes_of(shape_like: Any, what: str, ndim: int | None = None) -> list[Variable]:
+    """Return a shape as a list of int64 scalars, from ints, scalars, a list of these or a symbolic vector.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is no shape, or a vector whose length is not known and ``ndim`` is not given.
+    """
+    if isinstance(shape_like, Variable) and tensor_type(shape_like).ndim == 1:
+        length = tensor_type(shape_like).shape[0] if ndim is None else ndim
+        if length is None:
+            raise ScanvizTypeError(
+                f"{what}: the length of the shape `{describe(shape_like)}` is not known", where=user_line(), fix="ndim=…"
+            )
+        if tensor_type(shape_like).dtype not in INTEGERS:
+            raise ScanvizTypeError(f"{what}: sizes must be integers", where=user_line(), found=shape_like.type)
+        from scanviz.engine.ops.index import getitem
+
+        return [as_integer(getitem(shape_like, k), f"{what}: a size") for k in range(length)]
+    if isinstance(shape_like, np.ndarray):
+        shape_like = shape_like.tolist()
+    listed = list(shape_like) if isinstance(shape_like, list | tuple) else [shape_like]
+    return [as_integer(each, f"{what}: a size") for each in listed]
+
+
+def _reshape_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    wanted = [dims.value(k) for k in range(1, len(dims.shapes))]
+    hidden = op.parameters.axis
+    if hidden < 0:
+        return (tuple(wanted),)
+    rest = dims.product([size for k, size in enumerate(wanted) if k != hidden])
+    missing = dims.floor_divide(dims.product(dims.shapes[0]), rest)
+    return (tuple(missing if k == hidden else size for k, size in enumerate(wanted)),)
+
+
+def _reshape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    sizes = [int(each) for each in values[1:]]
+    try:
+        return (np.reshape(values[0], sizes),)
+    except ValueError:
+        raise ShapeError(
+            "cannot be reshaped", expected=f"{np.size(values[0])} elements in all, as in shape {np.shape(values[0])}", found=f"shape {tuple(sizes)}"
+        ) from None
+
+
+RESHAPE = Declaration(
+    "reshape",
+    "shape",
+    doc="The same elements in another shape.",
+    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    perform=_reshape_perform,
+    shapes=_reshape_shapes,
+    views=0,
+)
+
+
+def reshape(value: Any, new_shape: Any, ndim: int | None = None) -> Variable:
+    """Return ``value`` in another shape; one size may be -1."""
+    variable = as_variable(value)
+    sizes = sizes_of(new_shape, "reshape", ndim)
+    known = [constant_integer(each) for each in sizes]
+    hidden = [k for k, size in enumerate(known) if size == -1]
+    wrong = [size for size in known if size is not None and size < -1]
+    if len(hidden) > 1 or wrong:
+        raise ScanvizValueError("reshape: at most one size may be -1, and none less", where=user_line(), found=known)
+    old = tensor_type(variable).shape
+    plain = static_dims([])
+    total, wanted = plain.product(old), plain.product(known)
+    if total is not None and wanted is not None and not hidden and total != wanted:
+        raise ShapeError(f"`{describe(variable)}` cannot be reshaped", where=user_line(), expected=f"the elements of shape {old}", found=tuple(known))
+    return build_one(Op(RESHAPE, AxisParameters(hidden[0] if hidden else -1)), variable, *sizes)
+
+
+def _order_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    given = dims.shapes[0]
+    return (tuple(1 if axis is None else given[axis] for axis in op.parameters.order),)
+
+
+def _order_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+    kind = tensor_type(inputs[0])
+    return (TensorType(kind.dtype, _order_shapes(op, static_dims(inputs))[0]),)
+
+
+def _order_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    order, given = op.parameters.order, np.asarray(values[0])
+    kept = [axis for axis in order if axis is not None]
+    dropped = [axis for axis in range(given.ndim) if axis not in kept]
+    for axis in dropped:
+        if given.shape[axis] != 1:
+            raise ShapeError(f"axis {axis} cannot be dropped", expected="size 1", found=f"size {given.shape[axis]}")
+    turned = given.transpose([*kept, *dropped]).reshape([given.shape[axis] for axis in kept])
+    return (turned[tuple(None if axis is None else slice(None) for axis in order)],)
+
+
+DIMSHUFFLE = Declaration(
+    "dimshuffle",
+    "shape",
+    doc="Axes permuted, added with size 1 or dropped.",
+    infer=_order_infer,
+    perform=_order_perform,
+    shapes=_order_shapes,
+    views=0,
+)
+
+
+def dimshuffle(value: Any, *pattern: Any) -> Variable:
+    """Return ``value`` with its axes in the order of ``pattern``, where ``"x"`` is a new axis of size 1.
+
+    An axis that is left out must have size 1.
+    """
+    variable = as_variable(value)
+    kind = tensor_type(variable)
+    flat = list(pattern[0]) if len(pattern) == 1 and isinstance(pattern[0], list | tuple) else list(pattern)
+    order = tuple(None if each in ("x", None) else normal_axis(each, kind.ndim, "dimshuffle") for each in flat)
+    kept = [axis for axis in order if axis is not None]
+    if len(set(kept)) < len(kept):
+        raise ScanvizValueError("dimshuffle: an axis is named twice", where=user_line(), found=flat)
+    for axis, size in enumerate(kind.shape):
+        if axis not in kept and size not in (1, None):
+            raise ScanvizValueError(
+                f"dimshuffle: axis {axis} of `{describe(variable)}` cannot be dropped", where=user_line(), expected="size 1", found=f"size {size}"
+            )
+    if order == tuple(range(kind.ndim)):
+        return variable
+    return build_one(Op(DIMSHUFFLE, OrderParameters(order)), variable)
+
+
+def transpose(value: Any, axes: Sequence[int] | None = None) -> Variable:
+    """Return ``value`` with its axes reversed, or in the order of ``axes``."""
+    variable = as_variable(value)
+    ndim = tensor_type(variable).ndim
+    order = list(range(ndim))[::-1] if axes is None else [normal_axis(axis, ndim, "transpose") for axis in axes]
+    if sorted(order) != list(range(ndim)):
+        raise ScanvizValueError("transpose: axes must name each axis once", where=user_line(), expected=f"{ndim} axes", found=list(axes or ()))
+    return dimshuffle(variable, order)
+
+
+def _alloc_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    wanted = tuple(dims.value(k) for k in range(1, len(dims.shapes)))
+    return (wanted,)
+
+
+def _alloc_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    sizes = tuple(int(each) for each in values[1:])
+    if any(size < 0 for size in sizes):
+        raise ShapeError("a size cannot be negative", found=sizes)
+    filled = np.empty(sizes, np.asarray(values[0]).dtype)
+    try:
+        filled[...] = values[0]
+    except ValueError:
+        raise ShapeError("cannot be broadcast", expected=f"shape {sizes}", found=f"shape {np.shape(values[0])}") from None
+    return (filled,)
+
+
+ALLOC = Declaration(
+    "alloc",
+    "shape",
+    doc="A value repeated to fill a new array.",
+    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    perform=_alloc_perform,
+    shapes=_alloc_shapes,
+)
+
+
+def alloc(value: Any, *sizes: Any) -> Variable:
+    """Return a new array of the given sizes, filled with ``value`` broadcast to it."""
+    variable = as_variable(value)
+    flat = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) and not _is_scalar(sizes[0]) else sizes
+    wanted = sizes_of(flat, "alloc")
+    if tensor_type(variable).ndim > len(wanted):
+        raise ShapeError(f"`{describe(variable)}` has more dimensions than the shape to fill", where=user_line(), found=variable.type)
+    return build_one(Op(ALLOC), variable, *wanted)
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, Variable) and tensor_type(value).ndim == 0
+
+
+def _specify_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    wanted = [dims.value(k) for k in range(1, len(dims.shapes))]
+    merged = [given if size == -1 else dims.same(given, size) for given, size in zip(dims.shapes[0], wanted, strict=True)]
+    return (tuple(merged),)
+
+
+def _specify_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    given = np.shape(values[0])
+    wanted = tuple(int(each) for each in values[1:])
+    if any(size not in (-1, found) for size, found in zip(wanted, given, strict=True)):
+        shown = tuple("any" if size == -1 else size for size in wanted)
+        raise ShapeError(f"`{op.parameters.name}` has the wrong shape", expected=f"shape {shown}", found=f"shape {given}")
+    return (values[0],)
+
+
+SPECIFY_SHAPE = Declaration(
+    "specify_shape",
+    "shape",
+    doc="The same value, its shape checked at run time.",
+    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    perform=_specify_perform,
+    shapes=_specify_shapes,
+    views=0,
+)
+
+
+def specify_shape(value: Any, sizes: Sequence[Any]) -> Variable:
+    """Return ``value`` with sizes promised: known when building, checked at run time; None promises nothing."""
+    variable = as_variable(value)
+    if len(sizes) != tensor_type(variable).ndim:
+        raise ShapeError(
+            f"specify_shape: `{describe(variable)}` has another number of dimensions", where=user_line(), expected=variable.type, found=tuple(sizes)
+        )
+    wanted = [constant(-1, "int64") if each is None else as_integer(each, "specify_shape: a size") for each in sizes]
+    return build_one(Op(SPECIFY_SHAPE, NameParameters(describe(variable))), variable, *wanted)

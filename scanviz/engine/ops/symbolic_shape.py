@@ -1,0 +1,219 @@
+"""Shapes as graphs: the sizes of a variable, computed from the sizes of the inputs and never from values.
+
+Every op's one shape rule is run over symbolic dimensions: ints where sizes are known, int64 scalar variables where not.
+Where an op has no rule the question stays a ``dimension`` node on its output.  Ops above this layer, such as Scan, add
+rules of their own in :data:`SYMBOLIC_SHAPE_RULES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.declaration import MeaningTable, Op
+from scanviz.engine.graph.dims import Dim, Dims
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.shape import DIMENSION, AxisParameters
+from scanviz.engine.ops.support import constant, constant_integer
+
+Shape = tuple[Any, ...]  # of ints and int64 scalar variables
+ShapeOf = Callable[[Variable], Shape]
+SYMBOLIC_SHAPE_RULES: MeaningTable[Callable[[Apply, ShapeOf], Sequence[Shape | None]]] = MeaningTable(
+    "symbolic shape rule", "engine/<layer>/{family}.py"
+)
+
+
+def as_size(dimension: Dim) -> Variable:
+    """Return a dimension as an int64 scalar variable."""
+    return dimension if isinstance(dimension, Variable) else constant(dimension, "int64")
+
+
+def _simplest(variable: Variable) -> Dim:
+    """Return the int that a variable is known to be, or the variable."""
+    known = constant_integer(variable)
+    return variable if known is None else known
+
+
+class SymbolicDims(Dims):
+    """Arithmetic on ints and int64 scalar variables; None stays unknown."""
+
+    __slots__ = ()
+
+    def _pair(self, declaration: e.ElementwiseDeclaration, first: Dim, second: Dim) -> Dim:
+        return build_one(Op(declaration), as_size(first), as_size(second))
+
+    def add(self, first: Dim, second: Dim) -> Dim:
+        if first is None or second is None:
+            return None
+        if isinstance(first, int) and isinstance(second, int):
+            return first + second
+        if isinstance(first, int) and first == 0:
+            return second
+        if isinstance(second, int) and second == 0:
+            return first
+        return self._pair(e.add, first, second)
+
+    def subtract(self, first: Dim, second: Dim) -> Dim:
+        if first is None or second is None:
+            return None
+        if isinstance(first, int) and isinstance(second, int):
+            return first - second
+        if first is second:
+            return 0
+        return first if isinstance(second, int) and second == 0 else self._pair(e.subtract, first, second)
+
+    def multiply(self, first: Dim, second: Dim) -> Dim:
+        for one, other in ((first, second), (second, first)):
+            if isinstance(one, int) and one in (0, 1):
+                return 0 if one == 0 else other
+        if first is None or second is None:
+            return None
+        return first * second if isinstance(first, int) and isinstance(second, int) else self._pair(e.multiply, first, second)
+
+    def floor_divide(self, first: Dim, second: Dim) -> Dim:
+        if first is None or second is None or (isinstance(second, int) and second == 0):
+            return None
+        if isinstance(first, int) and isinstance(second, int):
+            return first // second
+        return first if isinstance(second, int) and second == 1 else self._pair(e.floor_divide, first, second)
+
+    def maximum(self, first: Dim, second: Dim) -> Dim:
+        if first is None or second is None:
+            return None
+        if isinstance(first, int) and isinstance(second, int):
+            return max(first, second)
+        return first if first is second else self._pair(e.maximum, first, second)
+
+    def minimum(self, first: Dim, second: Dim) -> Dim:
+        if first is None or second is None:
+            return None
+        if isinstance(first, int) and isinstance(second, int):
+            return min(first, second)
+        return first if first is second else self._pair(e.minimum, first, second)
+
+    def same(self, first: Dim, second: Dim) -> Dim:
+        if first is None:
+            return second
+        if isinstance(second, int) or isinstance(first, int):
+            return super().same(first, second) if isinstance(first, int) and isinstance(second, int) else self._known(first, second)
+        return first
+
+    def _known(self, first: Dim, second: Dim) -> Dim:
+        return second if isinstance(second, int) else first
+
+    def broadcast_dimension(self, sizes: Sequence[Dim]) -> Dim:
+        ints = [size for size in sizes if isinstance(size, int)]
+        large = [size for size in ints if size != 1]
+        if large:
+            return super().broadcast_dimension(ints)
+        symbols = list(dict.fromkeys(size for size in sizes if isinstance(size, Variable)))
+        if any(size is None for size in sizes):
+            return None
+        if not symbols:
+            return 1
+        result: Dim = symbols[0]
+        for each in symbols[1:]:  # both are equal or one is 1; the larger is the size, unless one is 0
+            both = self._pair(e.maximum, result, each)
+            zero = build_one(Op(e.equal), self._pair(e.minimum, result, each), constant(0, "int64"))
+            result = e.where(zero, constant(0, "int64"), both)
+        return result
+
+    def slice_length(self, size: Dim, start: Dim, stop: Dim, step: int | None, given: tuple[bool, bool]) -> Dim:
+        if step is None or size is None or (given[0] and start is None) or (given[1] and stop is None):
+            return None
+        if all(not isinstance(each, Variable) for each in (size, start, stop)):
+            return super().slice_length(size, start, stop, step, given)
+        low, high = (0, size) if step > 0 else (-1, self.subtract(size, 1))
+        first = self._clamped(start, size, low, high) if given[0] else (low if step > 0 else high)
+        last = self._clamped(stop, size, low, high) if given[1] else (high if step > 0 else low)
+        span = self.subtract(last, first) if step > 0 else self.subtract(first, last)
+        stride = abs(step)
+        count = self.floor_divide(self.add(span, stride - 1), stride)
+        return self.maximum(count, 0)
+
+    def _clamped(self, bound: Dim, size: Dim, low: Dim, high: Dim) -> Dim:
+        """Return a slice bound counted from the start and limited to where a slice of this direction may end."""
+        if isinstance(bound, int):
+            place = bound if bound >= 0 else self.add(size, bound)
+        else:
+            negative = build_one(Op(e.less), bound, constant(0, "int64"))
+            place = e.where(negative, as_size(self.add(bound, size)), bound)
+        return self.minimum(self.maximum(place, low), high)
+
+
+def shape_of(variable: Variable, known: dict[Variable, Shape] | None = None) -> Shape:
+    """Return the sizes of a variable as ints and int64 scalar variables that need none of its values.
+
+    Parameters
+    ----------
+    variable : Variable
+        A tensor.
+    known : dict, optional
+        Shapes found so far, shared between calls.
+    """
+    memory = {} if known is None else known
+    stack = [variable]
+    while stack:
+        each = stack[-1]
+        if each in memory:
+            stack.pop()
+            continue
+        waiting = [given for given in _needed(each) if given not in memory]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        memory[each] = _own_shape(each, memory)
+        stack.pop()
+    return memory[variable]
+
+
+def _needed(variable: Variable) -> list[Variable]:
+    node = variable.owner
+    if not isinstance(variable.type, TensorType) or None not in variable.type.shape or node is None:
+        return []
+    return [each for each in node.inputs if isinstance(each.type, TensorType)]
+
+
+def _own_shape(variable: Variable, memory: dict[Variable, Shape]) -> Shape:
+    kind = variable.type
+    if not isinstance(kind, TensorType):
+        return ()
+    found = _by_rule(variable, memory) if None in kind.shape else None
+    sizes: list[Dim] = []
+    for axis, size in enumerate(kind.shape):
+        inferred = found[axis] if found is not None else None
+        if size is not None:
+            sizes.append(size)
+        elif inferred is None:
+            sizes.append(build_one(Op(DIMENSION, AxisParameters(axis)), variable))
+        else:
+            sizes.append(_simplest(inferred) if isinstance(inferred, Variable) else inferred)
+    return tuple(sizes)
+
+
+def _by_rule(variable: Variable, memory: dict[Variable, Shape]) -> Shape | None:
+    node = variable.owner
+    if node is None:
+        return None
+    special = SYMBOLIC_SHAPE_RULES.get(node.op.declaration)
+    if special is not None:
+        return special(node, lambda each: shape_of(each, memory))[variable.index]
+    rule = node.op.declaration.shapes
+    if rule is None:
+        return None
+    shapes = [memory[each] if isinstance(each.type, TensorType) else () for each in node.inputs]
+    try:
+        found = rule(node.op, SymbolicDims(shapes, lambda k: _value(node.inputs[k])))[variable.index]
+    except ScanvizError:
+        return None  # sizes that contradict one another are reported where the values are computed
+    return found if len(found) == tensor_type(variable).ndim else None
+
+
+def _value(variable: Variable) -> Dim:
+    from scanviz.engine.ops.elementwise import cast
+
+    known = constant_integer(variable)
+    return cast(variable, "int64") if known is None else known

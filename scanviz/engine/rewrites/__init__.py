@@ -1,0 +1,1 @@
+"""Rewrites of graphs; so far the one that every function needs, shapes without values."""

@@ -1,0 +1,112 @@
+"""The shape of a loop's results without running the loop.
+
+Rows are as many as steps (unknown with ``until``).  A row's shape is the step's own symbolic shape with sizes of the
+step's inputs replaced by sizes around the loop; where it depends on values of the step, it is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.traversal import leaves
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.shape import DIMENSION
+from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, Shape, ShapeOf, as_size, shape_of
+from scanviz.engine.ops.elementwise import minimum
+from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, Sequence as LoopSequence, State, StepOutput, has_outer_output
+
+
+@SYMBOLIC_SHAPE_RULES.row(SCAN)
+def result_shapes(node: Apply, shape: ShapeOf) -> Sequence[Shape | None]:
+    """Return the shapes of a loop's outer outputs."""
+    view = ScanView(node)
+    sizes = _inner_sizes(view, shape)
+    results: list[Shape | None] = []
+    for variable in view.op.variables:
+        if has_outer_output(variable):
+            results.append(_result_shape(variable, view, shape, sizes))
+    return results
+
+
+def _inner_sizes(view: ScanView, shape: ShapeOf) -> dict[Variable, Shape]:
+    """Return the shapes of the step's inputs in sizes around the loop."""
+    known: dict[Variable, Shape] = {}
+    for variable in view.op.variables:
+        outer = view.outer_input(variable)
+        if outer is None or not isinstance(outer.type, TensorType):
+            continue
+        match variable:
+            case LoopSequence():
+                known[variable.slice] = shape(outer)[1:]
+            case NonSequence():
+                known[variable.variable] = shape(outer)
+            case State():
+                row = shape(outer) if variable.kind == "sitsot" else shape(outer)[1:]
+                known.update(dict.fromkeys(variable.reads.values(), row))
+            case _:
+                pass
+    return known
+
+
+def _result_shape(variable: LoopVariable, view: ScanView, shape: ShapeOf, sizes: dict[Variable, Shape]) -> Shape | None:
+    steps: Any = None if view.op.until is not None else view.n_steps
+    outer = view.outer_input(variable)
+    match variable:
+        case State() if outer is not None:
+            given = shape(outer)
+            if variable.kind == "mitmot":
+                return given
+            return (_rows(steps, variable.keep.last), *(given if variable.kind == "sitsot" else given[1:]))
+        case StepOutput():
+            constants = {each.variable: view.outer_input(each) for each in view.op.variables if isinstance(each, NonSequence)}
+            outside = {inner: given for inner, given in constants.items() if given is not None}
+            return (_rows(steps, variable.keep.last), *(_outside(size, sizes, outside) for size in shape_of(variable.value)))
+        case Carry():
+            return None
+        case _:
+            return None
+
+
+def _rows(steps: Variable | None, last: int | None) -> Any:
+    if steps is None:
+        return None
+    known = constant_integer(steps)
+    if last is None:
+        return steps if known is None else known
+    return minimum(steps, last) if known is None else min(known, last)
+
+
+def _outside(size: Any, sizes: dict[Variable, Shape], constants: dict[Variable, Variable]) -> Any:
+    """Return a size of the step in sizes around the loop; None where it needs a value that changes with the step."""
+    if not isinstance(size, Variable):
+        return size
+    mapping: dict[Variable, Variable] = {}
+    graph = [size]
+    for node in _dimension_nodes(graph):
+        source = node.inputs[0]
+        if source not in sizes:
+            return None
+        given = sizes[source][node.op.parameters.axis]
+        if given is None:
+            return None
+        mapping[node.outputs[0]] = as_size(given)
+    inner = [each for each in leaves(graph, mapping.keys()) if each in sizes and each not in mapping]
+    for each in inner:
+        if each not in constants:
+            return None
+        mapping[each] = constants[each]
+    return replace(graph, mapping, check=False)[0]
+
+
+def _dimension_nodes(graph: list[Variable]) -> list[Apply]:
+    from scanviz.engine.graph.traversal import toposort
+
+    return [node for node in toposort(graph) if node.op.declaration is DIMENSION]
+
+
+__all__ = ["result_shapes"]

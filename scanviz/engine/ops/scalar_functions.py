@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.errors import BackendError
 from scanviz.engine.graph.nodes import Array
 
 
@@ -61,10 +62,28 @@ def clip(x: Any, low: Any, high: Any, out: Array | None = None) -> Array:
     return out
 
 
-def _special(name: str, x: Any, out: Array | None) -> Array:
-    from scipy import special
+def scipy_module(name: str) -> Any:
+    """Return a module of SciPy, imported when first used, or say how to get it.
 
-    value = getattr(special, name)(np.asarray(x, dtype=np.exp.resolve_dtypes((np.asarray(x).dtype, None))[-1]))
+    Raises
+    ------
+    BackendError
+        If SciPy is not installed.
+    """
+    import importlib
+
+    try:
+        return importlib.import_module(f"scipy.{name}")
+    except ImportError as error:
+        raise BackendError(
+            "this operation is computed by SciPy, which is not installed", fix="pip install scipy"
+        ) from error
+
+
+def _special(name: str, x: Any, out: Array | None) -> Array:
+    value = getattr(scipy_module("special"), name)(
+        np.asarray(x, dtype=np.exp.resolve_dtypes((np.asarray(x).dtype, None))[-1])
+    )
     if out is None:
         return np.asarray(value)
     np.copyto(out, value)

@@ -1,0 +1,267 @@
+"""Solving linear systems, and factorising and inverting matrices.
+
+Leading axes are batches, as in NumPy.  Integers are computed as float64; float16 is refused, since LAPACK has none.
+A matrix that cannot be inverted or factorised raises a :class:`NumericalError`, in a batch with its place.
+Triangular and positive definite systems are solved by SciPy, imported when first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.errors import NumericalError, ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dim, Dims
+from scanviz.engine.graph.nodes import Array, Variable, build, build_one
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.linalg import contracted
+from scanviz.engine.ops.scalar_functions import scipy_module
+from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
+
+
+class SolveParameters(NamedTuple):
+    """Parameters of ``solve``: ``"gen"`` for any matrix, ``"pos"`` for a positive definite one."""
+
+    assume: str
+
+
+class TriangularParameters(NamedTuple):
+    """Parameters of ``solve_triangular``: which triangle, solved transposed or not, ones on the diagonal or not."""
+
+    lower: bool
+    transposed: bool
+    unit: bool
+
+
+class CholeskyParameters(NamedTuple):
+    """Parameters of ``cholesky``: which triangle is read and given."""
+
+    lower: bool
+
+
+def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    if any(kind.dtype == "float16" for kind in kinds):
+        raise ScanvizTypeError(
+            "there is no linear algebra in float16", expected="float32 or float64", fix='T.cast(x, "float32")'
+        )
+    common = np.result_type(*(float_dtype(kind.dtype) for kind in kinds)).name
+    return (common,) * op.declaration.outputs
+
+
+def _square(dims: Dims) -> tuple[tuple[Dim, ...], Dim]:
+    """Return the batch and the size of the square matrices that the first input holds."""
+    shape = dims.shapes[0]
+    if len(shape) < 2:
+        raise ScanvizTypeError("a matrix is needed", expected="at least 2 dimensions", found=f"{len(shape)}")
+    return shape[:-2], contracted(dims, shape[-2], shape[-1], "the matrix must be square")
+
+
+def _matrix_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    batch, size = _square(dims)
+    return ((*batch, size, size),)
+
+
+def _batch_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (_square(dims)[0],) * op.declaration.outputs
+
+
+def _solve_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    batch, size = _square(dims)
+    right = dims.shapes[1]
+    if not right:
+        raise ScanvizTypeError("the right-hand side is a scalar", expected="a vector or a matrix")
+    message = "the right-hand side must have as many rows as the matrix"
+    rows = contracted(dims, size, right[0] if len(right) == 1 else right[-2], message)
+    if len(right) == 1:
+        return ((*batch, rows),)
+    return ((*dims.broadcast(batch, right[:-2]), rows, right[-1]),)
+
+
+def _which(function: Callable[[Array], Any], matrices: Array) -> str:
+    """Say which matrix of a batch a function fails on."""
+    for place in np.ndindex(matrices.shape[:-2]) if matrices.ndim > 2 else ():
+        try:
+            function(matrices[place])
+        except np.linalg.LinAlgError:
+            return f" (matrix {', '.join(map(str, place))} of the batch)"
+    return ""
+
+
+def _by_numpy(function: Callable[..., Any], what: str) -> Callable[[Op, Sequence[Array]], Sequence[Array]]:
+    def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+        try:
+            return (function(values[0]),)
+        except np.linalg.LinAlgError:
+            raise NumericalError(what + _which(function, np.asarray(values[0]))) from None
+
+    return perform
+
+
+def _cholesky(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    upper = not op.parameters.lower
+    factor = _by_numpy(lambda matrix: np.linalg.cholesky(matrix, upper=upper), _NOT_POSITIVE)
+    return factor(op, values)
+
+
+_SINGULAR = "the matrix is singular"
+_NOT_POSITIVE = "the matrix is not positive definite"
+
+
+INV = Declaration(
+    "inv",
+    "factorise",
+    doc="Inverse of square matrices.",
+    infer=infer_by(_dtypes),
+    perform=_by_numpy(np.linalg.inv, f"{_SINGULAR}: it has no inverse"),
+    shapes=_matrix_shapes,
+)
+CHOLESKY = Declaration(
+    "cholesky",
+    "factorise",
+    doc="Triangular factor L of a positive definite matrix L Lᵀ.",
+    infer=infer_by(_dtypes),
+    perform=_cholesky,
+    shapes=_matrix_shapes,
+)
+DET = Declaration(
+    "det",
+    "factorise",
+    doc="Determinant of square matrices.",
+    infer=infer_by(_dtypes),
+    perform=lambda op, values: (np.linalg.det(values[0]),),
+    shapes=_batch_shapes,
+)
+SLOGDET = Declaration(
+    "slogdet",
+    "factorise",
+    doc="Sign of the determinant, and the logarithm of its absolute value.",
+    infer=infer_by(_dtypes),
+    perform=lambda op, values: tuple(np.linalg.slogdet(values[0])),
+    shapes=_batch_shapes,
+    outputs=2,
+)
+
+
+def _each_matrix(function: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
+    """Return ``function(matrix, right side)`` for each pair of a batch that broadcasts."""
+    dtype = np.result_type(float_dtype(a.dtype.name), float_dtype(b.dtype.name))
+    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    if a.ndim == 2 and b.ndim <= 2:
+        return function(a, b) if a.size and b.size else np.zeros(b.shape, dtype)
+    columns = b[:, None] if b.ndim == 1 else b
+    batch = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+    matrices = np.broadcast_to(a, batch + a.shape[-2:])
+    sides = np.broadcast_to(columns, batch + columns.shape[-2:])
+    result = np.zeros(sides.shape, dtype)
+    for place in np.ndindex(batch) if result.size else ():
+        try:
+            result[place] = function(matrices[place], sides[place])
+        except NumericalError as error:
+            raise NumericalError(f"{error.what} (matrix {', '.join(map(str, place))} of the batch)") from None
+    return result[..., 0] if b.ndim == 1 else result
+
+
+def _solve_positive(a: Array, b: Array) -> Array:
+    try:
+        factor = np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        raise NumericalError(_NOT_POSITIVE) from None
+    return np.asarray(scipy_module("linalg").cho_solve((factor, True), b, check_finite=False))
+
+
+def _solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    a, b = np.asarray(values[0]), np.asarray(values[1])
+    if op.parameters.assume == "pos":
+        return (_each_matrix(_solve_positive, a, b),)
+    try:
+        return (np.linalg.solve(a, b),)
+    except np.linalg.LinAlgError:
+        raise NumericalError(
+            f"{_SINGULAR}{_which(np.linalg.inv, a)}: the system has no unique solution"
+        ) from None
+
+
+def _solve_triangular(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    lower, transposed, unit = op.parameters
+
+    def solve_one(a: Array, b: Array) -> Array:
+        try:
+            found = scipy_module("linalg").solve_triangular(
+                a, b, trans=int(transposed), lower=lower, unit_diagonal=unit, check_finite=False
+            )
+        except np.linalg.LinAlgError:
+            zero = int(np.flatnonzero(np.diagonal(a) == 0)[0])
+            raise NumericalError(f"{_SINGULAR}: it has a 0 on the diagonal, in row {zero}") from None
+        return np.asarray(found)
+
+    return (_each_matrix(solve_one, np.asarray(values[0]), np.asarray(values[1])),)
+
+
+SOLVE = Declaration(
+    "solve",
+    "factorise",
+    doc="Solution x of a x = b.",
+    infer=infer_by(_dtypes),
+    perform=_solve,
+    shapes=_solve_shapes,
+)
+SOLVE_TRIANGULAR = Declaration(
+    "solve_triangular",
+    "factorise",
+    doc="Solution x of a x = b where a is triangular.",
+    infer=infer_by(_dtypes),
+    perform=_solve_triangular,
+    shapes=_solve_shapes,
+)
+
+
+def inv(value: Any) -> Variable:
+    """Return the inverse of square matrices."""
+    return build_one(Op(INV), as_variable(value))
+
+
+def cholesky(value: Any, lower: bool = True) -> Variable:
+    """Return the triangular factor of positive definite matrices."""
+    return build_one(Op(CHOLESKY, CholeskyParameters(bool(lower))), as_variable(value))
+
+
+def det(value: Any) -> Variable:
+    """Return the determinant of square matrices."""
+    return build_one(Op(DET), as_variable(value))
+
+
+def slogdet(value: Any) -> tuple[Variable, Variable]:
+    """Return the sign of the determinant, and the logarithm of its absolute value."""
+    sign, logarithm = build(Op(SLOGDET), [as_variable(value)])
+    return sign, logarithm
+
+
+def solve(a: Any, b: Any, assume_a: str = "gen") -> Variable:
+    """Return x with ``a x = b``."""
+    if assume_a not in ("gen", "pos"):
+        raise ScanvizValueError(
+            "solve: assume_a says what is known of the matrix",
+            where=user_line(),
+            expected="'gen' (anything) or 'pos' (positive definite)",
+            found=repr(assume_a),
+        )
+    return build_one(Op(SOLVE, SolveParameters(assume_a)), as_variable(a), as_variable(b))
+
+
+def solve_triangular(
+    a: Any, b: Any, *, lower: bool = False, trans: Any = 0, unit_diagonal: bool = False
+) -> Variable:
+    """Return x with ``a x = b``, or ``aᵀ x = b``, for a triangular ``a``."""
+    if trans not in (0, 1, "N", "T"):
+        raise ScanvizValueError(
+            "solve_triangular: trans says whether to transpose",
+            where=user_line(),
+            expected="0 or 'N', 1 or 'T'",
+            found=repr(trans),
+        )
+    parameters = TriangularParameters(bool(lower), trans in (1, "T"), bool(unit_diagonal))
+    return build_one(Op(SOLVE_TRIANGULAR, parameters), as_variable(a), as_variable(b))

@@ -1,0 +1,241 @@
+"""Products of matrices, and tensors of any rank.
+
+``dot`` and ``matmul`` are the hot operations of loops: their meaning is NumPy's function of that name and nothing
+else.  What solves and factorises matrices is in :mod:`scanviz.engine.ops.factorise`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dim, Dims
+from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.reduce import accumulator, normal_axes
+from scanviz.engine.ops.shape import normal_axis
+from scanviz.engine.ops.support import as_variable, infer_by
+
+
+class TensordotParameters(NamedTuple):
+    """Parameters of ``tensordot``: the axes of either input that are summed over, in pairs."""
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+
+
+class TraceParameters(NamedTuple):
+    """Parameters of ``trace``: which diagonal of which two axes."""
+
+    offset: int
+    axis1: int
+    axis2: int
+
+
+def contracted(dims: Dims, first: Dim, second: Dim, what: str) -> Dim:
+    """Return the dimension that two are summed over together, or raise what does not fit."""
+    try:
+        return dims.same(first, second)
+    except ShapeError as error:
+        raise ShapeError(what, expected=f"size {error.expected}", found=f"size {error.found}") from None
+
+
+def _promoted(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    return (np.result_type(*(kind.dtype for kind in kinds)).name,)
+
+
+def _dot_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    first, second = dims.shapes
+    if not first or not second:
+        return (first or second,)
+    row = -2 if len(second) > 1 else -1
+    which = "second last" if len(second) > 1 else "only"
+    message = f"the last dimension of the first must be as long as the {which} dimension of the second"
+    contracted(dims, first[-1], second[row], message)
+    return ((*first[:-1], *second[:-2], *second[-1:]) if len(second) > 1 else first[:-1],)
+
+
+DOT = Declaration(
+    "dot",
+    "linalg",
+    doc="Product of matrices and vectors: the last axis of the first summed with the second last of the second.",
+    infer=infer_by(_promoted),
+    perform=lambda op, values: (np.dot(values[0], values[1]),),
+    shapes=_dot_shapes,
+)
+
+
+def dot(first: Any, second: Any) -> Variable:
+    """Return the product as ``np.dot`` gives it; with a scalar, the elementwise product."""
+    a, b = as_variable(first), as_variable(second)
+    if tensor_type(a).ndim == 0 or tensor_type(b).ndim == 0:
+        return e.multiply(a, b)
+    return build_one(Op(DOT), a, b)
+
+
+def _matmul_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    first, second = dims.shapes
+    if not first or not second:
+        raise ScanvizTypeError("a scalar is no matrix", expected="at least one dimension", fix="x * y")
+    message = "the last dimension of the first must be as long as the rows of the second"
+    contracted(dims, first[-1], second[-2] if len(second) > 1 else second[-1], message)
+    batch = dims.broadcast(first[:-2], second[:-2])
+    return ((*batch, *(first[-2:-1]), *(second[-1:] if len(second) > 1 else ())),)
+
+
+MATMUL = Declaration(
+    "matmul",
+    "linalg",
+    doc="Product of matrices; leading axes are batches that broadcast.",
+    infer=infer_by(_promoted),
+    perform=lambda op, values: (np.matmul(values[0], values[1]),),
+    shapes=_matmul_shapes,
+    symbol="@",
+)
+
+
+def matmul(first: Any, second: Any) -> Variable:
+    """Return the product as ``np.matmul`` gives it."""
+    return build_one(Op(MATMUL), as_variable(first), as_variable(second))
+
+
+def _batched_dot_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    first, second = dims.shapes
+    if len(first) < 2 or len(second) < 2:
+        raise ScanvizTypeError(
+            "a batch of scalars has no product of matrices", expected="at least two dimensions", fix="x * y"
+        )
+    batch = contracted(dims, first[0], second[0], "the batches must be equally long")
+    row = second[-2] if len(second) > 2 else second[-1]
+    contracted(
+        dims, first[-1], row, "the last dimension of the first must be as long as the rows of the second"
+    )
+    return ((batch, *first[1:-1], *(second[1:-2] + second[-1:] if len(second) > 2 else ())),)
+
+
+def batched_dot_values(first: Array, second: Array) -> Array:
+    """Return the stack of ``np.dot(first[k], second[k])``: the NumPy meaning of ``batched_dot``."""
+    batch, inner = first.shape[0], first.shape[-1]
+    if second.shape[0] != batch:
+        raise ShapeError(
+            "the batches must be equally long", expected=f"size {batch}", found=f"size {second.shape[0]}"
+        )
+    if first.ndim == second.ndim == 3:
+        stacked: Array = np.matmul(first, second)
+        return stacked
+    columns = second[:, :, None] if second.ndim == 2 else np.moveaxis(second, -2, 1)
+    rows = int(np.prod(first.shape[1:-1]))
+    width = int(np.prod(columns.shape[2:]))
+    product: Array = np.matmul(first.reshape(batch, rows, inner), columns.reshape(batch, columns.shape[1], width))
+    return product.reshape((batch, *first.shape[1:-1], *(() if second.ndim == 2 else columns.shape[2:])))
+
+
+BATCHED_DOT = Declaration(
+    "batched_dot",
+    "linalg",
+    doc="dot of each pair of elements along the first axis.",
+    infer=infer_by(_promoted),
+    perform=lambda op, values: (batched_dot_values(*values),),
+    shapes=_batched_dot_shapes,
+)
+
+
+def batched_dot(first: Any, second: Any) -> Variable:
+    """Return ``dot(first[k], second[k])`` for each k, stacked."""
+    return build_one(Op(BATCHED_DOT), as_variable(first), as_variable(second))
+
+
+def _tensordot_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    first, second = dims.shapes
+    for one, other in zip(*op.parameters, strict=True):
+        message = f"axis {one} of the first must be as long as axis {other} of the second"
+        contracted(dims, first[one], second[other], message)
+    left = tuple(size for axis, size in enumerate(first) if axis not in op.parameters.first)
+    right = tuple(size for axis, size in enumerate(second) if axis not in op.parameters.second)
+    return (left + right,)
+
+
+TENSORDOT = Declaration(
+    "tensordot",
+    "linalg",
+    doc="Sum of products over pairs of axes.",
+    infer=infer_by(_promoted),
+    perform=lambda op, values: (np.tensordot(values[0], values[1], axes=op.parameters),),
+    shapes=_tensordot_shapes,
+)
+
+
+def tensordot(first: Any, second: Any, axes: Any = 2) -> Variable:
+    """Return the sum of products over ``axes``: a number of axes, or a pair of (lists of) axes."""
+    a, b = as_variable(first), as_variable(second)
+    return build_one(Op(TENSORDOT, _axis_pairs(axes, a, b)), a, b)
+
+
+def _axis_pairs(axes: Any, a: Variable, b: Variable) -> TensordotParameters:
+    ranks = tensor_type(a).ndim, tensor_type(b).ndim
+    if isinstance(axes, int | np.integer) and not isinstance(axes, bool):
+        if not 0 <= axes <= min(ranks):
+            raise ScanvizValueError(
+                f"tensordot cannot sum over {axes} axes of `{describe(a)}` and `{describe(b)}`",
+                where=user_line(),
+                expected=f"a number from 0 to {min(ranks)}",
+                found=axes,
+            )
+        return TensordotParameters(tuple(range(ranks[0] - int(axes), ranks[0])), tuple(range(int(axes))))
+    if not isinstance(axes, list | tuple) or len(axes) != 2:
+        raise ScanvizTypeError(
+            "tensordot: axes must be a number or a pair",
+            where=user_line(),
+            expected="2, or ([0, 1], [1, 0])",
+            found=repr(axes),
+        )
+    listed = [list(each) if isinstance(each, list | tuple) else [each] for each in axes]
+    both = [
+        tuple(normal_axis(axis, rank, f"tensordot of `{describe(each)}`") for axis in wanted)
+        for wanted, rank, each in zip(listed, ranks, (a, b), strict=True)
+    ]
+    for wanted, rank, each in zip(listed, ranks, (a, b), strict=True):
+        normal_axes(wanted, rank, f"tensordot of `{describe(each)}`")  # refuses one named twice
+    if len(both[0]) != len(both[1]):
+        raise ScanvizValueError(
+            "tensordot: axes come in pairs", where=user_line(), expected="two lists of one length", found=axes
+        )
+    return TensordotParameters(*both)
+
+
+def _trace_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    gone = (op.parameters.axis1, op.parameters.axis2)
+    return (tuple(size for axis, size in enumerate(dims.shapes[0]) if axis not in gone),)
+
+
+TRACE = Declaration(
+    "trace",
+    "linalg",
+    doc="Sum along a diagonal.",
+    infer=infer_by(lambda op, kinds: (accumulator(kinds[0].dtype),)),
+    perform=lambda op, values: (np.trace(values[0], *op.parameters),),
+    shapes=_trace_shapes,
+)
+
+
+def trace(value: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """Return the sum along a diagonal of two axes."""
+    variable = as_variable(value)
+    ndim, what = tensor_type(variable).ndim, f"trace of `{describe(variable)}`"
+    if ndim < 2:
+        raise ScanvizTypeError(
+            f"{what}, which is no matrix",
+            where=user_line(),
+            expected="at least 2 dimensions",
+            found=variable.type,
+        )
+    axes = normal_axis(axis1, ndim, what), normal_axis(axis2, ndim, what)
+    if axes[0] == axes[1]:
+        raise ScanvizValueError(f"{what}: an axis is named twice", where=user_line(), found=(axis1, axis2))
+    return build_one(Op(TRACE, TraceParameters(int(offset), *axes)), variable)

@@ -1,0 +1,84 @@
+"""Softmax and its logarithm, as ops of their own.
+
+Both could be written with exp, max and sum.  As one op their gradients need no detour through the maximum, whose ties
+have no unique gradient, and a profile shows one line for what a reader thinks of as one step.  The largest element is
+subtracted first, so that no exponential overflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.reduce import normal_axes
+from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
+
+
+class SoftmaxParameters(NamedTuple):
+    """Parameters of the softmax family: the axes along which the elements sum to 1."""
+
+    axes: tuple[int, ...]
+
+
+def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (dims.shapes[0],)
+
+
+def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    return (float_dtype(kinds[0].dtype),)
+
+
+def _shifted(value: Array, axes: tuple[int, ...]) -> Array:
+    x = np.asarray(value, dtype=float_dtype(np.asarray(value).dtype.name))
+    # The initial value is that of a maximum over no elements; it is never larger than an element.
+    return np.asarray(np.subtract(x, np.maximum.reduce(x, axes, keepdims=True, initial=-np.inf)))
+
+
+def softmax_values(value: Array, axes: tuple[int, ...]) -> Array:
+    """Return exp(x) / sum(exp(x)) along axes: the NumPy meaning of ``softmax``."""
+    y = _shifted(value, axes)
+    np.exp(y, y)
+    np.divide(y, np.add.reduce(y, axes, keepdims=True), y)
+    return y
+
+
+def log_softmax_values(value: Array, axes: tuple[int, ...]) -> Array:
+    """Return x - log(sum(exp(x))) along axes: the NumPy meaning of ``log_softmax``."""
+    y = _shifted(value, axes)
+    np.subtract(y, np.log(np.add.reduce(np.exp(y), axes, keepdims=True)), y)
+    return y
+
+
+def _declare(name: str, function: Callable[[Array, tuple[int, ...]], Array], doc: str) -> Declaration:
+    def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+        return (function(values[0], op.parameters.axes),)
+
+    return Declaration(name, "neural", doc=doc, infer=infer_by(_dtypes), perform=perform, shapes=_shapes)
+
+
+SOFTMAX = _declare("softmax", softmax_values, "exp(x) / sum(exp(x)) along axes.")
+LOG_SOFTMAX = _declare(
+    "log_softmax", log_softmax_values, "Logarithm of softmax along axes, without overflow."
+)
+
+
+def softmax(value: Any, axis: Any = -1) -> Variable:
+    """Return exp(x) / sum(exp(x)) along ``axis``: an int, several, or None for all."""
+    return _build(SOFTMAX, value, axis)
+
+
+def log_softmax(value: Any, axis: Any = -1) -> Variable:
+    """Return the logarithm of softmax along ``axis``: an int, several, or None for all."""
+    return _build(LOG_SOFTMAX, value, axis)
+
+
+def _build(declaration: Declaration, value: Any, axis: Any) -> Variable:
+    variable = as_variable(value)
+    axes = normal_axes(axis, tensor_type(variable).ndim, f"{declaration.name} of `{describe(variable)}`")
+    return build_one(Op(declaration, SoftmaxParameters(axes)), variable)

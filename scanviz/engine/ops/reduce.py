@@ -1,0 +1,279 @@
+"""Reductions and cumulative operations: one binary function folded along axes.
+
+Dtypes are NumPy's: sums and products of booleans and small integers are 64-bit, the rest keep their dtype.  Axes are
+parameters, always resolved to numbers from 0, so that equal reductions are equal ops.  Means, variances and the like
+are compositions of these in :mod:`scanviz.tensor.reductions`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizValueError, ShapeError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, canonical_dtype
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.shape import dimension, normal_axis
+from scanviz.engine.ops.support import as_variable, constant, constant_integer, infer_by
+
+
+class ReduceParameters(NamedTuple):
+    """Parameters of a reduction: the axes that go, whether they stay with size 1, the dtype to compute in."""
+
+    axes: tuple[int, ...]
+    keepdims: bool = False
+    dtype: str | None = None
+
+
+class PlaceParameters(NamedTuple):
+    """Parameters of argmax and argmin: the axis, None for a place in the flattened array."""
+
+    axis: int | None
+    keepdims: bool = False
+
+
+class CumulativeParameters(NamedTuple):
+    """Parameters of cumsum and cumprod: the axis, None for along the flattened array."""
+
+    axis: int | None
+    dtype: str | None = None
+
+
+class ReductionDeclaration(Declaration):
+    """A reduction; call it to apply it.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(array, axis=, dtype=, out=, keepdims=)``: a ufunc's ``reduce``.
+    identity : bool
+        Whether it has a value for no elements.
+    """
+
+    __slots__ = ("function", "identity")
+
+    def __init__(
+        self,
+        name: str,
+        ufunc: np.ufunc,
+        dtypes: Callable[..., Sequence[str]],
+        doc: str,
+        identity: bool = True,
+    ):
+        super().__init__(name, "reduce", doc=doc, infer=infer_by(dtypes), perform=_perform, shapes=_shapes)
+        self.function: Callable[..., Any] = ufunc.reduce
+        self.identity = identity
+
+    def __call__(
+        self, value: Any, axis: Any = None, *, keepdims: bool = False, dtype: object = None
+    ) -> Variable:
+        """Apply the reduction along ``axis``: an int, several, or None for all."""
+        variable = as_variable(value)
+        axes = normal_axes(axis, tensor_type(variable).ndim, f"{self.name} of `{describe(variable)}`")
+        if not self.identity:
+            _refuse_empty(self.name, variable, axes)
+        wanted = None if dtype is None else canonical_dtype(dtype)
+        return build_one(Op(self, ReduceParameters(axes, bool(keepdims), wanted)), variable)
+
+
+def normal_axes(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
+    """Return axes as sorted numbers from 0: of an int, several ints, or None for all.
+
+    Raises
+    ------
+    ScanvizTypeError, ScanvizValueError
+        If an axis is no integer, does not exist or is named twice; ``what`` says for which operation.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    if ndim == 0 and builtins.all(isinstance(each, int) and each in (0, -1) for each in given):
+        return ()  # NumPy lets a scalar be reduced along its first axis
+    axes = tuple(sorted(normal_axis(each, ndim, what) for each in given))
+    if len(set(axes)) < len(axes):
+        raise ScanvizValueError(f"{what}: an axis is named twice", where=user_line(), found=axis)
+    return axes
+
+
+def _refuse_empty(name: str, variable: Variable, axes: Sequence[int]) -> None:
+    shape = tensor_type(variable).shape
+    if builtins.any(shape[axis] == 0 for axis in axes):
+        raise ShapeError(
+            f"{name} of `{describe(variable)}`, which has no elements there",
+            where=user_line(),
+            expected="at least one element along the axes to reduce",
+            found=f"`{describe(variable)}` {variable.type}, axes {tuple(axes)}",
+        )
+
+
+def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (_without(dims.shapes[0], op.parameters.axes, op.parameters.keepdims),)
+
+
+def _without(shape: tuple[Any, ...], axes: Sequence[int], keep: bool) -> tuple[Any, ...]:
+    if keep:
+        return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    declaration, (axes, keep, dtype) = op.declaration, op.parameters
+    assert isinstance(declaration, ReductionDeclaration)
+    try:
+        return (declaration.function(values[0], axes, dtype, None, keep),)
+    except ValueError:
+        if declaration.identity:
+            raise
+        raise _empty(op, values[0]) from None
+
+
+def _empty(op: Op, value: Array) -> ShapeError:
+    return ShapeError(
+        f"{op.name} of an array without elements there",
+        expected="at least one element along the axes to reduce",
+        found=f"shape {np.shape(value)}",
+    )
+
+
+def accumulator(dtype: str) -> str:
+    """Return the dtype that NumPy sums and multiplies elements of ``dtype`` in."""
+    if dtype in SIGNED or dtype == "bool":
+        return "int64"
+    return "uint64" if dtype in UNSIGNED else dtype
+
+
+def _accumulated(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    return (op.parameters.dtype or accumulator(kinds[0].dtype),)
+
+
+def _kept(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    return (kinds[0].dtype,)
+
+
+def _truth(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    return ("bool",)
+
+
+sum = ReductionDeclaration("sum", np.add, _accumulated, "Sum along axes, 0 for no elements.")
+prod = ReductionDeclaration("prod", np.multiply, _accumulated, "Product along axes, 1 for no elements.")
+max = ReductionDeclaration(
+    "max", np.maximum, _kept, "Largest along axes; NaN if there is one.", identity=False
+)
+min = ReductionDeclaration(
+    "min", np.minimum, _kept, "Smallest along axes; NaN if there is one.", identity=False
+)
+all = ReductionDeclaration("all", np.logical_and, _truth, "Whether every element along axes is non-zero.")
+any = ReductionDeclaration("any", np.logical_or, _truth, "Whether an element along axes is non-zero.")
+
+
+def count(value: Any, axes: Sequence[int]) -> Variable:
+    """Return how many elements there are along axes: an int64 scalar, a constant where it is known."""
+    known, unknown = 1, []
+    for axis in axes:
+        size = dimension(value, axis)
+        number = constant_integer(size)
+        if number is None:
+            unknown.append(size)
+        else:
+            known *= number
+    if not unknown or known == 0:
+        return constant(known, "int64")
+    total = unknown[0] if known == 1 else e.multiply(unknown[0], known)
+    for size in unknown[1:]:
+        total = e.multiply(total, size)
+    return total
+
+
+def _place_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    (given,), (axis, keep) = dims.shapes, op.parameters
+    return (_without(given, range(len(given)) if axis is None else (axis,), keep),)
+
+
+def _place(function: Callable[..., Array]) -> Callable[[Op, Sequence[Array]], Sequence[Array]]:
+    def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+        try:
+            return (function(values[0], axis=op.parameters.axis, keepdims=op.parameters.keepdims),)
+        except ValueError:
+            raise _empty(op, values[0]) from None
+
+    return perform
+
+
+def _declare_place(name: str, function: Callable[..., Array], doc: str) -> Declaration:
+    infer = infer_by(lambda op, kinds: ("int64",))
+    return Declaration(name, "reduce", doc=doc, infer=infer, perform=_place(function), shapes=_place_shapes)
+
+
+ARGMAX = _declare_place("argmax", np.argmax, "Index of the first largest element along an axis.")
+ARGMIN = _declare_place("argmin", np.argmin, "Index of the first smallest element along an axis.")
+
+
+def argmax(value: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+    """Return the index of the first largest element along ``axis``, in the flattened array for None."""
+    return _build_place(ARGMAX, value, axis, keepdims)
+
+
+def argmin(value: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+    """Return the index of the first smallest element along ``axis``, in the flattened array for None."""
+    return _build_place(ARGMIN, value, axis, keepdims)
+
+
+def _build_place(declaration: Declaration, value: Any, axis: int | None, keepdims: bool) -> Variable:
+    variable = as_variable(value)
+    place = single_axis(axis, variable, declaration.name)
+    _refuse_empty(
+        declaration.name, variable, range(tensor_type(variable).ndim) if place is None else (place,)
+    )
+    return build_one(Op(declaration, PlaceParameters(place, bool(keepdims))), variable)
+
+
+def single_axis(axis: int | None, variable: Variable, what: str) -> int | None:
+    """Return one axis as a number from 0; None for the flattened array, unless that is the array itself."""
+    ndim = tensor_type(variable).ndim
+    if axis is None:
+        return 0 if ndim == 1 else None
+    if ndim == 0 and axis in (0, -1):
+        return None
+    return normal_axis(axis, ndim, f"{what} of `{describe(variable)}`")
+
+
+def _cumulative_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    given = dims.shapes[0]
+    return ((dims.product(given),) if op.parameters.axis is None else given,)
+
+
+def _declare_cumulative(name: str, function: Callable[..., Array], doc: str) -> Declaration:
+    def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+        return (function(values[0], op.parameters.axis, op.parameters.dtype),)
+
+    return Declaration(
+        name, "reduce", doc=doc, infer=infer_by(_accumulated), perform=perform, shapes=_cumulative_shapes
+    )
+
+
+CUMSUM = _declare_cumulative("cumsum", np.cumsum, "Sums of the elements so far along an axis.")
+CUMPROD = _declare_cumulative("cumprod", np.cumprod, "Products of the elements so far along an axis.")
+
+
+def cumsum(value: Any, axis: int | None = None, *, dtype: object = None) -> Variable:
+    """Return the sums of the elements so far along ``axis``, along the flattened array for None."""
+    return _build_cumulative(CUMSUM, value, axis, dtype)
+
+
+def cumprod(value: Any, axis: int | None = None, *, dtype: object = None) -> Variable:
+    """Return the products of the elements so far along ``axis``, along the flattened array for None."""
+    return _build_cumulative(CUMPROD, value, axis, dtype)
+
+
+def _build_cumulative(declaration: Declaration, value: Any, axis: int | None, dtype: object) -> Variable:
+    variable = as_variable(value)
+    wanted = None if dtype is None else canonical_dtype(dtype)
+    place = single_axis(axis, variable, declaration.name)
+    return build_one(Op(declaration, CumulativeParameters(place, wanted)), variable)

@@ -65,7 +65,8 @@ def __dir__() -> list[str]:
 def _make_profiler() -> Observer:
     from scanviz.profiler.recorder import Recorder
 
-    return Recorder()
+    made: Observer = Recorder()
+    return made
 
 
 PROFILER.append(_make_profiler)

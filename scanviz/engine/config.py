@@ -58,7 +58,9 @@ class Config:
     @floatX.setter
     def floatX(self, value: str) -> None:
         if value not in ("float32", "float64"):
-            raise ScanvizValueError("config.floatX cannot be set", expected="'float32' or 'float64'", found=repr(value))
+            raise ScanvizValueError(
+                "config.floatX cannot be set", expected="'float32' or 'float64'", found=repr(value)
+            )
         self._floatX = value
 
 

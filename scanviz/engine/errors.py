@@ -23,6 +23,8 @@ class ScanvizError(Exception):
         What was needed and what was there instead.
     fix : str, optional
         What to write instead.
+    text : str, optional
+        The source line at ``where``.
 
     Examples
     --------
@@ -41,21 +43,28 @@ class ScanvizError(Exception):
         expected: object = None,
         found: object = None,
         fix: str | None = None,
+        text: str | None = None,
     ) -> None:
-        self.what, self.where, self.step = what, where, step
+        self.what, self.where, self.step, self.text = what, where, step, text
         self.expected, self.found, self.fix = expected, found, fix
+        self.told = False  # whether a backend has put it in the user's words
         super().__init__(what)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where is not None else ""
         when = f", at step {self.step}" if self.step is not None else ""
         lines = [f"{place}{self.what}{when}"]
+        if self.text:
+            lines.append(f"    {self.text}")
         if self.expected is not None:
             lines.append(f"  expected: {self.expected}")
         if self.found is not None:
             lines.append(f"  found:    {self.found}")
         if self.fix:
-            lines.extend(f"  {'write:   ' if k == 0 else '         '} {line}" for k, line in enumerate(self.fix.split("\n")))
+            lines.extend(
+                f"  {'write:   ' if k == 0 else '         '} {line}"
+                for k, line in enumerate(self.fix.split("\n"))
+            )
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -108,7 +117,10 @@ class InternalError(ScanvizError, RuntimeError):
     """A broken invariant of scanviz itself; please report it with the script that shows it."""
 
     def __str__(self) -> str:
-        return super().__str__() + "\n  this is a mistake inside scanviz: please report it with the script that shows it"
+        return (
+            super().__str__()
+            + "\n  this is a mistake inside scanviz: please report it with the script that shows it"
+        )
 
 
 __all__ = [

@@ -50,5 +50,7 @@ def as_mode(mode: Mode | str | None) -> Mode:
         return Mode(mode)
     given: object = mode
     if not isinstance(given, Mode):
-        raise ScanvizTypeError("mode cannot be used", expected="Mode(…), the name of a tier or None", found=repr(given))
+        raise ScanvizTypeError(
+            "mode cannot be used", expected="Mode(…), the name of a tier or None", found=repr(given)
+        )
     return mode

@@ -46,7 +46,14 @@ class CompiledFunction:
     __slots__ = ("backend", "build_ns", "function", "key", "name", "program", "where")
 
     def __init__(
-        self, key: int, name: str, function: Any, program: Any, backend: str, build_ns: dict[str, int], where: object
+        self,
+        key: int,
+        name: str,
+        function: Any,
+        program: Any,
+        backend: str,
+        build_ns: dict[str, int],
+        where: object,
     ) -> None:  # function and program are typed above this layer
         self.key, self.name, self.function, self.program = key, name, function, program
         self.backend, self.build_ns, self.where = backend, build_ns, where
@@ -105,7 +112,9 @@ class Observer:
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """The call ended after ``elapsed_ns``, by ``error`` if it is not None."""
 
-    def instruction(self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]) -> None:
+    def instruction(
+        self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
+    ) -> None:
         """Instruction ``index`` of the program (of the loop's body if ``loop``) gave ``values`` (detail ``"values"``).
 
         The values belong to the engine: copy what is kept.  With other details only instructions of the outer
@@ -162,4 +171,13 @@ def observed_by(observer: Observer) -> Iterator[Observer]:
         detach(observer)
 
 
-__all__ = ["CompiledFunction", "Detail", "Observer", "StepSeries", "attach", "detach", "observed_by", "observers"]
+__all__ = [
+    "CompiledFunction",
+    "Detail",
+    "Observer",
+    "StepSeries",
+    "attach",
+    "detach",
+    "observed_by",
+    "observers",
+]

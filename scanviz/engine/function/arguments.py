@@ -38,11 +38,17 @@ class In:
     __slots__ = ("allow_downcast", "label", "name", "value", "variable")
 
     def __init__(
-        self, variable: Variable, value: Any = None, name: str | None = None, allow_downcast: bool | None = None
+        self,
+        variable: Variable,
+        value: Any = None,
+        name: str | None = None,
+        allow_downcast: bool | None = None,
     ) -> None:
         given: object = variable
         if not isinstance(given, Variable):
-            raise ScanvizTypeError("an input must be a symbolic variable", found=repr(given), fix="T.vector('x')")
+            raise ScanvizTypeError(
+                "an input must be a symbolic variable", found=repr(given), fix="T.vector('x')"
+            )
         self.variable, self.name, self.allow_downcast = variable, name or variable.name, allow_downcast
         self.label = f"`{self.name}`" if self.name else f"`{describe(variable)}`"
         self.value = None if value is None else self.checked(value)
@@ -72,21 +78,33 @@ class In:
             )
         for axis, (wanted, given) in enumerate(zip(shape, array.shape, strict=True)):
             if wanted is not None and wanted != given:
-                raise ShapeError(f"input {self.label} has the wrong size along axis {axis}", expected=kind, found=f"shape {array.shape}")
+                raise ShapeError(
+                    f"input {self.label} has the wrong size along axis {axis}",
+                    expected=kind,
+                    found=f"shape {array.shape}",
+                )
         return array
 
     def _converted(self, value: Any, dtype: str) -> Array:
         if isinstance(value, Variable):
             raise ScanvizTypeError(
-                f"input {self.label} was given the symbolic `{describe(value)}`", expected="a value", fix="givens={x: symbolic}"
+                f"input {self.label} was given the symbolic `{describe(value)}`",
+                expected="a value",
+                fix="givens={x: symbolic}",
             )
         try:
             array = np.asarray(value)
         except (TypeError, ValueError) as error:
             raise ScanvizTypeError(f"input {self.label} cannot be made an array ({error})") from None
         if array.dtype.kind not in "biuf":
-            raise ScanvizTypeError(f"input {self.label} is no array of numbers", expected=dtype, found=f"dtype {array.dtype}")
-        if array.dtype == dtype or np.can_cast(array.dtype, dtype, "safe") or self._may_lose(value, array, dtype):
+            raise ScanvizTypeError(
+                f"input {self.label} is no array of numbers", expected=dtype, found=f"dtype {array.dtype}"
+            )
+        if (
+            array.dtype == dtype
+            or np.can_cast(array.dtype, dtype, "safe")
+            or self._may_lose(value, array, dtype)
+        ):
             return array.astype(dtype)
         raise ScanvizTypeError(
             f"input {self.label} would lose precision",

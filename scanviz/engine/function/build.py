@@ -87,13 +87,22 @@ def function(
     replacements = _givens(givens, allow_input_downcast)
     new_values = _updates(updates)
     graph = [each.variable for each in wanted]
-    new_values.update(_default_updates([*graph, *new_values.values()], replacements, new_values, no_default_updates))
+    new_values.update(
+        _default_updates([*graph, *new_values.values()], replacements, new_values, no_default_updates)
+    )
     graph = replace([*graph, *new_values.values()], replacements)
     shared = _shared_and_missing(graph, [each.variable for each in given_inputs])
     _check_used(graph, given_inputs, new_values, replacements, on_unused_input)
     plan = Plan(
-        name or _default_name(where), given_inputs, [Out(v, w.borrow) for v, w in zip(graph, wanted, strict=False)],
-        structure, shared, dict(zip(new_values, graph[len(wanted) :], strict=True)), as_mode(mode), where, profile,
+        name or _default_name(where),
+        given_inputs,
+        [Out(v, w.borrow) for v, w in zip(graph, wanted, strict=False)],
+        structure,
+        shared,
+        dict(zip(new_values, graph[len(wanted) :], strict=True)),
+        as_mode(mode),
+        where,
+        profile,
     )
     return Function(plan, started)
 
@@ -111,10 +120,14 @@ def _inputs(inputs: Any, allow_downcast: bool | None) -> list[In]:
             raise ScanvizValueError(f"input {each.label} is given twice", where=user_line())
         if isinstance(each.variable, SharedVariable):
             raise ScanvizTypeError(
-                f"input {each.label} is a shared variable, which has a value of its own", where=user_line(), fix="leave it out of inputs"
+                f"input {each.label} is a shared variable, which has a value of its own",
+                where=user_line(),
+                fix="leave it out of inputs",
             )
         if isinstance(each.variable, Constant):
-            raise ScanvizTypeError(f"input {each.label} is a constant", where=user_line(), fix="givens={…} to replace it")
+            raise ScanvizTypeError(
+                f"input {each.label} is a constant", where=user_line(), fix="givens={…} to replace it"
+            )
         seen.add(each.variable)
         if each.allow_downcast is None:
             each.allow_downcast = allow_downcast
@@ -146,7 +159,9 @@ def _pairs(given: Any, what: str) -> list[tuple[Any, Any]]:
     pairs = list(given.items()) if isinstance(given, Mapping) else list(given)
     for each in pairs:
         if not isinstance(each, tuple | list) or len(each) != 2:
-            raise ScanvizTypeError(f"{what} must be a dict or a list of pairs", where=user_line(), found=repr(each))
+            raise ScanvizTypeError(
+                f"{what} must be a dict or a list of pairs", where=user_line(), found=repr(each)
+            )
     return [(key, value) for key, value in pairs]
 
 
@@ -156,13 +171,20 @@ def _givens(givens: Any, allow_downcast: bool | None) -> dict[Variable, Variable
         if not isinstance(old, Variable):
             raise ScanvizTypeError("givens replace symbolic variables", where=user_line(), found=repr(old))
         new = as_variable(value)
-        if isinstance(old.type, TensorType) and isinstance(new.type, TensorType) and old.type.dtype != new.type.dtype:
+        if (
+            isinstance(old.type, TensorType)
+            and isinstance(new.type, TensorType)
+            and old.type.dtype != new.type.dtype
+        ):
             weak = not isinstance(value, Variable)
             if allow_downcast or weak or fits(new.type.with_dtype(old.type.dtype), old.type):
                 new = _cast_given(old, new, bool(allow_downcast) or weak)
         if not fits(new.type, old.type):
             raise ScanvizTypeError(
-                f"`{describe(new)}` cannot stand for `{describe(old)}`", where=user_line(), expected=old.type, found=new.type
+                f"`{describe(new)}` cannot stand for `{describe(old)}`",
+                where=user_line(),
+                expected=old.type,
+                found=new.type,
             )
         found[old] = new
     return found
@@ -201,7 +223,13 @@ def _default_updates(
     while frontier:
         fresh = []
         for each in leaves(frontier):
-            if not isinstance(each, SharedVariable) or each in updates or each in found or each in left_out or each in replacements:
+            if (
+                not isinstance(each, SharedVariable)
+                or each in updates
+                or each in found
+                or each in left_out
+                or each in replacements
+            ):
                 continue
             if each.default_update is not None:
                 found[each] = agree_update(each, each.default_update, user_line())
@@ -243,7 +271,9 @@ def _check_used(
     on_unused: str,
 ) -> None:
     if on_unused not in ("raise", "warn", "ignore"):
-        raise ScanvizValueError("on_unused_input cannot be used", expected="'raise', 'warn' or 'ignore'", found=repr(on_unused))
+        raise ScanvizValueError(
+            "on_unused_input cannot be used", expected="'raise', 'warn' or 'ignore'", found=repr(on_unused)
+        )
     if on_unused == "ignore":
         return
     stop = [each.variable for each in inputs]
@@ -256,4 +286,6 @@ def _check_used(
     if on_unused == "warn":
         warnings.warn(f"{user_line()}: {message}", stacklevel=4)
         return
-    raise UnusedInputError(message, where=user_line(), fix="leave it out, or function(…, on_unused_input='ignore')")
+    raise UnusedInputError(
+        message, where=user_line(), fix="leave it out, or function(…, on_unused_input='ignore')"
+    )

@@ -113,7 +113,11 @@ class Function:
     @property
     def profile(self) -> Any:
         """The record of all calls so far, for a function made with ``profile=True``; else None."""
-        return None if self.profile_observer is None else getattr(self.profile_observer, "record", lambda: None)()
+        return (
+            None
+            if self.profile_observer is None
+            else getattr(self.profile_observer, "record", lambda: None)()
+        )
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Compute the outputs for input values, and update shared variables if all went well."""
@@ -128,7 +132,9 @@ class Function:
             outputs, fresh = results[:count], results[count:]
             held_by_others = [*arguments, *state]
             fresh = _unshared(fresh, held_by_others)
-            outputs = _unshared(outputs, [*held_by_others, *fresh, *self.program.constants.values()], self.plan.outputs)
+            outputs = _unshared(
+                outputs, [*held_by_others, *fresh, *self.program.constants.values()], self.plan.outputs
+            )
             if fresh:
                 self._commit(fresh)
         return self._structured(outputs)
@@ -137,7 +143,8 @@ class Function:
         inputs = self.plan.inputs
         if len(values) > len(inputs):
             raise ScanvizTypeError(
-                f"`{self.name}` takes {len(inputs)} inputs, {len(values)} were given", expected=", ".join(each.label for each in inputs)
+                f"`{self.name}` takes {len(inputs)} inputs, {len(values)} were given",
+                expected=", ".join(each.label for each in inputs),
             )
         slots: list[Array | None] = [each.value for each in inputs]
         for k, value in enumerate(values):
@@ -146,7 +153,9 @@ class Function:
             position = self._position.get(name)
             if position is None or position < len(values):
                 problem = "has no input named" if position is None else "was given twice the input"
-                raise ScanvizTypeError(f"`{self.name}` {problem} `{name}`", expected=", ".join(each.label for each in inputs))
+                raise ScanvizTypeError(
+                    f"`{self.name}` {problem} `{name}`", expected=", ".join(each.label for each in inputs)
+                )
             slots[position] = inputs[position].checked(value)
         missing = [each.label for each, value in zip(inputs, slots, strict=True) if value is None]
         if missing:

@@ -18,7 +18,18 @@ def reduce_function(plan: Plan) -> tuple[Any, ...]:
     borrow = [each.borrow for each in plan.outputs]
     return (
         restore,
-        (plan.name, inputs, flatten(variables), borrow, plan.structure, plan.shared, list(plan.updates), plan.mode.backend, plan.where, plan.profile),
+        (
+            plan.name,
+            inputs,
+            flatten(variables),
+            borrow,
+            plan.structure,
+            plan.shared,
+            list(plan.updates),
+            plan.mode.backend,
+            plan.where,
+            plan.profile,
+        ),
     )
 
 
@@ -40,4 +51,16 @@ def restore(
     variables = unflatten(graph)
     outputs = [Out(each, loose) for each, loose in zip(variables, borrow, strict=False)]
     updates = dict(zip(updated, variables[len(borrow) :], strict=True))
-    return Function(Plan(name, [In(*each) for each in inputs], outputs, structure, shared, updates, Mode(mode), where, profile))
+    return Function(
+        Plan(
+            name,
+            [In(*each) for each in inputs],
+            outputs,
+            structure,
+            shared,
+            updates,
+            Mode(mode),
+            where,
+            profile,
+        )
+    )

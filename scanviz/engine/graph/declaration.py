@@ -49,7 +49,18 @@ class Declaration:
         Number of outputs.
     """
 
-    __slots__ = ("__weakref__", "doc", "family", "infer", "name", "outputs", "perform", "shapes", "symbol", "views")
+    __slots__ = (
+        "__weakref__",
+        "doc",
+        "family",
+        "infer",
+        "name",
+        "outputs",
+        "perform",
+        "shapes",
+        "symbol",
+        "views",
+    )
 
     def __init__(
         self,
@@ -134,7 +145,11 @@ class Op:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return type(other) is Op and self.declaration is other.declaration and self.parameters == other.parameters
+        return (
+            type(other) is Op
+            and self.declaration is other.declaration
+            and self.parameters == other.parameters
+        )
 
     def __hash__(self) -> int:
         return int(self._hash)  # type: ignore[attr-defined]  # set in __init__ behind the guard
@@ -187,7 +202,9 @@ class MeaningTable(Generic[Row]):
         found = self._rows.get(key.name)
         if found is None:
             where = self.place.format(family=key.family)
-            raise ScanvizNotImplementedError(f"the op {key.name!r} has no {self.meaning}", fix=f"add a row to {where}")
+            raise ScanvizNotImplementedError(
+                f"the op {key.name!r} has no {self.meaning}", fix=f"add a row to {where}"
+            )
         return found
 
     def get(self, key: Declaration) -> Row | None:

@@ -76,7 +76,9 @@ class Dims:
         """Return the size that dimensions broadcast to: those of size 1 stretch."""
         known = {size for size in sizes if size is not None and size != 1}
         if len(known) > 1:
-            raise ShapeError("dimensions do not broadcast together", expected="equal sizes, or 1", found=sorted(known))
+            raise ShapeError(
+                "dimensions do not broadcast together", expected="equal sizes, or 1", found=sorted(known)
+            )
         if known:
             return known.pop()
         return None if any(size is None for size in sizes) else 1
@@ -97,7 +99,9 @@ class Dims:
             total = self.multiply(total, size)
         return total
 
-    def slice_length(self, size: Dim, start: Dim, stop: Dim, step: int | None, given: tuple[bool, bool]) -> Dim:
+    def slice_length(
+        self, size: Dim, start: Dim, stop: Dim, step: int | None, given: tuple[bool, bool]
+    ) -> Dim:
         """Return how many elements ``[start:stop:step]`` picks of ``size``.
 
         ``given`` says whether start and stop were written at all; a written one may still be unknown (None).

@@ -49,7 +49,9 @@ class Variable(Syntax):
     index: int
     name: str | None
 
-    def __init__(self, type: Type, name: str | None = None, owner: Apply | None = None, index: int = 0) -> None:
+    def __init__(
+        self, type: Type, name: str | None = None, owner: Apply | None = None, index: int = 0
+    ) -> None:
         put = object.__setattr__
         put(self, "type", type)
         put(self, "name", name)
@@ -90,7 +92,9 @@ class Constant(Variable):
     value: Array
     weak: int | float | None
 
-    def __init__(self, type: Type, value: Array, name: str | None = None, weak: int | float | None = None) -> None:
+    def __init__(
+        self, type: Type, value: Array, name: str | None = None, weak: int | float | None = None
+    ) -> None:
         super().__init__(type, name)
         object.__setattr__(self, "weak", weak)
         value = np.array(value)  # a copy: a constant does not change when the user's array does
@@ -166,7 +170,14 @@ def build_one(op: Op, *inputs: Variable, name: str | None = None) -> Variable:
 def rebuild(node: Apply, inputs: Sequence[Variable], op: Op | None = None) -> Apply:
     """Return the same node over other inputs: provenance, birth id and names kept, types inferred anew."""
     new_op = op or node.op
-    return Apply(new_op, inputs, new_op.infer(inputs), node.provenance, node.birth, [each.name for each in node.outputs])
+    return Apply(
+        new_op,
+        inputs,
+        new_op.infer(inputs),
+        node.provenance,
+        node.birth,
+        [each.name for each in node.outputs],
+    )
 
 
 def tensor_type(variable: Variable) -> TensorType:
@@ -175,7 +186,9 @@ def tensor_type(variable: Variable) -> TensorType:
     if not isinstance(kind, TensorType):
         from scanviz.engine.errors import ScanvizTypeError
 
-        raise ScanvizTypeError(f"`{describe(variable)}` is a {kind}, not an array of numbers", expected="a tensor", found=kind)
+        raise ScanvizTypeError(
+            f"`{describe(variable)}` is a {kind}, not an array of numbers", expected="a tensor", found=kind
+        )
     return kind
 
 

@@ -44,7 +44,11 @@ class SourceLine:
         return f"SourceLine({self.file!r}, {self.line}, {self.function!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SourceLine) and (self.file, self.line, self.function) == (other.file, other.line, other.function)
+        return isinstance(other, SourceLine) and (self.file, self.line, self.function) == (
+            other.file,
+            other.line,
+            other.function,
+        )
 
     def __hash__(self) -> int:
         return hash((self.file, self.line, self.function))
@@ -95,7 +99,11 @@ class Provenance:
     __slots__ = ("parents", "rule", "scans", "source")
 
     def __init__(
-        self, source: SourceLine | None, scans: tuple[str, ...] = (), parents: tuple[int, ...] = (), rule: str | None = None
+        self,
+        source: SourceLine | None,
+        scans: tuple[str, ...] = (),
+        parents: tuple[int, ...] = (),
+        rule: str | None = None,
     ) -> None:
         self.source, self.scans, self.parents, self.rule = source, scans, parents, rule
 

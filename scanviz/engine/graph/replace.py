@@ -37,7 +37,9 @@ def replace(
     if check:
         for old, new in mapping.items():
             if not fits(new.type, old.type):
-                raise InternalError(f"`{describe(new)}` cannot replace `{describe(old)}`", expected=old.type, found=new.type)
+                raise InternalError(
+                    f"`{describe(new)}` cannot replace `{describe(old)}`", expected=old.type, found=new.type
+                )
     new_of: dict[Variable, Variable] = dict(mapping)
     for node in toposort(outputs, mapping.keys()):
         if any(each in new_of for each in node.inputs):

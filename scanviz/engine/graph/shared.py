@@ -15,7 +15,9 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Array, Variable, describe
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType, Type, canonical_dtype
 
-COMMIT_LOCK = threading.RLock()  # held while the updates of one call are put in place, so that they change together
+COMMIT_LOCK = (
+    threading.RLock()
+)  # held while the updates of one call are put in place, so that they change together
 
 
 class SharedVariable(Variable):
@@ -79,20 +81,33 @@ def checked(value: Any, kind: Type, name: str) -> Array:
     dtype = "uint32" if not isinstance(kind, TensorType) else kind.dtype
     shape: tuple[int | None, ...] = (6,) if not isinstance(kind, TensorType) else kind.shape
     if array.dtype.name != dtype:
-        weak = isinstance(value, bool | int | float) or (isinstance(value, list | tuple | range) and array.dtype.kind in "biuf")
-        safe = np.can_cast(array.dtype, dtype, "safe") or (weak and np.can_cast(array.dtype, dtype, "same_kind"))
+        weak = isinstance(value, bool | int | float) or (
+            isinstance(value, list | tuple | range) and array.dtype.kind in "biuf"
+        )
+        safe = np.can_cast(array.dtype, dtype, "safe") or (
+            weak and np.can_cast(array.dtype, dtype, "same_kind")
+        )
         if not safe or array.dtype.kind == "b" != np.dtype(dtype).kind:
             raise ScanvizTypeError(
-                f"`{name}` cannot hold this value", expected=f"dtype {dtype}", found=f"dtype {array.dtype}", fix=f"value.astype({dtype!r})"
+                f"`{name}` cannot hold this value",
+                expected=f"dtype {dtype}",
+                found=f"dtype {array.dtype}",
+                fix=f"value.astype({dtype!r})",
             )
         array = array.astype(dtype)
-    if array.ndim != len(shape) or any(a is not None and a != b for a, b in zip(shape, array.shape, strict=True)):
+    if array.ndim != len(shape) or any(
+        a is not None and a != b for a, b in zip(shape, array.shape, strict=True)
+    ):
         shown = ", ".join("?" if size is None else str(size) for size in shape)
-        raise ScanvizTypeError(f"`{name}` cannot hold this value", expected=f"shape ({shown})", found=f"shape {array.shape}")
+        raise ScanvizTypeError(
+            f"`{name}` cannot hold this value", expected=f"shape ({shown})", found=f"shape {array.shape}"
+        )
     return array
 
 
-def shared(value: Any, name: str | None = None, *, strict: bool = False, borrow: bool = False) -> SharedVariable:
+def shared(
+    value: Any, name: str | None = None, *, strict: bool = False, borrow: bool = False
+) -> SharedVariable:
     """Return a shared variable that starts at ``value``.
 
     Parameters
@@ -119,7 +134,9 @@ def shared(value: Any, name: str | None = None, *, strict: bool = False, borrow:
     array(3)
     """
     if isinstance(value, Variable):
-        raise ScanvizTypeError(f"shared() takes a value, `{describe(value)}` is symbolic", fix="shared(numpy_array)")
+        raise ScanvizTypeError(
+            f"shared() takes a value, `{describe(value)}` is symbolic", fix="shared(numpy_array)"
+        )
     array = np.asarray(value)
     kind = TensorType(canonical_dtype(array.dtype), array.shape if strict else (None,) * array.ndim)
     return SharedVariable(kind, array if borrow else array.copy(), name)

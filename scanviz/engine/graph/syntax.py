@@ -100,17 +100,24 @@ class Syntax:
         return iter(_mean("iterate", self))
 
     def __len__(self) -> int:
-        raise ScanvizTypeError(f"the length of `{self}` is not known while the graph is built", fix="x.shape[0]")
+        raise ScanvizTypeError(
+            f"the length of `{self}` is not known while the graph is built", fix="x.shape[0]"
+        )
 
     def __float__(self) -> float:
-        raise ScanvizTypeError(f"`{self}` has no value yet", fix="compile it: function([…], x), or x.eval({…})")
+        raise ScanvizTypeError(
+            f"`{self}` has no value yet", fix="compile it: function([…], x), or x.eval({…})"
+        )
 
     def __int__(self) -> int:
-        raise ScanvizTypeError(f"`{self}` has no value yet", fix="compile it: function([…], x), or x.eval({…})")
+        raise ScanvizTypeError(
+            f"`{self}` has no value yet", fix="compile it: function([…], x), or x.eval({…})"
+        )
 
     def __index__(self) -> int:
         raise ScanvizTypeError(
-            f"`{self}` has no value yet, so Python cannot count with it", fix="scan(…, n_steps=n) instead of range(n)"
+            f"`{self}` has no value yet, so Python cannot count with it",
+            fix="scan(…, n_steps=n) instead of range(n)",
         )
 
 

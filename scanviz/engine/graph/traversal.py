@@ -72,7 +72,9 @@ def free_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) 
     return [each for each in leaves(outputs, inputs) if each not in given and not isinstance(each, Constant)]
 
 
-def users(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> dict[Variable, list[tuple[Apply, int]]]:
+def users(
+    outputs: Sequence[Variable], inputs: Collection[Variable] = ()
+) -> dict[Variable, list[tuple[Apply, int]]]:
     """Return for each variable the Applies that read it, each with the position it is read at."""
     found: dict[Variable, list[tuple[Apply, int]]] = {}
     for node in toposort(outputs, inputs):

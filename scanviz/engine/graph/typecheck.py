@@ -26,7 +26,9 @@ def typecheck(inputs: Sequence[Variable], outputs: Sequence[Variable], *, closed
             raise InternalError(f"{node.op} gives {len(inferred)} outputs, its node has {len(node.outputs)}")
         for output, kind in zip(node.outputs, inferred, strict=True):
             if not fits(kind, output.type):
-                raise InternalError(f"`{describe(output)}` has the wrong type", expected=kind, found=output.type)
+                raise InternalError(
+                    f"`{describe(output)}` has the wrong type", expected=kind, found=output.type
+                )
     free = free_leaves(outputs, inputs) if closed else []
     if free:
         raise InternalError(f"`{describe(free[0])}` is computed by nothing and is no input")

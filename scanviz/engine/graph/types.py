@@ -46,7 +46,11 @@ def canonical_dtype(dtype: object) -> str:
     except TypeError as error:
         raise ScanvizTypeError(f"{dtype!r} is not a dtype", expected=", ".join(DTYPES)) from error
     if name not in _CANONICAL:
-        fix = "carry the real and the imaginary part as two real variables" if name.startswith("complex") else None
+        fix = (
+            "carry the real and the imaginary part as two real variables"
+            if name.startswith("complex")
+            else None
+        )
         raise ScanvizTypeError(f"dtype {name} is not supported", expected=", ".join(DTYPES), fix=fix)
     return name
 
@@ -74,7 +78,9 @@ class TensorType:
     def __init__(self, dtype: object, shape: tuple[int | None, ...] | list[int | None] = ()) -> None:
         sizes = tuple(None if size is None else int(size) for size in shape)
         if any(size is not None and size < 0 for size in sizes):
-            raise ScanvizValueError("a dimension cannot be negative", expected="sizes of 0 or more, or None", found=sizes)
+            raise ScanvizValueError(
+                "a dimension cannot be negative", expected="sizes of 0 or more, or None", found=sizes
+            )
         object.__setattr__(self, "dtype", canonical_dtype(dtype))
         object.__setattr__(self, "shape", sizes)
         object.__setattr__(self, "_hash", hash((self.dtype, sizes)))

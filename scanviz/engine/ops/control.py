@@ -25,7 +25,9 @@ def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
         if not isinstance(a, TensorType) or not isinstance(b, TensorType):
             found.append(a)
             continue
-        found.append(a.with_shape(tuple(x if x == y else None for x, y in zip(a.shape, b.shape, strict=True))))
+        found.append(
+            a.with_shape(tuple(x if x == y else None for x, y in zip(a.shape, b.shape, strict=True)))
+        )
     return found
 
 
@@ -41,7 +43,13 @@ def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 IFELSE = Declaration(
-    "ifelse", "control", doc="One of two values, by a condition; the other is not computed.", infer=_infer, perform=_perform, shapes=_shapes, views=1
+    "ifelse",
+    "control",
+    doc="One of two values, by a condition; the other is not computed.",
+    infer=_infer,
+    perform=_perform,
+    shapes=_shapes,
+    views=1,
 )
 
 
@@ -75,13 +83,21 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any) -> Any:
     test = as_variable(condition)
     if tensor_type(test).ndim != 0:
         raise ScanvizTypeError(
-            f"the condition `{describe(test)}` of ifelse must be one number", where=user_line(), found=test.type, fix="T.switch for one choice an element"
+            f"the condition `{describe(test)}` of ifelse must be one number",
+            where=user_line(),
+            found=test.type,
+            fix="T.switch for one choice an element",
         )
     listed = isinstance(then_branch, list | tuple)
     first = list(then_branch) if listed else [then_branch]
     second = list(else_branch) if isinstance(else_branch, list | tuple) else [else_branch]
     if len(first) != len(second):
-        raise ScanvizTypeError("the branches of ifelse must be of one length", where=user_line(), expected=len(first), found=len(second))
+        raise ScanvizTypeError(
+            "the branches of ifelse must be of one length",
+            where=user_line(),
+            expected=len(first),
+            found=len(second),
+        )
     pairs = [_matched(as_variable(a), as_variable(b)) for a, b in zip(first, second, strict=True)]
     results = build(Op(IFELSE), [test, *(a for a, _ in pairs), *(b for _, b in pairs)])
     return list(results) if listed else results[0]
@@ -91,7 +107,9 @@ def _matched(first: Variable, second: Variable) -> tuple[Variable, Variable]:
     a, b = first.type, second.type
     if not isinstance(a, TensorType) or not isinstance(b, TensorType):
         if a != b:
-            raise ScanvizTypeError("the branches of ifelse have different types", where=user_line(), expected=a, found=b)
+            raise ScanvizTypeError(
+                "the branches of ifelse have different types", where=user_line(), expected=a, found=b
+            )
         return first, second
     if a.ndim != b.ndim:
         raise ScanvizTypeError(

@@ -40,9 +40,23 @@ class ElementwiseDeclaration(Declaration):
 
     __slots__ = ("arity", "function", "result")
 
-    def __init__(self, name: str, arity: int, function: Callable[..., Any], result: ResultRule, doc: str, symbol: str | None):
+    def __init__(
+        self,
+        name: str,
+        arity: int,
+        function: Callable[..., Any],
+        result: ResultRule,
+        doc: str,
+        symbol: str | None,
+    ):
         super().__init__(
-            name, "elementwise", doc=doc, infer=infer_by(_dtypes), perform=_perform, shapes=_shapes, symbol=symbol
+            name,
+            "elementwise",
+            doc=doc,
+            infer=infer_by(_dtypes),
+            perform=_perform,
+            shapes=_shapes,
+            symbol=symbol,
         )
         self.arity, self.function, self.result = arity, function, lru_cache(maxsize=1024)(result)
 
@@ -51,10 +65,14 @@ class ElementwiseDeclaration(Declaration):
         return apply_elementwise(self, arguments, name)
 
 
-def apply_elementwise(declaration: ElementwiseDeclaration, arguments: Sequence[Any], name: str | None = None) -> Variable:
+def apply_elementwise(
+    declaration: ElementwiseDeclaration, arguments: Sequence[Any], name: str | None = None
+) -> Variable:
     """Apply an elementwise declaration, giving weak Python numbers the dtype that NumPy computes with."""
     if len(arguments) != declaration.arity:
-        raise ScanvizTypeError(f"{declaration.name} takes {declaration.arity} arguments", found=f"{len(arguments)}")
+        raise ScanvizTypeError(
+            f"{declaration.name} takes {declaration.arity} arguments", found=f"{len(arguments)}"
+        )
     weak = [type(each) in (int, float) for each in arguments]  # not bool: NumPy has no weak bool
     op = Op(declaration)
     if not any(weak) or all(weak):
@@ -104,7 +122,9 @@ def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
     try:
         return (canonical_dtype(declaration.result(*(np.dtype(kind.dtype) for kind in kinds))[-1]),)
     except TypeError:
-        raise ScanvizTypeError(f"{op.name} has no meaning for {', '.join(kind.dtype for kind in kinds)}") from None
+        raise ScanvizTypeError(
+            f"{op.name} has no meaning for {', '.join(kind.dtype for kind in kinds)}"
+        ) from None
 
 
 def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -232,7 +252,9 @@ softplus = elementwise("softplus", functions.softplus, "log(1 + exp(x)) without 
 erf = elementwise("erf", functions.erf, "Error function.", like=np.exp)
 erfc = elementwise("erfc", functions.erfc, "1 - erf(x), exact for large x.", like=np.exp)
 erfinv = elementwise("erfinv", functions.erfinv, "Inverse of the error function.", like=np.exp)
-gammaln = elementwise("gammaln", functions.gammaln, "Logarithm of the absolute value of the gamma function.", like=np.exp)
+gammaln = elementwise(
+    "gammaln", functions.gammaln, "Logarithm of the absolute value of the gamma function.", like=np.exp
+)
 digamma = elementwise("digamma", functions.digamma, "Derivative of gammaln.", like=np.exp)
 
 

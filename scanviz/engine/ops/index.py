@@ -89,7 +89,12 @@ def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     axis = 0
     for entry, position, _ in input_entries(op.parameters):
         size = kind.shape[axis] if axis < kind.ndim else None
-        if entry.kind == "integer" and isinstance(entry.start, int) and size is not None and not -size <= entry.start < size:
+        if (
+            entry.kind == "integer"
+            and isinstance(entry.start, int)
+            and size is not None
+            and not -size <= entry.start < size
+        ):
             raise _out_of_bounds(describe(inputs[0]), entry.start, axis, size)
         if entry.kind == "array":
             _check_array(entry, inputs[position + 1], inputs[0], axis)
@@ -103,7 +108,10 @@ def _check_array(entry: Entry, index: Variable, source: Variable, axis: int) -> 
         sizes = tensor_type(source).shape[axis : axis + entry.consumed]
         if any(a is not None and b is not None and a != b for a, b in zip(sizes, kind.shape, strict=False)):
             raise ScanvizIndexError(
-                f"the mask `{describe(index)}` does not fit `{describe(source)}`", where=user_line(), expected=sizes, found=kind.shape
+                f"the mask `{describe(index)}` does not fit `{describe(source)}`",
+                where=user_line(),
+                expected=sizes,
+                found=kind.shape,
             )
 
 
@@ -121,7 +129,9 @@ def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     try:
         return (source[numpy_index(op.parameters, values[1:])],)
     except IndexError as error:
-        raise ScanvizIndexError(str(error), found=f"[{_found(op.parameters, values[1:])}] of shape {source.shape}") from None
+        raise ScanvizIndexError(
+            str(error), found=f"[{_found(op.parameters, values[1:])}] of shape {source.shape}"
+        ) from None
 
 
 def _found(parameters: IndexParameters, values: Sequence[Any]) -> str:
@@ -136,7 +146,13 @@ def _found(parameters: IndexParameters, values: Sequence[Any]) -> str:
 
 
 INDEX = Declaration(
-    "index", "index", doc="Some of the elements, by NumPy's indexing.", infer=_infer, perform=_perform, shapes=_shapes, views=0
+    "index",
+    "index",
+    doc="Some of the elements, by NumPy's indexing.",
+    infer=_infer,
+    perform=_perform,
+    shapes=_shapes,
+    views=0,
 )
 
 
@@ -203,7 +219,9 @@ def index_inputs(variable: Variable) -> tuple[Variable, IndexParameters, tuple[V
     node = variable.owner
     if node is None or node.op.declaration is not INDEX:
         raise ScanvizTypeError(
-            f"`{describe(variable)}` is no part of an array", where=user_line(), fix="set_subtensor(x[index], value), with one index: x[0, 1], not x[0][1]"
+            f"`{describe(variable)}` is no part of an array",
+            where=user_line(),
+            fix="set_subtensor(x[index], value), with one index: x[0, 1], not x[0][1]",
         )
     return node.inputs[0], node.op.parameters, node.inputs[1:]
 
@@ -215,7 +233,12 @@ def basic_index(op: Op) -> bool:
 
 def _last_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     rows, initial = tensor_type(inputs[0]), tensor_type(inputs[1])
-    return (TensorType(initial.dtype, _last_shapes(op, static_dims(inputs))[0] if rows.ndim == initial.ndim + 1 else initial.shape),)
+    return (
+        TensorType(
+            initial.dtype,
+            _last_shapes(op, static_dims(inputs))[0] if rows.ndim == initial.ndim + 1 else initial.shape,
+        ),
+    )
 
 
 def _last_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:

@@ -79,7 +79,11 @@ def parse_index(variable: Variable, key: Any) -> tuple[IndexParameters, list[Var
     gaps = sum(1 for each in parsed if each is Ellipsis)
     if gaps > 1 or used > ndim:
         problem = "has more than one `...`" if gaps > 1 else f"has {used} parts"
-        raise ScanvizIndexError(f"the index of `{describe(variable)}` {problem}", where=user_line(), expected=f"at most {ndim} dimensions")
+        raise ScanvizIndexError(
+            f"the index of `{describe(variable)}` {problem}",
+            where=user_line(),
+            expected=f"at most {ndim} dimensions",
+        )
     for each in parsed:
         if each is Ellipsis:
             entries.extend([Entry("slice")] * (ndim - used))

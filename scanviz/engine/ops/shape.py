@@ -17,7 +17,14 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
-from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer, infer_by, static_dims
+from scanviz.engine.ops.support import (
+    as_integer,
+    as_variable,
+    constant,
+    constant_integer,
+    infer_by,
+    static_dims,
+)
 
 
 class AxisParameters(NamedTuple):
@@ -48,7 +55,10 @@ def normal_axis(axis: Any, ndim: int, what: str) -> int:
         raise ScanvizTypeError(f"{what}: an axis must be an integer", where=user_line(), found=repr(axis))
     if not -ndim <= axis < ndim:
         raise ScanvizValueError(
-            f"{what}: there is no axis {axis}", where=user_line(), expected=f"an axis of {ndim} dimensions", found=axis
+            f"{what}: there is no axis {axis}",
+            where=user_line(),
+            expected=f"an axis of {ndim} dimensions",
+            found=axis,
         )
     return int(axis) % ndim
 
@@ -78,7 +88,9 @@ def _vector_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     kinds = [tensor_type(each) for each in inputs]
     if any(kind.ndim != 0 for kind in kinds):
         wrong = next(each for each, kind in zip(inputs, kinds, strict=True) if kind.ndim)
-        raise ScanvizTypeError(f"`{describe(wrong)}` is not a scalar", where=user_line(), found=wrong.type, fix="T.stack([...])")
+        raise ScanvizTypeError(
+            f"`{describe(wrong)}` is not a scalar", where=user_line(), found=wrong.type, fix="T.stack([...])"
+        )
     dtype = np.result_type(*(kind.dtype for kind in kinds)).name if kinds else "int64"
     return (TensorType(dtype, (len(inputs),)),)
 
@@ -93,7 +105,12 @@ def _vector_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 MAKE_VECTOR = Declaration(
-    "make_vector", "shape", doc="Vector of scalars.", infer=_vector_infer, perform=_vector_perform, shapes=_vector_shapes
+    "make_vector",
+    "shape",
+    doc="Vector of scalars.",
+    infer=_vector_infer,
+    perform=_vector_perform,
+    shapes=_vector_shapes,
 )
 
 
@@ -120,10 +137,14 @@ def sizes_of(shape_like: Any, what: str, ndim: int | None = None) -> list[Variab
         length = tensor_type(shape_like).shape[0] if ndim is None else ndim
         if length is None:
             raise ScanvizTypeError(
-                f"{what}: the length of the shape `{describe(shape_like)}` is not known", where=user_line(), fix="ndim=…"
+                f"{what}: the length of the shape `{describe(shape_like)}` is not known",
+                where=user_line(),
+                fix="ndim=…",
             )
         if tensor_type(shape_like).dtype not in INTEGERS:
-            raise ScanvizTypeError(f"{what}: sizes must be integers", where=user_line(), found=shape_like.type)
+            raise ScanvizTypeError(
+                f"{what}: sizes must be integers", where=user_line(), found=shape_like.type
+            )
         from scanviz.engine.ops.index import getitem
 
         return [as_integer(getitem(shape_like, k), f"{what}: a size") for k in range(length)]
@@ -149,7 +170,9 @@ def _reshape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         return (np.reshape(values[0], sizes),)
     except ValueError:
         raise ShapeError(
-            "cannot be reshaped", expected=f"{np.size(values[0])} elements in all, as in shape {np.shape(values[0])}", found=f"shape {tuple(sizes)}"
+            "cannot be reshaped",
+            expected=f"{np.size(values[0])} elements in all, as in shape {np.shape(values[0])}",
+            found=f"shape {tuple(sizes)}",
         ) from None
 
 
@@ -172,12 +195,19 @@ def reshape(value: Any, new_shape: Any, ndim: int | None = None) -> Variable:
     hidden = [k for k, size in enumerate(known) if size == -1]
     wrong = [size for size in known if size is not None and size < -1]
     if len(hidden) > 1 or wrong:
-        raise ScanvizValueError("reshape: at most one size may be -1, and none less", where=user_line(), found=known)
+        raise ScanvizValueError(
+            "reshape: at most one size may be -1, and none less", where=user_line(), found=known
+        )
     old = tensor_type(variable).shape
     plain = static_dims([])
     total, wanted = plain.product(old), plain.product(known)
     if total is not None and wanted is not None and not hidden and total != wanted:
-        raise ShapeError(f"`{describe(variable)}` cannot be reshaped", where=user_line(), expected=f"the elements of shape {old}", found=tuple(known))
+        raise ShapeError(
+            f"`{describe(variable)}` cannot be reshaped",
+            where=user_line(),
+            expected=f"the elements of shape {old}",
+            found=tuple(known),
+        )
     return build_one(Op(RESHAPE, AxisParameters(hidden[0] if hidden else -1)), variable, *sizes)
 
 
@@ -197,7 +227,9 @@ def _order_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     dropped = [axis for axis in range(given.ndim) if axis not in kept]
     for axis in dropped:
         if given.shape[axis] != 1:
-            raise ShapeError(f"axis {axis} cannot be dropped", expected="size 1", found=f"size {given.shape[axis]}")
+            raise ShapeError(
+                f"axis {axis} cannot be dropped", expected="size 1", found=f"size {given.shape[axis]}"
+            )
     turned = given.transpose([*kept, *dropped]).reshape([given.shape[axis] for axis in kept])
     return (turned[tuple(None if axis is None else slice(None) for axis in order)],)
 
@@ -221,14 +253,19 @@ def dimshuffle(value: Any, *pattern: Any) -> Variable:
     variable = as_variable(value)
     kind = tensor_type(variable)
     flat = list(pattern[0]) if len(pattern) == 1 and isinstance(pattern[0], list | tuple) else list(pattern)
-    order = tuple(None if each in ("x", None) else normal_axis(each, kind.ndim, "dimshuffle") for each in flat)
+    order = tuple(
+        None if each in ("x", None) else normal_axis(each, kind.ndim, "dimshuffle") for each in flat
+    )
     kept = [axis for axis in order if axis is not None]
     if len(set(kept)) < len(kept):
         raise ScanvizValueError("dimshuffle: an axis is named twice", where=user_line(), found=flat)
     for axis, size in enumerate(kind.shape):
         if axis not in kept and size not in (1, None):
             raise ScanvizValueError(
-                f"dimshuffle: axis {axis} of `{describe(variable)}` cannot be dropped", where=user_line(), expected="size 1", found=f"size {size}"
+                f"dimshuffle: axis {axis} of `{describe(variable)}` cannot be dropped",
+                where=user_line(),
+                expected="size 1",
+                found=f"size {size}",
             )
     if order == tuple(range(kind.ndim)):
         return variable
@@ -239,9 +276,16 @@ def transpose(value: Any, axes: Sequence[int] | None = None) -> Variable:
     """Return ``value`` with its axes reversed, or in the order of ``axes``."""
     variable = as_variable(value)
     ndim = tensor_type(variable).ndim
-    order = list(range(ndim))[::-1] if axes is None else [normal_axis(axis, ndim, "transpose") for axis in axes]
+    order = (
+        list(range(ndim))[::-1] if axes is None else [normal_axis(axis, ndim, "transpose") for axis in axes]
+    )
     if sorted(order) != list(range(ndim)):
-        raise ScanvizValueError("transpose: axes must name each axis once", where=user_line(), expected=f"{ndim} axes", found=list(axes or ()))
+        raise ScanvizValueError(
+            "transpose: axes must name each axis once",
+            where=user_line(),
+            expected=f"{ndim} axes",
+            found=list(axes or ()),
+        )
     return dimshuffle(variable, order)
 
 
@@ -258,7 +302,9 @@ def _alloc_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     try:
         filled[...] = values[0]
     except ValueError:
-        raise ShapeError("cannot be broadcast", expected=f"shape {sizes}", found=f"shape {np.shape(values[0])}") from None
+        raise ShapeError(
+            "cannot be broadcast", expected=f"shape {sizes}", found=f"shape {np.shape(values[0])}"
+        ) from None
     return (filled,)
 
 
@@ -275,10 +321,16 @@ ALLOC = Declaration(
 def alloc(value: Any, *sizes: Any) -> Variable:
     """Return a new array of the given sizes, filled with ``value`` broadcast to it."""
     variable = as_variable(value)
-    flat = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) and not _is_scalar(sizes[0]) else sizes
+    flat = (
+        sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) and not _is_scalar(sizes[0]) else sizes
+    )
     wanted = sizes_of(flat, "alloc")
     if tensor_type(variable).ndim > len(wanted):
-        raise ShapeError(f"`{describe(variable)}` has more dimensions than the shape to fill", where=user_line(), found=variable.type)
+        raise ShapeError(
+            f"`{describe(variable)}` has more dimensions than the shape to fill",
+            where=user_line(),
+            found=variable.type,
+        )
     return build_one(Op(ALLOC), variable, *wanted)
 
 
@@ -288,7 +340,10 @@ def _is_scalar(value: Any) -> bool:
 
 def _specify_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     wanted = [dims.value(k) for k in range(1, len(dims.shapes))]
-    merged = [given if size == -1 else dims.same(given, size) for given, size in zip(dims.shapes[0], wanted, strict=True)]
+    merged = [
+        given if size == -1 else dims.same(given, size)
+        for given, size in zip(dims.shapes[0], wanted, strict=True)
+    ]
     return (tuple(merged),)
 
 
@@ -297,7 +352,9 @@ def _specify_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     wanted = tuple(int(each) for each in values[1:])
     if any(size not in (-1, found) for size, found in zip(wanted, given, strict=True)):
         shown = tuple("any" if size == -1 else size for size in wanted)
-        raise ShapeError(f"`{op.parameters.name}` has the wrong shape", expected=f"shape {shown}", found=f"shape {given}")
+        raise ShapeError(
+            f"`{op.parameters.name}` has the wrong shape", expected=f"shape {shown}", found=f"shape {given}"
+        )
     return (values[0],)
 
 
@@ -317,7 +374,12 @@ def specify_shape(value: Any, sizes: Sequence[Any]) -> Variable:
     variable = as_variable(value)
     if len(sizes) != tensor_type(variable).ndim:
         raise ShapeError(
-            f"specify_shape: `{describe(variable)}` has another number of dimensions", where=user_line(), expected=variable.type, found=tuple(sizes)
+            f"specify_shape: `{describe(variable)}` has another number of dimensions",
+            where=user_line(),
+            expected=variable.type,
+            found=tuple(sizes),
         )
-    wanted = [constant(-1, "int64") if each is None else as_integer(each, "specify_shape: a size") for each in sizes]
+    wanted = [
+        constant(-1, "int64") if each is None else as_integer(each, "specify_shape: a size") for each in sizes
+    ]
     return build_one(Op(SPECIFY_SHAPE, NameParameters(describe(variable))), variable, *wanted)

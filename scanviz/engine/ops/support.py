@@ -38,7 +38,9 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     except OverflowError as error:
         raise ScanvizValueError(f"{value!r} does not fit into {dtype}", where=user_line()) from error
     except (TypeError, ValueError) as error:
-        raise ScanvizTypeError(f"{value!r} is not an array of numbers", where=user_line(), found=type(value).__name__) from error
+        raise ScanvizTypeError(
+            f"{value!r} is not an array of numbers", where=user_line(), found=type(value).__name__
+        ) from error
     if array.dtype == object:
         raise ScanvizTypeError(
             f"{value!r} is not an array of numbers",
@@ -75,7 +77,10 @@ def as_integer(value: Any, what: str) -> Variable:
     kind = tensor_type(variable)
     if kind.dtype not in INTEGERS or kind.ndim != 0:
         raise ScanvizTypeError(
-            f"{what} must be an integer scalar", where=user_line(), expected="int64[]", found=f"`{describe(variable)}`, {kind}"
+            f"{what} must be an integer scalar",
+            where=user_line(),
+            expected="int64[]",
+            found=f"`{describe(variable)}`, {kind}",
         )
     if kind.dtype == "int64":
         return variable
@@ -130,13 +135,19 @@ def infer_by(
     return infer
 
 
-def located(error: ScanvizTypeError | ShapeError, op: Op, inputs: Sequence[Variable]) -> ScanvizTypeError | ShapeError:
+def located(
+    error: ScanvizTypeError | ShapeError, op: Op, inputs: Sequence[Variable]
+) -> ScanvizTypeError | ShapeError:
     """Return the error of a rule with the user's line and the names and types of the inputs added."""
     if error.where is not None:
         return error
     shown = ", ".join(f"`{describe(each)}` {each.type}" for each in inputs)
     fresh = type(error)(
-        f"{op.name}: {error.what} (inputs: {shown})", where=user_line(), expected=error.expected, found=error.found, fix=error.fix
+        f"{op.name}: {error.what} (inputs: {shown})",
+        where=user_line(),
+        expected=error.expected,
+        found=error.found,
+        fix=error.fix,
     )
     return fresh
 

@@ -71,7 +71,11 @@ class SymbolicDims(Dims):
                 return 0 if one == 0 else other
         if first is None or second is None:
             return None
-        return first * second if isinstance(first, int) and isinstance(second, int) else self._pair(e.multiply, first, second)
+        return (
+            first * second
+            if isinstance(first, int) and isinstance(second, int)
+            else self._pair(e.multiply, first, second)
+        )
 
     def floor_divide(self, first: Dim, second: Dim) -> Dim:
         if first is None or second is None or (isinstance(second, int) and second == 0):
@@ -98,7 +102,11 @@ class SymbolicDims(Dims):
         if first is None:
             return second
         if isinstance(second, int) or isinstance(first, int):
-            return super().same(first, second) if isinstance(first, int) and isinstance(second, int) else self._known(first, second)
+            return (
+                super().same(first, second)
+                if isinstance(first, int) and isinstance(second, int)
+                else self._known(first, second)
+            )
         return first
 
     def _known(self, first: Dim, second: Dim) -> Dim:
@@ -121,7 +129,9 @@ class SymbolicDims(Dims):
             result = e.where(zero, constant(0, "int64"), both)
         return result
 
-    def slice_length(self, size: Dim, start: Dim, stop: Dim, step: int | None, given: tuple[bool, bool]) -> Dim:
+    def slice_length(
+        self, size: Dim, start: Dim, stop: Dim, step: int | None, given: tuple[bool, bool]
+    ) -> Dim:
         if step is None or size is None or (given[0] and start is None) or (given[1] and stop is None):
             return None
         if all(not isinstance(each, Variable) for each in (size, start, stop)):

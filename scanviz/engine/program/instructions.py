@@ -246,7 +246,9 @@ def loops(program: Program) -> Iterator[LoopInstruction]:
                 pass
 
 
-def all_loops(program: Program, parent: LoopInstruction | None = None) -> Iterator[tuple[LoopInstruction, LoopInstruction | None]]:
+def all_loops(
+    program: Program, parent: LoopInstruction | None = None
+) -> Iterator[tuple[LoopInstruction, LoopInstruction | None]]:
     """Iterate over all loops with the loop directly around each (None at top level), outer before inner."""
     for loop in loops(program):
         yield loop, parent

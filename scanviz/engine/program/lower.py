@@ -87,7 +87,9 @@ class _Lowering:
         outputs = [self.place(each) for each in self.outputs]
         missing = [each for each in free_leaves(self.outputs, self.given)]
         if missing:
-            raise InternalError(f"`{describe(missing[0])}` reached lowering without being an input of `{self.name}`")
+            raise InternalError(
+                f"`{describe(missing[0])}` reached lowering without being an input of `{self.name}`"
+            )
         return Program(
             self.name,
             tuple(self.registers),
@@ -97,7 +99,9 @@ class _Lowering:
             tuple(_with_frees(self.instructions, outputs, self.inputs)),
         )
 
-    def lower_node(self, node: Apply, branches: dict[Apply, tuple[list[Variable], list[Variable]]]) -> AnyInstruction:
+    def lower_node(
+        self, node: Apply, branches: dict[Apply, tuple[list[Variable], list[Variable]]]
+    ) -> AnyInstruction:
         if isinstance(node.op, Scan):
             return self.lower_loop(node, node.op)
         if node in branches:
@@ -106,7 +110,9 @@ class _Lowering:
         outputs = tuple(self.place(each) for each in node.outputs)
         return Instruction(node.op, inputs, outputs, node.provenance, node.birth)
 
-    def lower_branch(self, node: Apply, then_outputs: list[Variable], else_outputs: list[Variable]) -> BranchInstruction:
+    def lower_branch(
+        self, node: Apply, then_outputs: list[Variable], else_outputs: list[Variable]
+    ) -> BranchInstruction:
         condition = self.place(node.inputs[0])
         programs, reads = [], []
         for side, outputs in (("then", then_outputs), ("else", else_outputs)):
@@ -160,17 +166,26 @@ class _Lowering:
             for each in states
         )
         output_slots = tuple(
-            StepOutputSlot(each.name, next(results), result(view.outer_output(each)), each.keep.last) for each in step_outputs
+            StepOutputSlot(each.name, next(results), result(view.outer_output(each)), each.keep.last)
+            for each in step_outputs
         )
         carry_slots = tuple(
-            CarrySlot(each.name, outer(view.outer_input(each)), inner[each.read], next(results), result(view.outer_output(each)))
+            CarrySlot(
+                each.name,
+                outer(view.outer_input(each)),
+                inner[each.read],
+                next(results),
+                result(view.outer_output(each)),
+            )
             for each in carries
         )
         sequence_slots = tuple(
-            SequenceSlot(each.name, outer(view.outer_input(each)), inner[each.slice], each.tap) for each in sequences
+            SequenceSlot(each.name, outer(view.outer_input(each)), inner[each.slice], each.tap)
+            for each in sequences
         )
         constant_slots = tuple(
-            NonSequenceSlot(each.name, outer(view.outer_input(each)), inner[each.variable]) for each in constants
+            NonSequenceSlot(each.name, outer(view.outer_input(each)), inner[each.variable])
+            for each in constants
         )
         return LoopInstruction(
             op=op,
@@ -250,7 +265,8 @@ def _only_for(
     blocked = {*wanted, *other, choice.inputs[0]}
     for node in reversed(toposort(side)):
         needed_elsewhere = any(
-            each in blocked or any(reader not in kept and reader is not choice for reader in readers.get(each, []))
+            each in blocked
+            or any(reader not in kept and reader is not choice for reader in readers.get(each, []))
             for each in node.outputs
         )
         if not needed_elsewhere:
@@ -273,7 +289,9 @@ def _boundary(outputs: Sequence[Variable], known: Collection[Variable]) -> list[
     return list(found)
 
 
-def _with_frees(instructions: Sequence[AnyInstruction], outputs: Sequence[int], inputs: Sequence[int]) -> list[AnyInstruction]:
+def _with_frees(
+    instructions: Sequence[AnyInstruction], outputs: Sequence[int], inputs: Sequence[int]
+) -> list[AnyInstruction]:
     """Return the instructions with the registers that each is the last to read."""
     alive = {*outputs, *inputs}
     fresh: list[AnyInstruction] = []

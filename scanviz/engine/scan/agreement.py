@@ -50,7 +50,9 @@ def agree_state(
     """
     assert info.initial is not None
     if not isinstance(value.type, TensorType):
-        raise ScanvizTypeError(f"state `{name}` is a {read.type}, but the step returns a {value.type}", where=_line(value, where))
+        raise ScanvizTypeError(
+            f"state `{name}` is a {read.type}, but the step returns a {value.type}", where=_line(value, where)
+        )
     row, result = tensor_type(read), value.type
     initial = info.initial if info.weak is None else constant(info.weak, row.dtype, name=info.initial.name)
     if result.ndim != row.ndim:
@@ -70,10 +72,16 @@ def agree_state(
     return initial, value
 
 
-def _rank_error(info: OutputArgument, name: str, row: TensorType, value: Variable, where: SourceLine | None) -> ScanvizTypeError:
+def _rank_error(
+    info: OutputArgument, name: str, row: TensorType, value: Variable, where: SourceLine | None
+) -> ScanvizTypeError:
     assert info.initial is not None
     result = tensor_type(value)
-    more = "" if info.taps == (-1,) else f" (with taps {list(info.taps)} the initial state has one more dimension than a step's result)"
+    more = (
+        ""
+        if info.taps == (-1,)
+        else f" (with taps {list(info.taps)} the initial state has one more dimension than a step's result)"
+    )
     return ScanvizTypeError(
         f"in the step: state `{name}` has rows of {row.ndim} dimensions but the step returns {result.ndim}{more}",
         where=_line(value, where),
@@ -106,11 +114,19 @@ def agree_update(shared: SharedVariable, value: Variable, where: SourceLine | No
     name = describe(shared)
     if wanted == RANDOM_STATE or not isinstance(wanted, TensorType) or not isinstance(given, TensorType):
         if wanted != given:
-            raise ScanvizTypeError(f"the update of `{name}` has another type", where=_line(value, where), expected=wanted, found=given)
+            raise ScanvizTypeError(
+                f"the update of `{name}` has another type",
+                where=_line(value, where),
+                expected=wanted,
+                found=given,
+            )
         return value
     if given.ndim != wanted.ndim:
         raise ScanvizTypeError(
-            f"the update of `{name}` has another number of dimensions", where=_line(value, where), expected=wanted, found=given
+            f"the update of `{name}` has another number of dimensions",
+            where=_line(value, where),
+            expected=wanted,
+            found=given,
         )
     if given.dtype == wanted.dtype:
         return value

@@ -103,7 +103,13 @@ class ScanArgs:
     def inner_inputs(self) -> list[Variable]:
         """The flat list of inner inputs, rebuilt."""
         taps = [each for group in (*self.inner_in_mit_mot, *self.inner_in_mit_sot) for each in group]
-        return [*self.inner_in_seqs, *taps, *self.inner_in_sit_sot, *self.inner_in_shared, *self.inner_in_non_seqs]
+        return [
+            *self.inner_in_seqs,
+            *taps,
+            *self.inner_in_sit_sot,
+            *self.inner_in_shared,
+            *self.inner_in_non_seqs,
+        ]
 
     @property
     def outer_inputs(self) -> list[Variable]:

@@ -87,21 +87,37 @@ def _check_keys(given: Mapping[Any, Any], known: set[str], what: str, needed: st
     unknown = sorted(str(key) for key in given if key not in known)
     if unknown:
         raise ScanvizValueError(
-            f"{what} has unknown keys: {', '.join(unknown)}", where=user_line(), expected=", ".join(sorted(known))
+            f"{what} has unknown keys: {', '.join(unknown)}",
+            where=user_line(),
+            expected=", ".join(sorted(known)),
         )
     if needed and given.get(needed) is None:
-        raise ScanvizValueError(f"{what} needs the key {needed!r}", where=user_line(), fix=f"dict({needed}=…, taps=[…])")
+        raise ScanvizValueError(
+            f"{what} needs the key {needed!r}", where=user_line(), fix=f"dict({needed}=…, taps=[…])"
+        )
 
 
 def _taps(given: Any, what: str) -> tuple[int, ...]:
-    items = [given] if isinstance(given, int | np.integer) else list(given) if isinstance(given, list | tuple | range) else None
+    items = (
+        [given]
+        if isinstance(given, int | np.integer)
+        else list(given)
+        if isinstance(given, list | tuple | range)
+        else None
+    )
     if items is None or any(isinstance(tap, bool) or not isinstance(tap, int | np.integer) for tap in items):
-        raise ScanvizTypeError(f"{what} must be integers", where=user_line(), expected="such as [-1, 0, 2]", found=repr(given))
+        raise ScanvizTypeError(
+            f"{what} must be integers", where=user_line(), expected="such as [-1, 0, 2]", found=repr(given)
+        )
     taps = tuple(int(tap) for tap in items)
     if len(set(taps)) < len(taps):
-        raise ScanvizValueError(f"{what} name a step twice", where=user_line(), found=list(taps), fix="each tap once")
+        raise ScanvizValueError(
+            f"{what} name a step twice", where=user_line(), found=list(taps), fix="each tap once"
+        )
     if not taps:
-        raise ScanvizValueError(f"{what} are empty", where=user_line(), fix="leave `taps` out for the current step alone")
+        raise ScanvizValueError(
+            f"{what} are empty", where=user_line(), fix="leave `taps` out for the current step alone"
+        )
     return taps
 
 

@@ -93,13 +93,21 @@ def build_step(wanted: Wanted, name: str) -> BuiltStep:
     if not weak:
         return step
     chosen = weak_dtypes(weak, step.returned.outputs)
-    fresh = {each: Variable(each.type.with_dtype(dtype), each.name) for each, dtype in chosen.items() if each.type.dtype != dtype}  # type: ignore[union-attr]  # numbers are tensors
+    fresh = {
+        each: Variable(each.type.with_dtype(dtype), each.name)
+        for each, dtype in chosen.items()
+        if each.type.dtype != dtype
+    }  # type: ignore[union-attr]  # numbers are tensors
     return _retyped(step, fresh) if fresh else step
 
 
 def _retyped(step: BuiltStep, fresh: Mapping[Variable, Variable]) -> BuiltStep:
     returned = step.returned
-    graph = [*returned.outputs, *returned.updates.values(), *([returned.condition] if returned.condition is not None else [])]
+    graph = [
+        *returned.outputs,
+        *returned.updates.values(),
+        *([returned.condition] if returned.condition is not None else []),
+    ]
     rebuilt = retype(graph, fresh)
     outputs, rest = rebuilt[: len(returned.outputs)], rebuilt[len(returned.outputs) :]
     updates = dict(zip(returned.updates, rest, strict=False))
@@ -116,7 +124,9 @@ def loop_parts(wanted: Wanted, step: BuiltStep, cuts: list[dict[int, Variable]])
     updates = {**shared_defaults(step, wanted.outputs), **step.returned.updates}
     outer: dict[LoopVariable, Variable] = {}
     variables: list[LoopVariable] = []
-    for argument, name, slices, cut in zip(wanted.sequences, step.inputs.sequence_names, step.inputs.slices, cuts, strict=True):
+    for argument, name, slices, cut in zip(
+        wanted.sequences, step.inputs.sequence_names, step.inputs.slices, cuts, strict=True
+    ):
         for tap, inner in slices.items():
             sequence = Sequence(name, inner, tap, argument.position)
             outer[sequence] = cut[tap]
@@ -136,10 +146,16 @@ def loop_parts(wanted: Wanted, step: BuiltStep, cuts: list[dict[int, Variable]])
         constants.append(non_sequence)
     rename: dict[Variable, Variable] = dict(found)
     rename.update({each: inner for each, inner in inner_of_shared.items()})  # noqa: C416  # the key type widens
-    return _close(LoopParts([*variables, *outputs, *(v for v, _ in shared), *constants], outer, outputs, shared, None), condition, rename)
+    return _close(
+        LoopParts([*variables, *outputs, *(v for v, _ in shared), *constants], outer, outputs, shared, None),
+        condition,
+        rename,
+    )
 
 
-def _output_variables(wanted: Wanted, step: BuiltStep, outer: dict[LoopVariable, Variable]) -> list[LoopVariable]:
+def _output_variables(
+    wanted: Wanted, step: BuiltStep, outer: dict[LoopVariable, Variable]
+) -> list[LoopVariable]:
     """Return the loop variables of the user's outputs, their dtypes agreed with their initial states."""
     infos = wanted.outputs or [OutputArgument(k, None, ()) for k in range(len(step.returned.outputs))]
     variables: list[LoopVariable] = []
@@ -191,7 +207,10 @@ def _read(variable: LoopVariable) -> Variable:
 
 
 def _given_constants(
-    wanted: Wanted, step: BuiltStep, updated: Mapping[SharedVariable, Variable], outer: dict[LoopVariable, Variable]
+    wanted: Wanted,
+    step: BuiltStep,
+    updated: Mapping[SharedVariable, Variable],
+    outer: dict[LoopVariable, Variable],
 ) -> list[LoopVariable]:
     """Return non-sequences for what the user passed; constants are embedded, updated shared variables are states."""
     found: list[LoopVariable] = []
@@ -215,7 +234,9 @@ def _close(parts: LoopParts, condition: Variable | None, rename: Mapping[Variabl
     for each in parts.variables:
         match each:
             case State():
-                fresh[each] = State(each.name, each.reads, {tap: next(closed) for tap in each.writes}, each.keep, each.shared)
+                fresh[each] = State(
+                    each.name, each.reads, {tap: next(closed) for tap in each.writes}, each.keep, each.shared
+                )
             case StepOutput():
                 fresh[each] = StepOutput(each.name, next(closed), each.keep)
             case Carry():

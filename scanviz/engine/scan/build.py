@@ -103,7 +103,11 @@ def scan(
         name = profile
     settings = _settings(name, truncate_gradient, mode, allow_gc, bool(profile), strict)
     wanted = assemble.Wanted(
-        fn, sequence_arguments(sequences), output_arguments(outputs_info), non_sequence_arguments(non_sequences), strict
+        fn,
+        sequence_arguments(sequences),
+        output_arguments(outputs_info),
+        non_sequence_arguments(non_sequences),
+        strict,
     )
     steps = number_of_steps(wanted.sequences, n_steps, settings.name)
     step = assemble.build_step(wanted, settings.name)
@@ -117,14 +121,24 @@ def scan(
 
 
 def _settings(
-    name: str | None, truncate_gradient: int, mode: str | None, allow_gc: bool | None, profile: bool, strict: bool | str
+    name: str | None,
+    truncate_gradient: int,
+    mode: str | None,
+    allow_gc: bool | None,
+    profile: bool,
+    strict: bool | str,
 ) -> ScanSettings:
     if type(truncate_gradient) is not int or truncate_gradient < -1 or truncate_gradient == 0:
         raise ScanvizValueError(
-            "truncate_gradient cannot be used", where=user_line(), expected="a number of steps, or -1 for all", found=repr(truncate_gradient)
+            "truncate_gradient cannot be used",
+            where=user_line(),
+            expected="a number of steps, or -1 for all",
+            found=repr(truncate_gradient),
         )
     if strict not in (True, False, "all"):
-        raise ScanvizValueError("strict cannot be used", where=user_line(), expected="True, False or 'all'", found=repr(strict))
+        raise ScanvizValueError(
+            "strict cannot be used", where=user_line(), expected="True, False or 'all'", found=repr(strict)
+        )
     if name is None:
         line = user_line()
         name = f"scan at {short_path(line.file)}:{line.line}" if line else "scan"
@@ -133,10 +147,14 @@ def _settings(
     return ScanSettings(str(name), truncate_gradient, tier, keep, profile, bool(strict))
 
 
-def _apply(parts: assemble.LoopParts, steps: Variable, settings: ScanSettings) -> tuple[list[Variable], Updates]:
+def _apply(
+    parts: assemble.LoopParts, steps: Variable, settings: ScanSettings
+) -> tuple[list[Variable], Updates]:
     op = Scan(parts.variables, parts.until, settings)
     outer = [parts.outer[each] for each in parts.variables if each in parts.outer]
-    results = dict(zip(parts.givers, build(op, [steps, *outer], [each.name for each in parts.givers]), strict=True))
+    results = dict(
+        zip(parts.givers, build(op, [steps, *outer], [each.name for each in parts.givers]), strict=True)
+    )
     updates = Updates()
     for variable, shared_variable in parts.shared:
         updates[shared_variable] = parts.final_value(variable, results[variable])
@@ -145,7 +163,9 @@ def _apply(parts: assemble.LoopParts, steps: Variable, settings: ScanSettings) -
     return [results[each] for each in parts.outputs], updates
 
 
-def _returned(results: list[Variable], updates: Updates, return_list: bool, return_updates: bool, settings: ScanSettings) -> Any:
+def _returned(
+    results: list[Variable], updates: Updates, return_list: bool, return_updates: bool, settings: ScanSettings
+) -> Any:
     outputs: Any = results
     if not return_list:
         outputs = None if not results else results[0] if len(results) == 1 else results

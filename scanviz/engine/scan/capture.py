@@ -18,7 +18,9 @@ from scanviz.engine.scan.step import BuiltStep
 from scanviz.engine.scan.variables import LoopVariable, inner_inputs, inner_outputs
 
 
-def outside_variables(outputs: Sequence[Variable], inputs: Collection[Variable], born_after: int) -> list[Variable]:
+def outside_variables(
+    outputs: Sequence[Variable], inputs: Collection[Variable], born_after: int
+) -> list[Variable]:
     """Return the variables from outside that a step's graph reads, constants excluded, in the order met."""
     inside = set(inputs)
     found: dict[Variable, None] = {}
@@ -38,12 +40,17 @@ def outside_variables(outputs: Sequence[Variable], inputs: Collection[Variable],
 
 
 def captured_variables(
-    own: Sequence[LoopVariable], condition: Variable | None, step: BuiltStep, updated: Collection[SharedVariable]
+    own: Sequence[LoopVariable],
+    condition: Variable | None,
+    step: BuiltStep,
+    updated: Collection[SharedVariable],
 ) -> list[Variable]:
     """Return what a step uses from outside beside its loop variables: shared variables first."""
     inputs = {inner for each in own for inner in inner_inputs(each)} | set(updated)
     outputs = [inner for each in own for inner in inner_outputs(each)]
-    found = outside_variables([*outputs, *([condition] if condition is not None else [])], inputs, step.born_after)
+    found = outside_variables(
+        [*outputs, *([condition] if condition is not None else [])], inputs, step.born_after
+    )
     return sorted(found, key=lambda each: not isinstance(each, SharedVariable))
 
 
@@ -73,7 +80,11 @@ def check_strict(
         Naming all of them.
     """
     passed = set(given)
-    missing = [each for each in captured if each not in passed and (strict == "all" or isinstance(each, SharedVariable))]
+    missing = [
+        each
+        for each in captured
+        if each not in passed and (strict == "all" or isinstance(each, SharedVariable))
+    ]
     if not strict or not missing:
         return
     names = ", ".join(f"`{describe(each)}`" for each in missing)

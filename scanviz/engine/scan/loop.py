@@ -83,7 +83,9 @@ class Scan(Op, ScanPropertiesMixin):
     until: Until | None
     settings: ScanSettings
 
-    def __init__(self, variables: SequenceOf[LoopVariable], until: Until | None, settings: ScanSettings) -> None:
+    def __init__(
+        self, variables: SequenceOf[LoopVariable], until: Until | None, settings: ScanSettings
+    ) -> None:
         kinds = tuple(kind_of(each) for each in variables)
         super().__init__(SCAN, (kinds, until is not None, settings.truncate_gradient))
         object.__setattr__(self, "variables", tuple(variables))
@@ -119,8 +121,13 @@ class Scan(Op, ScanPropertiesMixin):
             return True
         if not isinstance(other, Scan) or self.parameters != other.parameters:
             return False
-        mine, theirs = [_shape_of_variable(v) for v in self.variables], [_shape_of_variable(v) for v in other.variables]
-        if mine != theirs or self.settings._replace(name="", profile=False) != other.settings._replace(name="", profile=False):
+        mine, theirs = (
+            [_shape_of_variable(v) for v in self.variables],
+            [_shape_of_variable(v) for v in other.variables],
+        )
+        if mine != theirs or self.settings._replace(name="", profile=False) != other.settings._replace(
+            name="", profile=False
+        ):
             return False
         pairs = dict(zip(self.inner_inputs, other.inner_inputs, strict=True))
         return structurally_equal(self.inner_outputs, other.inner_outputs, pairs)
@@ -143,14 +150,23 @@ def _without_results(variable: LoopVariable) -> tuple[object, ...]:
         case NonSequence():
             return ("non_sequence", variable.name, variable.variable, variable.captured)
         case State():
-            return ("state", variable.name, dict(variable.reads), tuple(variable.writes), variable.keep, variable.shared)
+            return (
+                "state",
+                variable.name,
+                dict(variable.reads),
+                tuple(variable.writes),
+                variable.keep,
+                variable.shared,
+            )
         case StepOutput():
             return ("step_output", variable.name, variable.keep)
         case Carry():
             return ("carry", variable.name, variable.read, variable.shared)
 
 
-def _restore(described: list[tuple[Any, ...]], graph: FlatGraph, has_until: bool, settings: ScanSettings) -> Scan:
+def _restore(
+    described: list[tuple[Any, ...]], graph: FlatGraph, has_until: bool, settings: ScanSettings
+) -> Scan:
     results = iter(unflatten(graph))
     variables: list[LoopVariable] = []
     for kind, name, *rest in described:
@@ -232,7 +248,11 @@ def _infer(op: Op, inputs: SequenceOf[Variable]) -> SequenceOf[Type]:
     for variable, given in outer.items():
         wanted = _outer_type(variable)
         if not fits(given.type, wanted):
-            raise InternalError(f"{op}: `{describe(given)}` does not fit {kind_of(variable)} `{variable.name}`", expected=wanted, found=given.type)
+            raise InternalError(
+                f"{op}: `{describe(given)}` does not fit {kind_of(variable)} `{variable.name}`",
+                expected=wanted,
+                found=given.type,
+            )
     steps = constant_integer(inputs[0]) if op.until is None else None
     return [_result_type(each, outer.get(each), steps) for each in op.variables if has_outer_output(each)]
 
@@ -308,7 +328,9 @@ def _perform(op: Op, values: SequenceOf[Array]) -> SequenceOf[Array]:
     return [_result(each, rows[each], done) for each in op.variables if has_outer_output(each)]
 
 
-def _steps(op: Scan, n_steps: int, outer: Mapping[LoopVariable, Array], rows: dict[LoopVariable, list[Array]]) -> int:
+def _steps(
+    op: Scan, n_steps: int, outer: Mapping[LoopVariable, Array], rows: dict[LoopVariable, list[Array]]
+) -> int:
     if n_steps < 0:
         raise ScanvizValueError(f"loop `{op.scan_name}` cannot do {n_steps} steps", fix="go_backwards=True")
     for t in range(n_steps):
@@ -320,7 +342,12 @@ def _steps(op: Scan, n_steps: int, outer: Mapping[LoopVariable, Array], rows: di
                 case NonSequence():
                     givens[variable.variable] = outer[variable]
                 case State():
-                    givens.update({read: rows[variable][variable.offset + t + tap] for tap, read in variable.reads.items()})
+                    givens.update(
+                        {
+                            read: rows[variable][variable.offset + t + tap]
+                            for tap, read in variable.reads.items()
+                        }
+                    )
                 case Carry():
                     givens[variable.read] = rows[variable][-1]
                 case StepOutput():
@@ -356,7 +383,9 @@ def _result(variable: LoopVariable, rows: list[Array], done: int) -> Array:
             kept = rows if variable.kind == "mitmot" else rows[variable.offset :]
             if not kept:
                 return np.zeros((0, *rows[0].shape), row.dtype)
-            return np.array(kept[-variable.keep.rows(done) :] if variable.kind != "mitmot" else kept, row.dtype)
+            return np.array(
+                kept[-variable.keep.rows(done) :] if variable.kind != "mitmot" else kept, row.dtype
+            )
         case StepOutput():
             row = tensor_type(variable.value)
             if not rows:

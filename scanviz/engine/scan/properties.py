@@ -101,7 +101,9 @@ class ScanPropertiesMixin:
         """Return the rows that mitmots write, flat."""
         return _flat(iter(self._inner_out("mitmot", inner_outputs)))
 
-    def inner_mitmot_outs_grouped(self, inner_outputs: Sequence[Variable] | None = None) -> list[list[Variable]]:
+    def inner_mitmot_outs_grouped(
+        self, inner_outputs: Sequence[Variable] | None = None
+    ) -> list[list[Variable]]:
         """Return the rows that mitmots write, one list a mitmot."""
         return self._inner_out("mitmot", inner_outputs)
 

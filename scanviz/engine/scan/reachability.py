@@ -90,7 +90,9 @@ def connecting_path(scan: Scan, source: LoopVariable, target: LoopVariable) -> l
     return None
 
 
-def _chain(previous: dict[LoopVariable, LoopVariable | None], last: LoopVariable, target: LoopVariable) -> list[LoopVariable]:
+def _chain(
+    previous: dict[LoopVariable, LoopVariable | None], last: LoopVariable, target: LoopVariable
+) -> list[LoopVariable]:
     chain: list[LoopVariable] = [target]
     here: LoopVariable | None = last
     while here is not None:

@@ -107,7 +107,10 @@ def _are_updates(value: Any) -> bool:
     if isinstance(value, Mapping):
         return True
     pairs = isinstance(value, list | tuple) and len(value) > 0
-    return pairs and all(isinstance(each, tuple | list) and len(each) == 2 and isinstance(each[0], SharedVariable) for each in value)
+    return pairs and all(
+        isinstance(each, tuple | list) and len(each) == 2 and isinstance(each[0], SharedVariable)
+        for each in value
+    )
 
 
 def _updates(value: Any, where: SourceLine | None) -> dict[SharedVariable, Variable]:
@@ -116,7 +119,9 @@ def _updates(value: Any, where: SourceLine | None) -> dict[SharedVariable, Varia
     for key, new in pairs:
         if not isinstance(key, SharedVariable):
             shown = describe(key) if isinstance(key, Variable) else repr(key)
-            raise ScanvizTypeError(f"only shared variables can be updated, `{shown}` is none", where=where, fix="shared(value)")
+            raise ScanvizTypeError(
+                f"only shared variables can be updated, `{shown}` is none", where=where, fix="shared(value)"
+            )
         if key in updates:
             raise ScanvizValueError(f"`{describe(key)}` is updated twice in one step", where=where)
         updates[key] = as_variable(new)

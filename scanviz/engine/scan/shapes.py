@@ -18,7 +18,15 @@ from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, Shape, Shape
 from scanviz.engine.ops.elementwise import minimum
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.scan.loop import SCAN, ScanView
-from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, Sequence as LoopSequence, State, StepOutput, has_outer_output
+from scanviz.engine.scan.variables import (
+    Carry,
+    LoopVariable,
+    NonSequence,
+    Sequence as LoopSequence,
+    State,
+    StepOutput,
+    has_outer_output,
+)
 
 
 @SYMBOLIC_SHAPE_RULES.row(SCAN)
@@ -53,7 +61,9 @@ def _inner_sizes(view: ScanView, shape: ShapeOf) -> dict[Variable, Shape]:
     return known
 
 
-def _result_shape(variable: LoopVariable, view: ScanView, shape: ShapeOf, sizes: dict[Variable, Shape]) -> Shape | None:
+def _result_shape(
+    variable: LoopVariable, view: ScanView, shape: ShapeOf, sizes: dict[Variable, Shape]
+) -> Shape | None:
     steps: Any = None if view.op.until is not None else view.n_steps
     outer = view.outer_input(variable)
     match variable:
@@ -63,9 +73,16 @@ def _result_shape(variable: LoopVariable, view: ScanView, shape: ShapeOf, sizes:
                 return given
             return (_rows(steps, variable.keep.last), *(given if variable.kind == "sitsot" else given[1:]))
         case StepOutput():
-            constants = {each.variable: view.outer_input(each) for each in view.op.variables if isinstance(each, NonSequence)}
+            constants = {
+                each.variable: view.outer_input(each)
+                for each in view.op.variables
+                if isinstance(each, NonSequence)
+            }
             outside = {inner: given for inner, given in constants.items() if given is not None}
-            return (_rows(steps, variable.keep.last), *(_outside(size, sizes, outside) for size in shape_of(variable.value)))
+            return (
+                _rows(steps, variable.keep.last),
+                *(_outside(size, sizes, outside) for size in shape_of(variable.value)),
+            )
         case Carry():
             return None
         case _:

@@ -76,9 +76,13 @@ def make_inputs(
     slices, sequence_names = [], []
     for each in sequences:
         row = tensor_type(each.variable)
-        name = _base_name(each.variable.name, parameters[taken : taken + len(each.taps)], f"sequence {each.position}")
+        name = _base_name(
+            each.variable.name, parameters[taken : taken + len(each.taps)], f"sequence {each.position}"
+        )
         taken += len(each.taps)
-        slices.append({tap: Variable(row.with_shape(row.shape[1:]), step_name(name, tap)) for tap in each.taps})
+        slices.append(
+            {tap: Variable(row.with_shape(row.shape[1:]), step_name(name, tap)) for tap in each.taps}
+        )
         sequence_names.append(name)
     reads, output_names = [], []
     for output in outputs:

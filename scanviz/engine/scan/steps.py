@@ -28,21 +28,29 @@ def number_of_steps(sequences: Sequence[SequenceArgument], n_steps: Any, name: s
     if n_steps is None:
         if not sequences:
             raise ScanvizValueError(
-                f"loop `{name}` has no number of steps", where=user_line(), fix="n_steps=…, or sequences=… to run over"
+                f"loop `{name}` has no number of steps",
+                where=user_line(),
+                fix="n_steps=…, or sequences=… to run over",
             )
         lengths = [possible_steps(each) for each in sequences]
         shortest = lengths[0]
         for length in lengths[1:]:
             shortest = _smaller(shortest, length)
         return shortest
-    if isinstance(n_steps, float) or (isinstance(n_steps, Variable) and tensor_type(n_steps).dtype.startswith("float")):
+    if isinstance(n_steps, float) or (
+        isinstance(n_steps, Variable) and tensor_type(n_steps).dtype.startswith("float")
+    ):
         shown = f"`{describe(n_steps)}`, {n_steps.type}" if isinstance(n_steps, Variable) else repr(n_steps)
-        raise ScanvizTypeError("n_steps must be an integer", where=user_line(), found=shown, fix="T.cast(n, 'int64')")
+        raise ScanvizTypeError(
+            "n_steps must be an integer", where=user_line(), found=shown, fix="T.cast(n, 'int64')"
+        )
     steps = as_integer(n_steps, "n_steps")
     asked = constant_integer(steps)
     if asked is not None and asked < 0:
         raise ScanvizValueError(
-            f"n_steps cannot be negative: {asked}", where=user_line(), fix="go_backwards=True to run over the sequences from their ends"
+            f"n_steps cannot be negative: {asked}",
+            where=user_line(),
+            fix="go_backwards=True to run over the sequences from their ends",
         )
     for each in sequences:
         _check_length(each, asked)
@@ -83,7 +91,10 @@ def _check_length(sequence: SequenceArgument, asked: int | None) -> None:
 def cut_sequences(sequences: Sequence[SequenceArgument], go_backwards: bool) -> list[dict[int, Variable]]:
     """Return for each sequence: tap → the outer variable whose row t belongs to step t."""
     return [
-        {tap: _cut(each.variable, start, stop, go_backwards) for tap, (start, stop) in slice_bounds(each).items()}
+        {
+            tap: _cut(each.variable, start, stop, go_backwards)
+            for tap, (start, stop) in slice_bounds(each).items()
+        }
         for each in sequences
     ]
 

@@ -35,7 +35,11 @@ class Updates(dict[SharedVariable, Variable]):
         given: object = key  # annotations do not stop a user
         if not isinstance(given, SharedVariable):
             shown = describe(given) if isinstance(given, Variable) else repr(given)
-            raise ScanvizTypeError(f"only shared variables can be updated, `{shown}` is none", where=user_line(), fix="shared(value)")
+            raise ScanvizTypeError(
+                f"only shared variables can be updated, `{shown}` is none",
+                where=user_line(),
+                fix="shared(value)",
+            )
         super().__setitem__(key, value)
 
     def update(self, *others: Any, **more: Any) -> None:
@@ -44,7 +48,9 @@ class Updates(dict[SharedVariable, Variable]):
             for key, value in other.items() if isinstance(other, Mapping) else other:
                 if key in self and self[key] is not value:
                     raise ScanvizValueError(
-                        f"two different updates for `{describe(key)}`", where=user_line(), fix="keep one of them, or combine the values"
+                        f"two different updates for `{describe(key)}`",
+                        where=user_line(),
+                        fix="keep one of them, or combine the values",
                     )
                 self[key] = value
 

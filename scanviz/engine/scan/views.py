@@ -79,7 +79,9 @@ def reduce(
     array(6.)
     """
     if not as_list(outputs_info):
-        raise ScanvizValueError("a reduction needs a value to start from", where=user_line(), fix="outputs_info=0.0")
+        raise ScanvizValueError(
+            "a reduction needs a value to start from", where=user_line(), fix="outputs_info=0.0"
+        )
     rows, updates = scan(
         fn,
         sequences=sequences,
@@ -95,7 +97,9 @@ def reduce(
     if return_updates:
         return outputs, updates
     if updates:
-        raise ScanvizValueError("this reduction has updates, which return_updates=False would lose", where=user_line())
+        raise ScanvizValueError(
+            "this reduction has updates, which return_updates=False would lose", where=user_line()
+        )
     return outputs
 
 
@@ -178,7 +182,10 @@ def filter(  # noqa: A001  # Haskell's name
     masks = masks or []
     if len(masks) not in (1, len(given)):
         raise ScanvizValueError(
-            "filter needs one condition, or one for each sequence", where=user_line(), expected=f"1 or {len(given)}", found=len(masks)
+            "filter needs one condition, or one for each sequence",
+            where=user_line(),
+            expected=f"1 or {len(given)}",
+            found=len(masks),
         )
     for mask in masks:
         _check_mask(mask)
@@ -202,7 +209,11 @@ def _check_mask(mask: Variable) -> None:
 
 def _plain(sequence: Any, go_backwards: bool) -> Variable:
     if isinstance(sequence, dict):
-        raise ScanvizTypeError(f"filter takes plain sequences, not {describe_keys(sequence)}", where=user_line(), fix="sequences=x")
+        raise ScanvizTypeError(
+            f"filter takes plain sequences, not {describe_keys(sequence)}",
+            where=user_line(),
+            fix="sequences=x",
+        )
     variable = as_variable(sequence)
     return getitem(variable, slice(None, None, -1)) if go_backwards else variable
 

@@ -29,7 +29,9 @@ def retype(outputs: Sequence[Variable], mapping: Mapping[Variable, Variable]) ->
 
     def again(node: Apply, inputs: Sequence[Variable]) -> Apply:
         declaration = node.op.declaration
-        fitting = retyped_inputs(declaration, inputs) if isinstance(declaration, ElementwiseDeclaration) else inputs
+        fitting = (
+            retyped_inputs(declaration, inputs) if isinstance(declaration, ElementwiseDeclaration) else inputs
+        )
         return rebuild(node, fitting)
 
     return replace(outputs, mapping, rebuild_node=again, check=False)
@@ -47,7 +49,10 @@ def weak_dtypes(
     outputs : sequence of Variable
         All outputs of the step.
     """
-    least = {each: Variable(tensor_type(each).with_dtype(_LEAST[type(number)]), each.name) for each, (number, _) in weak.items()}
+    least = {
+        each: Variable(tensor_type(each).with_dtype(_LEAST[type(number)]), each.name)
+        for each, (number, _) in weak.items()
+    }
     chosen = {each: tensor_type(each).dtype for each in weak}
     try:
         tried = dict(zip(outputs, retype(list(outputs), least), strict=True))
@@ -55,5 +60,7 @@ def weak_dtypes(
         return chosen  # some operation has no meaning in the least dtype: the usual one stays
     for each, (number, returned) in weak.items():
         dtype = tensor_type(tried.get(returned, returned)).dtype
-        chosen[each] = dtype if dtype != _LEAST[type(number)] or type(number) is bool else tensor_type(each).dtype
+        chosen[each] = (
+            dtype if dtype != _LEAST[type(number)] or type(number) is bool else tensor_type(each).dtype
+        )
     return chosen

@@ -1,0 +1,110 @@
+"""What a backend offers, and what it is told about who watches.
+
+A backend compiles a :class:`~scanviz.engine.program.instructions.Program` into an :class:`Executable`.  Third parties add
+theirs under the entry-point group ``scanviz.backends``; the value is a class without arguments that follows :class:`Backend`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from scanviz.engine.observe import Observer, StepSeries
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import Program
+
+
+class Availability(NamedTuple):
+    """Whether a backend works here.
+
+    Attributes
+    ----------
+    works : bool
+        Whether programs can be run.
+    why : str
+        What it runs on, or what is missing.
+    how_to_get : str
+        The command that installs what is missing; empty where nothing is.
+    version : str
+        Of the library behind it, empty if unknown.
+    """
+
+    works: bool
+    why: str
+    how_to_get: str = ""
+    version: str = ""
+
+
+class Watch:
+    """Who watches one call of a function.
+
+    Attributes
+    ----------
+    function : int
+        Key of the function.
+    observers : tuple of Observer
+        All of them.
+    detail : str
+        The closest look that one of them wants: ``"steps"``, ``"ops"`` or ``"values"``.
+    """
+
+    __slots__ = ("detail", "function", "observers")
+
+    def __init__(self, function: int, observers: tuple[Observer, ...]) -> None:
+        self.function, self.observers = function, observers
+        wanted = {each.detail for each in observers}
+        self.detail = "values" if "values" in wanted else "ops" if "ops" in wanted else "steps"
+
+    def instruction(
+        self, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
+    ) -> None:
+        """Tell an instruction."""
+        for each in self.observers:
+            each.instruction(self.function, loop, step, index, elapsed_ns, values)
+
+    def specialised(self, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
+        """Tell that code for a loop was made."""
+        for each in self.observers:
+            each.specialised(self.function, loop, elapsed_ns, tier, why)
+
+    def loop_begin(self, loop: int, n_steps: int, buffer_bytes: int) -> None:
+        """Tell that a loop starts."""
+        for each in self.observers:
+            each.loop_begin(self.function, loop, n_steps, buffer_bytes)
+
+    def loop_steps(self, series: StepSeries) -> None:
+        """Tell a chunk of steps."""
+        for each in self.observers:
+            each.loop_steps(series)
+
+    def loop_end(self, loop: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
+        """Tell that a loop ended."""
+        for each in self.observers:
+            each.loop_end(self.function, loop, steps, elapsed_ns, setup_ns)
+
+
+class Executable(Protocol):
+    """A compiled program.
+
+    ``run`` may be called from several threads at once.  It never writes into the arrays it is given, and never returns an
+    array that it will write to again; what it returns may share memory with inputs, constants or other outputs.
+    """
+
+    def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
+        """Return the program's outputs for its inputs, both in the program's order."""
+        ...
+
+
+class Backend(Protocol):
+    """A tier: something that compiles programs."""
+
+    name: str
+
+    def availability(self) -> Availability:
+        """Return whether it works here, without raising."""
+        ...
+
+    def compile(self, program: Program) -> Executable:
+        """Return an executable of a program."""
+        ...

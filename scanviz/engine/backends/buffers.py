@@ -1,0 +1,166 @@
+"""The rows of a loop while it runs: states, step outputs and carries, in bounded memory.
+
+The row of step t and tap k of a state lies at ``(offset + t + k) % size``.  Where all rows are kept, size is
+``offset + n`` and nothing wraps; where only the last are, a ring of ``max(kept, offset) + 1`` rows is enough: no row that is read
+in a step is the row written in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.backends.errors import changed_shape, negative_steps, short_sequence, short_state
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.program.instructions import LoopInstruction, StateSlot, StepOutputSlot
+
+
+class ArrayModule:
+    """The array library that an interpreter runs on: NumPy here, CuPy in its backend."""
+
+    __slots__ = ()
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+        """Return a new array."""
+        return np.empty(shape, dtype)
+
+    def copy(self, value: Any) -> Any:
+        """Return a copy of an array that nothing else holds."""
+        return np.array(value)
+
+    def to_host(self, value: Any) -> Any:
+        """Return an array or scalar in the host's memory."""
+        return value
+
+    def from_host(self, value: Any) -> Any:
+        """Return an array in this library's memory."""
+        return value
+
+
+def count_steps(loop: LoopInstruction, value: Any) -> int:
+    """Return the number of steps, refusing negative ones."""
+    count = int(value)
+    if count < 0:
+        raise negative_steps(loop, count)
+    return count
+
+
+def check_sequences(loop: LoopInstruction, arrays: Sequence[Any], steps: int) -> None:
+    """Check that every sequence has a row for each step."""
+    for slot, array in zip(loop.sequences, arrays, strict=True):
+        if len(array) < steps:
+            raise short_sequence(loop, slot.name, slot.tap, len(array), steps)
+
+
+def ring_size(slot: StateSlot, steps: int) -> int:
+    """Return the number of rows of a state's buffer."""
+    kept = steps if slot.result is not None and slot.keep_last is None else (slot.keep_last or 0)
+    if slot.result is None:
+        kept = 0
+    return (
+        min(max(kept, slot.offset) + 1, slot.offset + max(steps, 1)) if kept < steps else slot.offset + steps
+    )
+
+
+def wraps(slot: StateSlot) -> bool:
+    """Return whether a state's buffer may be a ring."""
+    return slot.kind != "mitmot" and (slot.result is None or slot.keep_last is not None)
+
+
+class StateRows:
+    """The buffer of one state."""
+
+    __slots__ = ("array", "loop", "row_shape", "size", "slot")
+
+    def __init__(
+        self,
+        loop: LoopInstruction,
+        slot: StateSlot,
+        initial: Any,
+        steps: int,
+        dtype: str,
+        module: ArrayModule,
+    ) -> None:
+        self.loop, self.slot = loop, slot
+        if slot.kind == "mitmot":
+            self.array = module.copy(initial)
+            self.size, self.row_shape = len(initial), tuple(initial.shape[1:])
+            taps = [tap for tap, _ in (*slot.reads, *slot.writes)]
+            needed = slot.offset + steps + max(taps) if steps else 0
+            if self.size < needed:
+                raise short_state(loop, slot, self.size, needed)
+            return
+        first = initial[None] if slot.kind == "sitsot" else initial
+        if len(first) < slot.offset:
+            raise short_state(loop, slot, len(first), slot.offset)
+        self.size, self.row_shape = ring_size(slot, steps), tuple(first.shape[1:])
+        self.array = module.empty((self.size, *self.row_shape), dtype)
+        self.array[: slot.offset] = first[: slot.offset]
+
+    def row(self, step: int, tap: int) -> Any:
+        """Return the row that a tap reads at a step."""
+        return self.array[self.position(step, tap)]
+
+    def position(self, step: int, tap: int) -> int:
+        """Return the number of the row of a tap at a step."""
+        place = self.slot.offset + step + tap
+        return place if self.slot.kind == "mitmot" else place % self.size
+
+    def write(self, step: int, tap: int, value: Any) -> None:
+        """Store a row, refusing another shape."""
+        if tuple(value.shape) != self.row_shape:
+            raise changed_shape(self.loop, self.slot, step, self.row_shape, tuple(value.shape))
+        self.array[self.position(step, tap)] = value
+
+    def result(self, done: int) -> Any:
+        """Return the rows of the result after ``done`` steps."""
+        if self.slot.kind == "mitmot":
+            return self.array
+        kept = done if self.slot.keep_last is None else min(self.slot.keep_last, done)
+        return last_rows(self.array, self.size, self.slot.offset + done, kept)
+
+
+def last_rows(array: Any, size: int, end: int, kept: int) -> Any:
+    """Return the ``kept`` rows before row ``end`` of a buffer that wraps at ``size``."""
+    start = end - kept
+    if end <= size:
+        return array[start:end]
+    return array[np.arange(start, end) % size]
+
+
+class OutputRows:
+    """The rows of one step output; made when the shape of the first row is known."""
+
+    __slots__ = ("array", "dtype", "loop", "module", "row_shape", "size", "slot")
+
+    def __init__(self, loop: LoopInstruction, slot: StepOutputSlot, steps: int, module: ArrayModule) -> None:
+        self.loop, self.slot, self.module = loop, slot, module
+        kind = loop.body.registers[slot.inner].type
+        self.dtype = kind.dtype if isinstance(kind, TensorType) else "uint32"
+        self.size = steps if slot.keep_last is None else min(steps, slot.keep_last)
+        self.row_shape: tuple[int, ...] | None = None
+        self.array: Any = None
+
+    def start(self, row_shape: tuple[int, ...]) -> None:
+        """Make the buffer."""
+        self.row_shape = row_shape
+        self.array = self.module.empty((self.size, *row_shape), self.dtype)
+
+    def write(self, step: int, value: Any) -> None:
+        """Store a row, refusing another shape than the first one's."""
+        if self.slot.result is None:
+            return
+        if self.row_shape is None:
+            self.start(tuple(value.shape))
+        elif tuple(value.shape) != self.row_shape:
+            raise changed_shape(self.loop, self.slot, step, self.row_shape, tuple(value.shape))
+        if self.size:
+            self.array[step % self.size] = value
+
+    def result(self, done: int, fallback: tuple[int, ...]) -> Any:
+        """Return the rows kept; with no step done, no rows of shape ``fallback``."""
+        if self.array is None:
+            self.start(fallback)
+        return last_rows(self.array, max(self.size, 1), done, min(self.size, done))

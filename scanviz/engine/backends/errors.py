@@ -1,0 +1,155 @@
+"""Errors at run time in the user's words: which operation on which line, on what, in which loop at which step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.errors import (
+    NumericalError,
+    ScanvizError,
+    ScanvizIndexError,
+    ScanvizTypeError,
+    ScanvizValueError,
+    ShapeError,
+)
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    LoopInstruction,
+    Program,
+    StateSlot,
+    StepOutputSlot,
+)
+
+TRANSLATED = (ValueError, TypeError, IndexError, ArithmeticError, np.linalg.LinAlgError, ScanvizError)
+
+
+def translate(
+    error: BaseException,
+    program: Program,
+    instruction: AnyInstruction,
+    values: Sequence[Any],
+    loop: LoopInstruction | None = None,
+    step: int | None = None,
+) -> ScanvizError | None:
+    """Return the error to raise in place of one that an instruction met; None to let it pass as it is.
+
+    Parameters
+    ----------
+    error : exception
+        What was raised.
+    program : Program
+        The program that the instruction belongs to.
+    instruction : instruction
+        What was run.
+    values : sequence
+        The values of its inputs, as far as they are at hand.
+    loop, step : optional
+        The loop it belongs to and its step.
+    """
+    if not isinstance(error, TRANSLATED) or getattr(error, "told", False):
+        return None
+    source = instruction.provenance.source
+    text = source.text() if source is not None else ""
+    inputs = ", ".join(
+        _input(program, number, value) for number, value in zip(instruction.inputs, values, strict=False)
+    )
+    inside = f" in loop `{loop.name}`" if loop is not None else ""
+    if isinstance(error, ScanvizError):
+        what, expected, found, fix = error.what, error.expected, error.found, error.fix
+    else:
+        what, expected, found, fix = str(error), None, None, None
+    named = "" if isinstance(instruction, LoopInstruction) else f"{instruction.op.name}: "
+    kind = type(error) if isinstance(error, ScanvizError) else _kind(error)
+    told = kind(
+        f"{named}{what}{inside}",
+        text=text,
+        where=error.where if isinstance(error, ScanvizError) and error.where is not None else source,
+        step=step,
+        expected=expected,
+        found=found if found is not None else inputs or None,
+        fix=fix,
+    )
+    told.told = True  # once in the user's words is enough, however many loops are around it
+    return told
+
+
+def _kind(error: BaseException) -> type[ScanvizError]:
+    if isinstance(error, np.linalg.LinAlgError | ArithmeticError):
+        return NumericalError
+    if isinstance(error, IndexError):
+        return ScanvizIndexError
+    if isinstance(error, TypeError):
+        return ScanvizTypeError
+    return ShapeError if "shape" in str(error) or "broadcast" in str(error) else ScanvizValueError
+
+
+def _input(program: Program, number: int, value: Any) -> str:
+    name = program.registers[number].name
+    shape, dtype = np.shape(value), getattr(value, "dtype", type(value).__name__)
+    called = f"`{name}`" if name else "unnamed"
+    return f"{called} {dtype}{list(shape)}"
+
+
+def negative_steps(loop: LoopInstruction, count: int) -> ScanvizError:
+    """Return the error of a negative number of steps."""
+    return ScanvizValueError(
+        f"loop `{loop.name}` was asked for {count} steps",
+        where=loop.provenance.source,
+        expected="0 or more",
+        found=count,
+        fix="go_backwards=True to run over the sequences from their ends",
+    )
+
+
+def short_sequence(loop: LoopInstruction, name: str, tap: int, rows: int, steps: int) -> ScanvizError:
+    """Return the error of a sequence with fewer rows than steps."""
+    at = f", read at tap {tap}," if tap else ""
+    return ScanvizValueError(
+        f"sequence `{name}`{at} is too short for loop `{loop.name}`",
+        where=loop.provenance.source,
+        expected=f"at least {steps} rows after its taps, for n_steps = {steps}",
+        found=f"{rows} rows",
+        fix="a smaller n_steps, or no n_steps at all to stop with the shortest sequence",
+    )
+
+
+def short_state(loop: LoopInstruction, slot: StateSlot, rows: int, needed: int) -> ScanvizError:
+    """Return the error of an initial state with too few rows for its taps."""
+    taps = [tap for tap, _ in slot.reads]
+    return ScanvizValueError(
+        f"the initial state of `{slot.name}` in loop `{loop.name}` has too few rows for taps {taps}",
+        where=loop.provenance.source,
+        expected=f"at least {needed} rows",
+        found=f"{rows} rows",
+    )
+
+
+def changed_shape(
+    loop: LoopInstruction,
+    slot: StateSlot | StepOutputSlot,
+    step: int,
+    expected: tuple[int, ...],
+    found: tuple[int, ...],
+) -> ScanvizError:
+    """Return the error of a state or output whose shape differs from the rows before."""
+    inner = slot.writes[0][1] if isinstance(slot, StateSlot) else slot.inner
+    producer = next((each for each in loop.body.instructions if inner in each.outputs), None)
+    source = producer.provenance.source if producer is not None else loop.provenance.source
+    text = source.text() if source is not None else ""
+    what = "state" if isinstance(slot, StateSlot) else "output"
+    told = ShapeError(
+        f"{what} `{slot.name}` of loop `{loop.name}` changed its shape",
+        where=source,
+        text=text,
+        step=step,
+        expected=f"shape {expected}, as {'its initial state' if what == 'state' and step == 0 else 'before'}",
+        found=f"shape {found}",
+        fix="return the same shape from every step"
+        if what == "output"
+        else "start it with the shape that the step returns",
+    )
+    told.told = True
+    return told

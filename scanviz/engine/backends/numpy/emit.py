@@ -1,0 +1,177 @@
+"""Writing Python source for instructions: names, constants, and one row an op family for the expression.
+
+A row of :data:`EMIT` gives the expression of an operation; with ``out`` it must write its result there.  Ops without a row are
+called through their NumPy meaning.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
+from scanviz.engine.program.specialise import is_scalar
+
+Expression = Callable[["Emitter", Instruction, Sequence[str], "str | None"], str]
+
+
+class EmitRow(NamedTuple):
+    """How an op is written.
+
+    Attributes
+    ----------
+    expression : callable
+        ``expression(emitter, instruction, inputs, out)`` gives source; several lines are allowed with ``out``.
+    writes : callable
+        ``writes(instruction, program)``: whether it can write into a given array.
+    overwrites : callable
+        ``overwrites(instruction, program)``: whether that array may be one of its inputs.
+    """
+
+    expression: Expression
+    writes: Callable[[Instruction, Program], bool]
+    overwrites: Callable[[Instruction, Program], bool]
+
+
+EMIT: MeaningTable[EmitRow] = MeaningTable("NumPy source", "engine/backends/numpy/{family}.py")
+
+
+def never(instruction: Instruction, program: Program) -> bool:
+    """Return False: for ops that cannot write into a given array."""
+    return False
+
+
+def writes(instruction: Instruction, program: Program) -> bool:
+    """Return whether an instruction can write its result into a given array."""
+    row = EMIT.get(instruction.op.declaration)
+    return row is not None and row.writes(instruction, program)
+
+
+def overwrites(instruction: Instruction, program: Program) -> bool:
+    """Return whether an instruction can write its result over one of its inputs."""
+    row = EMIT.get(instruction.op.declaration)
+    return row is not None and row.overwrites(instruction, program)
+
+
+class Emitter:
+    """Names of registers and of objects that generated source refers to.
+
+    Attributes
+    ----------
+    program : Program
+        Whose instructions are written.
+    namespace : dict
+        Global names of the generated source.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.namespace: dict[str, Any] = {}
+        self._names: dict[int, str] = {}
+        self._bound: dict[int, str] = {}
+        self._taken: set[str] = set()
+        for number, value in program.constants.items():
+            readable = _constant_name(value)
+            scalar = is_scalar(program, number)
+            self._names[number] = self.bind(value[()] if scalar else value, readable)
+
+    def bind(self, value: Any, hint: str) -> str:
+        """Return a global name for an object, the same for the same object."""
+        known = self._bound.get(id(value))
+        if known is None:
+            known = self._bound[id(value)] = self.fresh(hint)
+            self.namespace[known] = value  # also keeps the object, and so its id, alive
+        return known
+
+    def fresh(self, hint: str) -> str:
+        """Return a name that nothing has."""
+        base = re.sub(r"\W+", "_", hint).strip("_") or "v"
+        if base[0].isdigit() or keyword.iskeyword(base) or base in _RESERVED:
+            base = f"v_{base}"
+        name, count = base, 1
+        while name in self._taken:
+            count += 1
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        return name
+
+    def name(self, number: int) -> str:
+        """Return the name of a register: the user's as far as Python allows."""
+        known = self._names.get(number)
+        if known is None:
+            given = self.program.registers[number].name
+            known = self._names[number] = self.fresh(_readable(given) if given else f"v{number}")
+        return known
+
+    def expression(self, instruction: Instruction, out: str | None) -> str:
+        """Return the source of an instruction's results, or of writing its one result to ``out``."""
+        inputs = [self.name(number) for number in instruction.inputs]
+        row = EMIT.get(instruction.op.declaration)
+        if row is not None:
+            return row.expression(self, instruction, inputs, out)
+        call = self.bind(partial(instruction.op.declaration.perform, instruction.op), instruction.op.name)
+        return f"{call}(({', '.join(inputs)}{',' if len(inputs) == 1 else ''}))"
+
+    def statements(self, instruction: Instruction, out: str | None) -> list[str]:
+        """Return the lines of an instruction; ``out`` names the array that its result goes to."""
+        if out is not None:
+            return self.expression(instruction, out).split("\n")
+        targets = ", ".join(self.name(number) for number in instruction.outputs)
+        row = EMIT.get(instruction.op.declaration)
+        if row is None:
+            targets += "," if len(instruction.outputs) == 1 else ""
+        return [f"{targets} = {self.expression(instruction, None)}"]
+
+    def call_statement(self, instruction: LoopInstruction | BranchInstruction, runner: Any, hint: str) -> str:
+        """Return the line that runs a nested loop or a branch."""
+        inputs = ", ".join(self.name(number) for number in instruction.inputs)
+        inputs += "," if len(instruction.inputs) == 1 else ""
+        call = f"{self.bind(runner, hint)}(({inputs}), watch)"
+        if not instruction.outputs:
+            return call
+        targets = ", ".join(self.name(number) for number in instruction.outputs)
+        return f"{targets}{',' if len(instruction.outputs) == 1 else ''} = {call}"
+
+    def scalars(self, numbers: Sequence[int]) -> bool:
+        """Return whether registers all hold one number."""
+        return all(is_scalar(self.program, number) for number in numbers)
+
+
+_RESERVED = {
+    "t",
+    "first",
+    "last",
+    "watch",
+    "record",
+    "clock",
+    "range",
+    "zip",
+    "scratch",
+    "fixed",
+    "rows",
+    "carried",
+    "done",
+    "inputs",
+}
+
+
+def _readable(name: str) -> str:
+    """Return a user's name as an identifier: ``h[t-1]`` becomes ``h_tm1``."""
+    return name.replace("[t-", "_tm").replace("[t+", "_tp").replace("[t]", "_t").replace("]", "")
+
+
+def _constant_name(value: Any) -> str:
+    if value.ndim == 0:
+        return "c_" + str(value).replace("-", "m").replace(".", "p").replace("+", "")
+    return "constant"
+
+
+def dtype_of(program: Program, number: int) -> str:
+    """Return the dtype of a register."""
+    kind = program.registers[number].type
+    return kind.dtype if isinstance(kind, TensorType) else "uint32"

@@ -1,0 +1,103 @@
+"""Programs outside of loops: one generated function of plain calls; the cost of an allocation is paid once a call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scanviz.engine.backends.base import Watch
+from scanviz.engine.backends.errors import translate
+from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source, failing_line
+from scanviz.engine.backends.numpy.emit import Emitter
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+)
+
+MakeRunner = Callable[[LoopInstruction | BranchInstruction], Any]
+
+
+class FlatProgram:
+    """A program as one generated function, and a second one with a time stamp after each instruction.
+
+    Attributes
+    ----------
+    source : str
+        The plain function's source.
+    """
+
+    def __init__(self, program: Program, make_runner: MakeRunner) -> None:
+        self.program = program
+        self.runners = {
+            index: make_runner(each)
+            for index, each in enumerate(program.instructions)
+            if not isinstance(each, Instruction)
+        }
+        self._plain = self._compile(False)
+        self._timed: CompiledSource | None = None
+
+    @property
+    def source(self) -> str:
+        """The source of the plain function."""
+        return self._plain.text
+
+    def _compile(self, timed: bool) -> CompiledSource:
+        emitter = Emitter(self.program)
+        emitter.namespace["clock"] = time.perf_counter_ns
+        entry = emitter.fresh(f"call_{self.program.name}")
+        lines = [f"def {entry}(inputs, watch, record):"]
+        where: dict[int, int] = {}
+        given = [emitter.name(number) for number in self.program.inputs]
+        if given:
+            lines.append(f"    {', '.join(given)}{',' if len(given) == 1 else ''} = inputs")
+        if timed:
+            lines.append("    record(clock())")
+        for index, instruction in enumerate(self.program.instructions):
+            for text in self._statements(emitter, index, instruction):
+                lines.append(f"    {text}")
+                where[len(lines)] = index
+            if timed:
+                lines.append("    record(clock())")
+        lines.append(f"    return [{', '.join(emitter.name(number) for number in self.program.outputs)}]")
+        return compile_source("\n".join(lines) + "\n", entry, emitter.namespace, where, self.program.name)
+
+    def _statements(self, emitter: Emitter, index: int, instruction: AnyInstruction) -> list[str]:
+        if isinstance(instruction, Instruction):
+            return emitter.statements(instruction, None)
+        hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
+        return [emitter.call_statement(instruction, self.runners[index], hint)]
+
+    def run(self, inputs: Sequence[Any], watch: Watch | None, tell: bool) -> list[Any]:
+        """Return the outputs; with ``tell`` the time of each instruction is told to observers."""
+        stamps: list[int] = []
+        if tell and self._timed is None:
+            self._timed = self._compile(True)
+        code = self._timed if tell and self._timed is not None else self._plain
+        try:
+            results: list[Any] = code.function(inputs, watch, stamps.append)
+        except Exception as error:
+            raise self._told(error, code) or error from error.__cause__
+        if tell and watch is not None:
+            for index, (begun, ended) in enumerate(zip(stamps, stamps[1:], strict=False)):
+                watch.instruction(None, 0, index, ended - begun, ())
+        return results
+
+    def _told(self, error: Exception, code: CompiledSource) -> BaseException | None:
+        line, names = failing_line(error, code)
+        index = code.lines.get(line)
+        if index is None:
+            return None
+        instruction = self.program.instructions[index]
+        values = [names.get(each) for each in _input_names(self.program, instruction)]
+        return translate(error, self.program, instruction, values)
+
+
+def _input_names(program: Program, instruction: AnyInstruction) -> list[str]:
+    emitter = Emitter(program)
+    for number in program.inputs:
+        emitter.name(number)
+    return [emitter.name(number) for number in instruction.inputs]

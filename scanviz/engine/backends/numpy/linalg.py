@@ -1,0 +1,41 @@
+"""NumPy source of matrix products: ``np.dot`` and ``np.matmul`` with ``out``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, dtype_of, never
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.linalg import DOT, MATMUL
+from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.specialise import is_scalar
+
+
+def _dot(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    call = emitter.bind(np.dot, "dot")
+    return f"{call}({inputs[0]}, {inputs[1]}{', ' + out if out else ''})"
+
+
+def _matmul(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    ranks = [_rank(emitter.program, number) for number in instruction.inputs]
+    if max(ranks) <= 2 and min(ranks) >= 1:
+        return _dot(emitter, instruction, inputs, out)  # the same product, and faster on small sizes
+    call = emitter.bind(np.matmul, "matmul")
+    return f"{call}({inputs[0]}, {inputs[1]}{', ' + out if out else ''})"
+
+
+def _rank(program: Program, number: int) -> int:
+    kind = program.registers[number].type
+    return kind.ndim if isinstance(kind, TensorType) else 0
+
+
+def _writes(instruction: Instruction, program: Program) -> bool:
+    """Return whether ``out`` is possible: np.dot wants it in the very dtype that it computes in."""
+    dtypes = {dtype_of(program, number) for number in (*instruction.inputs, *instruction.outputs)}
+    return len(dtypes) == 1 and not is_scalar(program, instruction.outputs[0])
+
+
+EMIT.row(DOT)(EmitRow(_dot, _writes, never))
+EMIT.row(MATMUL)(EmitRow(_matmul, _writes, never))

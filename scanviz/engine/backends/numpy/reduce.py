@@ -1,0 +1,27 @@
+"""NumPy source of reductions: the ufunc's ``reduce`` with ``out``, which skips NumPy's Python wrappers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow
+from scanviz.engine.graph.declaration import declarations
+from scanviz.engine.ops.reduce import ReductionDeclaration
+from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.specialise import is_scalar
+
+
+def _reduce(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    declaration, parameters = instruction.op.declaration, instruction.op.parameters
+    assert isinstance(declaration, ReductionDeclaration)
+    call = emitter.bind(declaration.function, f"{declaration.name}_reduce")
+    return f"{call}({inputs[0]}, {parameters.axes}, {parameters.dtype!r}, {out}, {parameters.keepdims})"
+
+
+def _writes(instruction: Instruction, program: Program) -> bool:
+    return not is_scalar(program, instruction.outputs[0])
+
+
+for _declaration in declarations():
+    if isinstance(_declaration, ReductionDeclaration):
+        EMIT.row(_declaration)(EmitRow(_reduce, _writes, lambda instruction, program: False))

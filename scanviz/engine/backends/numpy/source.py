@@ -1,0 +1,299 @@
+"""The Python source of a loop: straight-line code for one step, with nothing between its NumPy calls.
+
+Three variants of the same code are written: *plain* with no hook in it, *steps* with one time stamp a step, and *ops* with a stamp
+after every operation.  In the ops variant each step gives ``operations + 2`` stamps: before its first operation, after
+each, and after its rows are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import Any, Literal
+
+import numpy as np
+
+from scanviz.engine.backends.buffers import wraps
+from scanviz.engine.backends.numpy.emit import Emitter
+from scanviz.engine.program.instructions import Instruction, LoopInstruction
+from scanviz.engine.program.specialise import Buffer, MemoryPlan, Row, is_scalar
+
+Variant = Literal["plain", "steps", "ops"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSource:
+    """Generated code.
+
+    Attributes
+    ----------
+    text : str
+        The source.
+    lines : dict[int, int]
+        Line number → index of the instruction that it runs.
+    namespace : dict
+        Global names it needs.
+    """
+
+    text: str
+    lines: dict[int, int]
+    namespace: dict[str, Any]
+
+
+class LoopWriter:
+    """Writes one variant of one loop for one memory plan.
+
+    ``checked`` holds the slots whose rows must be checked at run time: their shape was not known when planning.
+    """
+
+    def __init__(
+        self,
+        loop: LoopInstruction,
+        plan: MemoryPlan,
+        variant: Variant,
+        checked: set[tuple[str, int]],
+        runners: dict[int, Any],
+    ) -> None:
+        self.loop, self.plan, self.variant, self.checked, self.runners = loop, plan, variant, checked, runners
+        self.emitter = Emitter(loop.body)
+        self.body: list[tuple[str, int | None]] = []  # lines of the step, with the instruction they run
+        self.before: list[str] = []
+        self.iterated: list[tuple[str, str]] = []  # (name of the step's value, what to iterate over)
+        self.emitter.namespace["clock"] = perf_counter_ns
+
+    def write(self) -> LoopSource:
+        """Return the source."""
+        fresh = self.emitter.fresh
+        loop = self.loop
+        self.sequences = [fresh(f"{slot.name}_rows") for slot in loop.sequences]
+        self.states = [fresh(f"{slot.name}_rows") for slot in loop.states]
+        self.sizes = [fresh(f"{slot.name}_size") for slot in loop.states]
+        self.outputs = [fresh(f"{slot.name}_out") for slot in loop.step_outputs]
+        self.output_sizes = [fresh(f"{slot.name}_size") for slot in loop.step_outputs]
+        named = [*(slot.name for slot in loop.states), *(slot.name for slot in loop.step_outputs)]
+        self.keepers = [fresh(f"{name}_keeper") for name in named]
+        self.buffers = [fresh(f"buffer{k}") for k in range(len(self.plan.buffers))]
+        self.row_names = {
+            place.slot: number for number, place in self.plan.places.items() if isinstance(place, Row)
+        }
+        self._read_inputs()
+        self._open_rows()
+        self.stamp_each()
+        for index, instruction in enumerate(loop.body.instructions):
+            self._instruction(index, instruction)
+            self.stamp_each()
+        self._store()
+        if self.variant != "plain":
+            self.line("record(clock())")
+        self._advance()
+        return self._assemble()
+
+    def line(self, text: str, instruction: int | None = None) -> None:
+        """Add a line to the step."""
+        self.body.append((text, instruction))
+
+    def stamp_each(self) -> None:
+        """Add a time stamp in the ops variant."""
+        if self.variant == "ops":
+            self.line("record(clock())")
+
+    def _read_inputs(self) -> None:
+        """Bring sequences' rows and states' rows into their registers' names."""
+        for sequence, array in zip(self.loop.sequences, self.sequences, strict=True):
+            self.iterated.append((self.emitter.name(sequence.inner), f"{array}[first:last]"))
+        for k, slot in enumerate(self.loop.states):
+            for tap, number in slot.reads:
+                name = self.emitter.name(number)
+                if self._carried(k):
+                    self.before.append(f"{name} = {self.states[k]}[{self._place(k, 'first', tap)}]")
+                elif wraps(slot) or slot.kind == "mitmot":
+                    self.line(f"{name} = {self.states[k]}[{self._place(k, 't', tap)}]")
+                else:
+                    shift = slot.offset + tap
+                    self.iterated.append(
+                        (name, f"{self.states[k]}[{_plus('first', shift)}:{_plus('last', shift)}]")
+                    )
+
+    def _carried(self, k: int) -> bool:
+        """Return whether a state's row of the step before is simply this step's row kept in a variable."""
+        slot = self.loop.states[k]
+        return slot.kind == "sitsot" and ("state", k) not in self.checked
+
+    def _place(self, k: int, step: str, tap: int) -> str:
+        slot = self.loop.states[k]
+        place = _plus(step, slot.offset + tap)
+        return f"({place}) % {self.sizes[k]}" if wraps(slot) else place
+
+    def _open_rows(self) -> None:
+        """Name the rows that operations write straight into."""
+        for (kind, k), number in self.row_names.items():
+            name = self.emitter.name(number)
+            if kind == "state":
+                slot = self.loop.states[k]
+                if wraps(slot):
+                    self.line(f"{name} = {self.states[k]}[{self._place(k, 't', 0)}]")
+                else:
+                    at = slot.offset
+                    self.iterated.append(
+                        (name, f"{self.states[k]}[{_plus('first', at)}:{_plus('last', at)}]")
+                    )
+            elif self.loop.step_outputs[k].keep_last is None:
+                self.iterated.append((name, f"{self.outputs[k]}[first:last]"))
+            else:
+                self.line(f"{name} = {self.outputs[k]}[t % {self.output_sizes[k]}]")
+
+    def _instruction(self, index: int, instruction: Any) -> None:
+        source = instruction.provenance.source
+        text = source.text() if source is not None else ""
+        comment = f"  # {source}: {text}" if text and "\n" not in text else ""
+        if not isinstance(instruction, Instruction):
+            hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
+            self.line(self.emitter.call_statement(instruction, self.runners[index], hint) + comment, index)
+            return
+        out = None
+        if len(instruction.outputs) == 1:
+            place = self.plan.places.get(instruction.outputs[0])
+            if isinstance(place, Buffer):
+                out = self.buffers[place.number]
+                self.emitter_alias(instruction.outputs[0], out)
+            elif isinstance(place, Row):
+                out = self.emitter.name(instruction.outputs[0])
+        for text_line in self.emitter.statements(instruction, out):
+            self.line(text_line + comment, index)
+            comment = ""
+
+    def emitter_alias(self, number: int, name: str) -> None:
+        """Let a register be called by the buffer that holds it."""
+        self.emitter._names[number] = name
+
+    def _store(self) -> None:
+        """Store the rows that no operation wrote in place; mitmots last, for their reads may be views of rows written now."""
+        self.next_rows: dict[int, str] = {}
+        mitmots: list[tuple[int, str, int]] = []
+        for k, slot in enumerate(self.loop.states):
+            for tap, number in slot.writes:
+                name = self.emitter.name(number)
+                if slot.kind == "mitmot":
+                    mitmots.append((k, name, tap))
+                elif ("state", k) in self.checked:
+                    self.line(f"{self.keepers[k]}.write(t, {tap}, {self._array(number)})")
+                elif self.row_names.get(("state", k)) == number:
+                    self.next_rows[k] = name
+                else:
+                    self.next_rows[k] = self._store_state(k, number, name)
+        for k, output in enumerate(self.loop.step_outputs):
+            self._store_output(k, output.inner)
+        held = []
+        for k, name, tap in mitmots:
+            if len(mitmots) > 1:
+                copy = self.emitter.fresh("row")
+                self.line(f"{copy} = {self.emitter.bind(np.array, 'copied')}({name})")
+                name = copy
+            held.append((k, name, tap))
+        for k, name, tap in held:
+            if ("state", k) in self.checked:
+                self.line(
+                    f"{self.keepers[k]}.write(t, {tap}, {self.emitter.bind(np.asarray, 'asarray')}({name}))"
+                )
+            else:
+                self.line(f"{self.states[k]}[{self._place(k, 't', tap)}] = {name}")
+
+    def _array(self, number: int) -> str:
+        name = self.emitter.name(number)
+        return (
+            f"{self.emitter.bind(np.asarray, 'asarray')}({name})"
+            if is_scalar(self.loop.body, number)
+            else name
+        )
+
+    def _store_state(self, k: int, number: int, name: str) -> str:
+        """Store a row that lies elsewhere; return the name of the stored row."""
+        place = self._place(k, "t", 0)
+        if is_scalar(self.loop.body, number):
+            self.line(f"{self.states[k]}[{place}] = {name}")
+            return name
+        row = self.emitter.fresh(f"{self.loop.states[k].name}_row")
+        self.line(f"{row} = {self.states[k]}[{place}]")
+        self.line(f"{row}[...] = {name}")
+        return row
+
+    def _store_output(self, k: int, number: int) -> None:
+        slot = self.loop.step_outputs[k]
+        if slot.result is None or self.row_names.get(("output", k)) == number:
+            return
+        if ("output", k) in self.checked:
+            self.line(f"{self.keepers[len(self.loop.states) + k]}.write(t, {self._array(number)})")
+            return
+        place = "t" if slot.keep_last is None else f"t % {self.output_sizes[k]}"
+        self.line(f"{self.outputs[k]}[{place}] = {self.emitter.name(number)}")
+
+    def _advance(self) -> None:
+        """Hand states and carries to the next step, and stop if the condition holds."""
+        for k, row in self.next_rows.items():
+            if self._carried(k):
+                previous = self.emitter.name(self.loop.states[k].reads[0][1])
+                self.line(f"{previous} = {row}")
+        moves = []
+        for slot in self.loop.carries:
+            number = slot.write
+            value = self.emitter.name(number)
+            if isinstance(self.plan.places.get(number), Buffer):
+                value = f"{value}.copy()"
+            moves.append((self.emitter.name(slot.read), value))
+        if moves:
+            self.line(f"{', '.join(a for a, _ in moves)} = {', '.join(b for _, b in moves)}")
+        if self.loop.until is not None:
+            self.line(f"if {self.emitter.name(self.loop.until)}: return t + 1, ({self._carries()})")
+
+    def _carries(self) -> str:
+        return "".join(f"{self.emitter.name(slot.read)}, " for slot in self.loop.carries)
+
+    def _assemble(self) -> LoopSource:
+        lines: list[str] = []
+        where: dict[int, int] = {}
+        name = self.emitter.fresh(f"run_{self.loop.name}")
+        lines.append(f"def {name}(first, last, rows, carried, fixed, scratch, keepers, watch, record):")
+        self._unpack(lines)
+        lines.extend(f"    {each}" for each in self.before)
+        lines.append(f"    for {self._header()}:")
+        for text, index in self.body or [("pass", None)]:
+            lines.append(f"        {text}")
+            if index is not None:
+                where[len(lines)] = index
+        lines.append(f"    return last, ({self._carries()})")
+        self.emitter.namespace["__entry__"] = name
+        return LoopSource("\n".join(lines) + "\n", where, self.emitter.namespace)
+
+    def _unpack(self, lines: list[str]) -> None:
+        arrays = [*self.sequences, *self.states, *self.sizes, *self.outputs, *self.output_sizes]
+        fixed = [self.emitter.name(slot.inner) for slot in self.loop.non_sequences]
+        carried = [self.emitter.name(slot.read) for slot in self.loop.carries]
+        for names, source in (
+            (arrays, "rows"),
+            (carried, "carried"),
+            (fixed, "fixed"),
+            (self.buffers, "scratch"),
+            (self.keepers, "keepers"),
+        ):
+            if names:
+                lines.append(f"    {', '.join(names)}{',' if len(names) == 1 else ''} = {source}")
+
+    def _header(self) -> str:
+        if not self.iterated:
+            return "t in range(first, last)"
+        names = ", ".join(name for name, _ in self.iterated)
+        sources = ", ".join(source for _, source in self.iterated)
+        return f"t, {names} in zip(range(first, last), {sources})"
+
+
+def _plus(name: str, shift: int) -> str:
+    return name if shift == 0 else f"{name} {'+' if shift > 0 else '-'} {abs(shift)}"
+
+
+def stamps_a_step(loop: LoopInstruction) -> int:
+    """Return how many time stamps the ops variant records each step."""
+    return len(loop.body.instructions) + 2
+
+
+__all__: Sequence[str] = ["LoopSource", "LoopWriter", "Variant", "stamps_a_step"]

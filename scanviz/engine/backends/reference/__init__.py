@@ -1,0 +1,33 @@
+"""The reference tier: NumPy, instruction by instruction, every value visible; the oracle of all other tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.backends.base import Availability
+from scanviz.engine.backends.buffers import ArrayModule
+from scanviz.engine.backends.interpreter import Interpreter
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.program.instructions import Program
+
+
+def perform(op: Op, values: Sequence[Any]) -> list[Any]:
+    """Return an operation's results by its NumPy meaning, as arrays."""
+    return [np.asarray(each) for each in op.perform([np.asarray(value) for value in values])]
+
+
+class ReferenceBackend:
+    """The reference tier."""
+
+    name = "reference"
+
+    def availability(self) -> Availability:
+        """Return that it works: it needs NumPy alone."""
+        return Availability(True, "NumPy, one call an operation", version=np.__version__)
+
+    def compile(self, program: Program) -> Interpreter:
+        """Return an interpreter of a program."""
+        return Interpreter(program, perform, ArrayModule())

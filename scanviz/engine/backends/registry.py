@@ -1,0 +1,104 @@
+"""The backends by name: the built-in ones, and third parties' from the entry-point group ``scanviz.backends``."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable
+
+from scanviz.engine.backends.base import Availability, Backend
+from scanviz.engine.errors import BackendError
+
+GROUP = "scanviz.backends"
+_BUILT_IN = {
+    "reference": ("scanviz.engine.backends.reference", "ReferenceBackend"),
+    "numpy": ("scanviz.engine.backends.numpy", "NumpyBackend"),
+    "cupy": ("scanviz.engine.backends.cupy", "CupyBackend"),
+}
+_factories: dict[str, Callable[[], Backend]] = {}
+_made: dict[str, Backend] = {}
+_broken: dict[str, str] = {}
+
+
+def register(name: str, factory: Callable[[], Backend]) -> None:
+    """Add a backend under a name; a later one replaces an earlier one.
+
+    Examples
+    --------
+    >>> from scanviz.engine.backends.reference import ReferenceBackend
+    >>> register("mine", ReferenceBackend)
+    >>> resolve("mine").name
+    'reference'
+    """
+    _factories[name] = factory
+    _made.pop(name, None)
+
+
+def names() -> list[str]:
+    """Return the names of all backends, built-in ones first, whether they work here or not."""
+    return [*_BUILT_IN, *(name for name in {**_entry_points(), **_factories} if name not in _BUILT_IN)]
+
+
+def broken() -> dict[str, str]:
+    """Return plug-ins that could not be loaded, with the reason."""
+    for name in names():
+        try:
+            resolve(name)
+        except BackendError:
+            continue
+    return dict(_broken)
+
+
+def _entry_points() -> dict[str, Callable[[], Backend]]:
+    from importlib.metadata import EntryPoint, entry_points
+
+    def loader(point: EntryPoint) -> Callable[[], Backend]:
+        return lambda: point.load()()
+
+    return {each.name: loader(each) for each in entry_points(group=GROUP)}
+
+
+def resolve(name: str) -> Backend:
+    """Return the backend of a name; ``"auto"`` is the fastest built-in one that runs everything.
+
+    Raises
+    ------
+    BackendError
+        If there is none of that name, or it cannot be loaded.
+    """
+    wanted = "numpy" if name == "auto" else name
+    found = _made.get(wanted)
+    if found is None:
+        found = _made[wanted] = _make(wanted)
+    return found
+
+
+def _make(name: str) -> Backend:
+    factory = _factories.get(name)
+    if factory is None and name in _BUILT_IN:
+        module, attribute = _BUILT_IN[name]
+        made: Backend = getattr(importlib.import_module(module), attribute)()
+        return made
+    if factory is None:
+        factory = _entry_points().get(name)
+    if factory is None:
+        known = names()
+        close = difflib.get_close_matches(name, known, 1)
+        raise BackendError(
+            f"there is no backend named {name!r}",
+            expected=", ".join(["auto", *known]),
+            fix=f"Mode({close[0]!r})" if close else None,
+        )
+    try:
+        return factory()
+    except Exception as error:  # a plug-in's own code: whatever it raises is its failure, not ours
+        _broken[name] = f"{type(error).__name__}: {error}"
+        raise BackendError(f"the backend {name!r} could not be loaded ({_broken[name]})") from error
+
+
+def availability(name: str) -> Availability:
+    """Return whether a backend works here; a broken one is reported, never raised."""
+    try:
+        return resolve(name).availability()
+    except BackendError as error:
+        return Availability(False, error.what)

@@ -1,0 +1,197 @@
+"""A loop's body for concrete shapes: where each register lives.
+
+Lifetimes come from the order of instructions; shapes are those met at run time.  A register is a *scalar* (0-d: a value of
+its own), a *view* of another, a *row* of a result (written straight there), a *buffer* made before the first step and
+reused by later registers once nothing reads it, or *fresh* (a new array every step, where its shape depends on values
+or its op cannot write into a given array).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, Program
+from scanviz.engine.program.shapes import ConcreteShape, propagate_shapes
+
+Writes = Callable[[Instruction, Program], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The register is the row that a slot of the loop stores: ``("state", 2)`` or ``("output", 0)``."""
+
+    slot: tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """The register lives in a buffer made before the first step."""
+
+    number: int
+
+
+Place = Row | Buffer
+
+
+@dataclass(slots=True)
+class MemoryPlan:
+    """Where the registers of a loop's body live.
+
+    Attributes
+    ----------
+    shapes : list
+        The concrete shape of each register, None where unknown.
+    places : dict
+        Register → Row or Buffer; registers without an entry are scalars, views or fresh.
+    buffers : list of (shape, dtype)
+        The buffers to make.
+    in_place : int
+        How many operations write over one of their inputs.
+    """
+
+    shapes: list[ConcreteShape]
+    places: dict[int, Place] = field(default_factory=dict)
+    buffers: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
+    in_place: int = 0
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of all buffers."""
+        import numpy as np
+
+        return sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in self.buffers)
+
+
+def specialise(
+    loop: LoopInstruction,
+    inputs: Sequence[ConcreteShape],
+    rows: dict[tuple[str, int], tuple[int, ...]],
+    writes: Writes,
+    overwrites: Writes,
+) -> MemoryPlan:
+    """Plan the memory of a loop's body.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The loop.
+    inputs : sequence
+        Shapes of the body's inputs, None where they are not to be relied on.
+    rows : dict
+        Slot → shape of its rows, for the slots whose rows may be written straight.
+    writes, overwrites : callable
+        Whether an instruction can write its result into a given array, and into one of its own inputs.
+    """
+    plan = MemoryPlan(propagate_shapes(loop.body, inputs))
+    _place_rows(loop, plan, rows, writes)
+    _place_buffers(loop.body, plan, writes, overwrites)
+    return plan
+
+
+def roots(program: Program) -> dict[int, int]:
+    """Return for each register that may be a view the register whose memory it shares, followed to its end."""
+    found: dict[int, int] = {}
+    for instruction in program.instructions:
+        views = instruction.op.declaration.views
+        if views is not None and isinstance(instruction, Instruction):
+            source = instruction.inputs[views]
+            for output in instruction.outputs:
+                found[output] = found.get(source, source)
+    return found
+
+
+def last_uses(program: Program) -> dict[int, int]:
+    """Return for each register the index of the last instruction that needs its memory; outputs last for good."""
+    root = roots(program)
+    last: dict[int, int] = {}
+    for index, instruction in enumerate(program.instructions):
+        for number in (*instruction.inputs, *instruction.outputs):
+            last[number] = last[root.get(number, number)] = index
+    for number in program.outputs:
+        last[number] = last[root.get(number, number)] = len(program.instructions)
+    return last
+
+
+def is_scalar(program: Program, number: int) -> bool:
+    """Return whether a register holds one number."""
+    kind = program.registers[number].type
+    return isinstance(kind, TensorType) and kind.ndim == 0
+
+
+def _producers(program: Program) -> dict[int, AnyInstruction]:
+    return {number: each for each in program.instructions for number in each.outputs}
+
+
+def _place_rows(
+    loop: LoopInstruction, plan: MemoryPlan, rows: dict[tuple[str, int], tuple[int, ...]], writes: Writes
+) -> None:
+    body, producer = loop.body, _producers(loop.body)
+    wanted = [
+        (("state", k), slot.writes[0][1]) for k, slot in enumerate(loop.states) if slot.kind != "mitmot"
+    ]
+    wanted += [(("output", k), slot.inner) for k, slot in enumerate(loop.step_outputs)]
+    for slot, number in wanted:
+        made = producer.get(number)
+        fits = slot in rows and plan.shapes[number] == rows[slot] and not is_scalar(body, number)
+        if fits and number not in plan.places and isinstance(made, Instruction) and writes(made, body):
+            plan.places[number] = Row(slot)
+
+
+def _place_buffers(body: Program, plan: MemoryPlan, writes: Writes, overwrites: Writes) -> None:
+    last, root = last_uses(body), roots(body)
+    free: dict[tuple[tuple[int, ...], str], list[int]] = {}
+    for index, instruction in enumerate(body.instructions):
+        if (
+            isinstance(instruction, Instruction)
+            and len(instruction.outputs) == 1
+            and writes(instruction, body)
+        ):
+            _place_one(body, plan, instruction, index, last, root, free, overwrites)
+        for number in set(instruction.inputs) | set(instruction.outputs):
+            place = plan.places.get(number)
+            if (
+                isinstance(place, Buffer)
+                and last[number] <= index
+                and not _taken_over(plan, instruction, place, number)
+            ):
+                kept = free.setdefault(plan.buffers[place.number], [])
+                if place.number not in kept:
+                    kept.append(place.number)
+
+
+def _taken_over(plan: MemoryPlan, instruction: AnyInstruction, place: Buffer, number: int) -> bool:
+    """Return whether the instruction's own result now lives in an input's buffer."""
+    return any(output != number and plan.places.get(output) == place for output in instruction.outputs)
+
+
+def _place_one(
+    body: Program,
+    plan: MemoryPlan,
+    instruction: Instruction,
+    index: int,
+    last: dict[int, int],
+    root: dict[int, int],
+    free: dict[tuple[tuple[int, ...], str], list[int]],
+    overwrites: Writes,
+) -> None:
+    output = instruction.outputs[0]
+    shape, kind = plan.shapes[output], body.registers[output].type
+    if output in plan.places or shape is None or not shape or not isinstance(kind, TensorType):
+        return
+    key = (shape, kind.dtype)
+    if overwrites(instruction, body):
+        for number in instruction.inputs:
+            place = plan.places.get(number)
+            mine = isinstance(place, Buffer) and last[number] == index and number not in root
+            if mine and isinstance(place, Buffer) and plan.buffers[place.number] == key:
+                plan.places[output] = place
+                plan.in_place += 1
+                return
+    waiting = free.get(key)
+    if waiting:
+        plan.places[output] = Buffer(waiting.pop())
+        return
+    plan.buffers.append(key)
+    plan.places[output] = Buffer(len(plan.buffers) - 1)

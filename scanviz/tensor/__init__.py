@@ -1,0 +1,44 @@
+"""Symbolic NumPy under NumPy's names: ``from scanviz import tensor as T``."""
+
+from scanviz.engine.graph.nodes import Variable as TensorVariable
+from scanviz.engine.graph.types import TensorType
+from scanviz.tensor import constructors as _constructors
+from scanviz.tensor import creation as _creation
+from scanviz.tensor import elementwise as _elementwise
+from scanviz.tensor import indexing as _indexing
+from scanviz.tensor import linalg, nnet, random
+from scanviz.tensor import methods as _methods
+from scanviz.tensor import products as _products
+from scanviz.tensor import reductions as _reductions
+from scanviz.tensor import shapes as _shapes
+from scanviz.tensor import sorting as _sorting
+from scanviz.tensor import statistics as _statistics
+from scanviz.tensor.constructors import *  # noqa: F403  # the public names of each part
+from scanviz.tensor.creation import *  # noqa: F403
+from scanviz.tensor.elementwise import *  # noqa: F403
+from scanviz.tensor.indexing import *  # noqa: F403
+from scanviz.tensor.linalg import *  # noqa: F403
+from scanviz.tensor.nnet import log_softmax, relu, softmax
+from scanviz.tensor.products import *  # noqa: F403
+from scanviz.tensor.reductions import *  # noqa: F403
+from scanviz.tensor.shapes import *  # noqa: F403
+from scanviz.tensor.sorting import *  # noqa: F403
+from scanviz.tensor.statistics import *  # noqa: F403
+
+_PARTS = (
+    _constructors,
+    _creation,
+    _elementwise,
+    _indexing,
+    linalg,
+    _products,
+    _reductions,
+    _shapes,
+    _sorting,
+    _statistics,
+)
+__all__ = sorted(
+    {name for part in _PARTS for name in part.__all__}
+    | {"TensorType", "TensorVariable", "linalg", "log_softmax", "nnet", "random", "relu", "softmax"}
+)
+del _methods

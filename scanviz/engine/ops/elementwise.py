@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, tensor_type
@@ -88,15 +88,23 @@ def apply_elementwise(
         shown = [as_variable(each) for each in arguments]
         raise located(ScanvizTypeError(f"no meaning for these dtypes ({error})"), op, shown) from None
     whole = [
-        weak_constant(each, computed[k].name) if given is None else given
+        weak_constant(declaration, each, computed[k].name) if given is None else given
         for k, (each, given) in enumerate(zip(arguments, inputs, strict=True))
     ]
     return build_one(op, *whole, name=name)
 
 
-def weak_constant(value: float, dtype: str) -> Constant:
-    """Return a constant of a Python number that remembers it was one."""
-    strong = constant(value, dtype)
+COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+
+
+def weak_constant(declaration: ElementwiseDeclaration, value: float, dtype: str) -> Constant:
+    """Return a constant of a Python number that remembers it was one; any integer can be compared with."""
+    try:
+        strong = constant(value, dtype)
+    except ScanvizValueError:
+        if declaration.name not in COMPARISONS or not isinstance(value, int):
+            raise
+        strong = constant(value)
     return Constant(strong.type, strong.value, weak=value)
 
 
@@ -111,7 +119,7 @@ def retyped_inputs(declaration: ElementwiseDeclaration, inputs: Sequence[Variabl
     ]
     computed = declaration.result(*kinds)
     return [
-        each if value is None else weak_constant(value, computed[k].name)
+        each if value is None else weak_constant(declaration, value, computed[k].name)
         for k, (each, value) in enumerate(zip(inputs, weak, strict=True))
     ]
 
@@ -122,9 +130,7 @@ def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
     try:
         return (canonical_dtype(declaration.result(*(np.dtype(kind.dtype) for kind in kinds))[-1]),)
     except TypeError:
-        raise ScanvizTypeError(
-            f"{op.name} has no meaning for {', '.join(kind.dtype for kind in kinds)}"
-        ) from None
+        raise ScanvizTypeError(f"no meaning for {', '.join(kind.dtype for kind in kinds)}") from None
 
 
 def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -241,7 +247,19 @@ rad2deg = elementwise("rad2deg", np.rad2deg, "Radians to degrees.")
 floor = elementwise("floor", np.floor, "Rounded down.")
 ceil = elementwise("ceil", np.ceil, "Rounded up.")
 trunc = elementwise("trunc", np.trunc, "Rounded towards 0.")
-round = elementwise("round", np.rint, "Rounded to the nearest integer, halves to even.")
+
+
+def _rounded(kind: Any) -> tuple[Any, ...]:
+    return (kind, kind) if np.dtype(kind).kind in "iu" else np.rint.resolve_dtypes((kind, None))
+
+
+round = elementwise(
+    "round",
+    functions.rint,
+    "Rounded to the nearest integer, halves to even; ints stay ints.",
+    result=_rounded,
+    arity=1,
+)
 isnan = elementwise("isnan", np.isnan, "Whether not a number.")
 isinf = elementwise("isinf", np.isinf, "Whether infinite.")
 isfinite = elementwise("isfinite", np.isfinite, "Whether neither infinite nor NaN.")
@@ -249,13 +267,22 @@ signbit = elementwise("signbit", np.signbit, "Whether the sign bit is set.")
 
 sigmoid = elementwise("sigmoid", functions.sigmoid, "1 / (1 + exp(-x)).", like=np.exp)
 softplus = elementwise("softplus", functions.softplus, "log(1 + exp(x)) without overflow.", like=np.exp)
-erf = elementwise("erf", functions.erf, "Error function.", like=np.exp)
-erfc = elementwise("erfc", functions.erfc, "1 - erf(x), exact for large x.", like=np.exp)
-erfinv = elementwise("erfinv", functions.erfinv, "Inverse of the error function.", like=np.exp)
-gammaln = elementwise(
-    "gammaln", functions.gammaln, "Logarithm of the absolute value of the gamma function.", like=np.exp
-)
-digamma = elementwise("digamma", functions.digamma, "Derivative of gammaln.", like=np.exp)
+
+
+def _special(kind: Any) -> tuple[Any, ...]:
+    dtype = np.dtype(kind if np.dtype(kind).kind == "f" else "float64")
+    return (dtype, dtype)
+
+
+def _by_scipy(name: str, function: Callable[..., Any], doc: str) -> ElementwiseDeclaration:
+    return elementwise(name, function, doc, result=_special, arity=1)
+
+
+erf = _by_scipy("erf", functions.erf, "Error function.")
+erfc = _by_scipy("erfc", functions.erfc, "1 - erf(x), exact for large x.")
+erfinv = _by_scipy("erfinv", functions.erfinv, "Inverse of the error function.")
+gammaln = _by_scipy("gammaln", functions.gammaln, "Logarithm of the absolute value of the gamma function.")
+digamma = _by_scipy("digamma", functions.digamma, "Derivative of gammaln.")
 
 
 def _where_dtypes(condition: Any, first: Any, second: Any) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ def _float_out(x: Any, out: Array | None) -> Array:
 def sigmoid(x: Any, out: Array | None = None) -> Array:
     """Return 1 / (1 + exp(-x)); exp overflowing to infinity gives the right 0."""
     y = _float_out(x, out)
-    np.negative(x, y, casting="unsafe")
+    np.negative(x, y, dtype=y.dtype)  # in the result's dtype: unsigned ints would wrap around
     np.exp(y, y)
     np.add(y, 1, y)
     np.divide(1, y, y)
@@ -81,13 +81,21 @@ def scipy_module(name: str) -> Any:
 
 
 def _special(name: str, x: Any, out: Array | None) -> Array:
-    value = getattr(scipy_module("special"), name)(
-        np.asarray(x, dtype=np.exp.resolve_dtypes((np.asarray(x).dtype, None))[-1])
-    )
+    given = np.asarray(x)
+    dtype = given.dtype if given.dtype.kind == "f" else np.dtype("float64")
+    value = np.asarray(getattr(scipy_module("special"), name)(given.astype(dtype, copy=False)))
     if out is None:
-        return np.asarray(value)
-    np.copyto(out, value)
+        return value.astype(dtype, copy=False)  # SciPy answers in float32 for float16
+    np.copyto(out, value, casting="same_kind")
     return out
+
+
+def rint(x: Any, out: Array | None = None) -> Array:
+    """Return x rounded to the nearest integer, halves to even; ints stay what they are."""
+    given = np.asarray(x)
+    if given.dtype.kind not in "iu":
+        return np.asarray(np.rint(given, out))
+    return np.asarray(np.positive(given, out))
 
 
 def erf(x: Any, out: Array | None = None) -> Array:

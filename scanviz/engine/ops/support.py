@@ -41,7 +41,7 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
         raise ScanvizTypeError(
             f"{value!r} is not an array of numbers", where=user_line(), found=type(value).__name__
         ) from error
-    if array.dtype == object:
+    if array.dtype.kind in "OSU":  # objects and strings
         raise ScanvizTypeError(
             f"{value!r} is not an array of numbers",
             where=user_line(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanviz.engine.errors import ScanvizValueError
-from scanviz.engine.graph.nodes import Constant, Variable
+from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import RANDOM_STATE, Type
@@ -94,10 +94,10 @@ def build_step(wanted: Wanted, name: str) -> BuiltStep:
         return step
     chosen = weak_dtypes(weak, step.returned.outputs)
     fresh = {
-        each: Variable(each.type.with_dtype(dtype), each.name)
+        each: Variable(tensor_type(each).with_dtype(dtype), each.name)
         for each, dtype in chosen.items()
-        if each.type.dtype != dtype
-    }  # type: ignore[union-attr]  # numbers are tensors
+        if tensor_type(each).dtype != dtype
+    }
     return _retyped(step, fresh) if fresh else step
 
 

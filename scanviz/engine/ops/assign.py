@@ -1,0 +1,159 @@
+"""Arrays with some elements changed: ``set_subtensor`` and ``inc_subtensor``.
+
+The result is a new array; what it is made from stays as it is.  Increments at repeated places add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import Type
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.index import index_inputs
+from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, numpy_index
+from scanviz.engine.ops.support import as_variable, constant
+
+
+class AssignParameters(NamedTuple):
+    """The index to write at, and whether to add to what is there."""
+
+    pattern: IndexParameters
+    increment: bool
+
+    def __str__(self) -> str:
+        return f"[{self.pattern}]"
+
+
+def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+    return (tensor_type(inputs[0]),)
+
+
+def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    changed = np.array(values[0])
+    place = numpy_index(op.parameters.pattern, values[2:])
+    try:
+        write(changed, place, values[1], op.parameters)
+    except IndexError as error:
+        raise ScanvizIndexError(str(error), found=f"shape {changed.shape}") from None
+    except ValueError as error:
+        raise ShapeError(str(error)) from None
+    return (changed,)
+
+
+def write(array: Array, place: Any, value: Any, parameters: AssignParameters) -> None:
+    """Write or add ``value`` into ``array`` at a NumPy index, in place."""
+    if not parameters.increment:
+        array[place] = value
+    elif is_basic(parameters.pattern):
+        array[place] += value
+    else:
+        np.add.at(array, place, value)
+
+
+def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (dims.shapes[0],)
+
+
+ASSIGN = Declaration(
+    "assign",
+    "index",
+    doc="A copy with some elements set or added to.",
+    infer=_infer,
+    perform=_perform,
+    shapes=_shapes,
+)
+
+
+def set_subtensor(part: Variable, value: Any) -> Variable:
+    """Return the array that ``part`` was indexed from, with ``value`` in its place.
+
+    Parameters
+    ----------
+    part : Variable
+        ``x[index]``.
+    value : array_like
+        What to put there; broadcast to the shape of ``part``.
+
+    Returns
+    -------
+    Variable
+        A new array of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If ``part`` was not made by indexing, or ``value`` does not fit its dtype.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> set_subtensor(x[1:], 0).eval({x: [1.0, 2.0, 3.0]})
+    array([1., 0., 0.])
+    """
+    return _assign(part, value, False)
+
+
+def inc_subtensor(part: Variable, value: Any) -> Variable:
+    """Return the array that ``part`` was indexed from, with ``value`` added in its place.
+
+    Parameters, errors and result are those of :func:`set_subtensor`.  At repeated indices all values are added.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> inc_subtensor(x[[0, 0]], 1).eval({x: [1.0, 2.0]})
+    array([3., 2.])
+    """
+    return _assign(part, value, True)
+
+
+def _assign(part: Any, value: Any, increment: bool) -> Variable:
+    what = "inc_subtensor" if increment else "set_subtensor"
+    if not isinstance(part, Variable):
+        raise ScanvizTypeError(
+            f"{what} needs an indexed symbolic array",
+            where=user_line(),
+            found=repr(part),
+            fix=f"{what}(x[index], value)",
+        )
+    source, pattern, numbers = index_inputs(part)
+    wanted, given = tensor_type(part), value if isinstance(value, Variable) else None
+    new = (
+        given
+        if given is not None
+        else (constant(value, wanted.dtype) if type(value) in (int, float) else as_variable(value))
+    )
+    kind = tensor_type(new)
+    if kind.dtype != wanted.dtype:
+        if not np.can_cast(kind.dtype, wanted.dtype, "safe"):
+            raise ScanvizTypeError(
+                f"{what}: `{describe(new)}` would lose precision in `{describe(source)}`",
+                where=user_line(),
+                expected=wanted.dtype,
+                found=kind.dtype,
+                fix=f'T.cast(value, "{wanted.dtype}")',
+            )
+        new = cast(new, wanted.dtype)
+    if kind.ndim > wanted.ndim:
+        raise ShapeError(
+            f"{what}: the value has more dimensions than its place",
+            where=user_line(),
+            expected=wanted,
+            found=kind,
+        )
+    for size, place in zip(kind.shape[::-1], wanted.shape[::-1], strict=False):
+        if size is not None and place is not None and size not in (1, place):
+            raise ShapeError(
+                f"{what}: the value does not fit its place", where=user_line(), expected=wanted, found=kind
+            )
+    return build_one(Op(ASSIGN, AssignParameters(pattern, increment)), source, new, *numbers)

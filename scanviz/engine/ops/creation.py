@@ -1,0 +1,201 @@
+"""New arrays from numbers: ranges, identity matrices, triangles and diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.config import config
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.nodes import Array, Variable, build_one, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import INTEGERS, TensorType, canonical_dtype
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.support import as_integer, as_variable, infer_by
+
+
+class DtypeParameters(NamedTuple):
+    """The dtype of the result."""
+
+    dtype: str
+
+
+class DiagonalParameters(NamedTuple):
+    """Which diagonal: 0 the main one, above it positive; and whether the lower part is kept."""
+
+    offset: int
+    lower: bool = True
+
+
+class EyeParameters(NamedTuple):
+    """Which diagonal is 1, and the dtype."""
+
+    offset: int
+    dtype: str
+
+
+def _arange_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    if op.parameters.dtype not in INTEGERS:
+        return ((None,),)  # how many steps fit is a matter of rounding
+    start, stop, step = (dims.value(k) for k in range(3))
+    if start is None or stop is None or not isinstance(step, int) or step == 0:
+        return ((None,),)
+    span = dims.subtract(stop, start) if step > 0 else dims.subtract(start, stop)
+    count = dims.floor_divide(dims.add(span, abs(step) - 1), abs(step))
+    return ((dims.maximum(count, 0),),)
+
+
+def _arange_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    start, stop, step = (np.asarray(each).item() for each in values)
+    if step == 0:
+        raise ScanvizValueError("the step of arange is 0")
+    return (np.arange(start, stop, step, dtype=op.parameters.dtype),)
+
+
+ARANGE = Declaration(
+    "arange",
+    "creation",
+    doc="Evenly spaced numbers.",
+    infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
+    perform=_arange_perform,
+    shapes=_arange_shapes,
+)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) -> Variable:
+    """Return numbers from ``start`` (0 if only one is given) up to but without ``stop``."""
+    first, end = (0, start) if stop is None else (start, stop)
+    parts = [as_variable(each) for each in (first, end, step)]
+    chosen = dtype
+    if chosen is None:
+        strong = [
+            tensor_type(v).dtype
+            for v, given in zip(parts, (first, end, step), strict=True)
+            if isinstance(given, Variable)
+        ]
+        floats = any(tensor_type(each).dtype.startswith("float") for each in parts)
+        chosen = np.result_type(*strong).name if strong else (config.floatX if floats else "int64")
+        if floats and not str(chosen).startswith("float"):
+            chosen = config.floatX
+    wanted = canonical_dtype(chosen)
+    if wanted in INTEGERS and all(tensor_type(each).dtype in INTEGERS for each in parts):
+        parts = [as_integer(each, "arange: a bound") for each in parts]
+    return build_one(Op(ARANGE, DtypeParameters(wanted)), *parts)
+
+
+def _eye_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return ((dims.value(0), dims.value(1)),)
+
+
+EYE = Declaration(
+    "eye",
+    "creation",
+    doc="Matrix with ones on a diagonal.",
+    infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
+    perform=lambda op, values: (
+        np.eye(int(values[0]), int(values[1]), op.parameters.offset, op.parameters.dtype),
+    ),
+    shapes=_eye_shapes,
+)
+
+
+def eye(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
+    """Return an n × m matrix (square by default) with ones on its k-th diagonal."""
+    rows = as_integer(n, "eye: the number of rows")
+    columns = rows if m is None else as_integer(m, "eye: the number of columns")
+    return build_one(
+        Op(EYE, EyeParameters(int(k), canonical_dtype(config.floatX if dtype is None else dtype))),
+        rows,
+        columns,
+    )
+
+
+def _same_shape(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (dims.shapes[0],)
+
+
+def _triangle_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    cut = np.tril if op.parameters.lower else np.triu
+    return (cut(values[0], op.parameters.offset),)
+
+
+TRIANGLE = Declaration(
+    "triangle",
+    "creation",
+    doc="One triangle of matrices, zeros elsewhere.",
+    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    perform=_triangle_perform,
+    shapes=_same_shape,
+)
+
+
+def triangle(value: Any, offset: int, lower: bool) -> Variable:
+    """Return the lower or upper triangle of the last two axes, up to a diagonal."""
+    variable = as_variable(value)
+    if tensor_type(variable).ndim < 2:
+        raise ScanvizValueError("a triangle needs a matrix", where=user_line(), found=variable.type)
+    return build_one(Op(TRIANGLE, DiagonalParameters(int(offset), lower)), variable)
+
+
+def _diagonal_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    *rest, rows, columns = dims.shapes[0]
+    offset = op.parameters.offset
+    rows = rows if offset >= 0 else dims.maximum(dims.subtract(rows, -offset), 0)
+    columns = columns if offset <= 0 else dims.maximum(dims.subtract(columns, offset), 0)
+    return ((*rest, dims.minimum(rows, columns)),)
+
+
+DIAGONAL = Declaration(
+    "diagonal",
+    "creation",
+    doc="A diagonal of matrices.",
+    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    perform=lambda op, values: (np.diagonal(values[0], op.parameters.offset, -2, -1),),
+    shapes=_diagonal_shapes,
+    views=0,
+)
+
+
+def diagonal(value: Any, offset: int = 0) -> Variable:
+    """Return a diagonal of the last two axes."""
+    variable = as_variable(value)
+    if tensor_type(variable).ndim < 2:
+        raise ScanvizValueError("a diagonal needs a matrix", where=user_line(), found=variable.type)
+    return build_one(Op(DIAGONAL, DiagonalParameters(int(offset))), variable)
+
+
+def _from_diagonal_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    size = dims.add(dims.shapes[0][0], abs(op.parameters.offset))
+    return ((size, size),)
+
+
+FROM_DIAGONAL = Declaration(
+    "from_diagonal",
+    "creation",
+    doc="Square matrix with a vector on a diagonal.",
+    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    perform=lambda op, values: (np.diag(values[0], op.parameters.offset),),
+    shapes=_from_diagonal_shapes,
+)
+
+
+def from_diagonal(value: Any, offset: int = 0) -> Variable:
+    """Return the square matrix that has a vector on a diagonal."""
+    return build_one(Op(FROM_DIAGONAL, DiagonalParameters(int(offset))), as_variable(value))
+
+
+def filled_like(value: Any, number: Any, dtype: object = None) -> Variable:
+    """Return an array of the shape of ``value`` filled with a number, in its dtype unless another is given."""
+    from scanviz.engine.ops.shape import alloc, dimension
+
+    variable = as_variable(value)
+    kind: TensorType = tensor_type(variable)
+    wanted = kind.dtype if dtype is None else canonical_dtype(dtype)
+    fill = cast(as_variable(number, wanted if not isinstance(number, Variable) else None), wanted)
+    if kind.ndim == 0:
+        return fill
+    return alloc(fill, [dimension(variable, axis) for axis in range(kind.ndim)])

@@ -1,0 +1,283 @@
+"""Continuous distributions: uniform, normal, exponential and gamma.
+
+Each is a function from a state to a state and values.  It takes a state (:mod:`~scanviz.engine.ops.philox`)
+and returns the state after the draw with the values. How far the state moves depends on the shape and the
+dtype only, and elements are numbered in C order, so a longer draw starts with the elements of a shorter one.
+Parameters broadcast to the shape drawn.
+
+The formulas are fixed, operation by operation, for all backends.  Uniforms are equal everywhere to the last
+bit (a backend must not contract ``low + (high - low) * u`` to a fused multiply-add).  The others call log,
+cos, sin, sqrt or pow, whose last bits differ between mathematical libraries: relative error 1e-12 (float64)
+and 1e-5 (float32), except that a rejection may fall the other way once in about 2**40 attempts.
+
+uniform
+    ``low + (high - low) * u``, u in [0, 1): one word of the dtype's width each.
+normal
+    Box and Muller (1958): elements 2q and 2q + 1 are ``r * cos(a)`` and ``r * sin(a)`` with
+    ``r = sqrt(-2 * log(u))``, u in (0, 1] of word 2q, and ``a = 2 * pi * v``, v in [0, 1) of word 2q + 1.
+exponential
+    ``-log(u) * scale``, u in (0, 1]: one word each.
+gamma
+    Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), in float64; element i uses
+    block i. Lane 0 holds the uniform that turns gamma(k + 1) into gamma(k) for k < 1; lane j = 1, 2, … holds
+    attempt j: the normal's radius of words 0 and 1, its angle of word 2, the deciding uniform of word 3.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.ops.distribution_parameters import Array, Shape, flat, real_dtype, reals, require, size_of
+from scanviz.engine.ops.philox import (
+    Words,
+    advance,
+    blocks_at,
+    blocks_of_words,
+    blocks_of_words64,
+    draw_word64,
+    draw_words,
+    draw_words64,
+    pairs,
+)
+from scanviz.engine.ops.unit_interval import (
+    UNIT53,
+    Doubles,
+    Floats,
+    draw_from_zero,
+    draw_up_to_one,
+    from_zero,
+    from_zero_single,
+    inside,
+    up_to_one,
+    up_to_one_single,
+)
+
+Drawn = tuple[Words, Array]
+_NOT_NEGATIVE = "0 or more"
+
+
+def uniform(
+    state: Words,
+    shape: Shape = (),
+    low: npt.ArrayLike = 0.0,
+    high: npt.ArrayLike = 1.0,
+    dtype: npt.DTypeLike = "float64",
+) -> Drawn:
+    """Draw from the uniform distribution on [low, high).
+
+    Parameters
+    ----------
+    state : numpy.ndarray
+        Generator state, uint32 of shape (6,).
+    shape : sequence of int
+        Shape of the draw.
+    low, high : array_like
+        Ends, broadcasting to ``shape``.  Equal ends give that number; rounding may give ``high`` itself.
+    dtype : dtype
+        float32 or float64.
+
+    Returns
+    -------
+    state, value : numpy.ndarray
+        The state after the draw, and an array of ``shape`` and ``dtype``.
+
+    Raises
+    ------
+    ScanvizValueError
+        If an end is not finite, or ``low > high``.
+    ShapeError
+        If an end does not broadcast to ``shape``.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.philox import seed_state
+    >>> state, value = uniform(seed_state(1), (2, 3), low=-1.0)
+    >>> value.shape, bool((value >= -1).all() and (value < 1).all())
+    ((2, 3), True)
+    """
+    kind = real_dtype("uniform", dtype)
+    if not shape and kind.itemsize == 8 and np.ndim(low) == 0 and np.ndim(high) == 0:
+        return advance(state, 1), np.array(_one_uniform(state, float(low), float(high)))  # type: ignore[arg-type]  # scalars
+    n = size_of("uniform", shape)
+    start, stop = reals("uniform", "low", low, shape, kind), reals("uniform", "high", high, shape, kind)
+    with np.errstate(over="ignore"):
+        width = np.asarray(stop - start)
+    if not ((width >= 0) & (width < np.inf)).all():
+        raise _bad_ends(start, stop)
+    value = width * draw_from_zero(state, n, kind).reshape(shape)
+    value += start
+    return advance(state, _blocks(n, kind)), np.asarray(value)
+
+
+def _one_uniform(state: Words, low: float, high: float) -> float:
+    """Return one float64 uniform: the same roundings as above, without the cost of NumPy on tiny arrays."""
+    width = high - low
+    if not 0.0 <= width < math.inf:
+        raise _bad_ends(low, high)
+    return low + width * ((draw_word64(state) >> 11) * UNIT53)
+
+
+def _bad_ends(low: float | Array, high: float | Array) -> ScanvizValueError:
+    expected = "finite numbers, `low` not above `high`, `high - low` finite"
+    return ScanvizValueError(
+        "uniform: `low` and `high` do not make a range",
+        expected=expected,
+        found=f"low = {low}, high = {high}",
+    )
+
+
+def normal(
+    state: Words,
+    shape: Shape = (),
+    mean: npt.ArrayLike = 0.0,
+    std: npt.ArrayLike = 1.0,
+    dtype: npt.DTypeLike = "float64",
+) -> Drawn:
+    """Draw from the normal distribution with mean ``mean`` and standard deviation ``std``.
+
+    Parameters and results are as for :func:`uniform`.
+
+    Raises
+    ------
+    ScanvizValueError
+        If a parameter is not finite, or ``std`` is negative.
+    ShapeError
+        If a parameter does not broadcast to ``shape``.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.philox import seed_state
+    >>> normal(seed_state(1), (1000,), mean=5.0)[1].mean().round()
+    np.float64(5.0)
+    """
+    kind = real_dtype("normal", dtype)
+    n = size_of("normal", shape)
+    centre, spread = reals("normal", "mean", mean, shape, kind), reals("normal", "std", std, shape, kind)
+    require(spread >= 0, "normal", "std", spread, _NOT_NEGATIVE)
+    value = spread * standard_normals(state, n, kind).reshape(shape)
+    value += centre
+    return advance(state, _blocks(n + n % 2, kind)), np.asarray(value)
+
+
+def standard_normals(state: Words, n: int, dtype: np.dtype[np.float64]) -> Floats:
+    """Return ``n`` standard normals of ``dtype``, computed in it; they take the words of ``n`` rounded up to even."""
+    even = n + n % 2
+    if dtype.itemsize == 8:
+        words64 = draw_words64(state, even)
+        radius, turn = up_to_one(words64[0::2]), from_zero(words64[1::2])
+    else:
+        words = draw_words(state, even)
+        radius, turn = up_to_one_single(words[0::2]), from_zero_single(words[1::2])  # type: ignore[assignment]  # float32
+    radius = np.sqrt(-2 * np.log(radius))
+    angle = turn * dtype.type(2 * math.pi)
+    value = np.empty((even // 2, 2), dtype)
+    np.multiply(radius, np.cos(angle), out=value[:, 0])
+    np.multiply(radius, np.sin(angle), out=value[:, 1])
+    return value.reshape(-1)[:n]
+
+
+def exponential(
+    state: Words, shape: Shape = (), scale: npt.ArrayLike = 1.0, dtype: npt.DTypeLike = "float64"
+) -> Drawn:
+    """Draw from the exponential distribution with mean ``scale``.
+
+    Parameters and results are as for :func:`uniform`.
+
+    Raises
+    ------
+    ScanvizValueError
+        If ``scale`` is negative or not finite.
+    ShapeError
+        If it does not broadcast to ``shape``.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.philox import seed_state
+    >>> bool(exponential(seed_state(1), scale=2.0)[1] >= 0)
+    True
+    """
+    kind = real_dtype("exponential", dtype)
+    n = size_of("exponential", shape)
+    mean = reals("exponential", "scale", scale, shape, kind)
+    require(mean >= 0, "exponential", "scale", mean, _NOT_NEGATIVE)
+    value = -np.log(draw_up_to_one(state, n, kind)).reshape(shape) * mean
+    return advance(state, _blocks(n, kind)), np.asarray(value)
+
+
+def gamma(
+    state: Words,
+    shape: Shape = (),
+    concentration: npt.ArrayLike = 1.0,
+    scale: npt.ArrayLike = 1.0,
+    dtype: npt.DTypeLike = "float64",
+) -> Drawn:
+    """Draw from the gamma distribution with shape parameter ``concentration`` and ``scale``.
+
+    Parameters and results are as for :func:`uniform`; NumPy calls ``concentration`` ``shape``, and so do
+    messages. A concentration of 0 gives 0.
+
+    Raises
+    ------
+    ScanvizValueError
+        If a parameter is negative or not finite.
+    ShapeError
+        If it does not broadcast to ``shape``.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.philox import seed_state
+    >>> gamma(seed_state(1), (2000,), concentration=9.0)[1].mean().round()
+    np.float64(9.0)
+    """
+    kind = real_dtype("gamma", dtype)
+    n = size_of("gamma", shape)
+    k, factor = reals("gamma", "shape", concentration, shape), reals("gamma", "scale", scale, shape)
+    require(k >= 0, "gamma", "shape", k, _NOT_NEGATIVE)
+    require(factor >= 0, "gamma", "scale", factor, _NOT_NEGATIVE)
+    with np.errstate(over="ignore", under="ignore"):
+        value = standard_gammas(state, flat(k, shape)).reshape(shape) * factor
+        return advance(state, n), np.asarray(value).astype(kind)
+
+
+def standard_gammas(state: Words, concentration: Doubles) -> Doubles:
+    """Return one float64 gamma of scale 1 for each concentration, shape (n,); they take ``n`` blocks."""
+    small = concentration < 1
+    value = np.empty(len(concentration))
+    shifted = concentration + small - 1 / 3
+    spread = 1 / np.sqrt(9 * shifted)
+    pending = np.arange(len(concentration))
+    for lane in itertools.count(1):
+        if not len(pending):
+            break
+        tried, accepted = _gamma_attempt(blocks_at(state, pending, lane), shifted[pending], spread[pending])
+        value[pending[accepted]] = tried[accepted]
+        pending = pending[~accepted]
+    below = np.flatnonzero(small)
+    if len(below):
+        with np.errstate(divide="ignore"):
+            value[below] *= inside(pairs(blocks_at(state, below))[:, 0]) ** (1 / concentration[below])
+    return value
+
+
+def _gamma_attempt(blocks: Words, shifted: Doubles, spread: Doubles) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+    """Return the proposals of one attempt and which are accepted; 1 - v + log(v) is taken without cancellation."""
+    radius = np.sqrt(-2 * np.log(up_to_one(pairs(blocks)[:, 0])))
+    x = radius * np.cos(blocks[:, 2] * (2 * math.pi * 2.0**-32))
+    t = np.maximum(spread * x, -1.0)
+    root = 1 + t
+    deciding = np.log((blocks[:, 3] + 0.5) * 2.0**-32)
+    with np.errstate(divide="ignore"):
+        bound = 0.5 * x * x + shifted * (3 * np.log1p(t) - t * (3 + t * (3 + t)))
+    return shifted * (root * root * root), deciding < bound
+
+
+def _blocks(n: int, dtype: np.dtype[np.float64]) -> int:
+    return blocks_of_words64(n) if dtype.itemsize == 8 else blocks_of_words(n)
+
+
+__all__ = ["Drawn", "exponential", "gamma", "normal", "standard_gammas", "standard_normals", "uniform"]

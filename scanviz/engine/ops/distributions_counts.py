@@ -1,0 +1,267 @@
+"""Distributions of counts: binomial, poisson and multinomial.
+
+The conventions are those of :mod:`~scanviz.engine.ops.distributions`; all is computed in float64, so counts
+above 2**53 are rounded.  Element i uses block i; word pairs 0 and 1 of the block in lane j serve attempt j.
+
+Expected count below 10
+    Inversion: with u in [0, 1) of pair 0 in lane 0, the first k whose running sum of probabilities exceeds u,
+    the probabilities each made from the one before; at most 128 steps (beyond: below 1e-80).
+Expected count 10 or more
+    :mod:`~scanviz.engine.ops.transformed_rejection`.  A chance p above one half draws the failures instead.
+multinomial
+    Up to 32 trials: trial t is a categorical draw with u of pair 0 in lane t.  More: category c in turn is a
+    binomial of the trials left with the chance ``p[c] / (p[c] + p[c+1] + …)``, with block ``c * elements +
+    i``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scanviz.engine.ops.distribution_parameters import (
+    Shape,
+    flat,
+    probabilities,
+    reals,
+    require,
+    size_of,
+    whole_dtype,
+    wholes,
+)
+from scanviz.engine.ops.distributions import Drawn
+from scanviz.engine.ops.distributions_discrete import pick
+from scanviz.engine.ops.philox import Words, advance, blocks_at, draw_blocks, pairs
+from scanviz.engine.ops.transformed_rejection import rejected_binomial, rejected_poisson
+from scanviz.engine.ops.unit_interval import Doubles, from_zero
+
+_INVERSION_BELOW = 10.0
+_INVERSION_STEPS = 128
+_FEW_TRIALS = 32
+_LARGEST_EXACT = 2**53
+_Chosen = npt.NDArray[np.int64]
+
+
+def binomial(
+    state: Words,
+    shape: Shape = (),
+    n: npt.ArrayLike = 1,
+    p: npt.ArrayLike = 0.5,
+    dtype: npt.DTypeLike = "int64",
+) -> Drawn:
+    """Draw how many of ``n`` trials succeed, each with probability ``p``.
+
+    Parameters
+    ----------
+    state : numpy.ndarray
+        Generator state, uint32 of shape (6,).
+    shape : sequence of int
+        Shape of the draw.
+    n : array_like
+        Trials, integers from 0 to 2**53, broadcasting to ``shape``.
+    p : array_like
+        Probabilities, broadcasting to ``shape``.
+    dtype : dtype
+        Integer dtype that holds ``n``.
+
+    Returns
+    -------
+    state, value : numpy.ndarray
+        The state after the draw, and an array of ``shape`` and ``dtype``.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If ``n`` is not an integer.
+    ScanvizValueError
+        If ``n`` is negative or too large, or ``p`` is NaN or outside of [0, 1].
+    ShapeError
+        If a parameter does not broadcast to ``shape``.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.philox import seed_state
+    >>> binomial(seed_state(1), (3,), n=10, p=[0.0, 1.0, 1.0])[1]
+    array([ 0, 10, 10])
+    """
+    kind = whole_dtype("binomial", dtype)
+    count = size_of("binomial", shape)
+    trials = _trials("binomial", n, shape, kind)
+    chance = reals("binomial", "p", p, shape)
+    require((chance >= 0) & (chance <= 1), "binomial", "p", chance, "0 to 1")
+    value = _binomial(state, flat(trials, shape), flat(chance, shape))
+    return advance(state, count), value.reshape(shape).astype(kind)
+
+
+def _trials(distribution: str, n: npt.ArrayLike, shape: Shape, kind: np.dtype[Any]) -> Doubles:
+    trials = wholes(distribution, "n", n, shape)
+    most = min(int(np.iinfo(kind).max), _LARGEST_EXACT)
+    require((trials >= 0) & (trials <= most), distribution, "n", trials, f"0 to {most}, for {kind}")
+    return trials.astype(np.float64)
+
+
+def poisson(
+    state: Words, shape: Shape = (), lam: npt.ArrayLike = 1.0, dtype: npt.DTypeLike = "int64"
+) -> Drawn:
+    """Draw how many events happen where ``lam`` are expected.
+
+    Parameters and results are as for :func:`binomial`.
+
+    Raises
+    ------
+    ScanvizValueError
+        If ``lam`` is negative or NaN, or so large that ``dtype`` may not hold the count.
+    ShapeError
+        If it does not broadcast to ``shape``.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.philox import seed_state
+    >>> poisson(seed_state(1), (2,), lam=[0.0, 0.0])[1]
+    array([0, 0])
+    """
+    kind = whole_dtype("poisson", dtype)
+    count = size_of("poisson", shape)
+    expected_count = reals("poisson", "lam", lam, shape)
+    most = int(np.iinfo(kind).max)
+    reach = expected_count + 10 * np.sqrt(np.maximum(expected_count, 0)) + 20
+    require(
+        (expected_count >= 0) & (reach < most),
+        "poisson",
+        "lam",
+        expected_count,
+        f"0 or more, and counts that fit in {kind}",
+    )
+    value = np.minimum(_poisson(state, flat(expected_count, shape)), _largest_below(most))
+    return advance(state, count), value.reshape(shape).astype(kind)
+
+
+def _largest_below(most: int) -> float:
+    """Return the largest float64 that is at most ``most``."""
+    return float(most) if float(most) <= most else math.nextafter(float(most), 0)
+
+
+def multinomial(
+    state: Words, shape: Shape, n: npt.ArrayLike, pvals: npt.ArrayLike, dtype: npt.DTypeLike = "int64"
+) -> Drawn:
+    """Draw how many of ``n`` trials fall into each category, with the probabilities on the last axis of ``pvals``.
+
+    Parameters are as for :func:`binomial`; ``n`` and ``pvals.shape[:-1]`` broadcast to ``shape``.
+
+    Returns
+    -------
+    state, value : numpy.ndarray
+        The state after the draw, and counts of shape ``(*shape, k)`` that sum to ``n``.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If ``n`` is not an integer.
+    ScanvizValueError
+        If ``n`` is negative or too large, or ``pvals`` are not probabilities that sum to 1 (to 1e-4).
+    ShapeError
+        If there is no category, or the shapes do not fit.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.philox import seed_state
+    >>> multinomial(seed_state(1), (), 5, [0.0, 1.0])[1]
+    array([0, 5])
+    """
+    kind = whole_dtype("multinomial", dtype)
+    count = size_of("multinomial", shape)
+    trials = flat(_trials("multinomial", n, shape, kind), shape)
+    weights = probabilities("multinomial", "pvals", pvals, shape)
+    categories = weights.shape[-1]
+    if weights.ndim > 1:
+        weights = np.broadcast_to(weights, (*shape, categories)).reshape(count, categories)
+    value = np.zeros((count, categories))
+    few = trials <= _FEW_TRIALS
+    if few.any():
+        _few_trials(state, np.where(few, trials, 0), weights, value)
+    if not few.all():
+        _many_trials(state, np.where(few, 0, trials), weights, value)
+    return advance(state, count * max(categories - 1, 1)), value.reshape((*shape, categories)).astype(kind)
+
+
+def _few_trials(state: Words, trials: Doubles, weights: Doubles, value: Doubles) -> None:
+    sums = np.cumsum(weights, axis=-1)
+    for trial in range(int(trials.max())):
+        rows = np.flatnonzero(trials > trial)
+        u = from_zero(pairs(blocks_at(state, rows, trial))[:, 0])
+        value[rows, pick(sums if sums.ndim == 1 else sums[rows], u)] += 1
+
+
+def _many_trials(state: Words, trials: Doubles, weights: Doubles, value: Doubles) -> None:
+    rest = np.cumsum(weights[..., ::-1], axis=-1)[..., ::-1]
+    left = trials.copy()
+    for category in range(weights.shape[-1] - 1):
+        with np.errstate(invalid="ignore"):
+            chance = np.where(rest[..., category] > 0, weights[..., category] / rest[..., category], 0.0)
+        drawn = _binomial(advance(state, category * len(left)), left, np.broadcast_to(chance, left.shape))
+        value[:, category] += drawn
+        left -= drawn
+    value[:, -1] += left
+
+
+def _binomial(state: Words, trials: Doubles, chance: Doubles) -> Doubles:
+    """Return one count for each element of shape (n,); they take ``n`` blocks."""
+    flipped = chance > 0.5
+    p = np.where(flipped, 1 - chance, chance)
+    expected = trials * p
+    value = np.empty(len(trials))
+    low, high = np.flatnonzero(expected < _INVERSION_BELOW), np.flatnonzero(expected >= _INVERSION_BELOW)
+    if len(low):
+        n, odds = trials[low], p[low] / (1 - p[low])
+        none = np.exp(n * np.log1p(-p[low]))
+        value[low] = _invert(
+            _first_uniforms(state, low, len(trials)), none, lambda k, at: odds[at] * (n[at] - k + 1) / k
+        )
+    if len(high):
+        n, p = trials[high], p[high]
+        value[high] = rejected_binomial(state, high, n, p)
+    return np.where(flipped, trials - value, value)
+
+
+def _poisson(state: Words, expected: Doubles) -> Doubles:
+    """Return one count for each element of shape (n,); they take ``n`` blocks."""
+    value = np.empty(len(expected))
+    low, high = np.flatnonzero(expected < _INVERSION_BELOW), np.flatnonzero(expected >= _INVERSION_BELOW)
+    if len(low):
+        mean = expected[low]
+        value[low] = _invert(
+            _first_uniforms(state, low, len(expected)), np.exp(-mean), lambda k, at: mean[at] / k
+        )
+    if len(high):
+        value[high] = rejected_poisson(state, high, expected[high])
+    return value
+
+
+def _first_uniforms(state: Words, elements: _Chosen, count: int) -> Doubles:
+    blocks = draw_blocks(state, count) if len(elements) == count else blocks_at(state, elements)
+    return from_zero(pairs(blocks)[:, 0])
+
+
+def _invert(u: Doubles, probability_of_0: Doubles, ratio: Callable[[int, _Chosen], Doubles]) -> Doubles:
+    """Return the first k whose running sum exceeds ``u``; ``ratio(k, elements)`` is P(k) / P(k - 1)."""
+    value = np.zeros(len(u))
+    pending = np.flatnonzero(u >= probability_of_0)
+    probability, total, u = probability_of_0[pending], probability_of_0[pending], u[pending]
+    for k in range(1, _INVERSION_STEPS + 1):
+        if not len(pending):
+            break
+        factor = ratio(k, pending)
+        on = factor > 0  # past the last possible count, where only rounding of the sum can lead
+        probability = probability * factor
+        total = total + probability
+        value[pending[on]] = k
+        going = on & (u >= total)
+        pending, probability, total, u = pending[going], probability[going], total[going], u[going]
+    return value
+
+
+__all__ = ["binomial", "multinomial", "poisson"]

@@ -1,0 +1,209 @@
+"""Discrete distributions by one look at a number each: integers, bernoulli and categorical.
+
+The conventions are those of :mod:`~scanviz.engine.ops.distributions`.  Integers and bernoulli are equal on
+every backend to the last bit; categorical draws compare a uniform with sums of probabilities, added from left
+to right in float64, and are equal where these sums are.
+
+integers
+    D. Lemire, "Fast random integer generation in an interval" (2019), exactly unbiased: element i takes
+    64-bit word i; with ``span = high - low`` it is ``low + (word * span >> 64)``, unless ``word * span %
+    2**64 < 2**64 % span``, when the word at the same place in the next lane is tried (once in 2**64 / span
+    elements).
+bernoulli
+    ``u < p``, u in [0, 1) of 64-bit word i.
+categorical
+    How many of the running sums of the probabilities are at most ``u * total``; u in [0, 1) of 64-bit word i.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.ops.distribution_parameters import (
+    Array,
+    Shape,
+    flat,
+    probabilities,
+    reals,
+    require,
+    size_of,
+    whole_dtype,
+    wholes,
+)
+from scanviz.engine.ops.distributions import Drawn
+from scanviz.engine.ops.philox import (
+    Words,
+    Words64,
+    advance,
+    blocks_at,
+    blocks_of_words64,
+    draw_words64,
+    pairs,
+)
+from scanviz.engine.ops.unit_interval import Doubles, from_zero
+
+_MASK32 = np.uint64(2**32 - 1)
+_SHIFT = np.uint64(32)
+
+
+def integers(
+    state: Words, shape: Shape, low: npt.ArrayLike, high: npt.ArrayLike, dtype: npt.DTypeLike = "int64"
+) -> Drawn:
+    """Draw integers from ``low`` up to, not including, ``high``, each equally likely.
+
+    Parameters
+    ----------
+    state : numpy.ndarray
+        Generator state, uint32 of shape (6,).
+    shape : sequence of int
+        Shape of the draw.
+    low, high : array_like
+        Integers that broadcast to ``shape``.
+    dtype : dtype
+        Any integer dtype that holds ``low`` and ``high - 1``.
+
+    Returns
+    -------
+    state, value : numpy.ndarray
+        The state after the draw, and an array of ``shape`` and ``dtype``.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If an end is not an integer.
+    ScanvizValueError
+        If ``low >= high``, or the dtype does not hold the range.
+    ShapeError
+        If an end does not broadcast to ``shape``.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.philox import seed_state
+    >>> state, dice = integers(seed_state(1), (600,), 1, 7)
+    >>> int(dice.min()), int(dice.max())
+    (1, 6)
+    """
+    kind = whole_dtype("integers", dtype)
+    n = size_of("integers", shape)
+    start, stop = wholes("integers", "low", low, shape), wholes("integers", "high", high, shape)
+    limits = np.iinfo(kind)
+    if not np.all(start < stop):
+        raise ScanvizValueError(
+            "integers: there is none to draw",
+            expected="`low` below `high`",
+            found=f"low = {start}, high = {stop}",
+        )
+    require(start >= limits.min, "integers", "low", start, f"at least {limits.min}, for {kind}")
+    require(stop <= limits.max + 1, "integers", "high", stop, f"at most {limits.max + 1}, for {kind}")
+    first = start.astype(np.uint64)  # modulo 2**64, as is what follows
+    span = np.atleast_1d(np.subtract(stop.astype(np.uint64), first, dtype=np.uint64))
+    offsets = _below(state, n, span if span.size == 1 else flat(span, shape))
+    value = (offsets.reshape(shape) + first).astype(kind)
+    return advance(state, blocks_of_words64(n)), np.asarray(value)
+
+
+def _below(state: Words, n: int, span: Words64) -> Words64:
+    """Return ``n`` integers in [0, span); ``span`` has shape (1,) or (n,)."""
+    high, low = _product(draw_words64(state, n), span)
+    if (low >= span).all():
+        return high
+    unfair = (~span + np.uint64(1)) % span  # 2**64 % span
+    pending = np.flatnonzero(low < unfair)
+    for lane in itertools.count(1):
+        if not len(pending):
+            break
+        words = pairs(blocks_at(state, pending // 2, lane))[np.arange(len(pending)), pending % 2]
+        chosen = pending if len(span) > 1 else np.zeros_like(pending)
+        high[pending], low = _product(words, span[chosen])
+        pending = pending[low < unfair[chosen]]
+    return high
+
+
+def _product(words: Words64, span: Words64) -> tuple[Words64, Words64]:
+    """Return the high and the low 64 bits of ``words * span``."""
+    words_low, words_high, span_low, span_high = (
+        words & _MASK32,
+        words >> _SHIFT,
+        span & _MASK32,
+        span >> _SHIFT,
+    )
+    middle = words_high * span_low + (words_low * span_low >> _SHIFT)
+    other = words_low * span_high + (middle & _MASK32)
+    return words_high * span_high + (middle >> _SHIFT) + (other >> _SHIFT), words * span
+
+
+def bernoulli(
+    state: Words, shape: Shape = (), p: npt.ArrayLike = 0.5, dtype: npt.DTypeLike = "bool"
+) -> Drawn:
+    """Draw True (1) with probability ``p``, else False (0).
+
+    Parameters and results are as for :func:`integers`; ``dtype`` may be any.
+
+    Raises
+    ------
+    ScanvizValueError
+        If ``p`` is NaN or outside of [0, 1].
+    ShapeError
+        If it does not broadcast to ``shape``.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.philox import seed_state
+    >>> bernoulli(seed_state(1), (3,), p=1.0)[1]
+    array([ True,  True,  True])
+    """
+    n = size_of("bernoulli", shape)
+    chance = reals("bernoulli", "p", p, shape)
+    require((chance >= 0) & (chance <= 1), "bernoulli", "p", chance, "0 to 1")
+    value = from_zero(draw_words64(state, n)).reshape(shape) < chance
+    return advance(state, blocks_of_words64(n)), np.asarray(value).astype(dtype, copy=False)
+
+
+def categorical(state: Words, shape: Shape, pvals: npt.ArrayLike, dtype: npt.DTypeLike = "int64") -> Drawn:
+    """Draw the number of a category, with the probabilities on the last axis of ``pvals``.
+
+    Parameters and results are as for :func:`integers`; ``pvals.shape[:-1]`` broadcasts to ``shape``, and each
+    distribution is divided by its sum.
+
+    Raises
+    ------
+    ScanvizValueError
+        If a probability is NaN, negative or infinite, or a sum is further than 1e-4 from 1.
+    ShapeError
+        If there is no category, or the shapes do not fit.
+
+    Examples
+    --------
+    >>> from scanviz.engine.ops.philox import seed_state
+    >>> categorical(seed_state(1), (4,), [0.0, 1.0, 0.0])[1]
+    array([1, 1, 1, 1])
+    """
+    kind = whole_dtype("categorical", dtype)
+    n = size_of("categorical", shape)
+    sums = np.cumsum(probabilities("categorical", "pvals", pvals, shape), axis=-1)
+    if sums.shape[-1] - 1 > np.iinfo(kind).max:
+        raise ScanvizValueError(
+            f"categorical: {kind} does not hold the number of a category",
+            found=f"{sums.shape[-1]} categories",
+        )
+    value = pick(sums, from_zero(draw_words64(state, n)).reshape(shape))
+    return advance(state, blocks_of_words64(n)), np.asarray(value).astype(kind, copy=False)
+
+
+def pick(sums: Doubles, u: Array) -> Array:
+    """Return how many of the running sums of each distribution are at most ``u`` times its total.
+
+    ``u`` in [0, 1), shape (…); ``sums`` of shape (k,) or (…, k), broadcasting.  As ``u * total < total`` also
+    after rounding, a category of probability 0 is never returned.
+    """
+    if sums.ndim == 1:
+        return np.asarray(np.searchsorted(sums, u * sums[-1], side="right"))
+    target = np.asarray(u * sums[..., -1])
+    return np.asarray((sums <= target[..., None]).sum(axis=-1))
+
+
+__all__ = ["bernoulli", "categorical", "integers", "pick"]

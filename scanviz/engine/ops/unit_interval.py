@@ -1,0 +1,76 @@
+"""How random words become numbers between 0 and 1, exactly the same on every backend.
+
+Every formula is an integer shift, an exact conversion and a multiplication by a power of two, so no rounding
+differs between machines.  Which ends of the interval can come out matters to the formulas that take a
+logarithm; hence three kinds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scanviz.engine.ops.philox import Words, Words64, draw_words, draw_words64
+
+Floats = npt.NDArray[np.floating[Any]]
+Doubles = npt.NDArray[np.float64]
+
+UNIT53 = 2.0**-53
+
+
+def from_zero(words: Words64) -> Doubles:
+    """Return float64 in [0, 1): the top 53 bits of each 64-bit word, times 2**-53."""
+    return (words >> np.uint64(11)).astype(np.float64) * UNIT53
+
+
+def from_zero_single(words: Words) -> npt.NDArray[np.float32]:
+    """Return float32 in [0, 1): the top 24 bits of each 32-bit word, times 2**-24."""
+    return (words >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
+
+
+def up_to_one(words: Words64) -> Doubles:
+    """Return float64 in (0, 1]: one minus :func:`from_zero`."""
+    return 1.0 - from_zero(words)
+
+
+def up_to_one_single(words: Words) -> npt.NDArray[np.float32]:
+    """Return float32 in (0, 1]: all 32 bits rounded to float32, times 2**-32, plus 2**-33.
+
+    Small numbers keep all their bits, so that a normal reaches 6.7 standard deviations instead of 5.8.
+    """
+    return words.astype(np.float32) * np.float32(2.0**-32) + np.float32(2.0**-33)
+
+
+def inside(words: Words64) -> Doubles:
+    """Return float64 in (0, 1) with both ends left out: the top 52 bits plus a half, times 2**-52."""
+    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+def draw_from_zero(state: Words, n: int, dtype: np.dtype[Any]) -> Floats:
+    """Return ``n`` numbers in [0, 1), one word of the dtype's width each."""
+    return (
+        from_zero(draw_words64(state, n)) if dtype.itemsize == 8 else from_zero_single(draw_words(state, n))
+    )
+
+
+def draw_up_to_one(state: Words, n: int, dtype: np.dtype[Any]) -> Floats:
+    """Return ``n`` numbers in (0, 1], one word of the dtype's width each."""
+    return (
+        up_to_one(draw_words64(state, n)) if dtype.itemsize == 8 else up_to_one_single(draw_words(state, n))
+    )
+
+
+__all__ = [
+    "UNIT53",
+    "Doubles",
+    "Floats",
+    "draw_from_zero",
+    "draw_up_to_one",
+    "from_zero",
+    "from_zero_single",
+    "inside",
+    "up_to_one",
+    "up_to_one_single",
+]

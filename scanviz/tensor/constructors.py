@@ -1,0 +1,138 @@
+"""Symbolic inputs: ``T.vector("x")`` and its kin.
+
+A prefix gives the dtype, as in Theano: ``b`` int8, ``w`` int16, ``i`` int32, ``l`` int64, ``f`` float32, ``d`` float64;
+without one it is ``config.floatX``.  ``T.row`` and ``T.col`` are matrices with one row or one column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scanviz.engine.config import config
+from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.graph.nodes import Constant, Variable
+from scanviz.engine.graph.types import TensorType, canonical_dtype
+from scanviz.engine.ops import support
+
+_PREFIXES = {"": None, "b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32", "d": "float64"}
+_SHAPES: dict[str, tuple[int | None, ...]] = {
+    "scalar": (),
+    "vector": (None,),
+    "row": (1, None),
+    "col": (None, 1),
+    "matrix": (None, None),
+    "tensor3": (None,) * 3,
+    "tensor4": (None,) * 4,
+    "tensor5": (None,) * 5,
+}
+_PLURALS = {"matrix": "matrices"}
+
+
+def tensor(dtype: object = None, shape: Any = (), name: str | None = None) -> Variable:
+    """Return a symbolic tensor.
+
+    Parameters
+    ----------
+    dtype : dtype, optional
+        ``config.floatX`` by default.
+    shape : tuple of (int or None)
+        One entry a dimension; None where the size is not known.
+    name : str, optional
+        Name for messages, dumps and keyword arguments.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.tensor("int32", (3, None), "grid").type
+    TensorType('int32', (3, None))
+    """
+    return Variable(TensorType(config.floatX if dtype is None else dtype, tuple(shape)), _checked(name))
+
+
+def _checked(name: object) -> str | None:
+    if name is not None and not isinstance(name, str):
+        raise ScanvizTypeError(
+            "a variable's name must be a string",
+            found=repr(name),
+            fix='T.vector("x"), or T.constant(value) for a value',
+        )
+    return name
+
+
+def constant(value: Any, name: str | None = None, dtype: object = None) -> Constant:
+    """Return a constant of a value.
+
+    Parameters
+    ----------
+    value : array_like
+        Copied.
+    name : str, optional
+        Name for messages and dumps.
+    dtype : dtype, optional
+        By default the value's own; Python floats take ``config.floatX``.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.constant(1.5).type
+    TensorType('float64', ())
+    """
+    return support.constant(value, dtype, name)
+
+
+def as_tensor(value: Any, name: str | None = None, dtype: object = None) -> Variable:
+    """Return a symbolic variable as it is, and anything else as a constant; lists may hold symbolic scalars.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.scalar("x")
+    >>> T.as_tensor(x) is x, T.as_tensor([x, 2.0]).type
+    (True, TensorType('float64', (2,)))
+    """
+    made = support.as_variable(value, dtype)
+    if name is not None and made is not value:
+        made.name = name
+    return made
+
+
+as_tensor_variable = as_tensor
+
+
+def _constructor(prefix: str, kind: str, fixed: str | None) -> Callable[..., Variable]:
+    sizes = _SHAPES[kind]
+
+    def make(name: str | None = None, dtype: object = None) -> Variable:
+        wanted = fixed or canonical_dtype(config.floatX if dtype is None else dtype)
+        return Variable(TensorType(wanted, sizes), _checked(name))
+
+    make.__name__ = make.__qualname__ = prefix + kind
+    make.__doc__ = f"Return a symbolic {kind} of {fixed or 'config.floatX, or of the given dtype'}, with an optional name."
+    return make
+
+
+def _plural(one: Callable[..., Variable], word: str) -> Callable[..., list[Variable]]:
+    def make(*names: Any, dtype: object = None) -> list[Variable]:
+        if len(names) == 1 and isinstance(names[0], int):
+            return [one(None, dtype) for _ in range(names[0])]
+        return [one(name, dtype) for name in names]
+
+    make.__name__ = make.__qualname__ = word
+    make.__doc__ = (
+        f"Return several variables as ``{one.__name__}`` makes them: one a name, or as many as an int says."
+    )
+    return make
+
+
+for _prefix, _dtype in _PREFIXES.items():
+    for _kind in _SHAPES:
+        _one = _constructor(_prefix, _kind, _dtype)
+        globals()[_prefix + _kind] = _one
+        _word = _prefix + _PLURALS.get(_kind, _kind + "s")
+        globals()[_word] = _plural(_one, _word)
+
+CONSTRUCTORS = [p + k for p in _PREFIXES for k in _SHAPES] + [
+    p + _PLURALS.get(k, k + "s") for p in _PREFIXES for k in _SHAPES
+]
+__all__ = ["as_tensor", "as_tensor_variable", "constant", "tensor", *CONSTRUCTORS]  # noqa: PLE0604  # names made above

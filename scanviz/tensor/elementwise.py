@@ -1,0 +1,170 @@
+"""Elementwise functions under NumPy's names, made from the op declarations.
+
+Arguments broadcast together; dtypes are NumPy 2's, with Python numbers weak.  ``==`` on variables is identity, as
+graphs are compared by it: write ``T.eq``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.graph.declaration import declarations
+from scanviz.engine.graph.nodes import Variable, tensor_type
+from scanviz.engine.graph.syntax import meaning
+from scanviz.engine.ops import elementwise as ops
+from scanviz.engine.ops.support import as_variable
+
+_PARAMETERS = {1: ("x",), 2: ("first", "second"), 3: ("condition", "first", "second")}
+_TRUTH = {"isnan", "isinf", "isfinite", "signbit", "logical_not"}
+_INTEGER_ONLY = {"invert", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"}
+
+
+def _function(declaration: ops.ElementwiseDeclaration) -> Callable[..., Variable]:
+    """Return the public function of an elementwise declaration."""
+    names = ("x", "low", "high") if declaration.name == "clip" else _PARAMETERS[declaration.arity]
+
+    def apply(*arguments: Any, **named: Any) -> Variable:
+        if named:
+            arguments = (*arguments, *(named.pop(each) for each in names[len(arguments) :] if each in named))
+        if named:
+            raise TypeError(f"{declaration.name}() got an unexpected keyword argument {next(iter(named))!r}")
+        return declaration(*arguments)
+
+    apply.__name__ = apply.__qualname__ = declaration.name
+    apply.__doc__ = _documentation(declaration, names)
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    apply.__signature__ = Signature([Parameter(each, kind) for each in names])  # type: ignore[attr-defined]  # for help()
+    return apply
+
+
+def _documentation(declaration: ops.ElementwiseDeclaration, names: tuple[str, ...]) -> str:
+    dtype = "int64" if declaration.name in _INTEGER_ONLY else "float64"
+    comparison = declaration.name in _TRUTH or declaration.symbol in ("==", "!=", "<", "<=", ">", ">=")
+    result = "bool" if comparison or declaration.name.startswith("logical") else dtype
+    vector = "T.lvector('x')" if dtype == "int64" else "T.vector('x')"
+    call = ", ".join([vector] * len(names))
+    listed = ", ".join(names)
+    return f"""{declaration.doc}
+
+Parameters
+----------
+{listed} : array_like
+    Of shapes that broadcast together.
+
+Returns
+-------
+Variable
+    Element by element.
+
+Raises
+------
+ScanvizTypeError
+    If it has no meaning for the dtypes.
+ShapeError
+    If shapes are known not to broadcast.
+
+Examples
+--------
+>>> from scanviz import tensor as T
+>>> T.{declaration.name}({call}).type
+TensorType('{result}', (None,))
+"""
+
+
+_made = [each.name for each in declarations() if isinstance(each, ops.ElementwiseDeclaration)]
+for _declaration in declarations():
+    if isinstance(_declaration, ops.ElementwiseDeclaration):
+        globals()[_declaration.name] = _function(_declaration)
+
+eq, neq = globals()["equal"], globals()["not_equal"]
+lt, le, gt, ge = (globals()[name] for name in ("less", "less_equal", "greater", "greater_equal"))
+switch, sqr, abs_ = globals()["where"], globals()["square"], globals()["absolute"]
+true_divide, remainder = globals()["divide"], globals()["mod"]
+
+_OPERATORS = (
+    "add subtract multiply divide floor_divide mod power bitwise_and bitwise_or bitwise_xor left_shift right_shift "
+    "less less_equal negative positive absolute invert"
+).split()
+for _name in _OPERATORS:
+    meaning(_name)(globals()[_name])
+for _name in ("clip", "round"):
+    meaning(f"method:{_name}")(globals()[_name])
+
+
+@meaning("method:astype")
+def cast(x: Any, dtype: object) -> Variable:
+    """Return ``x`` in another dtype, as NumPy's ``astype``.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.cast([1.7, -1.7], "int64").eval()
+    array([ 1, -1])
+    """
+    return ops.cast(x, dtype)
+
+
+def isclose(
+    first: Any, second: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Variable:
+    """Return whether elements are equal within a tolerance: ``|a - b| <= atol + rtol |b|``, as NumPy defines it.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.isclose([1.0, 2.0], [1.0, 2.1]).eval()
+    array([ True, False])
+    """
+    a, b = as_variable(first), as_variable(second)
+    near = ops.less_equal(
+        ops.absolute(ops.subtract(a, b)), ops.add(ops.multiply(ops.absolute(b), rtol), atol)
+    )
+    close = ops.logical_or(ops.equal(a, b), ops.logical_and(near, ops.isfinite(b)))
+    if equal_nan:
+        close = ops.logical_or(close, ops.logical_and(ops.isnan(a), ops.isnan(b)))
+    return close
+
+
+def xlogx(x: Any) -> Variable:
+    """Return ``x log(x)``, 0 at 0.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.xlogx([0.0, 1.0]).eval()
+    array([0., 0.])
+    """
+    variable = as_variable(x)
+    zero = ops.equal(variable, 0)
+    return ops.where(zero, 0.0, ops.multiply(variable, ops.log(ops.where(zero, 1, variable))))
+
+
+def nan_to_num(
+    x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Variable:
+    """Return ``x`` with NaN and infinities replaced, by default by 0 and the largest finite numbers.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.nan_to_num([float("nan"), 1.0]).eval()
+    array([0., 1.])
+    """
+    variable = as_variable(x)
+    dtype = tensor_type(variable).dtype
+    if not dtype.startswith("float"):
+        return variable
+    largest = float(np.finfo(dtype).max)
+    high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
+    finite = ops.where(ops.isnan(variable), nan, variable)
+    infinite = ops.where(ops.greater(variable, 0), high, low)
+    return ops.where(ops.isinf(variable), infinite, finite)
+
+
+__all__ = [  # noqa: PLE0604  # most names are made above
+    "abs_", "cast", "eq", "ge", "gt", "isclose", "le", "lt", "nan_to_num", "neq", "remainder", "sqr", "switch", "true_divide", "xlogx", *_made,
+]  # fmt: skip

@@ -1,0 +1,47 @@
+"""Attributes and methods of variables that are no function of their own: ``x.T``, ``x.ndim``, ``x.copy()``, ``x.eval()``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scanviz.engine.graph.nodes import Variable, tensor_type
+from scanviz.engine.graph.syntax import meaning
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.shape import transpose
+
+
+@meaning("attribute:T")
+def _transposed(x: Variable) -> Variable:
+    return transpose(x)
+
+
+@meaning("attribute:ndim")
+def _ndim(x: Variable) -> int:
+    return tensor_type(x).ndim
+
+
+@meaning("attribute:dtype")
+def _dtype(x: Variable) -> str:
+    return tensor_type(x).dtype
+
+
+@meaning("attribute:broadcastable")
+def _broadcastable(x: Variable) -> tuple[bool, ...]:
+    return tuple(size == 1 for size in tensor_type(x).shape)
+
+
+@meaning("method:copy")
+def _copy(x: Variable, name: str | None = None) -> Variable:
+    return e.positive(x, name=name) if tensor_type(x).dtype != "bool" else e.logical_or(x, x, name=name)
+
+
+@meaning("method:eval")
+def _eval(x: Variable, givens: Mapping[Variable, Any] | None = None) -> Any:
+    """Compile and call at once: the value of a variable for given values of its inputs."""
+    from scanviz.engine.function import (
+        function,
+    )  # above the tensor layer's own imports, so that graphs alone stay light
+
+    values = dict(givens or {})
+    return function(list(values), x, on_unused_input="ignore")(*values.values())

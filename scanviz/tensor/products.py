@@ -1,0 +1,235 @@
+"""Products of vectors, matrices and tensors, under NumPy's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scanviz.engine.graph.nodes import Variable, tensor_type
+from scanviz.engine.graph.syntax import meaning
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops import linalg as ops
+from scanviz.engine.ops.shape import dimension, dimshuffle, reshape
+from scanviz.engine.ops.support import as_variable, constant_integer
+
+__all__ = ["batched_dot", "dot", "inner", "kron", "matmul", "outer", "tensordot"]
+
+
+@meaning("method:dot")
+def dot(a: Any, b: Any) -> Variable:
+    """Product of vectors, matrices and tensors.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Vectors and matrices of fitting sizes.  With more dimensions, the last of ``a`` is summed with the second last
+        of ``b``; with a scalar it is the elementwise product.
+
+    Returns
+    -------
+    Variable
+        Tensor of shape ``a.shape[:-1] + b.shape[:-2] + b.shape[-1:]``, of the common dtype.
+
+    Raises
+    ------
+    ShapeError
+        If sizes known when building do not fit.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x, W = T.vector("x"), T.matrix("W")
+    >>> T.dot(x, W).eval({x: [1.0, 2.0], W: [[1.0, 0.0], [0.0, 3.0]]})
+    array([1., 6.])
+    """
+    return ops.dot(a, b)
+
+
+@meaning("matmul")
+def matmul(a: Any, b: Any) -> Variable:
+    """Product of matrices, ``a @ b``; leading dimensions are batches that broadcast.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Tensors of at least one dimension.  A vector is a row on the left, a column on the right.
+
+    Returns
+    -------
+    Variable
+        Tensor of shape ``(*batch, rows of a, columns of b)``, without the dimensions that a vector does not have.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If one is a scalar.
+    ShapeError
+        If sizes known when building do not fit.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> a, b = T.tensor3("a"), T.matrix("b")
+    >>> T.matmul(a, b).eval({a: [[[1.0, 2.0]], [[3.0, 4.0]]], b: [[1.0], [1.0]]}).ravel()
+    array([3., 7.])
+    """
+    return ops.matmul(a, b)
+
+
+def batched_dot(a: Any, b: Any) -> Variable:
+    """Product of each pair of elements along the first axis.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Tensors of at least two dimensions, with equal sizes of the first: it does not broadcast.
+
+    Returns
+    -------
+    Variable
+        Tensor whose element k is ``dot(a[k], b[k])``.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If one has less than two dimensions.
+    ShapeError
+        If sizes do not fit, when building or at run time.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> a, b = T.matrix("a"), T.matrix("b")
+    >>> T.batched_dot(a, b).eval({a: [[1.0, 2.0], [3.0, 4.0]], b: [[1.0, 1.0], [0.0, 2.0]]})
+    array([3., 8.])
+    """
+    return ops.batched_dot(a, b)
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
+    """Sum of products over pairs of axes.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Tensors.
+    axes : int or pair of (sequences of) int
+        How many of the last axes of ``a`` go with the first of ``b``; or which of ``a`` with which of ``b``.
+
+    Returns
+    -------
+    Variable
+        Tensor with the remaining axes of ``a``, then those of ``b``.
+
+    Raises
+    ------
+    ScanvizTypeError, ScanvizValueError
+        If ``axes`` is neither, or names an axis that does not exist or is named twice.
+    ShapeError
+        If sizes known when building do not fit.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> a, b = T.matrix("a"), T.matrix("b")
+    >>> T.tensordot(a, b, axes=([0], [1])).eval({a: [[1.0, 2.0]], b: [[3.0], [4.0]]})
+    array([[3., 4.],
+           [6., 8.]])
+    """
+    return ops.tensordot(a, b, axes)
+
+
+def inner(a: Any, b: Any) -> Variable:
+    """Sum of products over the last axes.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Tensors with equal sizes of the last axis; with a scalar it is the elementwise product.
+
+    Returns
+    -------
+    Variable
+        Tensor of shape ``a.shape[:-1] + b.shape[:-1]``.
+
+    Raises
+    ------
+    ShapeError
+        If sizes known when building do not fit.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> T.inner(x, x).eval({x: [1.0, 2.0]})
+    array(5.)
+    """
+    first, second = as_variable(a), as_variable(b)
+    if tensor_type(first).ndim == 0 or tensor_type(second).ndim == 0:
+        return e.multiply(first, second)
+    return ops.tensordot(first, second, axes=(-1, -1))
+
+
+def outer(a: Any, b: Any) -> Variable:
+    """Product of each element of one vector with each of another.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Vectors; tensors of other ranks are flattened.
+
+    Returns
+    -------
+    Variable
+        Matrix of shape ``(size of a, size of b)``.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> T.outer(x, [1.0, 10.0]).eval({x: [1.0, 2.0]})
+    array([[ 1., 10.],
+           [ 2., 20.]])
+    """
+    return e.multiply(dimshuffle(_flat(as_variable(a)), 0, "x"), dimshuffle(_flat(as_variable(b)), "x", 0))
+
+
+def _flat(variable: Variable) -> Variable:
+    return variable if tensor_type(variable).ndim == 1 else reshape(variable, (-1,))
+
+
+def kron(a: Any, b: Any) -> Variable:
+    """Kronecker product: each element of ``a`` times all of ``b``, laid out as blocks.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Tensors; the one of lower rank gets leading axes of size 1.
+
+    Returns
+    -------
+    Variable
+        Tensor whose sizes are the products of the sizes.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.kron([1, 10], [1, 2]).eval()
+    array([ 1,  2, 10, 20])
+    """
+    first, second = as_variable(a), as_variable(b)
+    rank = max(tensor_type(first).ndim, tensor_type(second).ndim)
+    first, second = _of_rank(first, rank), _of_rank(second, rank)
+    blocks = dimshuffle(first, [mark for axis in range(rank) for mark in (axis, "x")])
+    tiles = dimshuffle(second, [mark for axis in range(rank) for mark in ("x", axis)])
+    return reshape(e.multiply(blocks, tiles), [_times(first, second, axis) for axis in range(rank)])
+
+
+def _of_rank(variable: Variable, rank: int) -> Variable:
+    ndim = tensor_type(variable).ndim
+    return dimshuffle(variable, ["x"] * (rank - ndim) + list(range(ndim)))
+
+
+def _times(first: Variable, second: Variable, axis: int) -> Any:
+    sizes = dimension(first, axis), dimension(second, axis)
+    known = [constant_integer(size) for size in sizes]
+    return e.multiply(*sizes) if known[0] is None or known[1] is None else known[0] * known[1]

@@ -1,0 +1,402 @@
+"""Functions of shape under NumPy's names: reshaping, permuting, joining, repeating."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.nodes import Variable, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.syntax import meaning
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops import join
+from scanviz.engine.ops import shape as ops
+from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.shape import shape, specify_shape
+from scanviz.engine.ops.support import as_variable, constant
+
+__all__ = [
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "concatenate", "dimshuffle", "expand_dims", "flatten", "flip",
+    "moveaxis", "ravel", "repeat", "reshape", "roll", "shape", "shape_padleft", "shape_padright", "size", "specify_shape",
+    "split", "squeeze", "stack", "swapaxes", "tile", "transpose",
+]  # fmt: skip
+
+
+@meaning("method:reshape")
+def reshape(x: Any, *newshape: Any, ndim: int | None = None) -> Variable:
+    """The same elements in another shape.
+
+    Parameters
+    ----------
+    x : array_like
+        Any tensor.
+    newshape : ints, scalar variables, or one list or vector of these
+        Sizes; one may be -1.
+    ndim : int, optional
+        Length of a symbolic shape vector, where it is not known.
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not hold the elements.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.reshape([1, 2, 3, 4], (2, -1)).eval()
+    array([[1, 2],
+           [3, 4]])
+    """
+    wanted = newshape[0] if len(newshape) == 1 and not isinstance(newshape[0], int) else newshape
+    return ops.reshape(x, wanted, ndim)
+
+
+@meaning("method:dimshuffle")
+def dimshuffle(x: Any, *pattern: Any) -> Variable:
+    """Axes permuted, added (``"x"``) or dropped (size 1 only).
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.vector("x").dimshuffle("x", 0).type
+    TensorType('float64', (1, None))
+    """
+    return ops.dimshuffle(x, *pattern)
+
+
+@meaning("method:transpose")
+def transpose(x: Any, *axes: Any) -> Variable:
+    """Axes reversed, or in the order given.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.transpose([[1, 2], [3, 4]]).eval()
+    array([[1, 3],
+           [2, 4]])
+    """
+    order = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes
+    return ops.transpose(x, list(order) if order and order != (None,) else None)
+
+
+@meaning("method:swapaxes")
+def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
+    """Two axes exchanged.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.swapaxes(T.tensor3("x"), 0, 2).type.ndim
+    3
+    """
+    variable = as_variable(x)
+    order = list(range(tensor_type(variable).ndim))
+    a, b = (ops.normal_axis(axis, len(order), "swapaxes") for axis in (axis1, axis2))
+    order[a], order[b] = order[b], order[a]
+    return ops.dimshuffle(variable, order)
+
+
+def moveaxis(x: Any, source: int, destination: int) -> Variable:
+    """One axis moved to another place, the rest in their order.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.moveaxis(T.tensor("float32", (2, 3, 4)), 0, -1).type
+    TensorType('float32', (3, 4, 2))
+    """
+    variable = as_variable(x)
+    ndim = tensor_type(variable).ndim
+    start, end = (ops.normal_axis(axis, ndim, "moveaxis") for axis in (source, destination))
+    order = [axis for axis in range(ndim) if axis != start]
+    order.insert(end, start)
+    return ops.dimshuffle(variable, order)
+
+
+@meaning("method:flatten")
+def flatten(x: Any, ndim: int = 1) -> Variable:
+    """The first ``ndim - 1`` axes kept, the rest made one.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.flatten([[1, 2], [3, 4]]).eval()
+    array([1, 2, 3, 4])
+    """
+    variable = as_variable(x)
+    rank = tensor_type(variable).ndim
+    if not 1 <= ndim <= max(rank, 1):
+        raise ScanvizValueError(
+            f"flatten: `{describe(variable)}` cannot have {ndim} dimensions",
+            where=user_line(),
+            expected=f"1 to {rank}",
+        )
+    if rank == ndim:
+        return variable
+    return ops.reshape(variable, [*(ops.dimension(variable, k) for k in range(ndim - 1)), -1])
+
+
+@meaning("method:ravel")
+def ravel(x: Any) -> Variable:
+    """All elements as a vector.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.ravel([[1], [2]]).eval()
+    array([1, 2])
+    """
+    return flatten(x, 1)
+
+
+@meaning("method:squeeze")
+def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
+    """Axes of size 1 dropped: all that are known to be, or the given ones.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.squeeze(T.col("x"), 1).type
+    TensorType('float64', (None,))
+    """
+    variable = as_variable(x)
+    sizes = tensor_type(variable).shape
+    if axis is None:
+        dropped = {k for k, size in enumerate(sizes) if size == 1}
+    else:
+        listed = [axis] if isinstance(axis, int) else list(axis)
+        dropped = {ops.normal_axis(each, len(sizes), "squeeze") for each in listed}
+    return ops.dimshuffle(variable, [k for k in range(len(sizes)) if k not in dropped])
+
+
+def expand_dims(x: Any, axis: int | Sequence[int]) -> Variable:
+    """New axes of size 1 at places of the result.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.expand_dims(T.vector("x"), 0).type
+    TensorType('float64', (1, None))
+    """
+    variable = as_variable(x)
+    listed = [axis] if isinstance(axis, int) else list(axis)
+    rank = tensor_type(variable).ndim + len(listed)
+    added = {ops.normal_axis(each, rank, "expand_dims") for each in listed}
+    given = iter(range(rank))
+    return ops.dimshuffle(variable, ["x" if k in added else next(given) for k in range(rank)])
+
+
+def shape_padleft(x: Any, n_ones: int = 1) -> Variable:
+    """New axes of size 1 before the others.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.shape_padleft(T.vector("x")).type
+    TensorType('float64', (1, None))
+    """
+    variable = as_variable(x)
+    return ops.dimshuffle(variable, [*["x"] * n_ones, *range(tensor_type(variable).ndim)])
+
+
+def shape_padright(x: Any, n_ones: int = 1) -> Variable:
+    """New axes of size 1 after the others.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.shape_padright(T.vector("x")).type
+    TensorType('float64', (None, 1))
+    """
+    variable = as_variable(x)
+    return ops.dimshuffle(variable, [*range(tensor_type(variable).ndim), *["x"] * n_ones])
+
+
+def _at_least(x: Any, rank: int) -> Variable:
+    variable = as_variable(x)
+    return shape_padleft(variable, max(0, rank - tensor_type(variable).ndim))
+
+
+def atleast_1d(x: Any) -> Variable:
+    """At least one dimension, added in front.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.atleast_1d(3).eval()
+    array([3])
+    """
+    return _at_least(x, 1)
+
+
+def atleast_2d(x: Any) -> Variable:
+    """At least two dimensions, added in front.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.atleast_2d([1, 2]).eval()
+    array([[1, 2]])
+    """
+    return _at_least(x, 2)
+
+
+def atleast_3d(x: Any) -> Variable:
+    """At least three dimensions, added in front.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.atleast_3d([1]).type
+    TensorType('int64', (1, 1, 1))
+    """
+    return _at_least(x, 3)
+
+
+def broadcast_to(x: Any, sizes: Any) -> Variable:
+    """A new array of a shape, filled with ``x`` broadcast to it.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.broadcast_to([1, 2], (2, 2)).eval()
+    array([[1, 2],
+           [1, 2]])
+    """
+    return ops.alloc(x, sizes)
+
+
+def concatenate(arrays: Sequence[Any], axis: int = 0) -> Variable:
+    """Arrays joined along an existing axis, in their common dtype.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If numbers of dimensions differ.
+    ShapeError
+        If other sizes are known to differ.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.concatenate([[1, 2], [3]]).eval()
+    array([1, 2, 3])
+    """
+    return join.concatenate(arrays, axis)
+
+
+def stack(arrays: Any, axis: int = 0, *more: Any) -> Variable:
+    """Arrays joined along a new axis.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.stack([[1, 2], [3, 4]], axis=1).eval()
+    array([[1, 3],
+           [2, 4]])
+    """
+    if isinstance(arrays, Variable):
+        raise ScanvizTypeError("stack takes a list of arrays", where=user_line(), fix="T.stack([a, b])")
+    return join.stack(arrays, axis)
+
+
+def split(x: Any, parts: Any, axis: int = 0) -> list[Variable]:
+    """Cut along an axis: into a number of equal parts, or into parts of given sizes.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> a, b = T.split([1, 2, 3], [1, 2])
+    >>> b.eval()
+    array([2, 3])
+    """
+    return join.split(x, parts, axis)
+
+
+@meaning("method:repeat")
+def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
+    """Each element repeated, along an axis or of the flattened array.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.repeat([1, 2], 2).eval()
+    array([1, 1, 2, 2])
+    """
+    return join.repeat(x, repeats, axis)
+
+
+def tile(x: Any, reps: Any) -> Variable:
+    """The whole array repeated along each axis, as ``numpy.tile``.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.tile([1, 2], 2).eval()
+    array([1, 2, 1, 2])
+    """
+    counts = list(reps) if isinstance(reps, list | tuple) else [reps]
+    variable = _at_least(x, len(counts))
+    rank = tensor_type(variable).ndim
+    counts = [1] * (rank - len(counts)) + counts
+    sizes = [ops.dimension(variable, k) for k in range(rank)]
+    order = [each for k in range(rank) for each in ("x", k)]
+    pairs = [each for count, size in zip(counts, sizes, strict=True) for each in (count, size)]
+    whole = ops.alloc(ops.dimshuffle(variable, order), pairs)
+    return ops.reshape(
+        whole, [e.multiply(size, _count(count)) for count, size in zip(counts, sizes, strict=True)]
+    )
+
+
+def _count(value: Any) -> Variable:
+    return value if isinstance(value, Variable) else constant(int(value), "int64")
+
+
+def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
+    """Elements moved along an axis, those beyond the end coming back at the start.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.roll([1, 2, 3], 1).eval()
+    array([3, 1, 2])
+    """
+    return join.roll(x, shift, axis)
+
+
+def flip(x: Any, axis: int | None = None) -> Variable:
+    """Order reversed along an axis, or along all.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.flip([1, 2, 3]).eval()
+    array([3, 2, 1])
+    """
+    variable = as_variable(x)
+    rank = tensor_type(variable).ndim
+    turned = list(range(rank)) if axis is None else [ops.normal_axis(axis, rank, "flip")]
+    return getitem(variable, tuple(slice(None, None, -1 if k in turned else None) for k in range(rank)))
+
+
+@meaning("attribute:size")
+def size(x: Any) -> Variable:
+    """Number of elements.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.matrix("x")
+    >>> T.size(x).eval({x: [[1.0, 2.0]]})
+    array(2)
+    """
+    variable = as_variable(x)
+    total: Variable = constant(1, "int64")
+    for k in range(tensor_type(variable).ndim):
+        each = ops.dimension(variable, k)
+        total = each if k == 0 else e.multiply(total, each)
+    return total
+
+
+meaning("attribute:shape")(shape)

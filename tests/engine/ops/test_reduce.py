@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import reduce as r
+from scanviz.engine.ops.evaluate import evaluate
+from tests.engine.ops.checking import check, dtypes, shapes, tame
+
+WITH_IDENTITY = ["sum", "prod", "all", "any"]
+
+
+@st.composite
+def arrays_and_axes(draw, min_side=0):
+    array = draw(tame(draw(dtypes), draw(shapes(min_side=min_side))))
+    if array.ndim == 0:
+        return array, draw(st.sampled_from([None, 0, -1, ()]))
+    one = st.integers(-array.ndim, array.ndim - 1)
+    several = st.lists(one, max_size=array.ndim, unique_by=lambda axis: axis % array.ndim).map(tuple)
+    return array, draw(st.one_of(st.none(), one, several))
+
+
+@pytest.mark.parametrize("name", WITH_IDENTITY)
+@given(arrays_and_axes(), st.booleans(), st.data())
+def test_reductions_give_what_numpy_gives_for_any_axes(name, case, keepdims, data):
+    array, axis = case
+
+    def build(x):
+        return getattr(r, name)(x, axis, keepdims=keepdims)
+
+    check(build, lambda x: getattr(np, name)(x, axis=axis, keepdims=keepdims), [array], data)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@given(arrays_and_axes(min_side=1), st.booleans(), st.data())
+def test_extremes_give_what_numpy_gives_for_any_axes(name, case, keepdims, data):
+    array, axis = case
+
+    def build(x):
+        return getattr(r, name)(x, axis, keepdims=keepdims)
+
+    check(build, lambda x: getattr(np, name)(x, axis=axis, keepdims=keepdims), [array], data)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+@given(arrays_and_axes(), dtypes, st.data())
+def test_sums_and_products_are_computed_in_the_dtype_asked_for(name, case, dtype, data):
+    array, axis = case
+    assume(
+        not (dtype.startswith("u") and array.dtype.kind == "f")
+    )  # a negative float as unsigned has no one value
+
+    def build(x):
+        return getattr(r, name)(x, axis, dtype=dtype)
+
+    check(build, lambda x: getattr(np, name)(x, axis=axis, dtype=dtype), [array], data)
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@given(arrays_and_axes(min_side=1), st.booleans(), st.data())
+def test_places_of_extremes_give_what_numpy_gives(name, case, keepdims, data):
+    array, axis = case
+    assume(not isinstance(axis, tuple))
+
+    def build(x):
+        return getattr(r, name)(x, axis, keepdims=keepdims)
+
+    check(build, lambda x: getattr(np, name)(x, axis=axis, keepdims=keepdims), [array], data)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@given(arrays_and_axes(), st.one_of(st.none(), st.just("float64"), st.just("int64")), st.data())
+def test_cumulative_operations_give_what_numpy_gives(name, case, dtype, data):
+    array, axis = case
+    assume(not isinstance(axis, tuple))
+
+    def build(x):
+        return getattr(r, name)(x, axis, dtype=dtype)
+
+    check(build, lambda x: getattr(np, name)(x, axis=axis, dtype=dtype), [array], data)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "argmax", "argmin", "all", "any"])
+def test_nan_and_infinity_pass_through_as_in_numpy(name):
+    for row in ([1.0, np.nan, np.inf], [np.inf, -np.inf, 0.0], [-0.0, 0.0, -1.0]):
+        check(lambda x: getattr(r, name)(x), getattr(np, name), [np.array(row)])
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+def test_an_extreme_of_nothing_is_an_error_that_names_the_variable(name):
+    with pytest.raises(ShapeError, match=rf"test_reduce\.py:\d+.*{name} of `rows`"):
+        getattr(r, name)(Variable(TensorType("float64", (0, 3)), "rows"), axis=0)
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+def test_an_extreme_of_nothing_found_at_run_time_is_an_error_too(name):
+    rows = Variable(TensorType("float64", (None, 3)), "rows")
+    with pytest.raises(ShapeError, match="without elements"):
+        evaluate(getattr(r, name)(rows, axis=0), {rows: np.zeros((0, 3))})
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_an_extreme_along_the_other_axis_of_an_empty_array_is_empty(name):
+    check(lambda x: getattr(r, name)(x, axis=1), lambda x: getattr(np, name)(x, axis=1), [np.zeros((0, 3))])
+
+
+@pytest.mark.parametrize(
+    ("axis", "kind", "message"),
+    [
+        (2, ScanvizValueError, "there is no axis 2"),
+        ((0, -2), ScanvizValueError, "named twice"),
+        (1.5, ScanvizTypeError, "must be an integer"),
+    ],
+)
+def test_a_wrong_axis_is_an_error_that_names_the_variable_and_line(axis, kind, message):
+    with pytest.raises(kind, match=rf"test_reduce\.py:\d+: sum of `table`.*{message}"):
+        r.sum(Variable(TensorType("float64", (None, 3)), "table"), axis)
+
+
+def test_equal_reductions_are_equal_ops_however_the_axes_are_written():
+    table = Variable(TensorType("float64", (None, 3)), "table")
+    ops = [r.sum(table, axis).owner.op for axis in (None, (0, 1), (1, 0), [-1, -2])]
+    assert len(set(ops)) == 1
+
+
+@given(arrays_and_axes(), st.data())
+def test_count_is_the_number_of_elements_along_axes(case, data):
+    array, axis = case
+    axes = r.normal_axes(axis, array.ndim, "count")
+    expected = np.int64(np.prod([array.shape[k] for k in axes], dtype=np.int64))
+    check(lambda x: r.count(x, axes), lambda x: expected, [array], data)

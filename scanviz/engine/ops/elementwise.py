@@ -30,7 +30,7 @@ class ElementwiseDeclaration(Declaration):
     Attributes
     ----------
     function : callable
-        ``function(*arrays)`` or ``function(*arrays, out)``: the NumPy meaning.
+        ``function(*arrays)`` or ``function(*arrays, out=buffer)``: the NumPy meaning.
     arity : int
         Number of inputs.
     result : callable

@@ -174,12 +174,12 @@ def test_writing_to_a_buffer_gives_the_same_bits_even_in_place(name, data):
     with np.errstate(all="ignore"):
         expected = np.asarray(declaration.function(*arrays))
         buffer = np.empty(3, expected.dtype)
-        assert declaration.function(*arrays, buffer) is buffer
+        assert declaration.function(*arrays, out=buffer) is buffer
         assert buffer.tobytes() == expected.tobytes()
         for k in range(declaration.arity):
             own = [each.copy() for each in arrays]
             if own[k].dtype == expected.dtype:
-                declaration.function(*own, own[k])
+                declaration.function(*own, out=own[k])
                 assert own[k].tobytes() == expected.tobytes(), f"in place of input {k}"
 
 

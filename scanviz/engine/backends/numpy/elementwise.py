@@ -37,7 +37,9 @@ def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out
     if out is None and declaration.name == "negative" and emitter.scalars(instruction.inputs):
         return f"-{inputs[0]}"
     call = emitter.bind(declaration.function, declaration.name)
-    return f"{call}({', '.join([*inputs, *([out] if out else [])])})"
+    # NumPy deprecates a third positional argument of these two; of the others it is quicker than the keyword.
+    written = f"out={out}" if declaration.name in ("maximum", "minimum") else out
+    return f"{call}({', '.join([*inputs, *([written] if out and written else [])])})"
 
 
 def _writes(instruction: Instruction, program: Program) -> bool:

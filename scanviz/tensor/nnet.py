@@ -16,7 +16,7 @@ from scanviz.engine.graph.types import INTEGERS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import neural
 from scanviz.engine.ops import reduce as r
-from scanviz.engine.ops.create import arange
+from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import dimension, dimshuffle, reshape, shape
 from scanviz.engine.ops.support import as_integer, as_variable, float_dtype

@@ -272,8 +272,8 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Variable:
     --------
     >>> from scanviz import tensor as T
     >>> p, y = T.matrix("p"), T.ivector("y")
-    >>> T.nnet.categorical_crossentropy(p, y).eval({p: [[0.5, 0.5], [0.0, 1.0]], y: [0, 1]}).round(4)
-    array([0.6931, 0.    ])
+    >>> T.nnet.categorical_crossentropy(p, y).eval({p: [[0.5, 0.5], [0.75, 0.25]], y: [0, 1]}).round(4)
+    array([0.6931, 1.3863])
     """
     coding, true = _floating(coding_dist), as_variable(true_dist)
     if _is_classes(coding, true, "categorical_crossentropy"):
@@ -335,8 +335,8 @@ def binary_crossentropy(output: Any, target: Any) -> Variable:
     --------
     >>> from scanviz import tensor as T
     >>> p = T.vector("p")
-    >>> T.nnet.binary_crossentropy(p, [1.0, 1.0]).eval({p: [0.5, 1.0]}).round(4)
-    array([0.6931, 0.    ])
+    >>> T.nnet.binary_crossentropy(p, [1.0, 1.0]).eval({p: [0.5, 0.25]}).round(4)
+    array([0.6931, 1.3863])
     """
     p, t = _floating(output), as_variable(target)
     no_p, no_t = e.subtract(1, p), e.subtract(1, t)

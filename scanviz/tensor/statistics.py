@@ -126,9 +126,14 @@ def var(
     >>> T.var(x).eval({x: [1.0, 2.0, 3.0, 4.0]})
     array(1.25)
     """
-    variable = as_variable(x)
-    computed, result = _dtypes(variable, dtype, "var")
-    axes = _axes(variable, axis, "var")
+    return _variance(as_variable(x), axis, dtype, ddof, keepdims, "var")
+
+
+def _variance(
+    variable: Variable, axis: Axis, dtype: object, ddof: float, keepdims: bool, what: str
+) -> Variable:
+    computed, result = _dtypes(variable, dtype, what)
+    axes = _axes(variable, axis, what)
     values = e.cast(variable, computed)
     distances = e.subtract(values, mean(values, axes, keepdims=True))
     total = r.sum(e.square(distances), axes, keepdims=keepdims)
@@ -167,7 +172,7 @@ def std(
     >>> T.std(x).eval({x: [2.0, 4.0]})
     array(1.)
     """
-    return e.sqrt(var(x, axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
+    return e.sqrt(_variance(as_variable(x), axis, dtype, ddof, keepdims, "std"))
 
 
 def logsumexp(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
@@ -196,8 +201,8 @@ def logsumexp(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     --------
     >>> from scanviz import tensor as T
     >>> x = T.vector("x")
-    >>> T.logsumexp(x).eval({x: [1000.0, 1000.0]}).round(6)
-    array(1000.693147)
+    >>> T.logsumexp(x, keepdims=True).eval({x: [1000.0, 1000.0]}).round(6)
+    array([1000.693147])
     """
     given = as_variable(x)
     variable = e.cast(given, float_dtype(tensor_type(given).dtype))

@@ -1,0 +1,7 @@
+"""Profiling: recording what the engine tells, and reporting it."""
+
+from __future__ import annotations
+
+from scanviz.profiler.session import Session, profile
+
+__all__ = ["Session", "profile"]

@@ -376,7 +376,7 @@ def flip(x: Any, axis: int | None = None) -> Variable:
     """
     variable = as_variable(x)
     rank = tensor_type(variable).ndim
-    turned = list(range(rank)) if axis is None else [ops.normal_axis(axis, rank, "flip")]
+    turned: list[int] = list(range(rank)) if axis is None else [ops.normal_axis(axis, rank, "flip")]
     return getitem(variable, tuple(slice(None, None, -1 if k in turned else None) for k in range(rank)))
 
 

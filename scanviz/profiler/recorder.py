@@ -37,16 +37,27 @@ BYTES_A_LOOP = 48_000  # histogram and samples of one loop
 class _Loop:
     """What is known of one loop so far."""
 
-    __slots__ = ("bursts", "copy_total", "histogram", "open_runs", "operation_totals", "pending", "pending_steps", "record", "sample", "sampled_total")
+    __slots__ = (
+        "copy_total",
+        "histogram",
+        "open_runs",
+        "operation_totals",
+        "pending",
+        "pending_steps",
+        "record",
+        "sample",
+        "sampled_total",
+        "stamp_ns",
+    )
 
-    def __init__(self, record: LoopRecord, detailed: bool) -> None:
-        self.record = record
+    def __init__(self, record: LoopRecord, detailed: bool, stamp_ns: float) -> None:
+        self.record, self.stamp_ns = record, stamp_ns
         self.histogram = Histogram() if detailed else None
         self.sample = StepSample() if detailed else None
         self.pending: list[tuple[int, StepSeries]] = []
         self.pending_steps = 0
-        self.operation_totals = np.zeros(len(record.operations), np.int64)
-        self.copy_total, self.sampled_total, self.bursts = 0, 0, 0
+        self.operation_totals = np.zeros(len(record.operations))
+        self.copy_total, self.sampled_total = 0.0, 0.0
         self.open_runs: dict[int, int] = {}
 
     def take(self, run: int, series: StepSeries) -> None:
@@ -64,18 +75,28 @@ class _Loop:
             for run, series in self.pending:
                 self.sample.add(run, series.first, series.step_ns)
         for _, series in self.pending:
-            if series.op_ns is not None and series.copy_ns is not None and len(series.op_ns) == len(self.operation_totals):
-                self.operation_totals += series.op_ns.sum(axis=1)
-                self.copy_total += int(series.copy_ns.sum())
-                self.sampled_total += int(series.step_ns.sum())
-                self.record.sampled_steps += len(series.step_ns)
+            if (
+                series.op_ns is not None
+                and series.copy_ns is not None
+                and len(series.op_ns) == len(self.operation_totals)
+            ):
+                stamp, steps = (
+                    self.stamp_ns,
+                    len(series.step_ns),
+                )  # each interval holds one stamp, which is not the loop's
+                self.operation_totals += np.maximum(series.op_ns - stamp, 0).sum(axis=1)
+                self.copy_total += float(np.maximum(series.copy_ns - stamp, 0).sum())
+                self.sampled_total += float(series.step_ns.sum()) - steps * stamp * (len(series.op_ns) + 2)
+                self.record.sampled_steps += steps
         self.pending, self.pending_steps = [], 0
 
     def finished(self) -> LoopRecord:
         """Return the record with what was counted filled in."""
         self.count()
         record, sampled = self.record, self.record.sampled_steps
-        record.step_times = self.histogram.record() if self.histogram is not None else DurationRecord(count=record.steps)
+        record.step_times = (
+            self.histogram.record() if self.histogram is not None else DurationRecord(count=record.steps)
+        )
         if self.sample is not None:
             record.series = self.sample.rows()
         if sampled:
@@ -101,7 +122,9 @@ class _Function:
     def finished(self) -> FunctionRecord:
         record = self.record
         record.call_times = self.histogram.record()
-        for each, total, count in zip(record.operations, self.totals.tolist(), self.counts.tolist(), strict=True):
+        for each, total, count in zip(
+            record.operations, self.totals.tolist(), self.counts.tolist(), strict=True
+        ):
             each.samples, each.mean_ns = count, total / count if count else 0.0
         return record
 
@@ -160,7 +183,7 @@ class Recorder(Observer):
             for loop in loop_records(event.key, event.program):
                 detailed = len(self._loops) < self._room
                 self._out.left_out += not detailed
-                self._loops[loop.key] = _Loop(loop, detailed)
+                self._loops[loop.key] = _Loop(loop, detailed, self._stamp_ns)
             self._self_ns += self._clock() - begun
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:

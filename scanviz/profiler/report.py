@@ -18,7 +18,12 @@ from scanviz.record.model import LoopRecord, ProfileRecord
 
 
 def render_report(
-    record: ProfileRecord, *, width: int = 100, top: int = 8, scan_name: str | None = None, color: bool = False
+    record: ProfileRecord,
+    *,
+    width: int = 100,
+    top: int = 8,
+    scan_name: str | None = None,
+    color: bool = False,
 ) -> str:
     """Return the report as text.
 
@@ -48,7 +53,9 @@ def render_report(
 def _header(record: ProfileRecord) -> list[Line]:
     calls = sum(each.calls for each in record.functions)
     called = " ".join([record.script, *record.arguments]) or "profile"
-    ended = {"ok": "", "running": " · still running"}.get(record.outcome.status, f" · {record.outcome.status}")
+    ended = {"ok": "", "running": " · still running"}.get(
+        record.outcome.status, f" · {record.outcome.status}"
+    )
     tiers = ", ".join(sorted({each.backend for each in record.functions}))
     text = f"{plain(called)} · {duration(record.wall_ns)}{ended} · {calls} calls of {len(record.functions)} functions"
     lines = [Line(f"{text} · {tiers}" if tiers else text, HEADING)]
@@ -66,7 +73,12 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
         lines.extend(function_lines(record, function, width, top))
     if len(called) > top:
         rest = sum(each.total_ns for each in called[top:])
-        lines.append(Line(f"{len(called) - top} more functions, {duration(rest)} (--top {len(called)} shows them)", QUIET))
+        lines.append(
+            Line(
+                f"{len(called) - top} more functions, {duration(rest)} (--top {len(called)} shows them)",
+                QUIET,
+            )
+        )
     hottest = sorted((each for each in record.loops if each.runs), key=lambda each: -own_ns(record, each))
     room = 2 if top <= 8 else top
     for loop in hottest[:room]:
@@ -74,7 +86,12 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
         lines.extend(loop_lines(record, loop, width, top))
     if len(hottest) > room:
         names = ", ".join(plain(each.name) for each in hottest[room : room + 4])
-        lines.append(Line(f"details of other loops: --scan NAME ({names}{', …' if len(hottest) > room + 4 else ''})", QUIET))
+        lines.append(
+            Line(
+                f"details of other loops: --scan NAME ({names}{', …' if len(hottest) > room + 4 else ''})",
+                QUIET,
+            )
+        )
     if not called:
         lines.append(Line("no scanviz function was called", WARNING))
     return lines
@@ -91,7 +108,12 @@ def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[Li
     if not found:
         names = sorted({each.name for each in record.loops})
         close = difflib.get_close_matches(name, names, 3) or names[:6]
-        return [Line(f"no loop is named {plain(name)!r}; there are: {', '.join(map(plain, close)) or 'none'}", WARNING)]
+        return [
+            Line(
+                f"no loop is named {plain(name)!r}; there are: {', '.join(map(plain, close)) or 'none'}",
+                WARNING,
+            )
+        ]
     lines: list[Line] = []
     for each in found:
         lines.extend(loop_lines(record, each, width, max(top, 30), whole=True))
@@ -109,14 +131,21 @@ def _footer(record: ProfileRecord) -> list[Line]:
     lines.append(Line(""))
     lines.append(Line(" · ".join(parts), QUIET))
     if record.detail == "ops":
-        lines.append(Line("every operation of every step was timed: loops ran slower than they do alone", QUIET))
+        lines.append(
+            Line("every operation of every step was timed: loops ran slower than they do alone", QUIET)
+        )
     if record.left_out:
         lines.append(Line(f"{record.left_out} loops beyond the size limit kept totals alone", QUIET))
     return lines
 
 
 def print_report(
-    record: ProfileRecord, file: TextIO, *, top: int = 8, scan_name: str | None = None, width: int | None = None
+    record: ProfileRecord,
+    file: TextIO,
+    *,
+    top: int = 8,
+    scan_name: str | None = None,
+    width: int | None = None,
 ) -> None:
     """Print the report as wide as the terminal, coloured only on one that wants it."""
     tty = hasattr(file, "isatty") and file.isatty()

@@ -14,16 +14,24 @@ def function_lines(record: ProfileRecord, function: FunctionRecord, width: int, 
     times = function.call_times
     later = (times.total_ns - function.first_ns) / (function.calls - 1) if function.calls > 1 else 0
     parts = [f"{plain(function.name)}: {amount(function.calls)} calls, {duration(times.total_ns)}"]
-    parts.append(f"first {duration(function.first_ns)}" + (f", then {duration(later)} a call" if later else ""))
+    parts.append(
+        f"first {duration(function.first_ns)}" + (f", then {duration(later)} a call" if later else "")
+    )
     if function.errors:
         parts.append(f"{function.errors} failed")
-    where = f" ({plain(str(function.source))})" if function.source and str(function.source) not in function.name else ""
+    where = (
+        f" ({plain(str(function.source))})"
+        if function.source and str(function.source) not in function.name
+        else ""
+    )
     lines = [Line(""), Line(parts[0] + where + " · " + " · ".join(parts[1:]), TITLE)]
     rows = _tree(record, function, None, 1, width)
     outside = [each for each in function.operations if each.kind != "loop" and each.samples]
     outside_ns = sum(each.mean_ns * each.samples for each in outside)
     if outside_ns:
-        rows.append(_row(f"  {len(outside)} operations outside of loops", outside_ns, times.total_ns, [""] * 5, width))
+        rows.append(
+            _row(f"  {len(outside)} operations outside of loops", outside_ns, times.total_ns, [""] * 5, width)
+        )
     if rows:
         lines.extend(_tabled([_heading(width), *rows], width))
     return lines
@@ -44,13 +52,21 @@ def _tabled(rows: list[list[str]], width: int) -> list[Line]:
     return [Line(found[0], QUIET), *(Line(each) for each in found[1:])]
 
 
-def _tree(record: ProfileRecord, function: FunctionRecord, parent: int | None, depth: int, width: int) -> list[list[str]]:
+def _tree(
+    record: ProfileRecord, function: FunctionRecord, parent: int | None, depth: int, width: int
+) -> list[list[str]]:
     rows: list[list[str]] = []
     for loop in record.loops_of(function.key, parent):
         if not loop.runs:
             continue
         times = loop.step_times
-        cells = [amount(loop.steps), duration(times.p50_ns), duration(times.p95_ns), duration(times.max_ns), _overhead(loop)]
+        cells = [
+            amount(loop.steps),
+            duration(times.p50_ns),
+            duration(times.p95_ns),
+            duration(times.max_ns),
+            _overhead(loop),
+        ]
         rows.append(_row("  " * depth + plain(loop.name), loop.total_ns, function.total_ns, cells, width))
         rows.extend(_tree(record, function, loop.key, depth + 1, width))
     return rows
@@ -64,16 +80,23 @@ def _overhead(loop: LoopRecord) -> str:
     return share(loop.copy_ns + loop.overhead_ns, whole)
 
 
-def loop_lines(record: ProfileRecord, loop: LoopRecord, width: int, top: int, whole: bool = False) -> list[Line]:
+def loop_lines(
+    record: ProfileRecord, loop: LoopRecord, width: int, top: int, whole: bool = False
+) -> list[Line]:
     """Return one loop: a heading, how its time divides, its operations, and with ``whole`` its variables too."""
     where = f" ({plain(str(loop.source))})" if loop.source and str(loop.source) not in loop.name else ""
-    counts = f"{amount(loop.runs)} runs, {amount(loop.steps)} steps" + (", ends by until" if loop.has_until else "")
+    counts = f"{amount(loop.runs)} runs, {amount(loop.steps)} steps" + (
+        ", ends by until" if loop.has_until else ""
+    )
     lines = [Line(f"loop {plain(loop.name)}{where} · {counts} · buffers {size(loop.buffer_bytes)}", TITLE)]
     lines.extend(_division(loop, width))
     lines.extend(_operation_table(loop, width, top))
     if whole:
         lines.extend(_variables(loop, width))
-        lines.extend(Line(f"  code: {each.tier}, {each.why} (×{each.count}, {duration(each.total_ns)})", QUIET) for each in loop.tiers)
+        lines.extend(
+            Line(f"  code: {each.tier}, {each.why} (×{each.count}, {duration(each.total_ns)})", QUIET)
+            for each in loop.tiers
+        )
     return lines
 
 
@@ -118,10 +141,14 @@ def _operation_table(loop: LoopRecord, width: int, top: int) -> list[Line]:
         return []
     whole = loop.body_ns or 1.0
     timed.sort(key=lambda each: -each.mean_ns)
-    rows = [[f"  {plain(each.label)}", duration(each.mean_ns), share(each.mean_ns, whole)] for each in timed[:top]]
+    rows = [
+        [f"  {plain(each.label)}", duration(each.mean_ns), share(each.mean_ns, whole)] for each in timed[:top]
+    ]
     places = [_place(each) for each in timed[:top]]
     room = max(16, width // 2 - 12)
-    found = table([["  operation", "a step", "of body"], *([clipped(r[0], room), *r[1:]] for r in rows)], 1, width)
+    found = table(
+        [["  operation", "a step", "of body"], *([clipped(r[0], room), *r[1:]] for r in rows)], 1, width
+    )
     lines = [Line(f"{found[0]}  line", QUIET)]
     for index, (text, place) in enumerate(zip(found[1:], places, strict=True)):
         lines.append(Line(f"{text}  {place}", HOT if index == 0 and len(timed) > 1 else ""))
@@ -138,7 +165,18 @@ def _place(operation: OperationRecord) -> str:
 def _variables(loop: LoopRecord, width: int) -> list[Line]:
     rows = [["  variable", "kind", "taps", "type", "outer input", "outer output"]]
     for each in loop.variables:
-        taps = ",".join(map(str, each.reads)) + (f" → {','.join(map(str, each.writes))}" if each.kind == "mitmot" else "")
-        rows.append([f"  {plain(each.name)}", each.kind, taps, each.type, plain(each.outer_input or "–"), plain(each.outer_output or "–")])
+        taps = ",".join(map(str, each.reads)) + (
+            f" → {','.join(map(str, each.writes))}" if each.kind == "mitmot" else ""
+        )
+        rows.append(
+            [
+                f"  {plain(each.name)}",
+                each.kind,
+                taps,
+                each.type,
+                plain(each.outer_input or "–"),
+                plain(each.outer_output or "–"),
+            ]
+        )
     found = table(rows, 6, width)
     return [Line(found[0], QUIET), *(Line(each) for each in found[1:])]

@@ -37,6 +37,8 @@ def table(rows: list[list[str]], left: int, width: int) -> list[str]:
     lines = []
     for row in rows:
         cells = [clipped(cell, widths[k]) for k, cell in enumerate(row)]
-        padded = [cell.ljust(widths[k]) if k < left else cell.rjust(widths[k]) for k, cell in enumerate(cells)]
+        padded = [
+            cell.ljust(widths[k]) if k < left else cell.rjust(widths[k]) for k, cell in enumerate(cells)
+        ]
         lines.append("  ".join(padded).rstrip())
     return lines

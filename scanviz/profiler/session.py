@@ -46,10 +46,14 @@ class Session:
         observe.attach(self.recorder)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         observe.detach(self.recorder)
         status = "ok" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "error"
-        self.recorder.finish(OutcomeRecord(status, None, "" if error is None else f"{type(error).__name__}: {error}"))
+        self.recorder.finish(
+            OutcomeRecord(status, None, "" if error is None else f"{type(error).__name__}: {error}")
+        )
 
     def report(self, file: TextIO | None = None, top: int = 8, scan: str | None = None) -> None:
         """Print the report.

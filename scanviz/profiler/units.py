@@ -81,7 +81,11 @@ def plain(text: str) -> str:
     >>> plain("a\\x1b[31mb")
     'a\\\\x1b[31mb'
     """
-    return re.sub(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda found: f"\\x{ord(found.group()):02x}", text)
+    return re.sub(
+        r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]",
+        lambda found: f"\\x{ord(found.group()):02x}",
+        text,
+    )
 
 
 def clipped(text: str, width: int) -> str:

@@ -96,4 +96,8 @@ def _array(data: Any, place: str) -> Any:
 
 def _wrong(place: str, expected: str, data: Any) -> ScanvizValueError:
     shown = repr(data)
-    return ScanvizValueError(f"{place} is not what it should be", expected=expected, found=shown if len(shown) < 60 else shown[:57] + "…")
+    return ScanvizValueError(
+        f"{place} is not what it should be",
+        expected=expected,
+        found=shown if len(shown) < 60 else shown[:57] + "…",
+    )

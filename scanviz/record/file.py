@@ -110,7 +110,9 @@ def _check_entries(archive: zipfile.ZipFile, name: str) -> None:
         raise ScanvizValueError(f"{name} is too large to be a scanviz profile")
     for each in entries:
         if each.filename != _DOCUMENT and not _SERIES.fullmatch(each.filename):
-            raise ScanvizValueError(f"{name} holds something that is no part of a profile", found=repr(each.filename[:80]))
+            raise ScanvizValueError(
+                f"{name} holds something that is no part of a profile", found=repr(each.filename[:80])
+            )
 
 
 def _read(archive: zipfile.ZipFile, entry: str, limit: int) -> bytes:
@@ -130,7 +132,10 @@ def _document(archive: zipfile.ZipFile, name: str) -> Any:
     version = document.get("schema") if isinstance(document, dict) else None
     if type(version) is int and version > SCHEMA:
         raise ScanvizValueError(
-            f"{name} was written by a newer scanviz", expected=f"schema {SCHEMA} or older", found=f"schema {version}", fix="pip install --upgrade scanviz"
+            f"{name} was written by a newer scanviz",
+            expected=f"schema {SCHEMA} or older",
+            found=f"schema {version}",
+            fix="pip install --upgrade scanviz",
         )
     return document
 
@@ -145,5 +150,9 @@ def _series(archive: zipfile.ZipFile, key: int) -> Any:
         raise ScanvizValueError(f"{entry} in the profile is no array of version 1.0")
     shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
     if dtype != np.int64 or len(shape) != 2 or shape[1] != 4 or shape[0] * 32 != len(data) - stream.tell():
-        raise ScanvizValueError(f"{entry} in the profile has the wrong form", expected="int64 of shape (n, 4)", found=f"{dtype} {shape}")
+        raise ScanvizValueError(
+            f"{entry} in the profile has the wrong form",
+            expected="int64 of shape (n, 4)",
+            found=f"{dtype} {shape}",
+        )
     return np.load(io.BytesIO(data), allow_pickle=False)

@@ -70,7 +70,9 @@ def loop_records(function: int, program: Program) -> list[LoopRecord]:
     return found
 
 
-def _loop_record(function: int, loop: LoopInstruction, parent: LoopInstruction | None, outer: Program) -> LoopRecord:
+def _loop_record(
+    function: int, loop: LoopInstruction, parent: LoopInstruction | None, outer: Program
+) -> LoopRecord:
     scan = loop.op
     assert isinstance(scan, Scan)
     layout = Layout(scan)
@@ -126,6 +128,10 @@ def _outer_registers(variable: LoopVariable, loop: LoopInstruction) -> tuple[int
         ("non_sequence", loop.non_sequences),
     )
     kind = "state" if isinstance(variable, State) else kind_of(variable)
-    alike = [each for each in scan.variables if (isinstance(each, State) and kind == "state") or kind_of(each) == kind]
+    alike = [
+        each
+        for each in scan.variables
+        if (isinstance(each, State) and kind == "state") or kind_of(each) == kind
+    ]
     slot = dict(groups)[kind][alike.index(variable)]
     return getattr(slot, "outer", None), getattr(slot, "result", None)

@@ -1,0 +1,74 @@
+"""The command line: one file a command, help from their docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "profile": "run a script and show where its loops spend their time",
+    "run": "run a script as python does, with scanviz's own error messages",
+    "report": "print the report of a saved profile again",
+    "doctor": "say which backends and extras work here, and how to get the others",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; a program that is run may end the process itself.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program's name; ``sys.argv[1:]`` by default.
+    """
+    from scanviz.cli.options import UsageError
+
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(arguments)
+    except UsageError as error:
+        sys.stderr.write(f"scanviz: {error}\n")
+        return 2
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+    except Exception as error:
+        if not _is_own(error):
+            raise
+        sys.stderr.write(f"scanviz: {error}\n")
+        return 1
+
+
+def _is_own(error: Exception) -> bool:
+    """Return whether an error is a message for the user of a command, which needs no traceback."""
+    from scanviz.cli.options import ran_program
+
+    errors = sys.modules.get("scanviz.engine.errors")
+    return errors is not None and isinstance(error, errors.ScanvizError) and not ran_program()
+
+
+def _dispatch(arguments: list[str]) -> int:
+    from scanviz.cli.options import UsageError, suggestion
+
+    first = arguments[0] if arguments else "--help"
+    if first in ("-h", "--help", "help"):
+        sys.stdout.write(_help())
+        return 0 if arguments else 2
+    if first in ("-V", "--version"):
+        from importlib.metadata import version
+
+        sys.stdout.write(f"scanviz {version('scanviz')}\n")
+        return 0
+    if first not in COMMANDS:
+        raise UsageError(
+            f"there is no command {first!r}{suggestion(first, COMMANDS)}; commands: {', '.join(COMMANDS)}"
+        )
+    module = importlib.import_module(f"scanviz.cli.{first}")
+    code: int = module.main(arguments[1:])
+    return code
+
+
+def _help() -> str:
+    rows = "\n".join(f"  {name:<9} {text}" for name, text in COMMANDS.items())
+    return f"usage: scanviz COMMAND [options] …\n\nscan loops you can look inside\n\n{rows}\n\nscanviz COMMAND --help says more.\n"

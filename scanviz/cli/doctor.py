@@ -1,0 +1,121 @@
+"""Say which backends, engines and extras work here, and how to get the others."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+from scanviz.cli.options import Option, UsageError, help_text, parse
+
+USAGE = "doctor [--json]"
+OPTIONS = (Option(("--json",), "", "print the findings as JSON"),)
+
+
+class Finding(NamedTuple):
+    """One thing that works here or does not."""
+
+    kind: str
+    name: str
+    works: bool
+    version: str
+    what: str
+    how_to_get: str
+
+
+# (import name, distribution, what it is for, how to get it)
+_EXTRAS = (
+    ("numpy", "numpy", "the arrays behind everything", "pip install numpy"),
+    ("scipy", "scipy", "special functions, factorisations", "pip install scipy"),
+    ("rich", "rich", "coloured dumps", "pip install rich"),
+    ("networkx", "networkx", "analyses of pictures", 'pip install "scanviz[graph]"'),
+    ("graphviz", "graphviz", "Graphviz pictures, with the `dot` program", 'pip install "scanviz[graph]"'),
+    ("textual", "textual", "the terminal application", 'pip install "scanviz[tui]"'),
+    ("llvmlite", "llvmlite", "native loops", 'pip install "scanviz[native]"'),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Print what works and return exit code 0."""
+    parsed = parse(arguments, OPTIONS, program=False)
+    if "help" in parsed.options:
+        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        return 0
+    if parsed.rest:
+        raise UsageError(f"doctor takes no arguments, found {parsed.rest[0]!r}")
+    findings = [*_backends(), *_extras(), _dot()]
+    if "json" in parsed.options:
+        json.dump([each._asdict() for each in findings], sys.stdout, indent=1)
+        sys.stdout.write("\n")
+        return 0
+    sys.stdout.write(
+        f"scanviz {_version('scanviz') or 'not installed'}, Python {platform.python_version()}, {platform.machine()} {platform.system()}\n"
+    )
+    for kind in dict.fromkeys(each.kind for each in findings):
+        sys.stdout.write(f"\n{kind}\n")
+        for each in findings:
+            if each.kind == kind:
+                sys.stdout.write(_line(each))
+    return 0
+
+
+def _line(found: Finding) -> str:
+    mark = "works  " if found.works else "missing"
+    shown = f"  {mark}  {found.name:<10} {found.version:<10} {found.what}".rstrip()
+    return (
+        shown
+        + (f"\n             get it: {found.how_to_get}" if found.how_to_get and not found.works else "")
+        + "\n"
+    )
+
+
+def _backends() -> list[Finding]:
+    from scanviz.engine.backends.registry import availability, names
+
+    found = []
+    for name in names():
+        each = availability(name)
+        found.append(Finding("backends", name, each.works, each.version, each.why, each.how_to_get))
+    return found
+
+
+def _extras() -> list[Finding]:
+    found = []
+    for module, distribution, purpose, command in _EXTRAS:
+        works = _imports(module)
+        found.append(Finding("libraries", distribution, works, _version(distribution), purpose, command))
+    return found
+
+
+def _imports(module: str) -> bool:
+    """Return whether a module can be imported, tried in another process: a broken library may do anything at import."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", f"import {module}"], capture_output=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""
+
+
+def _dot() -> Finding:
+    path = shutil.which("dot")
+    return Finding(
+        "programs",
+        "dot",
+        path is not None,
+        "",
+        "Graphviz layouts",
+        "your system's package graphviz, such as apt-get install graphviz",
+    )

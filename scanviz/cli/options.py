@@ -1,0 +1,174 @@
+"""Reading options: strict, with suggestions, and never touching what belongs to the program that is run.
+
+Options stand before the script; from the script's name on everything is the program's.  ``-m module`` and ``-c code`` end
+the options as they do for python.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from scanviz.profiler.runner import Program
+
+_ran: list[bool] = []
+
+
+class UsageError(Exception):
+    """The command line cannot be understood; exit code 2."""
+
+
+class Option(NamedTuple):
+    """An option of a command.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Such as ``("-o", "--output")``.
+    value : str
+        What its value is called in the help; empty for a switch.
+    help : str
+        One line.
+    choices : tuple of str
+        The values allowed; empty for any.
+    """
+
+    names: tuple[str, ...]
+    value: str
+    help: str
+    choices: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Its long name without dashes."""
+        return self.names[-1].lstrip("-")
+
+
+class Parsed(NamedTuple):
+    """What was given: options by key, and the rest from the first argument that is no option on."""
+
+    options: dict[str, str]
+    rest: list[str]
+
+    def number(self, key: str, default: int) -> int:
+        """Return an option as a positive integer."""
+        text = self.options.get(key)
+        if text is None:
+            return default
+        if not text.isdigit() or int(text) < 1:
+            raise UsageError(f"--{key} takes a positive number, not {text!r}")
+        return int(text)
+
+
+HELP = Option(("-h", "--help"), "", "show this help")
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean …?`` for a word that is nearly a known one."""
+    close = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) -> Parsed:
+    """Return the options and the rest.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        After the command's name.
+    options : sequence of Option
+        What the command takes.
+    program : bool
+        Whether the rest is a program with its own arguments; else options may also follow.
+
+    Raises
+    ------
+    UsageError
+        For an unknown option, one that lacks its value, or one that takes none.
+    """
+    known = {name: option for option in (*options, HELP) for name in option.names}
+    found: dict[str, str] = {}
+    rest: list[str] = []
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        if word == "--":
+            rest.extend(waiting)
+            break
+        is_option = word.startswith("-") and word != "-"
+        if program and (
+            not is_option or word in ("-m", "-c") or word[:2] in ("-m", "-c") and not word.startswith("--")
+        ):
+            rest.extend(_split_joined([word, *waiting]))
+            break
+        if not is_option:
+            rest.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        option = known.get(name)
+        if option is None:
+            raise UsageError(f"unknown option {name}{suggestion(name, known)}")
+        if option.value and not equals:
+            if not waiting:
+                raise UsageError(f"{name} needs a value: {name} {option.value}")
+            value = waiting.pop(0)
+        elif equals and not option.value:
+            raise UsageError(f"{name} takes no value")
+        if option.choices and value not in option.choices:
+            raise UsageError(f"{name} takes {' or '.join(option.choices)}, not {value!r}")
+        found[option.key] = value
+    return Parsed(found, rest)
+
+
+def _split_joined(words: list[str]) -> list[str]:
+    """Return ``-mmodule`` as ``-m module``, as python reads it."""
+    first = words[0]
+    if first[:2] in ("-m", "-c") and len(first) > 2 and not first.startswith("--"):
+        return [first[:2], first[2:], *words[1:]]
+    return words
+
+
+def program_of(rest: list[str], command: str) -> Program:
+    """Return the program that the rest of a command line names.
+
+    Raises
+    ------
+    UsageError
+        If it names none.
+    """
+    from scanviz.profiler.runner import Program
+
+    if not rest:
+        raise UsageError(
+            f"what is to be run? scanviz {command} SCRIPT [arguments]  (or -m module, or -c code)"
+        )
+    _ran.append(True)
+    if rest[0] in ("-m", "-c"):
+        if len(rest) < 2:
+            raise UsageError(f"{rest[0]} needs {'a module' if rest[0] == '-m' else 'code'}")
+        return Program("module" if rest[0] == "-m" else "code", rest[1], rest[2:])
+    return Program("script", rest[0], rest[1:])
+
+
+def ran_program() -> bool:
+    """Return whether this process has begun to run a program of the user's."""
+    return bool(_ran)
+
+
+def help_text(usage: str, about: str | None, options: Sequence[Option]) -> str:
+    """Return a command's help."""
+    rows = []
+    for each in (*options, HELP):
+        names = ", ".join(each.names) + (f" {each.value}" if each.value else "")
+        choices = f" ({', '.join(each.choices)})" if each.choices else ""
+        rows.append(f"  {names:<24} {each.help}{choices}")
+    return f"usage: scanviz {usage}\n\n{(about or '').strip()}\n\noptions:\n" + "\n".join(rows) + "\n"
+
+
+def show_help(usage: str, about: str | None, options: Sequence[Option]) -> int:
+    """Print a command's help and return exit code 0."""
+    sys.stdout.write(help_text(usage, about, options))
+    return 0

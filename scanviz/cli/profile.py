@@ -1,0 +1,65 @@
+"""Run a script, a module (-m) or code (-c) and show where its loops spend their time.
+
+The program runs as under python: same arguments, streams and exit code. The report goes to standard error when the
+program ends, however it ends; the profile is saved as SCRIPT.scanviz in the working folder. Options stand before the
+script; everything after it is the program's.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from scanviz.cli.options import Option, UsageError, help_text, parse, program_of
+from scanviz.cli.run import set_mode
+
+USAGE = "profile [options] SCRIPT [arguments]"
+OPTIONS = (
+    Option(("-o", "--output"), "FILE", "where the profile is saved"),
+    Option(("-q", "--quiet"), "", "print no report and no progress line"),
+    Option(("--top",), "N", "rows of each table"),
+    Option(("--scan",), "NAME", "show this loop alone, in full"),
+    Option(("--detail",), "LEVEL", "time each step, or each operation of every step", ("steps", "ops")),
+    Option(("--mode",), "NAME", "tier that runs functions which name none (numpy, reference, cupy, …)"),
+    Option(("--force",), "", "replace FILE even if it is no profile"),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Profile a program; it ends the process by its own exit code."""
+    parsed = parse(arguments, OPTIONS, program=True)
+    options = parsed.options
+    if "help" in options:
+        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        return 0
+    top = parsed.number("top", 8)
+    program = program_of(parsed.rest, "profile")
+    set_mode(options.get("mode"))
+    from scanviz.profiler.profiled_run import Wishes, free_name, run_profiled
+    from scanviz.profiler.runner import CannotRun
+
+    if "output" in options:
+        output = _checked_output(Path(options["output"]).absolute(), "force" in options)
+    else:
+        output = free_name(Path.cwd() / f"{program.stem}.scanviz")
+    try:
+        run_profiled(
+            program,
+            Wishes(output, "quiet" in options, top, options.get("scan"), options.get("detail", "steps")),
+        )
+    except CannotRun as error:
+        sys.stderr.write(f"scanviz: {error}\n")
+        return error.code
+    return 0
+
+
+def _checked_output(path: Path, force: bool) -> Path:
+    from scanviz.record.file import is_profile
+
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(
+            f"the profile cannot be saved as {path}: {'it is a folder' if path.is_dir() else 'there is no such folder'}"
+        )
+    if path.exists() and not force and not is_profile(path):
+        raise UsageError(f"{path} exists and is no scanviz profile; --force replaces it")
+    return path

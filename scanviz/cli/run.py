@@ -1,0 +1,50 @@
+"""Run a script, a module (-m) or code (-c) as python does.
+
+Tracebacks show the program's own frames; errors of scanviz come without frames inside scanviz.
+SCANVIZ_DEBUG=1 shows them all.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from scanviz.cli.options import Option, help_text, parse, program_of
+
+USAGE = "run [options] SCRIPT [arguments]"
+OPTIONS = (
+    Option(("--mode",), "NAME", "tier that runs functions which name none (numpy, reference, cupy, …)"),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run a program; it ends the process by its own exit code."""
+    parsed = parse(arguments, OPTIONS, program=True)
+    if "help" in parsed.options:
+        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        return 0
+    program = program_of(parsed.rest, "run")
+    set_mode(parsed.options.get("mode"))
+    from scanviz.profiler.runner import CannotRun, run
+
+    try:
+        run(program)
+    except CannotRun as error:
+        sys.stderr.write(f"scanviz: {error}\n")
+        return error.code
+    return 0
+
+
+def set_mode(name: str | None) -> None:
+    """Make a tier the default of this process, refusing names that are none."""
+    if name is None:
+        return
+    from scanviz.cli.options import UsageError
+    from scanviz.engine.backends.registry import resolve
+    from scanviz.engine.config import config
+    from scanviz.engine.errors import BackendError
+
+    try:
+        resolve(name)
+    except BackendError as error:
+        raise UsageError(str(error)) from None
+    config.mode = name

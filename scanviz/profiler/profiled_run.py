@@ -1,0 +1,159 @@
+"""Running a program under the recorder, and keeping its profile however it ends.
+
+The profile is saved by a handler that python runs at its very end: after the program's own handlers and after its threads.  A
+program that is terminated by a signal saves it first and then dies by that signal.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+from scanviz.engine import observe
+from scanviz.profiler.progress import Progress
+from scanviz.profiler.recorder import Recorder
+from scanviz.profiler.runner import Program, run
+from scanviz.record.file import is_profile, save
+from scanviz.record.model import OutcomeRecord
+
+
+class Wishes(NamedTuple):
+    """What to do with the profile.
+
+    Attributes
+    ----------
+    output : Path
+        Where it goes.
+    quiet : bool
+        Whether to print nothing.
+    top : int
+        Rows a table of the report.
+    scan : str or None
+        Show this loop alone.
+    detail : str
+        ``"steps"`` or ``"ops"``.
+    """
+
+    output: Path
+    quiet: bool
+    top: int
+    scan: str | None
+    detail: str
+
+
+def free_name(path: Path) -> Path:
+    """Return a path that may be written: the given one if nothing is there or an earlier profile is, else a numbered one.
+
+    Examples
+    --------
+    >>> free_name(Path("nothing-here.scanviz"))
+    PosixPath('nothing-here.scanviz')
+    """
+    candidate, count = path, 0
+    while candidate.exists() and not is_profile(candidate):
+        count += 1
+        candidate = path.with_name(f"{path.stem}-{count}{path.suffix}")
+    return candidate
+
+
+def run_profiled(program: Program, wishes: Wishes) -> None:
+    """Run a program with every scanviz function recorded; save and report when python ends."""
+    recorder = Recorder("ops" if wishes.detail == "ops" else "steps")
+    recorder.describe_script(program.title, program.arguments)
+    ended = Ending(recorder, wishes)
+    atexit.register(ended.finish)
+    ended.catch_termination()
+    observe.attach(recorder)
+    if not wishes.quiet:
+        ended.progress.start()
+    try:
+        run(program)
+        ended.outcome = OutcomeRecord("ok", 0)
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+        ended.outcome = OutcomeRecord(
+            "ok" if code == 0 else "exit", code, error.code if isinstance(error.code, str) else ""
+        )
+        raise
+    except KeyboardInterrupt:
+        ended.outcome = OutcomeRecord("interrupted", 130, "KeyboardInterrupt")
+        raise
+    except BaseException as error:
+        ended.outcome = OutcomeRecord("error", 1, f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        ended.progress.stop()
+
+
+class Ending:
+    """What is done when the program ends."""
+
+    def __init__(self, recorder: Recorder, wishes: Wishes) -> None:
+        self.recorder, self.wishes = recorder, wishes
+        self.outcome = OutcomeRecord("error", None, "the program did not end by itself")
+        self.progress = Progress(recorder.progress)
+        self.done = False
+        self.process = os.getpid()
+
+    def finish(self) -> None:
+        """Save the profile and print the report, once, in the process that was asked to."""
+        if self.done or os.getpid() != self.process:
+            return
+        self.done = True
+        self.progress.stop()
+        observe.detach(self.recorder)
+        self.recorder.finish(self.outcome)
+        record = self.recorder.record()
+        saved = self._try(
+            lambda: save(record, self.wishes.output),
+            f"the profile could not be saved as {self.wishes.output}",
+        )
+        if self.wishes.quiet:
+            return
+        self._try(self._flush, "")
+        self._try(lambda: self._print(saved), "the report could not be printed")
+
+    def _print(self, saved: bool) -> None:
+        from scanviz.profiler.report import print_report
+
+        sys.stderr.write("\n")
+        print_report(self.recorder.record(), sys.stderr, top=self.wishes.top, scan_name=self.wishes.scan)
+        if saved:
+            sys.stderr.write(f"saved {self.wishes.output}  (scanviz report {self.wishes.output})\n")
+
+    @staticmethod
+    def _flush() -> None:
+        sys.stdout.flush()
+
+    @staticmethod
+    def _try(action: Callable[[], None], problem: str) -> bool:
+        """Do something that must not hide how the program itself ended."""
+        try:
+            action()
+        except Exception as error:  # whatever it is, the program's own ending comes first
+            if problem:
+                try:
+                    sys.stderr.write(f"scanviz: {problem}: {error}\n")
+                except Exception:  # a closed stderr: there is nobody left to tell
+                    return False
+            return False
+        return True
+
+    def catch_termination(self) -> None:
+        """Save the profile before SIGTERM ends the process, unless the program handles the signal itself."""
+        if not hasattr(signal, "SIGTERM") or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+            return
+
+        def terminated(number: int, frame: FrameType | None) -> None:
+            self.outcome = OutcomeRecord("interrupted", 128 + number, "terminated")
+            self.finish()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        signal.signal(signal.SIGTERM, terminated)

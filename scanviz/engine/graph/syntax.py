@@ -7,7 +7,7 @@ import, one function a name.  Each method below only looks its meaning up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scanviz.engine.errors import InternalError, ScanvizTypeError
 
@@ -121,10 +121,13 @@ class Syntax:
         )
 
 
-def meaning(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def meaning(*names: str) -> Callable[[Function], Function]:
     """Decorate the function that gives names a meaning: ``"add"``, ``"method:sum"``, ``"attribute:T"``."""
 
-    def keep(function: Callable[..., Any]) -> Callable[..., Any]:
+    def keep(function: Function) -> Function:
         for name in names:
             MEANINGS[name] = function
         return function

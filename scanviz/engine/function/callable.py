@@ -21,6 +21,7 @@ from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
 from scanviz.engine.mode import Mode
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
+from scanviz.engine.rewrites.keep import save_memory
 from scanviz.engine.rewrites.shape import resolve_shapes
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Function:
         self.plan, self.name, self.where = plan, plan.name, plan.where
         self.key = next(_keys)
         wanted = [*(each.variable for each in plan.outputs), *plan.updates.values()]
-        self._graph = resolve_shapes(wanted)
+        self._graph = save_memory(resolve_shapes(wanted))
         rewritten = time.perf_counter_ns()
         reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]
         self.program: Program = lower(reads, self._graph, self.name)

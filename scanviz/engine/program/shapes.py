@@ -9,9 +9,10 @@ import numpy as np
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
+from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, Program
 
 ConcreteShape = tuple[int, ...] | None
+Partial = tuple[int | None, ...]  # a shape with unknown sizes
 
 
 def propagate_shapes(program: Program, inputs: Sequence[ConcreteShape]) -> list[ConcreteShape]:
@@ -22,11 +23,18 @@ def propagate_shapes(program: Program, inputs: Sequence[ConcreteShape]) -> list[
     program : Program
         What is run.
     inputs : sequence
-        The shapes of its inputs.
+        The shapes of its inputs, None where unknown.
     """
-    shapes: list[ConcreteShape] = [_static(each.type) for each in program.registers]
+    found = partial_shapes(program, inputs)
+    return [tuple(size for size in shape if size is not None) if None not in shape else None for shape in found]
+
+
+def partial_shapes(program: Program, inputs: Sequence[Partial | None]) -> list[Partial]:
+    """Return the shape of each register with None for each size that is not known."""
+    shapes = [_static(each.type) for each in program.registers]
     for number, shape in zip(program.inputs, inputs, strict=True):
-        shapes[number] = shape
+        if shape is not None:
+            shapes[number] = shape
     for number, value in program.constants.items():
         shapes[number] = value.shape
     for instruction in program.instructions:
@@ -36,35 +44,48 @@ def propagate_shapes(program: Program, inputs: Sequence[ConcreteShape]) -> list[
     return shapes
 
 
-def _static(kind: object) -> ConcreteShape:
-    if not isinstance(kind, TensorType):
-        return (6,)  # a random state
-    return tuple(size for size in kind.shape if size is not None) if None not in kind.shape else None
+def _static(kind: object) -> Partial:
+    return kind.shape if isinstance(kind, TensorType) else (6,)  # a random state has six words
 
 
-def _results(
-    program: Program,
-    instruction: Instruction | LoopInstruction | BranchInstruction,
-    shapes: Sequence[ConcreteShape],
-) -> Sequence[ConcreteShape]:
+def _results(program: Program, instruction: AnyInstruction, shapes: Sequence[Partial]) -> Sequence[Partial | None]:
+    if isinstance(instruction, LoopInstruction):
+        return _loop_results(program, instruction, shapes)
     rule = instruction.op.declaration.shapes
     if not isinstance(instruction, Instruction) or rule is None:
         return [None] * len(instruction.outputs)
-    given = [shapes[number] for number in instruction.inputs]
-    ranks = [program.registers[number].type for number in instruction.inputs]
-    partial = [
-        shape if shape is not None else (None,) * (kind.ndim if isinstance(kind, TensorType) else 1)
-        for shape, kind in zip(given, ranks, strict=True)
-    ]
 
     def value(position: int) -> int | None:
-        known = program.constants.get(instruction.inputs[position])
-        return int(known) if known is not None and np.ndim(known) == 0 else None
+        return _constant(program, instruction.inputs[position])
 
     try:
-        found = rule(instruction.op, Dims(partial, value))
+        return list(rule(instruction.op, Dims([shapes[number] for number in instruction.inputs], value)))
     except ScanvizError:
-        return [None] * len(
-            instruction.outputs
-        )  # running it raises the error with everything that is known then
-    return [shape if None not in shape else None for shape in found]
+        return [None] * len(instruction.outputs)  # running it raises the error with everything that is known then
+
+
+def _constant(program: Program, number: int) -> int | None:
+    known = program.constants.get(number)
+    return int(known) if known is not None and np.ndim(known) == 0 else None
+
+
+def _loop_results(program: Program, loop: LoopInstruction, shapes: Sequence[Partial]) -> Sequence[Partial | None]:
+    """Return the shapes of a loop's results: rows as many as steps, each with the shape that the step gives."""
+    given: list[Partial] = [shapes[slot.outer][1:] for slot in loop.sequences]
+    rows = [shapes[slot.outer] if slot.kind == "sitsot" else shapes[slot.outer][1:] for slot in loop.states]
+    for slot, row in zip(loop.states, rows, strict=True):
+        given += [row] * len(slot.reads)
+    given += [shapes[slot.outer] for slot in loop.carries]
+    given += [shapes[slot.outer] for slot in loop.non_sequences]
+    inner = partial_shapes(loop.body, given)
+    steps = _constant(program, loop.n_steps) if loop.until is None else None
+
+    def kept(last: int | None) -> int | None:
+        return None if steps is None else steps if last is None else min(steps, last)
+
+    found: dict[int | None, Partial] = {}
+    for slot, row in zip(loop.states, rows, strict=True):
+        found[slot.result] = shapes[slot.outer] if slot.kind == "mitmot" else (kept(slot.keep_last), *row)
+    for output in loop.step_outputs:
+        found[output.result] = (kept(output.keep_last), *inner[output.inner])
+    return [found.get(number) for number in loop.outputs]

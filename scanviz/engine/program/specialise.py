@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, Program
+from scanviz.engine.program.lifetimes import aliases, last_uses
 from scanviz.engine.program.shapes import ConcreteShape, propagate_shapes
 
 Writes = Callable[[Instruction, Program], bool]
+Overwrites = Callable[[Instruction, Program], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def specialise(
     inputs: Sequence[ConcreteShape],
     rows: dict[tuple[str, int], tuple[int, ...]],
     writes: Writes,
-    overwrites: Writes,
+    overwrites: Overwrites,
 ) -> MemoryPlan:
     """Plan the memory of a loop's body.
 
@@ -82,36 +84,12 @@ def specialise(
     rows : dict
         Slot → shape of its rows, for the slots whose rows may be written straight.
     writes, overwrites : callable
-        Whether an instruction can write its result into a given array, and into one of its own inputs.
+        Whether an instruction can write its result into a given array, and the positions of the inputs that it may be.
     """
     plan = MemoryPlan(propagate_shapes(loop.body, inputs))
     _place_rows(loop, plan, rows, writes)
     _place_buffers(loop.body, plan, writes, overwrites)
     return plan
-
-
-def roots(program: Program) -> dict[int, int]:
-    """Return for each register that may be a view the register whose memory it shares, followed to its end."""
-    found: dict[int, int] = {}
-    for instruction in program.instructions:
-        views = instruction.op.declaration.views
-        if views is not None and isinstance(instruction, Instruction):
-            source = instruction.inputs[views]
-            for output in instruction.outputs:
-                found[output] = found.get(source, source)
-    return found
-
-
-def last_uses(program: Program) -> dict[int, int]:
-    """Return for each register the index of the last instruction that needs its memory; outputs last for good."""
-    root = roots(program)
-    last: dict[int, int] = {}
-    for index, instruction in enumerate(program.instructions):
-        for number in (*instruction.inputs, *instruction.outputs):
-            last[number] = last[root.get(number, number)] = index
-    for number in program.outputs:
-        last[number] = last[root.get(number, number)] = len(program.instructions)
-    return last
 
 
 def is_scalar(program: Program, number: int) -> bool:
@@ -139,8 +117,8 @@ def _place_rows(
             plan.places[number] = Row(slot)
 
 
-def _place_buffers(body: Program, plan: MemoryPlan, writes: Writes, overwrites: Writes) -> None:
-    last, root = last_uses(body), roots(body)
+def _place_buffers(body: Program, plan: MemoryPlan, writes: Writes, overwrites: Overwrites) -> None:
+    last, shared = last_uses(body), aliases(body)
     free: dict[tuple[tuple[int, ...], str], list[int]] = {}
     for index, instruction in enumerate(body.instructions):
         if (
@@ -148,7 +126,7 @@ def _place_buffers(body: Program, plan: MemoryPlan, writes: Writes, overwrites: 
             and len(instruction.outputs) == 1
             and writes(instruction, body)
         ):
-            _place_one(body, plan, instruction, index, last, root, free, overwrites)
+            _place_one(body, plan, instruction, index, last, shared, free, overwrites)
         for number in set(instruction.inputs) | set(instruction.outputs):
             place = plan.places.get(number)
             if (
@@ -172,23 +150,23 @@ def _place_one(
     instruction: Instruction,
     index: int,
     last: dict[int, int],
-    root: dict[int, int],
+    shared: dict[int, frozenset[int]],
     free: dict[tuple[tuple[int, ...], str], list[int]],
-    overwrites: Writes,
+    overwrites: Overwrites,
 ) -> None:
     output = instruction.outputs[0]
     shape, kind = plan.shapes[output], body.registers[output].type
     if output in plan.places or shape is None or not shape or not isinstance(kind, TensorType):
         return
     key = (shape, kind.dtype)
-    if overwrites(instruction, body):
-        for number in instruction.inputs:
-            place = plan.places.get(number)
-            mine = isinstance(place, Buffer) and last[number] == index and number not in root
-            if mine and isinstance(place, Buffer) and plan.buffers[place.number] == key:
-                plan.places[output] = place
-                plan.in_place += 1
-                return
+    for position in overwrites(instruction, body):
+        number = instruction.inputs[position]
+        place = plan.places.get(number)
+        mine = isinstance(place, Buffer) and last[number] == index and number not in shared
+        if mine and isinstance(place, Buffer) and plan.buffers[place.number] == key:
+            plan.places[output] = place
+            plan.in_place += 1
+            return
     waiting = free.get(key)
     if waiting:
         plan.places[output] = Buffer(waiting.pop())

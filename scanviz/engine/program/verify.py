@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
-from scanviz.engine.program.specialise import Buffer, MemoryPlan, last_uses, roots
+from scanviz.engine.program.lifetimes import aliases, last_uses
+from scanviz.engine.program.specialise import Buffer, MemoryPlan
 
 
 def verify_program(program: Program) -> None:
@@ -60,7 +61,7 @@ def verify_plan(program: Program, plan: MemoryPlan) -> None:
     InternalError
         Naming the instruction.
     """
-    last, root = last_uses(program), roots(program)
+    last, shared = last_uses(program), aliases(program)
     holder: dict[int, int] = {}
     for index, instruction in enumerate(program.instructions):
         for number in instruction.outputs:
@@ -77,5 +78,5 @@ def verify_plan(program: Program, plan: MemoryPlan) -> None:
                     f"`{program.name}`: register {before} is lost before instruction {index} reads a view of it"
                 )
             holder[place.number] = number
-    if any(number in root and isinstance(place, Buffer) for number, place in plan.places.items()):
+    if any(number in shared and isinstance(place, Buffer) for number, place in plan.places.items()):
         raise InternalError(f"`{program.name}`: a view was given a buffer of its own")

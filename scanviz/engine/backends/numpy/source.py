@@ -229,22 +229,27 @@ class LoopWriter:
         self.line(f"{self.outputs[k]}[{place}] = {self.emitter.name(number)}")
 
     def _advance(self) -> None:
-        """Hand states and carries to the next step, and stop if the condition holds."""
+        """Hand states and carries to the next step, all at once: one may take what another was; stop if it is time."""
+        moves = []
         for k, row in self.next_rows.items():
             if self._carried(k):
-                previous = self.emitter.name(self.loop.states[k].reads[0][1])
-                self.line(f"{previous} = {row}")
-        moves = []
+                moves.append((self.emitter.name(self.loop.states[k].reads[0][1]), row))
         for slot in self.loop.carries:
-            number = slot.write
-            value = self.emitter.name(number)
-            if isinstance(self.plan.places.get(number), Buffer):
+            value = self.emitter.name(slot.write)
+            if isinstance(self.plan.places.get(slot.write), Buffer):
                 value = f"{value}.copy()"
             moves.append((self.emitter.name(slot.read), value))
+        condition = None
+        if self.loop.until is not None:
+            condition = self.emitter.name(self.loop.until)
+            if any(condition == target for target, _ in moves):
+                moves.append((self.emitter.fresh("stop"), condition))
+                condition = moves[-1][0]
+        moves = [(target, value) for target, value in moves if target != value]
         if moves:
             self.line(f"{', '.join(a for a, _ in moves)} = {', '.join(b for _, b in moves)}")
-        if self.loop.until is not None:
-            self.line(f"if {self.emitter.name(self.loop.until)}: return t + 1, ({self._carries()})")
+        if condition is not None:
+            self.line(f"if {condition}: return t + 1, ({self._carries()})")
 
     def _carries(self) -> str:
         return "".join(f"{self.emitter.name(slot.read)}, " for slot in self.loop.carries)

@@ -1,0 +1,50 @@
+"""How long registers live and whose memory they may share.
+
+A register's memory is needed until the last instruction that reads it or anything that may be a view of it.  Views come
+from ops whose declaration says so, and from branches, whose results may be one of their inputs.
+"""
+
+from __future__ import annotations
+
+from scanviz.engine.program.instructions import AnyInstruction, BranchInstruction, Instruction, Program
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+def aliases(program: Program) -> dict[int, frozenset[int]]:
+    """Return for each register that may be a view the registers whose memory it may share, followed to their ends."""
+    found: dict[int, frozenset[int]] = {}
+    for instruction in program.instructions:
+        shared = _NOTHING.union(*(found.get(each, frozenset((each,))) for each in _viewed(instruction)))
+        if shared:
+            found.update(dict.fromkeys(instruction.outputs, shared))
+    return found
+
+
+def _viewed(instruction: AnyInstruction) -> tuple[int, ...]:
+    if isinstance(instruction, BranchInstruction):
+        return instruction.inputs
+    views = instruction.op.declaration.views
+    if not isinstance(instruction, Instruction) or views is None:
+        return ()  # a loop gives arrays of its own
+    return (instruction.inputs[views],)
+
+
+def last_uses(program: Program) -> dict[int, int]:
+    """Return for each register the index of the last instruction that needs its memory; outputs last for good."""
+    shared = aliases(program)
+    last: dict[int, int] = {}
+
+    def need(number: int, index: int) -> None:
+        for each in (number, *shared.get(number, _NOTHING)):
+            last[each] = index
+
+    for index, instruction in enumerate(program.instructions):
+        for number in (*instruction.inputs, *instruction.outputs):
+            need(number, index)
+    for number in program.outputs:
+        need(number, len(program.instructions))
+    return last
+
+
+__all__ = ["aliases", "last_uses"]

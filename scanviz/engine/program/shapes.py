@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.dims import Dims
-from scanviz.engine.graph.types import TensorType
+from scanviz.engine.graph.types import TensorType, common_shape
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, Program
 
 ConcreteShape = tuple[int, ...] | None
 Partial = tuple[int | None, ...]  # a shape with unknown sizes
+_SIZE_ARITHMETIC = frozenset((e.add, e.subtract, e.multiply, e.floor_divide, e.maximum, e.minimum))
 
 
 def propagate_shapes(program: Program, inputs: Sequence[ConcreteShape]) -> list[ConcreteShape]:
@@ -26,7 +29,9 @@ def propagate_shapes(program: Program, inputs: Sequence[ConcreteShape]) -> list[
         The shapes of its inputs, None where unknown.
     """
     found = partial_shapes(program, inputs)
-    return [tuple(size for size in shape if size is not None) if None not in shape else None for shape in found]
+    return [
+        tuple(size for size in shape if size is not None) if None not in shape else None for shape in found
+    ]
 
 
 def partial_shapes(program: Program, inputs: Sequence[Partial | None]) -> list[Partial]:
@@ -34,42 +39,60 @@ def partial_shapes(program: Program, inputs: Sequence[Partial | None]) -> list[P
     shapes = [_static(each.type) for each in program.registers]
     for number, shape in zip(program.inputs, inputs, strict=True):
         if shape is not None:
-            shapes[number] = shape
+            shapes[number] = common_shape(shape, shapes[number])
+    sizes: dict[int, int] = {}  # integers whose values follow from shapes and constants alone
     for number, value in program.constants.items():
         shapes[number] = value.shape
+        if value.ndim == 0 and value.dtype == np.int64:
+            sizes[number] = int(value)
     for instruction in program.instructions:
-        for number, shape in zip(instruction.outputs, _results(program, instruction, shapes), strict=True):
+        _note_size(instruction, shapes, sizes)
+        for number, shape in zip(instruction.outputs, _results(instruction, shapes, sizes), strict=True):
             if shape is not None:
-                shapes[number] = shape
+                shapes[number] = common_shape(shape, shapes[number])
     return shapes
+
+
+def _note_size(instruction: AnyInstruction, shapes: Sequence[Partial], sizes: dict[int, int]) -> None:
+    """Remember the integer that an instruction gives, if it is one of those that sizes are made of."""
+    op = instruction.op
+    if op.declaration is DIMENSION:
+        size = shapes[instruction.inputs[0]][op.parameters.axis]
+        if size is not None:
+            sizes[instruction.outputs[0]] = size
+    elif op.declaration in _SIZE_ARITHMETIC and all(each in sizes for each in instruction.inputs):
+        given = [np.int64(sizes[each]) for each in instruction.inputs]
+        with np.errstate(all="ignore"):
+            sizes[instruction.outputs[0]] = int(op.perform(given)[0])
 
 
 def _static(kind: object) -> Partial:
     return kind.shape if isinstance(kind, TensorType) else (6,)  # a random state has six words
 
 
-def _results(program: Program, instruction: AnyInstruction, shapes: Sequence[Partial]) -> Sequence[Partial | None]:
+def _results(
+    instruction: AnyInstruction, shapes: Sequence[Partial], sizes: Mapping[int, int]
+) -> Sequence[Partial | None]:
     if isinstance(instruction, LoopInstruction):
-        return _loop_results(program, instruction, shapes)
+        return _loop_results(instruction, shapes, sizes)
     rule = instruction.op.declaration.shapes
     if not isinstance(instruction, Instruction) or rule is None:
         return [None] * len(instruction.outputs)
 
     def value(position: int) -> int | None:
-        return _constant(program, instruction.inputs[position])
+        return sizes.get(instruction.inputs[position])
 
     try:
         return list(rule(instruction.op, Dims([shapes[number] for number in instruction.inputs], value)))
     except ScanvizError:
-        return [None] * len(instruction.outputs)  # running it raises the error with everything that is known then
+        return [None] * len(
+            instruction.outputs
+        )  # running it raises the error with everything that is known then
 
 
-def _constant(program: Program, number: int) -> int | None:
-    known = program.constants.get(number)
-    return int(known) if known is not None and np.ndim(known) == 0 else None
-
-
-def _loop_results(program: Program, loop: LoopInstruction, shapes: Sequence[Partial]) -> Sequence[Partial | None]:
+def _loop_results(
+    loop: LoopInstruction, shapes: Sequence[Partial], sizes: Mapping[int, int]
+) -> Sequence[Partial | None]:
     """Return the shapes of a loop's results: rows as many as steps, each with the shape that the step gives."""
     given: list[Partial] = [shapes[slot.outer][1:] for slot in loop.sequences]
     rows = [shapes[slot.outer] if slot.kind == "sitsot" else shapes[slot.outer][1:] for slot in loop.states]
@@ -78,7 +101,7 @@ def _loop_results(program: Program, loop: LoopInstruction, shapes: Sequence[Part
     given += [shapes[slot.outer] for slot in loop.carries]
     given += [shapes[slot.outer] for slot in loop.non_sequences]
     inner = partial_shapes(loop.body, given)
-    steps = _constant(program, loop.n_steps) if loop.until is None else None
+    steps = sizes.get(loop.n_steps) if loop.until is None else None
 
     def kept(last: int | None) -> int | None:
         return None if steps is None else steps if last is None else min(steps, last)

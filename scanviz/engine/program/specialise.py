@@ -1,7 +1,7 @@
 """A loop's body for concrete shapes: where each register lives.
 
-Lifetimes come from the order of instructions; shapes are those met at run time.  A register is a *scalar* (0-d: a value of
-its own), a *view* of another, a *row* of a result (written straight there), a *buffer* made before the first step and
+Lifetimes come from the order of instructions; shapes are those met at run time.  A register is a *scalar* (0-d: a value
+of its own), a *view* of another, a *row* of a result (written straight there), a *buffer* made before the first step and
 reused by later registers once nothing reads it, or *fresh* (a new array every step, where its shape depends on values
 or its op cannot write into a given array).
 """

@@ -1,4 +1,4 @@
-"""Checking a Program and a memory plan: every register is filled before it is read, and no live buffer is written over."""
+"""Checking a Program and a memory plan: registers are filled before they are read, no live buffer is written over."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def verify_program(program: Program) -> None:
         for number in instruction.inputs:
             if number not in filled:
                 raise InternalError(
-                    f"`{program.name}`: instruction {index}, {instruction.op}, reads register {number} before it is filled"
+                    f"`{program.name}`: instruction {index}, {instruction.op}, reads register {number}, not yet filled"
                 )
         for number in instruction.outputs:
             if number in filled:
@@ -71,7 +71,7 @@ def verify_plan(program: Program, plan: MemoryPlan) -> None:
             before = holder.get(place.number)
             if before is not None and last[before] > index:
                 raise InternalError(
-                    f"`{program.name}`: instruction {index}, {instruction.op}, writes over register {before}, still needed"
+                    f"`{program.name}`: instruction {index}, {instruction.op}, writes over register {before}, still read"
                 )
             if before is not None and last[before] == index and before not in instruction.inputs:
                 raise InternalError(

@@ -1,4 +1,8 @@
-"""NumPy source of elementwise ops: the ufunc with ``out``; Python operators on scalars, which are several times faster."""
+"""NumPy source of elementwise ops: the ufunc with ``out``; Python operators on scalars, which are several times faster.
+
+A number that stays the same over all steps is given to ufuncs of arrays as a 0-d array, which NumPy takes almost twice
+as quickly as one of its scalars.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +10,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, dtype_of
+from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, dtype_of, nowhere
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import scalar_functions
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.specialise import is_scalar
 
-# Operators on NumPy scalars give what the ufuncs give, for these and no others (** takes other paths).
-_OPERATORS = (
-    "add",
-    "subtract",
-    "multiply",
-    "divide",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "equal",
-    "not_equal",
+# Operators on NumPy scalars of one dtype give what the ufuncs give, for these and no others (** takes other paths).
+_OPERATORS = frozenset(
+    (
+        e.add,
+        e.subtract,
+        e.multiply,
+        e.divide,
+        e.less,
+        e.less_equal,
+        e.greater,
+        e.greater_equal,
+        e.equal,
+        e.not_equal,
+    )
 )
 _SAFE_IN_PLACE = (scalar_functions.sigmoid, scalar_functions.softplus)
 
@@ -32,24 +38,43 @@ _SAFE_IN_PLACE = (scalar_functions.sigmoid, scalar_functions.softplus)
 def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
     declaration = instruction.op.declaration
     assert isinstance(declaration, e.ElementwiseDeclaration)
-    if out is None and declaration.name in _OPERATORS and emitter.scalars(instruction.inputs):
-        return f"{inputs[0]} {declaration.symbol} {inputs[1]}"
-    if out is None and declaration.name == "negative" and emitter.scalars(instruction.inputs):
-        return f"-{inputs[0]}"
+    if emitter.scalars((*instruction.inputs, *instruction.outputs)):
+        dtypes = {dtype_of(emitter.program, number) for number in instruction.inputs}
+        if declaration in _OPERATORS and len(dtypes) == 1 and dtypes != {"bool"}:
+            return f"{inputs[0]} {declaration.symbol} {inputs[1]}"
+        if declaration is e.negative and dtypes != {"bool"}:
+            return f"-{inputs[0]}"
+    else:
+        inputs = [emitter.operand(number) for number in instruction.inputs]
+        if declaration is e.sigmoid and out is not None and _one_dtype(emitter.program, instruction):
+            return _sigmoid(emitter, instruction, inputs[0], out)
     call = emitter.bind(declaration.function, declaration.name)
     # NumPy deprecates a third positional argument of these two; of the others it is quicker than the keyword.
-    written = f"out={out}" if declaration.name in ("maximum", "minimum") else out
+    written = f"out={out}" if declaration in (e.maximum, e.minimum) else out
     return f"{call}({', '.join([*inputs, *([written] if out and written else [])])})"
+
+
+def _one_dtype(program: Program, instruction: Instruction) -> bool:
+    return len({dtype_of(program, number) for number in (*instruction.inputs, *instruction.outputs)}) == 1
+
+
+def _sigmoid(emitter: Emitter, instruction: Instruction, given: str, out: str) -> str:
+    """Return the four ufuncs of ``scalar_functions.sigmoid``, without the call around them."""
+    one = emitter.bind_number(1, dtype_of(emitter.program, instruction.outputs[0]))
+    ufuncs = (np.negative, np.exp, np.add, np.divide)
+    negative, exp, add, divide = (emitter.bind(each, each.__name__) for each in ufuncs)
+    return f"{negative}({given}, {out})\n{exp}({out}, {out})\n{add}({out}, {one}, {out})\n{divide}({one}, {out}, {out})"
 
 
 def _writes(instruction: Instruction, program: Program) -> bool:
     return not is_scalar(program, instruction.outputs[0])
 
 
-def _overwrites(instruction: Instruction, program: Program) -> bool:
+def _overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
     declaration = instruction.op.declaration
     assert isinstance(declaration, e.ElementwiseDeclaration)
-    return isinstance(declaration.function, np.ufunc) or declaration.function in _SAFE_IN_PLACE
+    safe = isinstance(declaration.function, np.ufunc) or declaration.function in _SAFE_IN_PLACE
+    return range(len(instruction.inputs)) if safe else ()
 
 
 for _declaration in declarations():
@@ -61,8 +86,11 @@ def _cast(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out
     if out is not None:
         return f"{emitter.bind(np.copyto, 'copyto')}({out}, {inputs[0]}, 'unsafe')"
     dtype = dtype_of(emitter.program, instruction.outputs[0])
-    call = emitter.bind(np.asarray, "asarray")
-    return f"{call}({inputs[0]}).astype({dtype!r}){'[()]' if emitter.scalars(instruction.outputs) else ''}"
+    if not emitter.scalars(instruction.outputs):
+        return f"{inputs[0]}.astype({dtype!r})"
+    if np.dtype(dtype).kind == "f":
+        return f"{emitter.bind(np.dtype(dtype).type, dtype)}({inputs[0]})"
+    return f"{emitter.bind(np.asarray, 'asarray')}({inputs[0]}).astype({dtype!r})[()]"
 
 
-EMIT.row(e.CAST)(EmitRow(_cast, _writes, lambda instruction, program: False))
+EMIT.row(e.CAST)(EmitRow(_cast, _writes, nowhere))

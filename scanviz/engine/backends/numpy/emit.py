@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
@@ -30,12 +32,12 @@ class EmitRow(NamedTuple):
     writes : callable
         ``writes(instruction, program)``: whether it can write into a given array.
     overwrites : callable
-        ``overwrites(instruction, program)``: whether that array may be one of its inputs.
+        ``overwrites(instruction, program)``: positions of the inputs that this array may be.
     """
 
     expression: Expression
     writes: Callable[[Instruction, Program], bool]
-    overwrites: Callable[[Instruction, Program], bool]
+    overwrites: Callable[[Instruction, Program], Sequence[int]]
 
 
 EMIT: MeaningTable[EmitRow] = MeaningTable("NumPy source", "engine/backends/numpy/{family}.py")
@@ -52,10 +54,15 @@ def writes(instruction: Instruction, program: Program) -> bool:
     return row is not None and row.writes(instruction, program)
 
 
-def overwrites(instruction: Instruction, program: Program) -> bool:
-    """Return whether an instruction can write its result over one of its inputs."""
+def nowhere(instruction: Instruction, program: Program) -> Sequence[int]:
+    """Return no position: for ops that may not write over an input."""
+    return ()
+
+
+def overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
+    """Return the positions of the inputs that an instruction can write its result over."""
     row = EMIT.get(instruction.op.declaration)
-    return row is not None and row.overwrites(instruction, program)
+    return () if row is None else row.overwrites(instruction, program)
 
 
 class Emitter:
@@ -72,8 +79,11 @@ class Emitter:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.namespace: dict[str, Any] = {}
+        self.fixed: set[int] = set()  # scalars that stay the same while the code runs
+        self.arrays: dict[int, str] = {}  # names of their 0-d arrays, where wanted
         self._names: dict[int, str] = {}
         self._bound: dict[int, str] = {}
+        self._numbers: dict[tuple[float, str], str] = {}
         self._taken: set[str] = set()
         for number, value in program.constants.items():
             readable = _constant_name(value)
@@ -108,6 +118,25 @@ class Emitter:
             known = self._names[number] = self.fresh(_readable(given) if given else f"v{number}")
         return known
 
+    def operand(self, number: int) -> str:
+        """Return the name of a register as an operand beside arrays: a fixed scalar's 0-d array."""
+        if not is_scalar(self.program, number):
+            return self.name(number)
+        known = self.arrays.get(number)
+        if known is None and number in self.program.constants:
+            known = self.arrays[number] = self.bind(self.program.constants[number], self.name(number))
+        elif known is None and number in self.fixed:
+            known = self.arrays[number] = self.fresh(f"{self.name(number)}_array")
+        return known or self.name(number)
+
+    def bind_number(self, value: float, dtype: str) -> str:
+        """Return a global name for the 0-d array of a number, the same for the same number and dtype."""
+        known = self._numbers.get((value, dtype))
+        if known is None:
+            array = np.array(value, dtype)
+            known = self._numbers[value, dtype] = self.bind(array, _constant_name(array))
+        return known
+
     def expression(self, instruction: Instruction, out: str | None) -> str:
         """Return the source of an instruction's results, or of writing its one result to ``out``."""
         inputs = [self.name(number) for number in instruction.inputs]
@@ -117,15 +146,22 @@ class Emitter:
         call = self.bind(partial(instruction.op.declaration.perform, instruction.op), instruction.op.name)
         return f"{call}(({', '.join(inputs)}{',' if len(inputs) == 1 else ''}))"
 
+    def _numbers_of(self, instruction: Instruction) -> list[str]:
+        """Return lines that make scalars of results without a row: NumPy's meaning may give 0-d arrays or views."""
+        asarray = self.bind(np.asarray, "asarray")
+        names = [self.name(number) for number in instruction.outputs if is_scalar(self.program, number)]
+        return [f"{name} = {asarray}({name})[()]" for name in names]
+
     def statements(self, instruction: Instruction, out: str | None) -> list[str]:
         """Return the lines of an instruction; ``out`` names the array that its result goes to."""
         if out is not None:
             return self.expression(instruction, out).split("\n")
         targets = ", ".join(self.name(number) for number in instruction.outputs)
         row = EMIT.get(instruction.op.declaration)
-        if row is None:
-            targets += "," if len(instruction.outputs) == 1 else ""
-        return [f"{targets} = {self.expression(instruction, None)}"]
+        if row is not None:
+            return [f"{targets} = {self.expression(instruction, None)}"]
+        targets += "," if len(instruction.outputs) == 1 else ""
+        return [f"{targets} = {self.expression(instruction, None)}", *self._numbers_of(instruction)]
 
     def call_statement(self, instruction: LoopInstruction | BranchInstruction, runner: Any, hint: str) -> str:
         """Return the line that runs a nested loop or a branch."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, never
+from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, never, nowhere
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters
 from scanviz.engine.program.instructions import Instruction
@@ -36,4 +36,4 @@ def _index(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], ou
     return f"{inputs[0]}[{index_source(instruction.op.parameters, inputs[1:])}]"
 
 
-EMIT.row(INDEX)(EmitRow(_index, never, never))
+EMIT.row(INDEX)(EmitRow(_index, never, nowhere))

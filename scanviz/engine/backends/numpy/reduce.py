@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow
+from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, nowhere
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.ops.reduce import ReductionDeclaration
 from scanviz.engine.program.instructions import Instruction, Program
@@ -24,4 +24,4 @@ def _writes(instruction: Instruction, program: Program) -> bool:
 
 for _declaration in declarations():
     if isinstance(_declaration, ReductionDeclaration):
-        EMIT.row(_declaration)(EmitRow(_reduce, _writes, lambda instruction, program: False))
+        EMIT.row(_declaration)(EmitRow(_reduce, _writes, nowhere))

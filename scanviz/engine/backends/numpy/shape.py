@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, never
+from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, never, nowhere
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.shape import DIMENSION, DIMSHUFFLE
 from scanviz.engine.program.instructions import Instruction
@@ -29,5 +29,5 @@ def _dimshuffle(emitter: Emitter, instruction: Instruction, inputs: Sequence[str
     return f"{turned}[{', '.join('None' if axis is None else ':' for axis in order)}]"
 
 
-EMIT.row(DIMENSION)(EmitRow(_dimension, never, never))
-EMIT.row(DIMSHUFFLE)(EmitRow(_dimshuffle, never, never))
+EMIT.row(DIMENSION)(EmitRow(_dimension, never, nowhere))
+EMIT.row(DIMSHUFFLE)(EmitRow(_dimshuffle, never, nowhere))

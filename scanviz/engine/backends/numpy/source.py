@@ -77,6 +77,7 @@ class LoopWriter:
         self.row_names = {
             place.slot: number for number, place in self.plan.places.items() if isinstance(place, Row)
         }
+        self.emitter.fixed = {slot.inner for slot in loop.non_sequences if is_scalar(loop.body, slot.inner)}
         self._read_inputs()
         self._open_rows()
         self.stamp_each()
@@ -260,7 +261,7 @@ class LoopWriter:
         name = self.emitter.fresh(f"run_{self.loop.name}")
         lines.append(f"def {name}(first, last, rows, carried, fixed, scratch, keepers, watch, record):")
         self._unpack(lines)
-        lines.extend(f"    {each}" for each in self.before)
+        lines.extend(f"    {each}" for each in [*self._fixed_arrays(), *self.before])
         lines.append(f"    for {self._header()}:")
         for text, index in self.body or [("pass", None)]:
             lines.append(f"        {text}")
@@ -269,6 +270,14 @@ class LoopWriter:
         lines.append(f"    return last, ({self._carries()})")
         self.emitter.namespace["__entry__"] = name
         return LoopSource("\n".join(lines) + "\n", where, self.emitter.namespace)
+
+    def _fixed_arrays(self) -> list[str]:
+        """Return the lines that make 0-d arrays of the scalars that ufuncs of arrays read in every step."""
+        emitter = self.emitter
+        wanted = [
+            (emitter.name(number), name) for number, name in emitter.arrays.items() if number in emitter.fixed
+        ]
+        return [f"{name} = {emitter.bind(np.asarray, 'asarray')}({scalar})" for scalar, name in wanted]
 
     def _unpack(self, lines: list[str]) -> None:
         arrays = [*self.sequences, *self.states, *self.sizes, *self.outputs, *self.output_sizes]

@@ -87,7 +87,7 @@ true_divide, remainder = globals()["divide"], globals()["mod"]
 
 _OPERATORS = (
     "add subtract multiply divide floor_divide mod power bitwise_and bitwise_or bitwise_xor left_shift right_shift "
-    "less less_equal negative positive absolute invert"
+    "less less_equal greater greater_equal negative positive absolute invert"
 ).split()
 for _name in _OPERATORS:
     meaning(_name)(globals()[_name])

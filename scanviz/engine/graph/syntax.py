@@ -54,8 +54,8 @@ class Syntax:
     __xor__, __rxor__ = _binary("bitwise_xor")
     __lshift__, __rlshift__ = _binary("left_shift")
     __rshift__, __rrshift__ = _binary("right_shift")
-    __lt__, __gt__ = _binary("less")
-    __le__, __ge__ = _binary("less_equal")
+    __lt__, __le__ = _binary("less")[0], _binary("less_equal")[0]
+    __gt__, __ge__ = _binary("greater")[0], _binary("greater_equal")[0]
 
     def __neg__(self) -> Variable:
         return _mean("negative", self)  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe
-from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.support import as_variable
@@ -51,6 +51,7 @@ class until:  # noqa: N801  # Theano's name, used like a function
         if not isinstance(variable.type, TensorType) or variable.type.ndim != 0:
             raise ScanvizTypeError(
                 f"the condition `{describe(variable)}` of until must be one number",
+                where=user_line(),
                 expected="a scalar",
                 found=str(variable.type),
                 fix="until(T.all(condition)) or until(T.any(condition))",

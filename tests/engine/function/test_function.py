@@ -1,0 +1,184 @@
+"""Functions: inputs, outputs, updates, aliasing, pickles, threads, recovery."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.errors import MissingInputError, ScanvizTypeError, UnusedInputError
+
+
+def test_outputs_keep_the_structure_they_were_asked_in():
+    x = T.vector("x")
+    assert scanviz.function([x], x * 2)([1.0]).tolist() == [2]
+    assert isinstance(scanviz.function([x], [x * 2])([1.0]), list)
+    assert isinstance(scanviz.function([x], (x * 2, x))([1.0]), tuple)
+    assert sorted(scanviz.function([x], {"a": x, "b": x + 1})([1.0])) == ["a", "b"]
+    assert scanviz.function([x], None, on_unused_input="ignore")([1.0]) is None
+
+
+def test_inputs_are_checked_and_named():
+    v, i = T.fvector("v"), T.ivector("i")
+    f = scanviz.function([v, i], v.sum() + i.sum())
+    assert f([1, 2], range(3)) == 6
+    with pytest.raises(ScanvizTypeError, match="`i` would lose precision"):
+        f([1.0], np.arange(3))
+    with pytest.raises(ScanvizTypeError, match="`v` would lose precision"):
+        f(np.zeros(2), [1])
+    with pytest.raises(ScanvizTypeError, match="`v` has another number of dimensions"):
+        f([[1.0]], [1])
+    with pytest.raises(ScanvizTypeError, match="needs a value for input `i`"):
+        f([1.0])
+    with pytest.raises(ScanvizTypeError, match="no input named `w`"):
+        f([1.0], w=[1])
+    loose = scanviz.function([v], v, allow_input_downcast=True)
+    assert loose(np.zeros(2)).dtype == "float32"
+
+
+def test_defaults_and_names_of_inputs():
+    x, y = T.scalar("x"), T.scalar("y")
+    f = scanviz.function([x, scanviz.In(y, value=10.0, name="why")], x + y)
+    assert f(1.0) == 11 and f(1.0, why=2.0) == 3 and f(x=1.0) == 11
+
+
+def test_missing_and_unused_inputs_are_explained():
+    x, y = T.scalar("x"), T.scalar("y")
+    with pytest.raises(MissingInputError, match="`y` is needed but is no input"):
+        scanviz.function([x], x + y)
+    with pytest.raises(UnusedInputError, match="`y`"):
+        scanviz.function([x, y], x)
+    with pytest.warns(UserWarning, match="`y`"):
+        scanviz.function([x, y], x, on_unused_input="warn")
+
+
+def test_updates_are_simultaneous():
+    a, b = scanviz.shared(np.array([1.0, 2.0]), "a"), scanviz.shared(np.array([3.0, 4.0]), "b")
+    swap = scanviz.function([], [], updates={a: b, b: a})
+    swap()
+    assert a.get_value().tolist() == [3, 4] and b.get_value().tolist() == [1, 2]
+    a.get_value(borrow=True)[0] = 9
+    assert b.get_value().tolist() == [1, 2]
+
+
+def test_givens_replace_variables():
+    x, y = T.vector("x"), T.vector("y")
+    f = scanviz.function([y], (x * 2).sum(), givens={x: y + 1})
+    assert f([1.0, 2.0]) == 10
+
+
+def test_outputs_share_no_memory_unless_borrowed():
+    x = T.vector("x")
+    state = scanviz.shared(np.zeros(3), "state")
+    f = scanviz.function([x], [x, x[1:], state, x + 0, x])
+    value = np.arange(3.0)
+    found = f(value)
+    held = [value, state.get_value(borrow=True)]
+    for k, each in enumerate(found):
+        assert not any(np.may_share_memory(each, other) for other in (*held, *found[:k]))
+    borrowed = scanviz.function([x], scanviz.Out(x, borrow=True))(value)
+    assert np.may_share_memory(borrowed, value)
+
+
+def test_a_failing_call_changes_nothing_and_the_next_one_works():
+    x, count = T.vector("x"), scanviz.shared(0, "count")
+    rows, _ = scanviz.scan(lambda i: x[T.cast(i, "int64")], T.arange(3.0))
+    f = scanviz.function([x], rows, updates={count: count + 1})
+    for _ in range(2):
+        with pytest.raises(scanviz.ScanvizError):
+            f([1.0])
+    assert count.get_value() == 0
+    assert f([1.0, 2.0, 3.0]).tolist() == [1, 2, 3] and count.get_value() == 1
+
+
+@pytest.mark.parametrize("mode", ["reference", "numpy"])
+def test_functions_survive_pickling_with_their_state(mode):
+    x, w = T.matrix("x"), scanviz.shared(np.eye(3), "w")
+    stream = T.random.RandomStreams(5)
+
+    def step(row, h):
+        inner, _ = scanviz.scan(lambda v, s: s + v, row, 0.0)
+        return T.tanh(T.dot(h, w) + row) + 0 * inner[-1] + 0 * stream.uniform()
+
+    rows, updates = scanviz.scan(step, x, T.zeros(3), name="pickled")
+    f = scanviz.function([x], rows, updates={**updates, w: w * 0.5}, mode=mode, name="f")
+    again = pickle.loads(pickle.dumps(f))
+    value = np.ones((4, 3))
+    np.testing.assert_array_equal(f(value), again(value))
+    np.testing.assert_array_equal(f(value), again(value))
+    assert again.name == "f"
+
+
+def test_a_deep_graph_can_be_built_compiled_and_pickled():
+    x = T.scalar("x")
+    y = x
+    for _ in range(5000):
+        y = y + 1.0
+    f = scanviz.function([x], y)
+    assert pickle.loads(pickle.dumps(f))(0.0) == 5000
+
+
+@pytest.mark.parametrize("mode", ["reference", "numpy"])
+def test_threads_do_not_meet(mode):
+    x = T.vector("x")
+    rows, _ = scanviz.scan(lambda v, h: T.tanh(h * 0.5 + v), x, T.zeros(50), allow_gc=False)
+    f = scanviz.function([x], rows[-1], mode=mode)
+    values = [np.full(40, 0.01 * k) for k in range(8)]
+    expected = [f(value) for value in values]
+    wrong = []
+
+    def work(k):
+        for _ in range(15):
+            if not np.array_equal(f(values[k]), expected[k]):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
+
+
+def test_no_update_is_lost_between_threads():
+    count = scanviz.shared(0, "count")
+    f = scanviz.function([], [], updates={count: count + 1})
+    threads = [threading.Thread(target=lambda: [f() for _ in range(200)]) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert count.get_value() == 800
+
+
+def test_default_updates_can_be_left_out():
+    stream = T.random.RandomStreams(6)
+    draw = stream.uniform(size=3)
+    moving, still = scanviz.function([], draw), scanviz.function([], draw, no_default_updates=True)
+    assert still().tolist() == still().tolist()
+    first = moving().tolist()
+    assert moving().tolist() != first
+    stream.seed(6)
+    assert moving().tolist() == first
+
+
+def test_ifelse_computes_only_the_side_it_takes():
+    c, x = T.scalar("c"), T.vector("x")
+    y = scanviz.ifelse(c > 0, x[100], x.sum())
+    f = scanviz.function([c, x], y)
+    assert f(-1.0, [1.0, 2.0]) == 3
+    with pytest.raises(scanviz.ScanvizError):
+        f(1.0, [1.0, 2.0])
+
+
+def test_shared_values_are_copied_unless_borrowed():
+    value = np.zeros(2)
+    s = scanviz.shared(value, "s")
+    value[0] = 1
+    assert s.get_value().tolist() == [0, 0]
+    s.get_value()[0] = 5
+    assert s.get_value().tolist() == [0, 0]
+    with pytest.raises(ScanvizTypeError, match="`s` cannot hold"):
+        s.set_value(np.zeros((2, 2)))

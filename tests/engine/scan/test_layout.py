@@ -1,0 +1,128 @@
+"""The documents' flat views: orders, the twelve maps, accessors, connection patterns."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.graph.nodes import describe
+from scanviz.engine.graph.traversal import depending_on
+from scanviz.engine.scan.layout import Layout
+from scanviz.engine.scan.reachability import connecting_path
+from scanviz.engine.scan.variables import kind_of
+from scanviz.testing import random_loops
+
+GOLDEN = {
+    "inner_inp_from_outer_inp": {0: [], 1: [0], 2: [1, 2], 3: [3], 4: [4], 5: [], 6: [5]},
+    "inner_out_from_outer_inp": {0: [], 1: [], 2: [0], 3: [1], 4: [3], 5: [2], 6: []},
+    "outer_out_from_outer_inp": {0: -1, 1: -1, 2: 0, 3: 1, 4: 3, 5: 2, 6: -1},
+    "outer_inp_from_inner_inp": {0: 1, 1: 2, 2: 2, 3: 3, 4: 4, 5: 6},
+    "inner_out_from_inner_inp": {0: [], 1: [0], 2: [0], 3: [1], 4: [3], 5: []},
+    "outer_out_from_inner_inp": {0: -1, 1: 0, 2: 0, 3: 1, 4: 3, 5: -1},
+    "outer_inp_from_inner_out": {0: 2, 1: 3, 2: 5, 3: 4},
+    "inner_inp_from_inner_out": {0: [1, 2], 1: [3], 2: [], 3: [4]},
+    "outer_out_from_inner_out": {0: 0, 1: 1, 2: 2, 3: 3},
+    "outer_inp_from_outer_out": {0: 2, 1: 3, 2: 5, 3: 4},
+    "inner_inp_from_outer_out": {0: [1, 2], 1: [3], 2: [], 3: [4]},
+    "inner_out_from_outer_out": {0: [0], 1: [1], 2: [2], 3: [3]},
+}
+
+
+@pytest.fixture
+def documented():
+    """The loop of the documents: a sequence, a mitsot, a sitsot, a nitsot, a random state and a non-sequence."""
+    stream = T.random.RandomStreams(1)
+    seq, mitsot, sitsot, nonseq = T.vector("seq"), T.vector("mitsot"), T.scalar("sitsot"), T.scalar("nonseq")
+
+    def step(seq_t, m_tm3, m_tm1, s_tm1, nonseq):
+        total = seq_t + m_tm3 + m_tm1 + s_tm1 + nonseq + stream.uniform()
+        return total, total, total
+
+    outputs, _ = scanviz.scan(step, seq, [dict(initial=mitsot, taps=[-3, -1]), sitsot, None], nonseq, name="documented")
+    return outputs[0].owner
+
+
+def test_the_documented_loop_has_the_documented_maps(documented):
+    assert Layout(documented).var_mappings == GOLDEN
+    assert documented.op.var_mappings == GOLDEN
+
+
+def test_the_flat_lists_stand_in_the_documents_order(documented):
+    layout = Layout(documented)
+    assert [describe(each) for each in layout.outer_inputs[1:5]] == ["seq", "mitsot", "sitsot", "random state 0"]
+    assert [each.name for each in layout.inner_inputs[:4]] == ["seq[t]", "m[t-3]", "m[t-1]", "s[t-1]"]
+    assert len(layout.outer_outputs) == 4 and len(layout.inner_outputs) == 4
+
+
+def test_accessors_pick_their_kind_from_the_flat_lists(documented):
+    op, layout = documented.op, Layout(documented)
+    assert op.inner_mitsot_grouped() == [layout.inner_inputs[1:3]]
+    assert op.outer_non_seqs(documented) == [layout.outer_inputs[6]] == op.outer_non_seqs(layout.outer_inputs)
+    assert op.mitsot_taps() == [(-3, -1)] and op.mitmot_taps() == [] == op.mitmot_out_taps()
+    assert op.oldest_inner_mitsot() == [layout.inner_inputs[1]]
+    assert op.outer_nitsot_outs(documented) == [layout.outer_outputs[2]]
+
+
+def test_scan_args_rebuild_the_flat_lists(documented):
+    args, layout = scanviz.ScanArgs.from_node(documented), Layout(documented)
+    assert args.inner_inputs == layout.inner_inputs and args.outer_inputs == layout.outer_inputs
+    assert args.inner_outputs == layout.inner_outputs and args.outer_outputs == layout.outer_outputs
+    assert args.field_of(layout.inner_inputs[2]) == "inner_in_mit_sot-0-1"
+    assert not args.as_while
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value] if value != -1 else []
+
+
+@given(case=random_loops())
+def test_each_map_is_the_converse_of_its_twin(case):
+    results, _, _, _ = case.build()
+    node = results[0].owner
+    assume(node is not None and node.op.name == "scan")
+    maps = Layout(node).var_mappings
+    assert len(maps) == 12
+    for name, forward in maps.items():
+        target, source = name.split("_from_")
+        backward = maps[f"{source}_from_{target}"]
+        for i, found in forward.items():
+            for j in as_list(found):
+                assert i in as_list(backward[j]), f"{name}: {i} → {j}, but not back"
+
+
+@given(case=random_loops(updates=False, nesting=False, stops=False, dtypes=("float64",)))
+def test_nothing_unconnected_changes_under_perturbation(case):
+    results, _, inputs, _ = case.build()
+    node = results[0].owner
+    assume(node is not None and node.op.name == "scan")
+    layout = Layout(node)
+    pattern = layout.connection_pattern()
+    f = scanviz.function([v for v, _ in inputs], layout.outer_outputs, mode="reference", on_unused_input="ignore")
+    before = f(*(values for _, values in inputs))
+    for changed, (variable, values) in enumerate(inputs):
+        given_values = [v + 0.37 if k == changed else v for k, (_, v) in enumerate(inputs)]
+        after = f(*given_values)
+        touched = {i for i, outer in enumerate(layout.outer_inputs) if depending_on([variable], [outer]) & {outer}}
+        for j, (a, b) in enumerate(zip(before, after, strict=True)):
+            if not np.array_equal(a, b):
+                assert any(pattern[i][j] for i in touched), f"output {j} depends on {variable.name}, which the pattern denies"
+
+
+def test_connection_patterns_close_over_time():
+    x, w = T.vector("x"), T.scalar("w")
+
+    def step(x_t, a_tm1, b_tm1, w):
+        return b_tm1 * 1.0, b_tm1 + x_t, w * 2.0
+
+    (a, _, _), _ = scanviz.scan(step, x, [0.0, 0.0, None], w)
+    layout = Layout(a.owner)
+    pattern = layout.connection_pattern()
+    # rows: n_steps, x, a, b, nitsot length, w; columns: a, b, nitsot
+    assert pattern == [[False] * 3, [True, True, False], [False] * 3, [True, True, False], [False] * 3, [False, False, True]]
+    op = a.owner.op
+    by_name = {each.name: each for each in op.variables}
+    path = connecting_path(op, by_name["x"], by_name["a"])
+    assert [each.name for each in path] == ["x", "b", "a"]
+    assert connecting_path(op, by_name["w"], by_name["a"]) is None
+    assert [kind_of(each) for each in op.variables] == ["sequence", "sitsot", "sitsot", "nitsot", "non_sequence"]

@@ -1,0 +1,244 @@
+"""What scan means, corner by corner, on every tier."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.ops.shape import dimension
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.scan.loop import Scan
+
+
+@pytest.fixture(params=["reference", "numpy"])
+def mode(request):
+    return request.param
+
+
+def run(mode, inputs, outputs, *values, **options):
+    return scanviz.function(inputs, outputs, mode=mode, **options)(*values)
+
+
+def test_the_guides_numbers_come_out(mode):
+    x, k = T.vector("x"), T.iscalar("k")
+    result, updates = scanviz.scan(lambda p, a: p * a, outputs_info=T.ones_like(x), non_sequences=x, n_steps=k)
+    assert run(mode, [x, k], result[-1], range(10), 4, updates=updates).tolist() == [float(n**4) for n in range(10)]
+    limit = T.scalar("limit")
+    powers, _ = scanviz.scan(
+        lambda p, m: (p * 2, scanviz.until(p * 2 > m)), outputs_info=T.constant(1.0), non_sequences=limit, n_steps=1024
+    )
+    assert run(mode, [limit], powers, 45).tolist() == [2, 4, 8, 16, 32, 64]
+
+
+def test_taps_of_a_sequence_read_the_documented_rows(mode):
+    u = T.vector("u")
+    result, _ = scanviz.scan(lambda u_tm4, u_t: u_tm4 * 100 + u_t, dict(input=u, taps=[-4, 0]))
+    assert run(mode, [u], result, np.arange(9.0)).tolist() == [4, 105, 206, 307, 408]
+
+
+def test_going_backwards_keeps_the_meaning_of_taps(mode):
+    x = T.vector("x")
+    result, _ = scanviz.scan(lambda a, b: a * 10 + b, dict(input=x, taps=[-1, 1]), go_backwards=True)
+    assert run(mode, [x], result, np.arange(5.0)).tolist() == [24.0, 13.0, 2.0]
+    short, _ = scanviz.scan(lambda a: a, x, go_backwards=True, n_steps=2)
+    assert run(mode, [x], short, np.arange(5.0)).tolist() == [4, 3]
+
+
+def test_outputs_come_in_the_order_of_outputs_info_whatever_their_kind(mode):
+    a, b = T.vector("a"), T.scalar("b")
+    outputs, _ = scanviz.scan(
+        lambda b_tm1, a_tm2, a_tm1: (b_tm1 + 1, a_tm1 * 2, a_tm2 + a_tm1), outputs_info=[b, None, dict(initial=a, taps=[-2, -1])], n_steps=3
+    )
+    found = run(mode, [a, b], outputs, [1.0, 1.0], 0.0)
+    assert [each.tolist() for each in found] == [[1, 2, 3], [2, 4, 6], [2, 3, 5]]
+
+
+def test_no_steps_give_no_rows_of_the_right_shape_and_leave_state_alone(mode):
+    m, h0, n = T.matrix("m"), T.vector("h0"), T.lscalar("n")
+    count = scanviz.shared(5, "count")
+
+    def step(row, h):
+        return (h + row, T.outer(row, h), row.sum()), {count: count + 1}
+
+    outputs, updates = scanviz.scan(step, m, [h0, None, None], n_steps=n)
+    found = run(mode, [m, h0, n], outputs, np.ones((4, 3)), np.zeros(3), 0, updates=updates)
+    assert [each.shape for each in found] == [(0, 3), (0, 3, 3), (0,)]
+    assert count.get_value() == 5
+
+
+def test_one_step_known_when_building_is_unrolled_and_honours_everything(mode):
+    x, s = T.vector("x"), scanviz.shared(1.0, "s")
+    result, updates = scanviz.scan(
+        lambda a, h: (h + a, {s: s * 2}, scanviz.until(h > 100)), dict(input=x, taps=[-1]), 0.0, n_steps=1, go_backwards=True
+    )
+    assert not any(isinstance(node.op, Scan) for node in toposort([result]))
+    assert run(mode, [x], result, np.arange(4.0), updates=updates).tolist() == [2.0]
+    assert s.get_value() == 2.0
+    ahead, _ = scanviz.scan(lambda a: a, dict(input=x, taps=[2]), n_steps=1)
+    assert run(mode, [x], ahead, np.arange(4.0)).tolist() == [2.0]
+
+
+def test_updates_are_symbolic_and_applied_when_passed(mode):
+    a = scanviz.shared(1, "a")
+    _, updates = scanviz.scan(lambda: {a: a + 1}, n_steps=10)
+    b, c = a + 1, updates[a] + 1
+    assert [int(each) for each in run(mode, [], [b, c], updates=updates)] == [2, 12]
+    assert a.get_value() == 11
+
+
+def test_until_stops_with_updates_after_the_triggering_step(mode):
+    a = scanviz.shared(0, "a")
+    result, updates = scanviz.scan(lambda v: (v, {a: a + 1}, scanviz.until(v > 2)), T.arange(10))
+    assert run(mode, [], [result, result.shape[0]], updates=updates)[1] == 4
+    assert a.get_value() == 4
+
+
+def test_a_python_number_takes_the_dtype_that_the_step_returns(mode):
+    f, i = T.fvector("f"), T.ivector("i")
+    for start, sequence, expected in [(0.0, f, "float32"), (0, i, "int32"), (0, f, "float32"), (0.0, i, "float64"), (False, i, "int32")]:
+        result, _ = scanviz.scan(lambda v, s: s + v, sequence, start)
+        assert result.dtype == expected, (start, sequence.dtype)
+        assert run(mode, [sequence], result, np.arange(3)[:].astype(sequence.dtype)).dtype == expected
+    precise, _ = scanviz.scan(lambda v, s: s * 0.1 + v, f, 1.0)
+    assert precise.dtype == "float32"
+    assert run(mode, [f], precise, np.zeros(1, np.float32))[0] == np.float32(0.1)
+
+
+def test_variables_built_before_the_loop_are_computed_before_it(mode):
+    x, w = T.vector("x"), T.scalar("w")
+    squared = w**2
+    result, _ = scanviz.scan(lambda v: v * squared, x)
+    (loop,) = [node for node in toposort([result]) if isinstance(node.op, Scan)]
+    assert squared in loop.inputs
+    assert run(mode, [x, w], result, [1.0, 2.0], 3.0).tolist() == [9, 18]
+
+
+def test_a_random_number_drawn_before_the_loop_is_drawn_once(mode):
+    stream = T.random.RandomStreams(3)
+    noise = stream.uniform()
+    outside, _ = scanviz.scan(lambda v: v * 0 + noise, T.arange(4.0))
+    assert len(set(run(mode, [], outside).tolist())) == 1
+    inside, updates = scanviz.scan(lambda v: v * 0 + stream.uniform(), T.arange(4.0))
+    f = scanviz.function([], inside, updates=updates, mode=mode)
+    assert len({*f().tolist(), *f().tolist()}) == 8
+
+
+def test_random_numbers_in_nested_loops_go_on_from_call_to_call(mode):
+    stream = T.random.RandomStreams(4)
+
+    def outer(v):
+        inner, updates = scanviz.scan(lambda: stream.normal(), n_steps=3)
+        return inner, updates
+
+    rows, updates = scanviz.scan(outer, T.arange(5.0))
+    f = scanviz.function([], rows, updates=updates, mode=mode)
+    assert len({*f().ravel().tolist(), *f().ravel().tolist()}) == 30
+
+
+def test_loops_nest_to_any_depth_and_see_all_that_is_around_them(mode):
+    x, w = T.vector("x"), T.scalar("w")
+
+    def outer(x_t):
+        def middle(i, acc):
+            inner, _ = scanviz.scan(lambda j, s: s + j * x_t * w, T.arange(3.0), 0.0)
+            return acc + inner[-1] + i
+
+        rows, _ = scanviz.scan(middle, T.arange(2.0), 0.0)
+        return rows[-1]
+
+    result, _ = scanviz.scan(outer, x)
+    assert run(mode, [x, w], result, [1.0, 2.0], 10.0).tolist() == [61.0, 121.0]
+
+
+def test_outputs_may_be_inputs_constants_or_given_twice(mode):
+    x = T.vector("x")
+    outputs, _ = scanviz.scan(lambda v, h: [v, v, 7.0, h, v + h], x, [None, None, None, None, 1.0])
+    found = run(mode, [x], outputs, [1.0, 2.0])
+    assert [each.tolist() for each in found] == [[1, 2], [1, 2], [7, 7], [1, 2], [2, 4]]
+    assert not any(np.may_share_memory(a, b) for k, a in enumerate(found) for b in found[:k])
+
+
+def test_a_state_may_take_what_another_was(mode):
+    outputs, _ = scanviz.scan(lambda a, b: (b, a), outputs_info=[1.0, 2.0], n_steps=3)
+    assert [each.tolist() for each in run(mode, [], outputs)] == [[2, 1, 2], [1, 2, 1]]
+    vectors, _ = scanviz.scan(lambda a, b: (b, a), outputs_info=[np.ones(2), np.zeros(2)], n_steps=3)
+    assert [each[:, 0].tolist() for each in run(mode, [], vectors)] == [[0, 1, 0], [1, 0, 1]]
+
+
+def test_an_initial_state_longer_than_needed_is_cut(mode):
+    result, _ = scanviz.scan(lambda a, b: a + b, outputs_info=dict(initial=np.array([1.0, 1.0, 99.0]), taps=[-2, -1]), n_steps=3)
+    assert run(mode, [], result).tolist() == [2, 3, 5]
+
+
+def test_the_callers_arguments_are_left_alone():
+    x = T.vector("x")
+    sequence, info = dict(input=x, taps=-1), dict(initial=0.0)
+    sequences, infos = [sequence], [info]
+    scanviz.scan(lambda v, h: h + v, sequences, infos)
+    assert sequence == dict(input=x, taps=-1) and info == dict(initial=0.0)
+    assert len(sequences) == len(infos) == 1
+
+
+def test_return_list_and_return_updates():
+    x = T.vector("x")
+    assert isinstance(scanviz.scan(lambda v: v, x, return_list=True)[0], list)
+    assert scanviz.scan(lambda v: v, x, return_updates=False).ndim == 1
+    s = scanviz.shared(0.0)
+    assert scanviz.scan(lambda: {s: s + 1}, n_steps=2)[0] is None
+    with pytest.raises(scanviz.ScanvizError, match="return_updates=False would lose"):
+        scanviz.scan(lambda: {s: s + 1}, n_steps=2, return_updates=False)
+
+
+def test_outputs_and_updates_may_come_in_either_order(mode):
+    s = scanviz.shared(0.0, "s")
+    for step in (lambda v: ([v], {s: s + v}), lambda v: ({s: s + v}, [v]), lambda v: (v, [(s, s + v)]), lambda v: [[v], {s: s + v}]):
+        s.set_value(0.0)
+        result, updates = scanviz.scan(step, T.arange(4.0))
+        assert run(mode, [], result, updates=updates).tolist() == [0, 1, 2, 3]
+        assert s.get_value() == 6
+
+
+def test_asking_for_the_shape_of_a_result_does_not_run_the_loop():
+    m = T.matrix("m")
+    rows, _ = scanviz.scan(lambda r, h: (T.outer(r, r), h + r.sum()), m, [None, 0.0])
+    f = scanviz.function([m], [rows[0].shape[k] for k in range(3)] + [rows[1].shape[0]])
+    assert not any("scan" in str(each.op) for each in f.program.instructions)
+    assert [int(each) for each in f(np.ones((4, 3)))] == [4, 3, 3, 4]
+    assert dimension(rows[0], 0) is not None
+
+
+def test_only_the_rows_that_are_read_are_kept(mode):
+    x = T.vector("x")
+    rows, _ = scanviz.scan(lambda h: h * 1.0 + 1.0, outputs_info=x, n_steps=1000)
+    f = scanviz.function([x], [rows[-1], rows[-3]], mode=mode)
+    (loop,) = [each for each in f.program.instructions if "scan" in str(each.op)]
+    assert loop.states[0].keep_last == 3
+    assert [each.tolist() for each in f([0.0])] == [[1000.0], [998.0]]
+    whole = scanviz.function([x], [rows[-1], rows], mode=mode)
+    (loop,) = [each for each in whole.program.instructions if "scan" in str(each.op)]
+    assert loop.states[0].keep_last is None
+
+
+def test_a_loop_can_be_given_a_tier_of_its_own():
+    x = T.vector("x")
+    rows, _ = scanviz.scan(lambda v, h: h + v, x, 0.0, mode="reference")
+    assert scanviz.function([x], rows, mode="numpy")([1.0, 2.0]).tolist() == [1, 3]
+
+
+def test_views_give_what_their_names_say(mode):
+    x = T.vector("x")
+    left, _ = scanviz.foldl(lambda v, acc: acc * 10 + v, x, 0.0)
+    right, _ = scanviz.foldr(lambda v, acc: acc * 10 + v, x, 0.0)
+    kept, _ = scanviz.filter(lambda v: v > 1, x)
+    squares, _ = scanviz.map(lambda v: v**2, x)
+    found = run(mode, [x], [left, right, kept, squares], [1.0, 2.0, 3.0])
+    assert [each.tolist() for each in found] == [123, 321, [2, 3], [1, 4, 9]]
+
+
+def test_equal_loops_are_equal_and_hash_alike():
+    x = T.vector("x")
+    first, _ = scanviz.scan(lambda v, h: h + v, x, 0.0, name="first")
+    second, _ = scanviz.scan(lambda v, h: h + v, x, 0.0, name="second")
+    third, _ = scanviz.scan(lambda v, h: h - v, x, 0.0, name="third")
+    assert first.owner.op == second.owner.op != third.owner.op
+    assert hash(first.owner.op) == hash(second.owner.op)

@@ -26,7 +26,9 @@ def build(characters: int):
         c_t = f * c_tm1 + i * T.tanh(gates[3 * HIDDEN :])
         return o * T.tanh(c_t), c_t
 
-    (h, _), _ = scanviz.scan(step, sequences=x, outputs_info=[h0, c0], non_sequences=[E, W, U, b], name="lstm")
+    (h, _), _ = scanviz.scan(
+        step, sequences=x, outputs_info=[h0, c0], non_sequences=[E, W, U, b], name="lstm"
+    )
     scores = T.log_softmax(T.dot(h, V), axis=-1)
     loss = -scores[T.arange(target.shape[0]), target].mean()
     return scanviz.function([x, target, h0, c0, E, W, U, b, V], loss, name="cross-entropy")

@@ -23,7 +23,9 @@ def build():
         y_t = CORRELATION * x_t + spread * stream.normal(size=CHAINS)
         return x_t, y_t
 
-    (x, y), updates = scanviz.scan(sweep, outputs_info=[T.zeros(CHAINS), T.zeros(CHAINS)], n_steps=steps, name="gibbs")
+    (x, y), updates = scanviz.scan(
+        sweep, outputs_info=[T.zeros(CHAINS), T.zeros(CHAINS)], n_steps=steps, name="gibbs"
+    )
     return scanviz.function([steps], [x, y], updates=updates, name="sample")
 
 
@@ -32,7 +34,9 @@ if __name__ == "__main__":
     x, y = sample(STEPS)
     kept = slice(100, None)
     a, b = x[kept].ravel(), y[kept].ravel()
-    print(f"means {a.mean():+.3f} {b.mean():+.3f} (expected 0), variances {a.var():.3f} {b.var():.3f} (expected 1)")
+    print(
+        f"means {a.mean():+.3f} {b.mean():+.3f} (expected 0), variances {a.var():.3f} {b.var():.3f} (expected 1)"
+    )
     print(f"correlation {np.corrcoef(a, b)[0, 1]:.3f} (expected {CORRELATION})")
     again, _ = sample(10)
     print("the next call goes on with other numbers:", not np.array_equal(again, x[:10]))

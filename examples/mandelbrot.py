@@ -18,7 +18,9 @@ def build():
         return x_t, y_t, count_tm1 + T.cast(inside, "int64")
 
     start = [T.zeros_like(real), T.zeros_like(real), T.zeros_like(real, dtype="int64")]
-    (_, _, counts), _ = scanviz.scan(step, outputs_info=start, non_sequences=[real, imaginary], n_steps=n, name="mandelbrot")
+    (_, _, counts), _ = scanviz.scan(
+        step, outputs_info=start, non_sequences=[real, imaginary], n_steps=n, name="mandelbrot"
+    )
     return scanviz.function([real, imaginary, n], counts[-1], name="escape times")
 
 

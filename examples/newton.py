@@ -14,7 +14,9 @@ def build():
         change = T.max(T.absolute(x_t - x_tm1) / x_t)
         return x_t, scanviz.until(change < tolerance)
 
-    roots, _ = scanviz.scan(step, outputs_info=T.ones_like(a), non_sequences=[a, tolerance], n_steps=200, name="newton")
+    roots, _ = scanviz.scan(
+        step, outputs_info=T.ones_like(a), non_sequences=[a, tolerance], n_steps=200, name="newton"
+    )
     return scanviz.function([a, tolerance], [roots[-1], roots.shape[0]], name="square roots")
 
 

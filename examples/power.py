@@ -13,7 +13,11 @@ def power() -> None:
     """A**k by k multiplications; only the last value is asked for."""
     k, a = T.iscalar("k"), T.vector("A")
     powers, updates = scanviz.scan(
-        lambda prior_result, A: prior_result * A, outputs_info=T.ones_like(a), non_sequences=a, n_steps=k, name="power"
+        lambda prior_result, A: prior_result * A,
+        outputs_info=T.ones_like(a),
+        non_sequences=a,
+        n_steps=k,
+        name="power",
     )
     f = scanviz.function([a, k], powers[-1], updates=updates, name="power")
     print("A**2 =", f(np.arange(10.0), 2))
@@ -40,7 +44,10 @@ def triangular() -> None:
     """Running sums of 0, 1, 2, …"""
     up_to = T.iscalar("up_to")
     sums, _ = scanviz.scan(
-        lambda value, sum_to_date: sum_to_date + value, sequences=T.arange(up_to), outputs_info=0, name="triangular"
+        lambda value, sum_to_date: sum_to_date + value,
+        sequences=T.arange(up_to),
+        outputs_info=0,
+        name="triangular",
     )
     f = scanviz.function([up_to], sums, name="triangular")
     found = f(15)
@@ -57,7 +64,11 @@ def placement() -> None:
         return T.set_subtensor(zeros[a_location[0], a_location[1]], a_value)
 
     placed, _ = scanviz.scan(
-        set_value_at_position, sequences=[location, values], outputs_info=None, non_sequences=model, name="placement"
+        set_value_at_position,
+        sequences=[location, values],
+        outputs_info=None,
+        non_sequences=model,
+        name="placement",
     )
     f = scanviz.function([location, values, model], placed, name="placement")
     result = f(np.array([[1, 1], [2, 3]], np.int32), np.array([42.0, 50.0]), np.zeros((5, 5)))

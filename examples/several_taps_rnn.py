@@ -43,7 +43,16 @@ def by_numpy(u, x0, y0, W, W_in_1, W_in_2, W_feedback, W_out):
 
 if __name__ == "__main__":
     rng = np.random.default_rng(0)
-    shapes = [(STEPS, INPUTS), (3, HIDDEN), (OUTPUTS,), (HIDDEN, HIDDEN), (INPUTS, HIDDEN), (INPUTS, HIDDEN), (OUTPUTS, HIDDEN), (HIDDEN, OUTPUTS)]
+    shapes = [
+        (STEPS, INPUTS),
+        (3, HIDDEN),
+        (OUTPUTS,),
+        (HIDDEN, HIDDEN),
+        (INPUTS, HIDDEN),
+        (INPUTS, HIDDEN),
+        (OUTPUTS, HIDDEN),
+        (HIDDEN, OUTPUTS),
+    ]
     values = [rng.normal(size=shape) / np.sqrt(shape[-1]) for shape in shapes]
     f = build()
     for _ in range(20):

@@ -33,9 +33,9 @@ from scanviz.tensor import dot, ifelse
 
 if TYPE_CHECKING:
     from scanviz.engine.observe import Observer
+    from scanviz.engine.scan.args import ScanArgs
     from scanviz.engine.scan.layout import Layout
     from scanviz.engine.scan.loop import Scan
-    from scanviz.engine.scan.args import ScanArgs
     from scanviz.profiler import profile
     from scanviz.render.text import dprint
 

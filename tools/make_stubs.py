@@ -40,7 +40,10 @@ def constructors_stub() -> str:
     }
     for name in sorted(constructors.__all__):
         plural = name.endswith("s") and name not in fixed
-        parameters = fixed.get(name, "*names: Any, dtype: object = ..." if plural else "name: str | None = ..., dtype: object = ...")
+        parameters = fixed.get(
+            name,
+            "*names: Any, dtype: object = ..." if plural else "name: str | None = ..., dtype: object = ...",
+        )
         result = "list[Variable]" if plural else "Constant" if name == "constant" else "Variable"
         lines.append(f"def {name}({parameters}) -> {result}: ...")
     return "\n".join([*lines, "", _names(constructors.__all__), ""])

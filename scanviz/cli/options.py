@@ -100,7 +100,7 @@ def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) ->
             break
         is_option = word.startswith("-") and word != "-"
         if program and (
-            not is_option or word in ("-m", "-c") or word[:2] in ("-m", "-c") and not word.startswith("--")
+            not is_option or word in ("-m", "-c") or (word[:2] in ("-m", "-c") and not word.startswith("--"))
         ):
             rest.extend(_split_joined([word, *waiting]))
             break

@@ -1,12 +1,12 @@
 """Symbolic NumPy under NumPy's names: ``from scanviz import tensor as T``."""
 
-from scanviz.engine.graph.nodes import Variable as TensorVariable
-from scanviz.engine.graph.types import TensorType
+from scanviz.engine.graph.nodes import Variable as TensorVariable  # noqa: F401  # public
+from scanviz.engine.graph.types import TensorType  # noqa: F401  # public
 from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import creation as _creation
 from scanviz.tensor import elementwise as _elementwise
 from scanviz.tensor import indexing as _indexing
-from scanviz.tensor import linalg, nnet, random
+from scanviz.tensor import linalg, nnet, random  # noqa: F401  # public
 from scanviz.tensor import methods as _methods
 from scanviz.tensor import products as _products
 from scanviz.tensor import reductions as _reductions
@@ -18,7 +18,7 @@ from scanviz.tensor.creation import *  # noqa: F403
 from scanviz.tensor.elementwise import *  # noqa: F403
 from scanviz.tensor.indexing import *  # noqa: F403
 from scanviz.tensor.linalg import *  # noqa: F403
-from scanviz.tensor.nnet import log_softmax, relu, softmax
+from scanviz.tensor.nnet import log_softmax, relu, softmax  # noqa: F401  # public
 from scanviz.tensor.products import *  # noqa: F403
 from scanviz.tensor.reductions import *  # noqa: F403
 from scanviz.tensor.shapes import *  # noqa: F403

@@ -135,4 +135,4 @@ for _prefix, _dtype in _PREFIXES.items():
 CONSTRUCTORS = [p + k for p in _PREFIXES for k in _SHAPES] + [
     p + _PLURALS.get(k, k + "s") for p in _PREFIXES for k in _SHAPES
 ]
-__all__ = ["as_tensor", "as_tensor_variable", "constant", "tensor", *CONSTRUCTORS]  # noqa: PLE0604  # names made above
+__all__ = ["as_tensor", "as_tensor_variable", "constant", "tensor", *CONSTRUCTORS]  # names made above

@@ -85,10 +85,28 @@ lt, le, gt, ge = (globals()[name] for name in ("less", "less_equal", "greater", 
 switch, sqr, abs_ = globals()["where"], globals()["square"], globals()["absolute"]
 true_divide, remainder = globals()["divide"], globals()["mod"]
 
-_OPERATORS = (
-    "add subtract multiply divide floor_divide mod power bitwise_and bitwise_or bitwise_xor left_shift right_shift "
-    "less less_equal greater greater_equal negative positive absolute invert"
-).split()
+_OPERATORS = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "mod",
+    "power",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "left_shift",
+    "right_shift",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "negative",
+    "positive",
+    "absolute",
+    "invert",
+]
 for _name in _OPERATORS:
     meaning(_name)(globals()[_name])
 for _name in ("clip", "round"):
@@ -165,6 +183,7 @@ def nan_to_num(
     return ops.where(ops.isinf(variable), infinite, finite)
 
 
-__all__ = [  # noqa: PLE0604  # most names are made above
-    "abs_", "cast", "eq", "ge", "gt", "isclose", "le", "lt", "nan_to_num", "neq", "remainder", "sqr", "switch", "true_divide", "xlogx", *_made,
+__all__ = [  # most names are made above
+    "abs_", "cast", "eq", "ge", "gt", "isclose", "le", "lt", "nan_to_num", "neq", "remainder", "sqr", "switch",
+    "true_divide", "xlogx", *_made,
 ]  # fmt: skip

@@ -35,11 +35,23 @@ FLOAT_OPERATIONS = (
     Operation("sine", 1, T.sin, np.sin),
     Operation("bounded product", 2, lambda a, b: T.clip(a * b, -2, 2), lambda a, b: np.clip(a * b, -2, 2)),
     Operation("maximum", 2, T.maximum, np.maximum),
-    Operation("choice by sign", 2, lambda a, b: T.where(a > 0, a, b * 0.5), lambda a, b: np.where(a > 0, a, b * a.dtype.type(0.5))),
+    Operation(
+        "choice by sign",
+        2,
+        lambda a, b: T.where(a > 0, a, b * 0.5),
+        lambda a, b: np.where(a > 0, a, b * a.dtype.type(0.5)),
+    ),
     Operation("sigmoid", 1, T.sigmoid, _sigmoid),
     Operation("reversed", 1, lambda a: a[::-1] if a.ndim else a, lambda a: a[::-1] if np.ndim(a) else a),
-    Operation("less its mean", 1, lambda a: a - a.mean() if a.ndim else a, lambda a: a - a.mean() if np.ndim(a) else a),
-    Operation("joined and cut", 1, lambda a: T.concatenate([a, a])[: a.shape[0]] if a.ndim else a, lambda a: a),
+    Operation(
+        "less its mean",
+        1,
+        lambda a: a - a.mean() if a.ndim else a,
+        lambda a: a - a.mean() if np.ndim(a) else a,
+    ),
+    Operation(
+        "joined and cut", 1, lambda a: T.concatenate([a, a])[: a.shape[0]] if a.ndim else a, lambda a: a
+    ),
     Operation("the same", 1, lambda a: a, lambda a: a),
 )
 

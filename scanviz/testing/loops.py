@@ -1,7 +1,7 @@
 """Whole random loops: kinds, taps, dtypes, lengths, nesting, until, go_backwards, updates; as data and as a scan.
 
-A :class:`LoopCase` describes a loop and holds values for its inputs.  ``case.build()`` makes the scan; :func:`scanviz.testing.run_plainly`
-gives what it must return, by a plain Python loop over NumPy arrays.
+A :class:`LoopCase` describes a loop and holds values for its inputs.  ``case.build()`` makes the scan;
+:func:`scanviz.testing.run_plainly` gives what it must return, by a plain Python loop over NumPy arrays.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ class LoopCase:
         extras = (self.captured is not None) + (self.update is not None) + (self.nested is not None)
         return taps + len(self.constants) + extras
 
-    def build(self, **options: Any) -> tuple[list[Variable], Updates, list[tuple[Variable, Array]], SharedVariable | None]:
+    def build(
+        self, **options: Any
+    ) -> tuple[list[Variable], Updates, list[tuple[Variable, Array]], SharedVariable | None]:
         """Return the results and updates of the scan, its inputs with their values, and the shared variable."""
         inputs: list[tuple[Variable, Array]] = []
 
@@ -96,14 +98,21 @@ class LoopCase:
             inputs.append((variable, values))
             return variable
 
-        sequences = [dict(input=symbol(each.values, f"x{k}"), taps=list(each.taps)) for k, each in enumerate(self.sequences)]
+        sequences = [
+            dict(input=symbol(each.values, f"x{k}"), taps=list(each.taps))
+            for k, each in enumerate(self.sequences)
+        ]
         infos = [self._info(k, each, symbol) for k, each in enumerate(self.outputs)]
         constants = [symbol(each, f"w{k}") for k, each in enumerate(self.constants)]
         captured = symbol(self.captured, "captured") if self.captured is not None else None
         state = shared(self.shared_start, "state") if self.shared_start is not None else None
 
         def step(*arguments: Variable) -> Any:
-            values = [*arguments, *([captured] if captured is not None else []), *([state] if state is not None else [])]
+            values = [
+                *arguments,
+                *([captured] if captured is not None else []),
+                *([state] if state is not None else []),
+            ]
             if self.nested is not None:
                 values.append(self._nested(values))
             results = [each.value.apply(values) for each in self.outputs]
@@ -137,7 +146,13 @@ class LoopCase:
         """Return the last value of a loop over three copies of the first argument."""
         assert self.nested is not None
         inner = self.nested
-        rows, _ = scan(lambda before, first: inner.apply([before, first]), outputs_info=values[0], non_sequences=values[0], n_steps=3, name="nested")
+        rows, _ = scan(
+            lambda before, first: inner.apply([before, first]),
+            outputs_info=values[0],
+            non_sequences=values[0],
+            n_steps=3,
+            name="nested",
+        )
         last: Variable = rows[-1]
         return last
 
@@ -148,7 +163,9 @@ class LoopCase:
         """
         results, updates, inputs, state = self.build(**options)
         wanted = [each[-1] for each in results] if last_only else results
-        f = function([variable for variable, _ in inputs], wanted, updates=updates, mode=mode, on_unused_input="ignore")
+        f = function(
+            [variable for variable, _ in inputs], wanted, updates=updates, mode=mode, on_unused_input="ignore"
+        )
         found = f(*(values for _, values in inputs))
         return found, state.get_value() if state is not None else None
 
@@ -162,7 +179,13 @@ def _array(draw: st.DrawFn, shape: tuple[int, ...], dtype: str) -> Array:
 
 @st.composite
 def random_loops(
-    draw: st.DrawFn, *, stops: bool = True, updates: bool = True, nesting: bool = True, dtypes: tuple[str, ...] = DTYPES, longest: int = 7
+    draw: st.DrawFn,
+    *,
+    stops: bool = True,
+    updates: bool = True,
+    nesting: bool = True,
+    dtypes: tuple[str, ...] = DTYPES,
+    longest: int = 7,
 ) -> LoopCase:
     """Draw a random loop.
 
@@ -183,14 +206,22 @@ def random_loops(
     constants = [_array(draw, row, dtype) for _ in range(draw(st.integers(0, 1)))]
     captured = _array(draw, row, dtype) if draw(st.booleans()) else None
     has_update = updates and draw(st.booleans())
-    count = sum(len(each.taps) for each in sequences) + sum(map(len, taps)) + len(constants) + (captured is not None) + has_update
+    count = (
+        sum(len(each.taps) for each in sequences)
+        + sum(map(len, taps))
+        + len(constants)
+        + (captured is not None)
+        + has_update
+    )
     nested = nesting and count > 0 and draw(st.integers(0, 3)) == 0
     if count == 0:
         constants, count = [_array(draw, row, dtype)], 1
     count += nested
     integer = dtype.startswith("int")
     outputs = [
-        OutputCase(draw(expressions(count, integer)), _array(draw, (-min(each), *row), dtype) if each else None, each)
+        OutputCase(
+            draw(expressions(count, integer)), _array(draw, (-min(each), *row), dtype) if each else None, each
+        )
         for each in taps
     ]
     given = steps if not sequences or draw(st.booleans()) else None

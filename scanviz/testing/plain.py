@@ -23,7 +23,9 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
     """
     lows = [min(0, *each.taps) for each in case.sequences]
     highs = [max(0, *each.taps) for each in case.sequences]
-    possible = [len(each.values) - (high - low) for each, low, high in zip(case.sequences, lows, highs, strict=True)]
+    possible = [
+        len(each.values) - (high - low) for each, low, high in zip(case.sequences, lows, highs, strict=True)
+    ]
     steps = case.n_steps if case.n_steps is not None else min(possible)
     rows: list[list[Any]] = [[] if each.initial is None else list(each.initial) for each in case.outputs]
     depths = [0 if each.initial is None else -min(each.taps) for each in case.outputs]
@@ -50,4 +52,7 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
             kept.append(result)
         if case.stop is not None and np.sum(results[0]) > case.stop:
             break
-    return [np.array(kept[depth:], case.dtype).reshape(-1, *case.row) for kept, depth in zip(rows, depths, strict=True)], state
+    return [
+        np.array(kept[depth:], case.dtype).reshape(-1, *case.row)
+        for kept, depth in zip(rows, depths, strict=True)
+    ], state

@@ -46,6 +46,7 @@ class SymbolicDims(Dims):
         return build_one(Op(declaration), as_size(first), as_size(second))
 
     def add(self, first: Dim, second: Dim) -> Dim:
+        """Return the sum, simplified."""
         if first is None or second is None:
             return None
         if isinstance(first, int) and isinstance(second, int):
@@ -57,6 +58,7 @@ class SymbolicDims(Dims):
         return self._pair(e.add, first, second)
 
     def subtract(self, first: Dim, second: Dim) -> Dim:
+        """Return the difference, simplified."""
         if first is None or second is None:
             return None
         if isinstance(first, int) and isinstance(second, int):
@@ -66,6 +68,7 @@ class SymbolicDims(Dims):
         return first if isinstance(second, int) and second == 0 else self._pair(e.subtract, first, second)
 
     def multiply(self, first: Dim, second: Dim) -> Dim:
+        """Return the product, simplified."""
         for one, other in ((first, second), (second, first)):
             if isinstance(one, int) and one in (0, 1):
                 return 0 if one == 0 else other
@@ -78,6 +81,7 @@ class SymbolicDims(Dims):
         )
 
     def floor_divide(self, first: Dim, second: Dim) -> Dim:
+        """Return the quotient rounded down, simplified."""
         if first is None or second is None or (isinstance(second, int) and second == 0):
             return None
         if isinstance(first, int) and isinstance(second, int):
@@ -85,6 +89,7 @@ class SymbolicDims(Dims):
         return first if isinstance(second, int) and second == 1 else self._pair(e.floor_divide, first, second)
 
     def maximum(self, first: Dim, second: Dim) -> Dim:
+        """Return the larger."""
         if first is None or second is None:
             return None
         if isinstance(first, int) and isinstance(second, int):
@@ -92,6 +97,7 @@ class SymbolicDims(Dims):
         return first if first is second else self._pair(e.maximum, first, second)
 
     def minimum(self, first: Dim, second: Dim) -> Dim:
+        """Return the smaller."""
         if first is None or second is None:
             return None
         if isinstance(first, int) and isinstance(second, int):
@@ -99,6 +105,7 @@ class SymbolicDims(Dims):
         return first if first is second else self._pair(e.minimum, first, second)
 
     def same(self, first: Dim, second: Dim) -> Dim:
+        """Return the one that is an int, if either is."""
         if first is None:
             return second
         if isinstance(second, int) or isinstance(first, int):
@@ -113,6 +120,7 @@ class SymbolicDims(Dims):
         return second if isinstance(second, int) else first
 
     def broadcast_dimension(self, sizes: Sequence[Dim]) -> Dim:
+        """Return the size that dimensions broadcast to, as a graph where it must be."""
         ints = [size for size in sizes if isinstance(size, int)]
         large = [size for size in ints if size != 1]
         if large:

@@ -28,7 +28,8 @@ from scanviz.engine.program.instructions import (
     StepOutputSlot,
 )
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import Carry, NonSequence, Sequence as LoopSequence, State, StepOutput
+from scanviz.engine.scan.variables import Carry, NonSequence, State, StepOutput
+from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 _loop_keys = itertools.count(1)
 
@@ -85,7 +86,7 @@ class _Lowering:
                 continue
             self.instructions.append(self.lower_node(node, branches))
         outputs = [self.place(each) for each in self.outputs]
-        missing = [each for each in free_leaves(self.outputs, self.given)]
+        missing = free_leaves(self.outputs, self.given)
         if missing:
             raise InternalError(
                 f"`{describe(missing[0])}` reached lowering without being an input of `{self.name}`"
@@ -135,7 +136,7 @@ class _Lowering:
 
     def lower_loop(self, node: Apply, op: Scan) -> LoopInstruction:
         view, body = ScanView(node), _body(op)
-        inner = {each: number for each, number in zip(_body_inputs(op), body.inputs, strict=True)}
+        inner = dict(zip(_body_inputs(op), body.inputs, strict=True))
         results = iter(body.outputs)
 
         def outer(variable: Variable | None) -> int:

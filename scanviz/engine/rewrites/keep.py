@@ -41,7 +41,9 @@ def save_memory(outputs: Sequence[Variable]) -> list[Variable]:
 def _rebuilt(node: Apply, op: Scan, mapping: dict[Variable, Variable]) -> Apply:
     inputs = [mapping.get(each, each) for each in node.inputs]
     with made_by(_NAME, node.provenance, (node.birth,)):
-        return Apply(op, inputs, op.infer(inputs), birth=node.birth, names=[each.name for each in node.outputs])
+        return Apply(
+            op, inputs, op.infer(inputs), birth=node.birth, names=[each.name for each in node.outputs]
+        )
 
 
 def _kept(
@@ -76,10 +78,15 @@ def _with(variable: LoopVariable, given: list[Variable], keep: Keep | None) -> L
 
 
 def _rows_read(
-    variable: LoopVariable, view: ScanView, readers: dict[Variable, list[tuple[Apply, int]]], wanted: set[Variable]
+    variable: LoopVariable,
+    view: ScanView,
+    readers: dict[Variable, list[tuple[Apply, int]]],
+    wanted: set[Variable],
 ) -> Keep | None:
     """Return how many last rows of a result are read; None where all are, or where it cannot be told."""
-    if not isinstance(variable, State | StepOutput) or (isinstance(variable, State) and variable.kind == "mitmot"):
+    if not isinstance(variable, State | StepOutput) or (
+        isinstance(variable, State) and variable.kind == "mitmot"
+    ):
         return None
     result = view.outer_output(variable)
     if result is None or result in wanted or variable.keep.last is not None or result not in readers:

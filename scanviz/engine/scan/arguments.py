@@ -7,10 +7,10 @@ tap b (at least 0) is ``x[k - a : L - (b - k)]``, so that row t belongs to step 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-import warnings
 
 import numpy as np
 

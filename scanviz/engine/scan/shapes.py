@@ -13,19 +13,21 @@ from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.shape import DIMENSION
-from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, Shape, ShapeOf, as_size, shape_of
 from scanviz.engine.ops.elementwise import minimum
+from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, Shape, ShapeOf, as_size, shape_of
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
     NonSequence,
-    Sequence as LoopSequence,
     State,
     StepOutput,
     has_outer_output,
+)
+from scanviz.engine.scan.variables import (
+    Sequence as LoopSequence,
 )
 
 

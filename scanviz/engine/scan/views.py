@@ -14,7 +14,7 @@ from scanviz.engine.scan.arguments import as_list
 from scanviz.engine.scan.build import scan
 
 
-def map(  # noqa: A001  # Haskell's and Theano's name
+def map(  # Haskell's and Theano's name
     fn: Callable[..., Any],
     sequences: Any,
     non_sequences: Any = None,
@@ -129,7 +129,7 @@ def foldr(
     return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name, return_updates)
 
 
-def filter(  # noqa: A001  # Haskell's name
+def filter(  # Haskell's name
     fn: Callable[..., Any],
     sequences: Any,
     non_sequences: Any = None,

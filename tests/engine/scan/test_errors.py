@@ -24,15 +24,30 @@ def x():
 
 
 CASES = {
-    "no steps": (lambda: scanviz.scan(lambda: 1.0, name="loop"), ["`loop` has no number of steps", "n_steps="]),
-    "a float n_steps": (lambda: scanviz.scan(lambda: 1.0, n_steps=2.0), ["n_steps must be an integer", "2.0"]),
-    "a float symbolic n_steps": (lambda: scanviz.scan(lambda: 1.0, n_steps=T.scalar("n")), ["n_steps must be an integer", "`n`"]),
-    "negative n_steps": (lambda: scanviz.scan(lambda v: v, x(), n_steps=-1), ["cannot be negative", "go_backwards=True"]),
+    "no steps": (
+        lambda: scanviz.scan(lambda: 1.0, name="loop"),
+        ["`loop` has no number of steps", "n_steps="],
+    ),
+    "a float n_steps": (
+        lambda: scanviz.scan(lambda: 1.0, n_steps=2.0),
+        ["n_steps must be an integer", "2.0"],
+    ),
+    "a float symbolic n_steps": (
+        lambda: scanviz.scan(lambda: 1.0, n_steps=T.scalar("n")),
+        ["n_steps must be an integer", "`n`"],
+    ),
+    "negative n_steps": (
+        lambda: scanviz.scan(lambda v: v, x(), n_steps=-1),
+        ["cannot be negative", "go_backwards=True"],
+    ),
     "a sequence known to be short": (
         lambda: scanviz.scan(lambda v: v, T.tensor("float64", (3,), "x"), n_steps=5),
         ["`x` is too short for 5 steps", "at least 5 rows", "3 rows"],
     ),
-    "a scalar sequence": (lambda: scanviz.scan(lambda v: v, T.scalar("s")), ["`s`, has no rows", "non_sequences"]),
+    "a scalar sequence": (
+        lambda: scanviz.scan(lambda v: v, T.scalar("s")),
+        ["`s`, has no rows", "non_sequences"],
+    ),
     "taps without an initial state": (
         lambda: scanviz.scan(lambda h: h, outputs_info=dict(taps=[-2]), n_steps=2),
         ["outputs_info[0] asks for taps but has no initial state", "initial="],
@@ -49,19 +64,29 @@ CASES = {
         lambda: scanviz.scan(lambda a: a, outputs_info=dict(initial=np.zeros(2), taps=[-3]), n_steps=2),
         ["must have a row for each step", "at least 3 rows", "shape (2,)"],
     ),
-    "an unknown key": (lambda: scanviz.scan(lambda a: a, dict(input=x(), tap=0)), ["unknown keys: tap", "input, taps"]),
+    "an unknown key": (
+        lambda: scanviz.scan(lambda a: a, dict(input=x(), tap=0)),
+        ["unknown keys: tap", "input, taps"],
+    ),
     "another number of outputs": (
         lambda: scanviz.scan(lambda v, h: h + v, x(), [0.0, None]),
         ["returns 1 outputs, but outputs_info has 2 items", "None in outputs_info"],
     ),
-    "None returned": (lambda: scanviz.scan(lambda v: None, x()), ["returned None", "return one of", "until(condition)"]),
+    "None returned": (
+        lambda: scanviz.scan(lambda v: None, x()),
+        ["returned None", "return one of", "until(condition)"],
+    ),
     "wrong arguments": (
         lambda: scanviz.scan(lambda a, b: a, x()),
         ["other arguments than scan passes", "1 arguments: x[t]", "(a, b)"],
     ),
     "a silent downcast": (
         lambda: scanviz.scan(lambda v, h_tm1: h_tm1 + v, x(), np.float32(0)),
-        ["state `h` starts as float32 but the step returns float64", 'T.cast(result, "float32")', "h_tm1 + v"],
+        [
+            "state `h` starts as float32 but the step returns float64",
+            'T.cast(result, "float32")',
+            "h_tm1 + v",
+        ],
     ),
     "another rank": (
         lambda: scanviz.scan(lambda h: h + x(), outputs_info=T.scalar("h0"), n_steps=2),
@@ -75,10 +100,22 @@ CASES = {
         lambda: scanviz.scan(lambda v: (v, scanviz.until(v > 0)), T.matrix("x")),
         ["must be one number", "T.all(condition)"],
     ),
-    "until not last": (lambda: scanviz.scan(lambda v: [scanviz.until(v > 0), v], x()), ["must be the last thing"]),
-    "an update of something else": (lambda: scanviz.scan(lambda v: {v: v + 1}, x()), ["only shared variables can be updated", "`x[t]`"]),
-    "truncate_gradient of 0": (lambda: scanviz.scan(lambda v: v, x(), truncate_gradient=0), ["truncate_gradient cannot be used"]),
-    "an update of another dtype": (lambda: _update_of(0, lambda s: s + 0.5), ["the update of `state` has dtype float64, which int64"]),
+    "until not last": (
+        lambda: scanviz.scan(lambda v: [scanviz.until(v > 0), v], x()),
+        ["must be the last thing"],
+    ),
+    "an update of something else": (
+        lambda: scanviz.scan(lambda v: {v: v + 1}, x()),
+        ["only shared variables can be updated", "`x[t]`"],
+    ),
+    "truncate_gradient of 0": (
+        lambda: scanviz.scan(lambda v: v, x(), truncate_gradient=0),
+        ["truncate_gradient cannot be used"],
+    ),
+    "an update of another dtype": (
+        lambda: _update_of(0, lambda s: s + 0.5),
+        ["the update of `state` has dtype float64, which int64"],
+    ),
 }
 
 

@@ -39,7 +39,9 @@ def documented():
         total = seq_t + m_tm3 + m_tm1 + s_tm1 + nonseq + stream.uniform()
         return total, total, total
 
-    outputs, _ = scanviz.scan(step, seq, [dict(initial=mitsot, taps=[-3, -1]), sitsot, None], nonseq, name="documented")
+    outputs, _ = scanviz.scan(
+        step, seq, [dict(initial=mitsot, taps=[-3, -1]), sitsot, None], nonseq, name="documented"
+    )
     return outputs[0].owner
 
 
@@ -50,7 +52,12 @@ def test_the_documented_loop_has_the_documented_maps(documented):
 
 def test_the_flat_lists_stand_in_the_documents_order(documented):
     layout = Layout(documented)
-    assert [describe(each) for each in layout.outer_inputs[1:5]] == ["seq", "mitsot", "sitsot", "random state 0"]
+    assert [describe(each) for each in layout.outer_inputs[1:5]] == [
+        "seq",
+        "mitsot",
+        "sitsot",
+        "random state 0",
+    ]
     assert [each.name for each in layout.inner_inputs[:4]] == ["seq[t]", "m[t-3]", "m[t-1]", "s[t-1]"]
     assert len(layout.outer_outputs) == 4 and len(layout.inner_outputs) == 4
 
@@ -98,15 +105,21 @@ def test_nothing_unconnected_changes_under_perturbation(case):
     assume(node is not None and node.op.name == "scan")
     layout = Layout(node)
     pattern = layout.connection_pattern()
-    f = scanviz.function([v for v, _ in inputs], layout.outer_outputs, mode="reference", on_unused_input="ignore")
+    f = scanviz.function(
+        [v for v, _ in inputs], layout.outer_outputs, mode="reference", on_unused_input="ignore"
+    )
     before = f(*(values for _, values in inputs))
-    for changed, (variable, values) in enumerate(inputs):
+    for changed, (variable, _) in enumerate(inputs):
         given_values = [v + 0.37 if k == changed else v for k, (_, v) in enumerate(inputs)]
         after = f(*given_values)
-        touched = {i for i, outer in enumerate(layout.outer_inputs) if depending_on([variable], [outer]) & {outer}}
+        touched = {
+            i for i, outer in enumerate(layout.outer_inputs) if depending_on([variable], [outer]) & {outer}
+        }
         for j, (a, b) in enumerate(zip(before, after, strict=True)):
             if not np.array_equal(a, b):
-                assert any(pattern[i][j] for i in touched), f"output {j} depends on {variable.name}, which the pattern denies"
+                assert any(pattern[i][j] for i in touched), (
+                    f"output {j} depends on {variable.name}, which the pattern denies"
+                )
 
 
 def test_connection_patterns_close_over_time():
@@ -119,10 +132,23 @@ def test_connection_patterns_close_over_time():
     layout = Layout(a.owner)
     pattern = layout.connection_pattern()
     # rows: n_steps, x, a, b, nitsot length, w; columns: a, b, nitsot
-    assert pattern == [[False] * 3, [True, True, False], [False] * 3, [True, True, False], [False] * 3, [False, False, True]]
+    assert pattern == [
+        [False] * 3,
+        [True, True, False],
+        [False] * 3,
+        [True, True, False],
+        [False] * 3,
+        [False, False, True],
+    ]
     op = a.owner.op
     by_name = {each.name: each for each in op.variables}
     path = connecting_path(op, by_name["x"], by_name["a"])
     assert [each.name for each in path] == ["x", "b", "a"]
     assert connecting_path(op, by_name["w"], by_name["a"]) is None
-    assert [kind_of(each) for each in op.variables] == ["sequence", "sitsot", "sitsot", "nitsot", "non_sequence"]
+    assert [kind_of(each) for each in op.variables] == [
+        "sequence",
+        "sitsot",
+        "sitsot",
+        "nitsot",
+        "non_sequence",
+    ]

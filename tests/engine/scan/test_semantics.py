@@ -5,8 +5,8 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.ops.shape import dimension
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops.shape import dimension
 from scanviz.engine.scan.loop import Scan
 
 
@@ -21,11 +21,18 @@ def run(mode, inputs, outputs, *values, **options):
 
 def test_the_guides_numbers_come_out(mode):
     x, k = T.vector("x"), T.iscalar("k")
-    result, updates = scanviz.scan(lambda p, a: p * a, outputs_info=T.ones_like(x), non_sequences=x, n_steps=k)
-    assert run(mode, [x, k], result[-1], range(10), 4, updates=updates).tolist() == [float(n**4) for n in range(10)]
+    result, updates = scanviz.scan(
+        lambda p, a: p * a, outputs_info=T.ones_like(x), non_sequences=x, n_steps=k
+    )
+    assert run(mode, [x, k], result[-1], range(10), 4, updates=updates).tolist() == [
+        float(n**4) for n in range(10)
+    ]
     limit = T.scalar("limit")
     powers, _ = scanviz.scan(
-        lambda p, m: (p * 2, scanviz.until(p * 2 > m)), outputs_info=T.constant(1.0), non_sequences=limit, n_steps=1024
+        lambda p, m: (p * 2, scanviz.until(p * 2 > m)),
+        outputs_info=T.constant(1.0),
+        non_sequences=limit,
+        n_steps=1024,
     )
     assert run(mode, [limit], powers, 45).tolist() == [2, 4, 8, 16, 32, 64]
 
@@ -47,7 +54,9 @@ def test_going_backwards_keeps_the_meaning_of_taps(mode):
 def test_outputs_come_in_the_order_of_outputs_info_whatever_their_kind(mode):
     a, b = T.vector("a"), T.scalar("b")
     outputs, _ = scanviz.scan(
-        lambda b_tm1, a_tm2, a_tm1: (b_tm1 + 1, a_tm1 * 2, a_tm2 + a_tm1), outputs_info=[b, None, dict(initial=a, taps=[-2, -1])], n_steps=3
+        lambda b_tm1, a_tm2, a_tm1: (b_tm1 + 1, a_tm1 * 2, a_tm2 + a_tm1),
+        outputs_info=[b, None, dict(initial=a, taps=[-2, -1])],
+        n_steps=3,
     )
     found = run(mode, [a, b], outputs, [1.0, 1.0], 0.0)
     assert [each.tolist() for each in found] == [[1, 2, 3], [2, 4, 6], [2, 3, 5]]
@@ -69,7 +78,11 @@ def test_no_steps_give_no_rows_of_the_right_shape_and_leave_state_alone(mode):
 def test_one_step_known_when_building_is_unrolled_and_honours_everything(mode):
     x, s = T.vector("x"), scanviz.shared(1.0, "s")
     result, updates = scanviz.scan(
-        lambda a, h: (h + a, {s: s * 2}, scanviz.until(h > 100)), dict(input=x, taps=[-1]), 0.0, n_steps=1, go_backwards=True
+        lambda a, h: (h + a, {s: s * 2}, scanviz.until(h > 100)),
+        dict(input=x, taps=[-1]),
+        0.0,
+        n_steps=1,
+        go_backwards=True,
     )
     assert not any(isinstance(node.op, Scan) for node in toposort([result]))
     assert run(mode, [x], result, np.arange(4.0), updates=updates).tolist() == [2.0]
@@ -95,7 +108,13 @@ def test_until_stops_with_updates_after_the_triggering_step(mode):
 
 def test_a_python_number_takes_the_dtype_that_the_step_returns(mode):
     f, i = T.fvector("f"), T.ivector("i")
-    for start, sequence, expected in [(0.0, f, "float32"), (0, i, "int32"), (0, f, "float32"), (0.0, i, "float64"), (False, i, "int32")]:
+    for start, sequence, expected in [
+        (0.0, f, "float32"),
+        (0, i, "int32"),
+        (0, f, "float32"),
+        (0.0, i, "float64"),
+        (False, i, "int32"),
+    ]:
         result, _ = scanviz.scan(lambda v, s: s + v, sequence, start)
         assert result.dtype == expected, (start, sequence.dtype)
         assert run(mode, [sequence], result, np.arange(3)[:].astype(sequence.dtype)).dtype == expected
@@ -166,7 +185,9 @@ def test_a_state_may_take_what_another_was(mode):
 
 
 def test_an_initial_state_longer_than_needed_is_cut(mode):
-    result, _ = scanviz.scan(lambda a, b: a + b, outputs_info=dict(initial=np.array([1.0, 1.0, 99.0]), taps=[-2, -1]), n_steps=3)
+    result, _ = scanviz.scan(
+        lambda a, b: a + b, outputs_info=dict(initial=np.array([1.0, 1.0, 99.0]), taps=[-2, -1]), n_steps=3
+    )
     assert run(mode, [], result).tolist() == [2, 3, 5]
 
 
@@ -191,7 +212,12 @@ def test_return_list_and_return_updates():
 
 def test_outputs_and_updates_may_come_in_either_order(mode):
     s = scanviz.shared(0.0, "s")
-    for step in (lambda v: ([v], {s: s + v}), lambda v: ({s: s + v}, [v]), lambda v: (v, [(s, s + v)]), lambda v: [[v], {s: s + v}]):
+    for step in (
+        lambda v: ([v], {s: s + v}),
+        lambda v: ({s: s + v}, [v]),
+        lambda v: (v, [(s, s + v)]),
+        lambda v: [[v], {s: s + v}],
+    ):
         s.set_value(0.0)
         result, updates = scanviz.scan(step, T.arange(4.0))
         assert run(mode, [], result, updates=updates).tolist() == [0, 1, 2, 3]

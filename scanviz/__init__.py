@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from scanviz.engine.scan.layout import Layout
     from scanviz.engine.scan.loop import Scan
     from scanviz.profiler import profile
-    from scanviz.render.text import dprint
+    from scanviz.render.dump import dprint
 
 __version__ = "0.1.0"
 
@@ -46,7 +46,7 @@ _LATER = {
     "Layout": "scanviz.engine.scan.layout",
     "Scan": "scanviz.engine.scan.loop",
     "ScanArgs": "scanviz.engine.scan.args",
-    "dprint": "scanviz.dump",
+    "dprint": "scanviz.render.dump",
     "profile": "scanviz.profiler",
 }
 

@@ -107,6 +107,16 @@ class Function:
         return self._graph[: len(self.plan.outputs)]
 
     @property
+    def updated_values(self) -> list[Variable]:
+        """The new values of updated shared variables, as rewritten, in order."""
+        return self._graph[len(self.plan.outputs) :]
+
+    @property
+    def updated_names(self) -> list[str]:
+        """What the updated shared variables are called, in order."""
+        return [each.name or str(each.type) for each in self.plan.updates]
+
+    @property
     def executable(self) -> Any:
         """What the backend made of the program; its class belongs to the backend."""
         return self._executable

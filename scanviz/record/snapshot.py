@@ -1,0 +1,159 @@
+"""Engine objects as records: ``snapshot(x)`` of a variable, several, a function, or a Scan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.function import Function
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.variables import (
+    LoopVariable,
+    State,
+    inner_inputs,
+    inner_outputs,
+    kind_of,
+    step_name,
+)
+from scanviz.engine.scan.variables import (
+    Sequence as LoopSequence,
+)
+from scanviz.record.graph import (
+    GraphSnapshot,
+    LoopSnapshot,
+    LoopVariableSnapshot,
+    NodeSnapshot,
+    VariableSnapshot,
+)
+
+
+def snapshot(what: Any) -> GraphSnapshot:
+    """Return a graph as data.
+
+    Parameters
+    ----------
+    what : Variable, list of Variable, Function, Apply or Scan
+        A function gives its graph as rewritten; a Scan or its Apply gives the loop.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> [node.op for node in snapshot(T.tanh(T.scalar("x") + 1)).nodes]
+    ['add', 'tanh']
+    """
+    if isinstance(what, Function):
+        names = [describe(each) for each in what.outputs]
+        return _Builder(what.name).graph([*what.outputs, *what.updated_values], [*names, *what.updated_names])
+    if isinstance(what, Variable):
+        return _Builder(describe(what)).graph([what], [""])
+    if isinstance(what, Apply):
+        return _Builder(str(what.op)).graph(list(what.outputs), [""] * len(what.outputs))
+    if isinstance(what, Scan):
+        return _step(what)
+    if isinstance(what, list | tuple) and all(isinstance(each, Variable) for each in what):
+        return _Builder(f"{len(what)} variables").graph(list(what), [""] * len(what))
+    raise ScanvizTypeError(
+        f"{type(what).__name__} has no graph", expected="a variable, a list of them, a function or a Scan"
+    )
+
+
+class _Builder:
+    """Collects one graph."""
+
+    def __init__(self, title: str, inputs: Sequence[Variable] = ()) -> None:
+        self.out = GraphSnapshot(title)
+        self.number: dict[Variable, int] = {}
+        self.inputs = inputs
+        for each in inputs:
+            self.place(each)
+
+    def place(self, variable: Variable) -> int:
+        """Return the number of a variable."""
+        known = self.number.get(variable)
+        if known is None:
+            known = self.number[variable] = len(self.number)
+            role = (
+                "computed" if variable.owner is not None and variable not in self.inputs else _role(variable)
+            )
+            label = describe(variable) if role != "computed" else variable.name or ""
+            self.out.variables.append(VariableSnapshot(variable.name or "", label, str(variable.type), role))
+        return known
+
+    def graph(self, outputs: Sequence[Variable], names: Sequence[str]) -> GraphSnapshot:
+        """Return the graph of outputs."""
+        for node in toposort(outputs, self.inputs):
+            self.node(node)
+        self.out.outputs = [self.place(each) for each in outputs]
+        self.out.output_names = list(names)
+        return self.out
+
+    def node(self, node: Apply) -> None:
+        """Add an operation, and its loop if it is one."""
+        inputs = [self.place(each) for each in node.inputs]
+        outputs = [self.place(each) for each in node.outputs]
+        source = node.provenance.source
+        place, text = (str(source), source.text()) if source is not None else ("", "")
+        loop = None
+        if isinstance(node.op, Scan):
+            loop = len(self.out.loops)
+            self.out.loops.append(self.loop(ScanView(node)))
+        self.out.nodes.append(NodeSnapshot(str(node.op), inputs, outputs, place, text, loop))
+
+    def loop(self, view: ScanView) -> LoopSnapshot:
+        """Return the record of a loop."""
+        step = _Builder(view.op.scan_name, view.op.inner_inputs)
+        graph = step.graph(view.op.inner_outputs, _output_names(view.op))
+        variables = [self.loop_variable(each, view, step) for each in view.op.variables]
+        until = step.number[view.op.until.condition] if view.op.until is not None else None
+        return LoopSnapshot(view.op.scan_name, variables, graph, until)
+
+    def loop_variable(self, variable: LoopVariable, view: ScanView, step: _Builder) -> LoopVariableSnapshot:
+        """Return the record of a loop variable, with both sides' numbers."""
+        outer_input, outer_output = view.outer_input(variable), view.outer_output(variable)
+        reads, writes = _taps(variable)
+        keep = getattr(variable, "keep", None)
+        return LoopVariableSnapshot(
+            kind_of(variable),
+            variable.name,
+            reads,
+            writes,
+            [step.number[each] for each in inner_inputs(variable)],
+            [step.number[each] for each in inner_outputs(variable)],
+            self.number[outer_input] if outer_input is not None else None,
+            self.number[outer_output] if outer_output is not None else None,
+            keep.last if keep is not None else None,
+        )
+
+
+def _taps(variable: LoopVariable) -> tuple[list[int], list[int]]:
+    if isinstance(variable, State):
+        return list(variable.reads), list(variable.writes)
+    return ([variable.tap], []) if isinstance(variable, LoopSequence) else ([], [])
+
+
+def _output_names(op: Scan) -> list[str]:
+    names: list[str] = []
+    for variable in op.variables:
+        taps = list(variable.writes) if isinstance(variable, State) else [0] * len(inner_outputs(variable))
+        names.extend(step_name(variable.name, tap) for tap in taps)
+    return [*names, "until"] if op.until is not None else names
+
+
+def _role(variable: Variable) -> str:
+    if isinstance(variable, Constant):
+        return "constant"
+    return "shared" if isinstance(variable, SharedVariable) else "input"
+
+
+def _step(op: Scan) -> GraphSnapshot:
+    """Return the graph of a loop's step alone."""
+    return _Builder(op.scan_name, op.inner_inputs).graph(op.inner_outputs, _output_names(op))

@@ -1,0 +1,1 @@
+"""Views of records: text now; pictures and pages in their own files."""

@@ -1,0 +1,196 @@
+"""Graphs as text: a tree from outputs to inputs, and below it each loop's step linked to the variables around it.
+
+A computed value carries a letter, ``[A]``; where it is used again only the letter stands, with ``···``.  Lines are data first:
+colour is added at the end, where the terminal wants it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TextIO
+
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, VariableSnapshot
+
+_KINDS = ("sequence", "mitmot", "mitsot", "sitsot", "carry", "nitsot", "non_sequence")
+_STYLES = {
+    "op": "cyan",
+    "name": "green",
+    "letter": "dim",
+    "type": "magenta",
+    "line": "dim",
+    "kind": "yellow",
+    "title": "bold",
+}
+
+Part = tuple[str, str]  # (text, style name or "")
+TextLine = list[Part]
+
+
+def graph_text(graph: GraphSnapshot, *, types: bool = False, lines: bool = False) -> str:
+    """Return a graph as plain text.
+
+    Parameters
+    ----------
+    graph : GraphSnapshot
+        What to show.
+    types : bool
+        Whether each value shows dtype and shape.
+    lines : bool
+        Whether each operation shows the user's line.
+    """
+    return "".join("".join(text for text, _ in line) + "\n" for line in graph_lines(graph, types, lines))
+
+
+def graph_lines(graph: GraphSnapshot, types: bool, lines: bool) -> Iterator[TextLine]:
+    """Iterate over the lines of a graph, each a list of styled parts."""
+    tree = _Tree(graph, types, lines, "")
+    yield from tree.all_lines()
+    yield from _loops(tree, types, lines)
+
+
+def _loops(tree: _Tree, types: bool, lines: bool) -> Iterator[TextLine]:
+    """Iterate over the lines of loops, those inside a loop after it."""
+    for loop in tree.graph.loops:
+        yield []
+        inner = _Tree(loop.step, types, lines, "  ", tree.letter_count)
+        yield [
+            ("loop ", ""),
+            (_clean(loop.name), "title"),
+            (", ends by until" if loop.until is not None else "", ""),
+        ]
+        yield from _variable_lines(loop, tree, inner)
+        yield from inner.all_lines()
+        yield from _loops(inner, types, lines)
+        tree.letter_count = inner.letter_count
+
+
+def _variable_lines(loop: LoopSnapshot, outer: _Tree, inner: _Tree) -> Iterator[TextLine]:
+    """Iterate over one line a loop variable: what it reads, in the step and around the loop, and what it gives."""
+    for kind in _KINDS:
+        for each in loop.variables:
+            if each.kind == kind:
+                yield [("  ", ""), (f"{kind:<13}", "kind"), *_links(each, outer, inner)]
+
+
+def _links(variable: LoopVariableSnapshot, outer: _Tree, inner: _Tree) -> TextLine:
+    parts: TextLine = []
+    reads = [inner.call(number) for number in variable.inner_inputs]
+    if reads and variable.outer_input is not None:
+        parts += [(", ".join(reads), "name"), (" ← ", ""), (outer.call(variable.outer_input), "name")]
+    if variable.kind in ("sitsot", "mitsot", "mitmot"):
+        targets = [f"{variable.name}[t{tap:+d}]" if tap else f"{variable.name}[t]" for tap in variable.writes]
+        parts += [
+            ("; ", ""),
+            (", ".join(targets), "name"),
+            (" is read again as ", ""),
+            (", ".join(reads), "name"),
+        ]
+    if variable.outer_output is not None:
+        kept = f" (last {variable.keep_last} rows)" if variable.keep_last is not None else ""
+        parts += [
+            ("; " if parts else "", ""),
+            ("gives ", ""),
+            (outer.call(variable.outer_output) + kept, "name"),
+        ]
+    return [(_clean(text), style) for text, style in parts]
+
+
+class _Tree:
+    """The lines of one graph, and the letters of its computed values."""
+
+    def __init__(self, graph: GraphSnapshot, types: bool, lines: bool, indent: str, letters: int = 0) -> None:
+        self.graph, self.types, self.lines, self.indent = graph, types, lines, indent
+        self.maker = {output: k for k, node in enumerate(graph.nodes) for output in node.outputs}
+        self.letters: dict[int, str] = {}
+        self.letter_count = letters
+        self.shown: set[int] = set()
+        self._give_letters()
+
+    def _give_letters(self) -> None:
+        for node in self.graph.nodes:
+            for output in node.outputs:
+                self.letters[output] = _letter(self.letter_count)
+                self.letter_count += 1
+
+    def call(self, number: int) -> str:
+        """Return what to call a variable: its name or value, with its letter if it is computed."""
+        variable: VariableSnapshot = self.graph.variables[number]
+        letter = self.letters.get(number)
+        if letter is None:
+            return variable.label
+        return f"{variable.name} [{letter}]".strip()
+
+    def all_lines(self) -> Iterator[TextLine]:
+        """Iterate over the trees of all outputs."""
+        for number, name in zip(self.graph.outputs, self.graph.output_names, strict=True):
+            prefix: TextLine = [(self.indent, "")]
+            if name:
+                prefix += [(_clean(name), "name"), (" = ", "")]
+            yield from self._subtree(number, prefix, self.indent + "  ")
+
+    def _subtree(self, number: int, prefix: TextLine, below: str) -> Iterator[TextLine]:
+        """Iterate over a value's lines: an explicit stack, for a graph may be deeper than Python's."""
+        stack: list[tuple[int, TextLine, str]] = [(number, prefix, below)]
+        while stack:
+            current, start, indent = stack.pop()
+            made = self.maker.get(current)
+            yield [*start, *self._own(current, made)]
+            if made is None or current in self.shown:
+                continue
+            self.shown.update(self.graph.nodes[made].outputs)
+            inputs = self.graph.nodes[made].inputs
+            for k in reversed(range(len(inputs))):
+                last = k == len(inputs) - 1
+                branch: TextLine = [(indent + ("└─ " if last else "├─ "), "")]
+                stack.append((inputs[k], branch, indent + ("   " if last else "│  ")))
+
+    def _own(self, number: int, made: int | None) -> TextLine:
+        variable = self.graph.variables[number]
+        parts: TextLine = []
+        if made is None:
+            parts.append((_clean(variable.label), "name"))
+        else:
+            node = self.graph.nodes[made]
+            op = node.op if len(node.outputs) == 1 else f"{node.op}.{node.outputs.index(number)}"
+            parts += [(_clean(op), "op"), (f" [{self.letters[number]}]", "letter")]
+            if variable.name:
+                parts.append((f" {_clean(variable.name)}", "name"))
+            if number in self.shown:
+                parts.append((" ···", "letter"))
+        if self.types:
+            parts.append((f" {variable.type}", "type"))
+        if self.lines and made is not None and number not in self.shown and self.graph.nodes[made].source:
+            node = self.graph.nodes[made]
+            parts.append((f"  {_clean(node.source)}: {_clean(node.text)}", "line"))
+        return parts
+
+
+def _letter(number: int) -> str:
+    """Return A, B, …, Z, AA, AB, …"""
+    text = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        text = chr(65 + rest) + text
+    return text
+
+
+def _clean(text: str) -> str:
+    """Return text with control characters made visible."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda found: f"\\x{ord(found.group()):02x}", text)
+
+
+def print_graph(graph: GraphSnapshot, file: TextIO, *, types: bool = False, lines: bool = False) -> None:
+    """Print a graph, in colour on a terminal that wants it."""
+    tty = hasattr(file, "isatty") and file.isatty()
+    if not tty or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb":
+        file.write(graph_text(graph, types=types, lines=lines))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=file, soft_wrap=True)
+    for line in graph_lines(graph, types, lines):
+        console.print(Text.assemble(*((text, _STYLES.get(style, "")) for text, style in line)))

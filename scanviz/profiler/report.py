@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import difflib
 import os
-import shutil
 from typing import TextIO
 
 from scanviz.profiler.report_loops import function_lines, loop_lines
-from scanviz.profiler.report_text import HEADING, QUIET, WARNING, Line, styled
-from scanviz.profiler.units import duration, plain, share
+from scanviz.profiler.report_text import HEADING, QUIET, WARNING, Line, plain, plainest, styled
+from scanviz.profiler.units import counted, duration, share
 from scanviz.record.model import LoopRecord, ProfileRecord
+
+NARROWEST = 40
+USUAL_TOP = 8
+_WORTH = 0.05  # of the loops' time: a loop below gets no part of its own
 
 
 def render_report(
     record: ProfileRecord,
     *,
     width: int = 100,
-    top: int = 8,
+    top: int = USUAL_TOP,
     scan_name: str | None = None,
     color: bool = False,
 ) -> str:
@@ -32,128 +35,156 @@ def render_report(
     record : ProfileRecord
         What to show.
     width : int
-        Columns, at least 40.
+        Columns; less than 40 counts as 40.
     top : int
         Rows of each table.
     scan_name : str, optional
-        Show this loop alone; a name that is not there gives the nearest ones.
+        Show this loop alone, in full; a name that is not there gives the nearest ones.
     color : bool
         Whether to add terminal colours.
 
     Returns
     -------
     str
-        Lines that end in a newline.
+        Lines that end in a newline, none wider than ``width``.
+
+    Examples
+    --------
+    >>> print(render_report(ProfileRecord(script="rnn.py", wall_ns=1_500_000)), end="")
+    rnn.py · 1.50 ms · still running
+    no scanviz function was called
     """
-    width = max(40, width)
+    width, top = max(NARROWEST, width), max(1, top)
     lines = [*_header(record), *_body(record, width, top, scan_name), *_footer(record)]
     return "".join(styled(line, width, color) + "\n" for line in lines)
-
-
-def _header(record: ProfileRecord) -> list[Line]:
-    calls = sum(each.calls for each in record.functions)
-    called = " ".join([record.script, *record.arguments]) or "profile"
-    ended = {"ok": "", "running": " · still running"}.get(
-        record.outcome.status, f" · {record.outcome.status}"
-    )
-    tiers = ", ".join(sorted({each.backend for each in record.functions}))
-    text = f"{plain(called)} · {duration(record.wall_ns)}{ended} · {calls} calls of {len(record.functions)} functions"
-    lines = [Line(f"{text} · {tiers}" if tiers else text, HEADING)]
-    if record.outcome.message:
-        lines.append(Line(plain(record.outcome.message.splitlines()[0]), WARNING))
-    return lines
-
-
-def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) -> list[Line]:
-    if scan_name is not None:
-        return _one_scan(record, width, top, scan_name)
-    called = sorted((each for each in record.functions if each.calls), key=lambda each: -each.total_ns)
-    lines: list[Line] = []
-    for function in called[:top]:
-        lines.extend(function_lines(record, function, width, top))
-    if len(called) > top:
-        rest = sum(each.total_ns for each in called[top:])
-        lines.append(
-            Line(
-                f"{len(called) - top} more functions, {duration(rest)} (--top {len(called)} shows them)",
-                QUIET,
-            )
-        )
-    hottest = sorted((each for each in record.loops if each.runs), key=lambda each: -own_ns(record, each))
-    room = 2 if top <= 8 else top
-    for loop in hottest[:room]:
-        lines.append(Line(""))
-        lines.extend(loop_lines(record, loop, width, top))
-    if len(hottest) > room:
-        names = ", ".join(plain(each.name) for each in hottest[room : room + 4])
-        lines.append(
-            Line(
-                f"details of other loops: --scan NAME ({names}{', …' if len(hottest) > room + 4 else ''})",
-                QUIET,
-            )
-        )
-    if not called:
-        lines.append(Line("no scanviz function was called", WARNING))
-    return lines
-
-
-def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:
-    """Return a loop's time less that of the loops inside it."""
-    inside = sum(each.total_ns for each in record.loops if each.parent == loop.key)
-    return max(0, loop.total_ns - inside)
-
-
-def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[Line]:
-    found = [each for each in record.loops if each.name == name]
-    if not found:
-        names = sorted({each.name for each in record.loops})
-        close = difflib.get_close_matches(name, names, 3) or names[:6]
-        return [
-            Line(
-                f"no loop is named {plain(name)!r}; there are: {', '.join(map(plain, close)) or 'none'}",
-                WARNING,
-            )
-        ]
-    lines: list[Line] = []
-    for each in found:
-        lines.extend(loop_lines(record, each, width, max(top, 30), whole=True))
-        lines.append(Line(""))
-    return lines[:-1]
-
-
-def _footer(record: ProfileRecord) -> list[Line]:
-    lines: list[Line] = []
-    built = sum(sum(each.build_ns.values()) for each in record.functions)
-    made = sum(each.total_ns for loop in record.loops for each in loop.tiers)
-    cost = record.cost
-    parts = [f"building functions {duration(built)}", f"making loop code {duration(made)}"]
-    parts.append(f"recording cost about {duration(cost.total_ns)} ({share(cost.total_ns, record.wall_ns)})")
-    lines.append(Line(""))
-    lines.append(Line(" · ".join(parts), QUIET))
-    if record.detail == "ops":
-        lines.append(
-            Line("every operation of every step was timed: loops ran slower than they do alone", QUIET)
-        )
-    if record.left_out:
-        lines.append(Line(f"{record.left_out} loops beyond the size limit kept totals alone", QUIET))
-    return lines
 
 
 def print_report(
     record: ProfileRecord,
     file: TextIO,
     *,
-    top: int = 8,
+    top: int = USUAL_TOP,
     scan_name: str | None = None,
     width: int | None = None,
 ) -> None:
-    """Print the report as wide as the terminal, coloured only on one that wants it."""
-    tty = hasattr(file, "isatty") and file.isatty()
-    columns = width or (shutil.get_terminal_size((100, 40)).columns if tty else 100)
-    color = tty and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    """Print the report as wide as the terminal, coloured only on one that wants it.
+
+    A pipe or file gets 100 columns (or ``COLUMNS``) and no colours; so does a terminal with ``NO_COLOR`` or ``TERM=dumb``.
+    Signs that the file's encoding lacks are replaced by similar ones.
+    """
+    terminal = file.isatty()
+    color = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    columns = width if width is not None else _columns(file)
     text = render_report(record, width=columns, top=top, scan_name=scan_name, color=color)
-    encoding = getattr(file, "encoding", None) or "utf-8"
-    file.write(text.encode(encoding, "replace").decode(encoding))
+    file.write(plainest(text, getattr(file, "encoding", None) or "utf-8"))
 
 
-__all__ = ["print_report", "render_report"]
+def _columns(file: TextIO) -> int:
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
+    try:
+        return os.get_terminal_size(file.fileno()).columns or 100
+    except (OSError, ValueError, AttributeError):
+        return 100
+
+
+def _header(record: ProfileRecord) -> list[Line]:
+    called = " ".join([record.script, *record.arguments]).strip() or "profile"
+    parts = [plain(called), duration(record.wall_ns)]
+    status = {"ok": "", "running": "still running", "exit": f"exit code {record.outcome.code}"}
+    parts.append(status.get(record.outcome.status, record.outcome.status))
+    calls = sum(each.calls for each in record.functions)
+    if record.functions:
+        parts.append(f"{counted(calls, 'call')} of {counted(len(record.functions), 'function')}")
+    parts.append(", ".join(sorted({plain(each.backend) for each in record.functions})))
+    lines = [Line(" · ".join(each for each in parts if each), HEADING)]
+    if record.outcome.message and record.outcome.status != "ok":
+        lines.append(Line(plain(record.outcome.message.split("\n")[0]), WARNING))
+    return lines
+
+
+def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) -> list[Line]:
+    if scan_name is not None:
+        return _one_scan(record, width, top, scan_name)
+    called = sorted(
+        (each for each in record.functions if each.calls or each.running), key=lambda each: -each.total_ns
+    )
+    if not called:
+        return [Line("no scanviz function was called", WARNING)]
+    lines: list[Line] = []
+    for function in called[:top]:
+        lines.extend(function_lines(record, function, width, top))
+    if len(called) > top:
+        rest = sum(each.total_ns for each in called[top:])
+        text = f"{counted(len(called) - top, 'more function')}, {duration(rest)} (--top {len(called)} shows them)"
+        lines.append(Line(text, QUIET))
+    return lines + _hottest(record, width, top)
+
+
+def _hottest(record: ProfileRecord, width: int, top: int) -> list[Line]:
+    """Return the loops that take most, each with its operations: two, or more where more rows are asked for."""
+    own = {each.key: own_ns(record, each) for each in record.loops}
+    whole = sum(own.values())
+    loops = sorted((each for each in record.loops if each.runs), key=lambda each: -own[each.key])
+    shown = loops[: 2 if top <= USUAL_TOP else top]
+    shown = [each for k, each in enumerate(shown) if k == 0 or own[each.key] >= _WORTH * whole]
+    lines: list[Line] = []
+    for k, loop in enumerate(shown):
+        lines.append(Line(""))
+        lines.extend(loop_lines(loop, width, top if k == 0 else max(3, top // 2)))
+    others = [plain(each.name) for each in loops if each not in shown]
+    if others:
+        listed = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
+        lines.append(Line(f"other loops: --scan NAME ({listed})", QUIET))
+    return lines
+
+
+def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:
+    """Return a loop's time less that of the loops directly inside it."""
+    inside = sum(each.total_ns for each in record.loops if each.parent == loop.key)
+    return max(0, loop.total_ns - inside)
+
+
+def scans_named(record: ProfileRecord, name: str) -> list[LoopRecord]:
+    """Return the loops of a name."""
+    return [each for each in record.loops if each.name == name]
+
+
+def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[Line]:
+    found = scans_named(record, name)
+    if not found:
+        names = list(dict.fromkeys(each.name for each in record.loops))
+        close = difflib.get_close_matches(name, names, 3, cutoff=0.5)
+        text = f"no loop is named {plain(name)!r}"
+        if close:
+            return [Line(f"{text}; did you mean {' or '.join(map(plain, close))}?", WARNING)]
+        return [Line(f"{text}; there are: {', '.join(map(plain, names[:8])) or 'none'}", WARNING)]
+    lines: list[Line] = []
+    for each in found:
+        lines.append(Line(""))
+        lines.extend(loop_lines(each, width, max(top, 30), whole=True))
+    return lines
+
+
+def _footer(record: ProfileRecord) -> list[Line]:
+    if not record.functions:
+        return []
+    built = sum(sum(each.build_ns.values()) for each in record.functions)
+    made = sum(each.total_ns for loop in record.loops for each in loop.tiers)
+    parts = [f"building functions {duration(built)}", f"making loop code {duration(made)}"]
+    cost = record.cost
+    parts.append(f"recording cost about {duration(cost.total_ns)} ({share(cost.total_ns, record.wall_ns)})")
+    lines = [Line(""), Line(" · ".join(parts), QUIET)]
+    if record.detail == "ops":
+        lines.append(
+            Line("every operation of every step was timed: loops ran slower than they do alone", QUIET)
+        )
+    if record.left_out:
+        lines.append(
+            Line(f"{record.left_out} functions or loops beyond the size limit kept totals at most", QUIET)
+        )
+    return lines
+
+
+__all__ = ["own_ns", "print_report", "render_report", "scans_named"]

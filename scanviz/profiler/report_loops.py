@@ -2,181 +2,209 @@
 
 from __future__ import annotations
 
-from scanviz.profiler.report_text import HOT, QUIET, TITLE, Line, table
-from scanviz.profiler.units import amount, clipped, duration, plain, share, size, sparkline
-from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord
+from scanviz.profiler.report_text import HOT, QUIET, TITLE, WARNING, Line, clipped, plain, table
+from scanviz.profiler.units import amount, counted, duration, share, size, sparkline
+from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 
-NARROW = 80
+WIDE, MIDDLE = 96, 78
+_COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs")
+_COSTLY = 0.05  # a share of a loop's time that recording may take before it is said
+
+
+def place(name: str, source: SourceRecord | None) -> str:
+    """Return where something was made, in brackets, unless its name says it already."""
+    return f" ({plain(str(source))})" if source is not None and str(source) not in name else ""
 
 
 def function_lines(record: ProfileRecord, function: FunctionRecord, width: int, top: int) -> list[Line]:
     """Return a function's line and a table of its loops."""
     times = function.call_times
-    later = (times.total_ns - function.first_ns) / (function.calls - 1) if function.calls > 1 else 0
-    parts = [f"{plain(function.name)}: {amount(function.calls)} calls, {duration(times.total_ns)}"]
-    parts.append(
-        f"first {duration(function.first_ns)}" + (f", then {duration(later)} a call" if later else "")
+    head = (
+        f"{plain(function.name)}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
     )
+    head += f"{duration(times.total_ns)} ({share(times.total_ns, record.wall_ns)})"
+    parts = [head]
+    if function.calls > 1:
+        later = (times.total_ns - function.first_ns) / (function.calls - 1)
+        parts.append(f"first {duration(function.first_ns)}, then {duration(later)} a call")
     if function.errors:
-        parts.append(f"{function.errors} failed")
-    where = (
-        f" ({plain(str(function.source))})"
-        if function.source and str(function.source) not in function.name
-        else ""
-    )
-    lines = [Line(""), Line(parts[0] + where + " · " + " · ".join(parts[1:]), TITLE)]
-    rows = _tree(record, function, None, 1, width)
+        parts.append(f"{amount(function.errors)} failed")
+    if function.running:
+        parts.append(f"{amount(function.running)} running")
+    rows = _tree(record, function, None, 1, width, top)
     outside = [each for each in function.operations if each.kind != "loop" and each.samples]
     outside_ns = sum(each.mean_ns * each.samples for each in outside)
     if outside_ns:
-        rows.append(
-            _row(f"  {len(outside)} operations outside of loops", outside_ns, times.total_ns, [""] * 5, width)
-        )
+        name = f"  {counted(len(outside), 'operation')} outside of loops"
+        rows.append(_row([name, duration(outside_ns), share(outside_ns, times.total_ns)], width))
+    lines = [Line(""), Line(" · ".join(parts), TITLE)]
     if rows:
-        lines.extend(_tabled([_heading(width), *rows], width))
+        heading, *others = table([_row(list(_COLUMNS), width), *rows], 1, width)
+        lines += [Line(heading, QUIET), *map(Line, others)]
     return lines
 
 
-def _heading(width: int) -> list[str]:
-    titles = ["loop", "time", "share", "steps", "p50", "p95", "max", "overhead"]
-    return titles if width >= NARROW else titles[:5]
-
-
-def _row(name: str, total: float, whole: float, rest: list[str], width: int) -> list[str]:
-    cells = [name, duration(total), share(total, whole), *rest]
-    return cells if width >= NARROW else cells[:5]
-
-
-def _tabled(rows: list[list[str]], width: int) -> list[Line]:
-    found = table(rows, 1, width)
-    return [Line(found[0], QUIET), *(Line(each) for each in found[1:])]
+def _row(cells: list[str], width: int) -> list[str]:
+    """Return the cells that a terminal of this width has columns for."""
+    count = 9 if width >= WIDE else 8 if width >= MIDDLE else 5
+    return (cells + [""] * count)[:count]
 
 
 def _tree(
-    record: ProfileRecord, function: FunctionRecord, parent: int | None, depth: int, width: int
+    record: ProfileRecord, function: FunctionRecord, parent: int | None, depth: int, width: int, top: int
 ) -> list[list[str]]:
     rows: list[list[str]] = []
-    for loop in record.loops_of(function.key, parent):
-        if not loop.runs:
-            continue
+    whole = function.total_ns or record.wall_ns
+    loops = [each for each in record.loops_of(function.key, parent) if each.runs]
+    for loop in loops[:top]:
         times = loop.step_times
-        cells = [
-            amount(loop.steps),
-            duration(times.p50_ns),
-            duration(times.p95_ns),
-            duration(times.max_ns),
-            _overhead(loop),
-        ]
-        rows.append(_row("  " * depth + plain(loop.name), loop.total_ns, function.total_ns, cells, width))
-        rows.extend(_tree(record, function, loop.key, depth + 1, width))
+        percentiles = [duration(each) for each in (times.p50_ns, times.p95_ns, times.max_ns)]
+        body = share(loop.body_ns, step_ns(loop)) if loop.sampled_steps else "–"
+        name = "  " * min(depth, 8) + plain(loop.name)
+        cells = [name, duration(loop.total_ns), share(loop.total_ns, whole), amount(loop.steps)]
+        steps = percentiles if times.count else ["–"] * 3
+        rows.append(_row([*cells, *steps, body, amount(loop.runs)], width))
+        if depth < 30:
+            rows.extend(_tree(record, function, loop.key, depth + 1, width, top))
+    if len(loops) > top:
+        rest = sum(each.total_ns for each in loops[top:])
+        name = "  " * depth + f"{len(loops) - top} more"
+        rows.append(_row([name, duration(rest), share(rest, whole)], width))
     return rows
 
 
-def _overhead(loop: LoopRecord) -> str:
-    """Return the share of a step that is not its operations."""
-    if not loop.sampled_steps:
-        return "–"
-    whole = loop.body_ns + loop.copy_ns + loop.overhead_ns
-    return share(loop.copy_ns + loop.overhead_ns, whole)
+def step_ns(loop: LoopRecord) -> float:
+    """Return the estimated time of a step: operations, copies and the rest."""
+    return loop.body_ns + loop.copy_ns + loop.overhead_ns
 
 
-def loop_lines(
-    record: ProfileRecord, loop: LoopRecord, width: int, top: int, whole: bool = False
-) -> list[Line]:
+def loop_lines(loop: LoopRecord, width: int, top: int, whole: bool = False) -> list[Line]:
     """Return one loop: a heading, how its time divides, its operations, and with ``whole`` its variables too."""
-    where = f" ({plain(str(loop.source))})" if loop.source and str(loop.source) not in loop.name else ""
-    counts = f"{amount(loop.runs)} runs, {amount(loop.steps)} steps" + (
-        ", ends by until" if loop.has_until else ""
-    )
-    lines = [Line(f"loop {plain(loop.name)}{where} · {counts} · buffers {size(loop.buffer_bytes)}", TITLE)]
-    lines.extend(_division(loop, width))
+    parts = [
+        f"{plain(loop.name)}{place(loop.name, loop.source)}",
+        f"{counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}"
+        + (", ends by until" if loop.has_until else ""),
+        duration(loop.total_ns),
+        f"buffers {size(loop.buffer_bytes)}",
+    ]
+    lines = [Line(" · ".join(parts), TITLE), *_notes(loop), *_division(loop), *_series_line(loop, width)]
     lines.extend(_operation_table(loop, width, top))
     if whole:
         lines.extend(_variables(loop, width))
         lines.extend(
-            Line(f"  code: {each.tier}, {each.why} (×{each.count}, {duration(each.total_ns)})", QUIET)
+            Line(f"  code: {each.tier}, {plain(each.why)} (×{each.count}, {duration(each.total_ns)})", QUIET)
             for each in loop.tiers
         )
     return lines
 
 
-def _division(loop: LoopRecord, width: int) -> list[Line]:
+def _notes(loop: LoopRecord) -> list[Line]:
+    """Return what must be known before the numbers are believed."""
+    found = []
+    if loop.failed_runs:
+        found.append(f"{counted(loop.failed_runs, 'run')} ended by an error")
+    if loop.running:
+        found.append(f"{counted(loop.running, 'run')} had not ended")
+    if loop.cost_ns > _COSTLY * loop.total_ns:
+        found.append(f"about {share(loop.cost_ns, loop.total_ns)} of its time is the cost of recording")
+    return [Line("  " + " · ".join(found), WARNING)] if found else []
+
+
+def _division(loop: LoopRecord) -> list[Line]:
     times = loop.step_times
-    step = f"  a step: mean {duration(times.mean_ns)}, p50 {duration(times.p50_ns)}, p95 {duration(times.p95_ns)}, max {duration(times.max_ns)}"
-    if len(loop.series):
-        slowest = max(loop.series.tolist(), key=lambda row: row[2])
-        step += f" (step {amount(slowest[1])}" + (f" of run {amount(slowest[0])})" if loop.runs > 1 else ")")
-    lines = [Line(step)]
+    if not times.count:
+        return []
+    parts = [f"mean {duration(times.mean_ns)}", f"p50 {duration(times.p50_ns)}"]
+    parts += [f"p95 {duration(times.p95_ns)}", f"max {duration(times.max_ns)}"]
+    text = "  a step: " + ", ".join(parts) + _slowest(loop)
+    lines = [Line(text)]
     if loop.sampled_steps:
-        parts = f"operations {duration(loop.body_ns)}, copies {duration(loop.copy_ns)}, loop overhead {duration(loop.overhead_ns)}"
-        lines.append(Line(f"  of it: {parts} (from {amount(loop.sampled_steps)} timed steps)"))
-    line = series_line(loop, min(60, width - 12))
-    if line:
-        lines.append(Line(f"  steps {line}", QUIET))
+        parts = [f"operations {duration(loop.body_ns)}", f"copies {duration(loop.copy_ns)}"]
+        parts.append(f"loop overhead {duration(loop.overhead_ns)}")
+        among = f"estimated from {counted(loop.sampled_steps, 'timed step')}"
+        lines.append(Line(f"  of it: {', '.join(parts)} ({among})"))
+    if loop.setup_ns:
+        before = f"  around the steps: {duration(loop.setup_ns)}"
+        first = f", the first run took {duration(loop.first_run_ns)}" if loop.runs > 1 else ""
+        lines.append(Line(before + first, QUIET))
     return lines
 
 
-def series_line(loop: LoopRecord, columns: int) -> str:
-    """Return a sparkline of the longest-sampled run: the slowest kept step in each of ``columns`` parts of it."""
-    if len(loop.series) < 2:
+def _slowest(loop: LoopRecord) -> str:
+    if not len(loop.series):
         return ""
-    run = loop.series[0, 0]
-    rows = [(step, time) for number, step, time, _ in loop.series.tolist() if number == run]
+    run, step, _, _ = loop.series[int(loop.series[:, 2].argmax())].tolist()
+    return f" (step {amount(step)}" + (f" of run {amount(run)})" if loop.runs > 1 else ")")
+
+
+def _series_line(loop: LoopRecord, width: int) -> list[Line]:
+    """Return a sparkline of the run with the most steps kept: in each part of it, the slowest of them."""
+    series = loop.series
+    if len(series) < 4:
+        return []
+    numbers = series[:, 0].tolist()
+    run = max(sorted(set(numbers)), key=numbers.count)
+    rows = [(step, time) for number, step, time, _ in series.tolist() if number == run]
     last = max(step for step, _ in rows)
-    columns = min(columns, last + 1)
-    bins = [0.0] * columns
+    count = min(max(8, min(60, width - 40)), last + 1)
+    bins = [0.0] * count
     for step, time in rows:
-        place = step * columns // (last + 1)
-        bins[place] = max(bins[place], float(time))
-    filled, before = [], next((each for each in bins if each), 0.0)
+        bins[step * count // (last + 1)] = max(bins[step * count // (last + 1)], float(time))
+    full = min(max(bins), 3.0 * loop.step_times.p50_ns) or max(bins)
+    line = sparkline(_filled(bins), full)
+    where = f" of run {amount(run)}" if loop.runs > 1 else ""
+    return [Line(f"  steps 0–{amount(last)}{where} {line} █ ≥ {duration(full)}", QUIET)] if line else []
+
+
+def _filled(bins: list[float]) -> list[float]:
+    """Return bins with the empty ones given the value before them."""
+    found, before = [], next((each for each in bins if each), 0.0)
     for each in bins:
         before = each or before
-        filled.append(before)
-    return sparkline(filled) if len(filled) > 1 else ""
+        found.append(before)
+    return found
 
 
 def _operation_table(loop: LoopRecord, width: int, top: int) -> list[Line]:
     timed = [each for each in loop.operations if each.samples]
     if not timed:
-        return []
-    whole = loop.body_ns or 1.0
+        return [Line("  operations were not timed one by one in this tier", QUIET)] if loop.operations else []
     timed.sort(key=lambda each: -each.mean_ns)
-    rows = [
-        [f"  {plain(each.label)}", duration(each.mean_ns), share(each.mean_ns, whole)] for each in timed[:top]
+    room = max(16, width // 2 - 14)
+    rows = [["  operation", "a step", "of body"]]
+    rows += [
+        [
+            clipped(f"  {plain(each.label)}", room),
+            duration(each.mean_ns),
+            share(each.mean_ns, loop.body_ns),
+        ]
+        for each in timed[:top]
     ]
-    places = [_place(each) for each in timed[:top]]
-    room = max(16, width // 2 - 12)
-    found = table(
-        [["  operation", "a step", "of body"], *([clipped(r[0], room), *r[1:]] for r in rows)], 1, width
-    )
-    lines = [Line(f"{found[0]}  line", QUIET)]
-    for index, (text, place) in enumerate(zip(found[1:], places, strict=True)):
-        lines.append(Line(f"{text}  {place}", HOT if index == 0 and len(timed) > 1 else ""))
+    heading, *others = table(rows, 1, width)
+    lines = [Line(f"{heading}  line", QUIET)]
+    for index, (text, each) in enumerate(zip(others, timed, strict=False)):
+        lines.append(Line(f"{text}  {_line_of(each)}", HOT if index == 0 and len(timed) > 1 else ""))
     if len(timed) > top:
-        lines.append(Line(f"  {len(timed) - top} more operations", QUIET))
+        rest = sum(each.mean_ns for each in timed[top:])
+        lines.append(Line(f"  {counted(len(timed) - top, 'more operation')}, {duration(rest)} a step", QUIET))
     return lines
 
 
-def _place(operation: OperationRecord) -> str:
+def _line_of(operation: OperationRecord) -> str:
     source = operation.source
-    return "" if source is None else f"{plain(str(source))}  {plain(source.text)}"
+    return "" if source is None else f"{plain(str(source))}  {plain(source.text)}".rstrip()
 
 
 def _variables(loop: LoopRecord, width: int) -> list[Line]:
-    rows = [["  variable", "kind", "taps", "type", "outer input", "outer output"]]
+    if not loop.variables:
+        return []
+    rows = [["  variable", "kind", "taps", "type", "outer input", "outer output", "keeps"]]
     for each in loop.variables:
-        taps = ",".join(map(str, each.reads)) + (
-            f" → {','.join(map(str, each.writes))}" if each.kind == "mitmot" else ""
-        )
-        rows.append(
-            [
-                f"  {plain(each.name)}",
-                each.kind,
-                taps,
-                each.type,
-                plain(each.outer_input or "–"),
-                plain(each.outer_output or "–"),
-            ]
-        )
-    found = table(rows, 6, width)
-    return [Line(found[0], QUIET), *(Line(each) for each in found[1:])]
+        taps = ",".join(map(str, each.reads))
+        if each.kind == "mitmot":
+            taps += " → " + ",".join(map(str, each.writes))
+        keeps = "" if each.outer_output is None else f"last {each.keep_last}" if each.keep_last else "all"
+        outer = [plain(each.outer_input or "–"), plain(each.outer_output or "–")]
+        rows.append([f"  {plain(each.name)}", each.kind, taps, plain(each.type), *outer, keeps])
+    heading, *others = table(rows, 7, width)
+    return [Line(heading, QUIET), *map(Line, others)]

@@ -1,12 +1,23 @@
-"""Styled lines and small tables of the report."""
+"""Lines and tables of the report: made harmless, cut to the width, styled where the terminal wants it.
+
+Widths are columns of a terminal: East Asian wide characters take two, combining ones none.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from typing import NamedTuple
 
-from scanviz.profiler.units import clipped
-
 HEADING, TITLE, QUIET, WARNING, HOT = "1", "1;36", "2", "33", "31"
+# Controls, line separators, directions of writing, invisible characters and lone surrogates.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+_PLAIN_SIGNS = str.maketrans(
+    {"·": "-", "…": "~", "–": "-", "×": "x", "→": ">", "µ": "u", "█": "#"}
+    | dict(zip("▁▂▃▄▅▆▇", "_..::++", strict=True))
+)
 
 
 class Line(NamedTuple):
@@ -16,8 +27,86 @@ class Line(NamedTuple):
     style: str = ""
 
 
+def plain(text: str) -> str:
+    r"""Return text from a script with unsafe characters written out, so that it can't steer a terminal.
+
+    Examples
+    --------
+    >>> print(plain("a\x1b[31mb\nc"))
+    a\x1b[31mb\nc
+    """
+    return _UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+
+
+def plainest(text: str, encoding: str) -> str:
+    """Return text that an encoding can hold, signs it lacks replaced by similar ones.
+
+    Examples
+    --------
+    >>> plainest("3 µs · ▁█ · é", "ascii")
+    '3 us - _# - ?'
+    """
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        known = encoding if _known(encoding) else "ascii"
+        return text.translate(_PLAIN_SIGNS).encode(known, "replace").decode(known)
+    return text
+
+
+def _known(encoding: str) -> bool:
+    try:
+        "".encode(encoding)
+    except LookupError:
+        return False
+    return True
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes.
+
+    Examples
+    --------
+    >>> columns("abc"), columns("日本"), columns("e\u0301")
+    (3, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns_of, text))
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def clipped(text: str, width: int) -> str:
+    """Return text of at most ``width`` columns; what is cut off leaves a sign.
+
+    Examples
+    --------
+    >>> clipped("abcdef", 4), clipped("日本語", 4)
+    ('abc…', '日…')
+    """
+    if columns(text) <= width:
+        return text
+    kept, used = [], 0
+    for character in text:
+        used += _columns_of(character)
+        if used > width - 1:
+            break
+        kept.append(character)
+    return "".join(kept) + "…" if width > 0 else ""
+
+
+def _padded(text: str, width: int, left: bool) -> str:
+    space = " " * (width - columns(text))
+    return text + space if left else space + text
+
+
 def styled(line: Line, width: int, color: bool) -> str:
-    """Return a line clipped to the width, with its style where colours are wanted."""
+    """Return a line cut to the width, with its style where colours are wanted."""
     text = clipped(line.text.rstrip(), width)
     return f"\x1b[{line.style}m{text}\x1b[0m" if color and line.style and text else text
 
@@ -25,20 +114,20 @@ def styled(line: Line, width: int, color: bool) -> str:
 def table(rows: list[list[str]], left: int, width: int) -> list[str]:
     """Return rows as aligned lines: the first ``left`` columns to the left, the rest to the right.
 
-    Column widths follow the longest cell; the last column takes what is left of ``width``.
+    Columns are as wide as their longest cell; the first gives way, down to 12, where the whole is wider than ``width``.
+
+    Examples
+    --------
+    >>> table([["loop", "time"], ["h", "3 s"]], 1, 80)
+    ['loop  time', 'h      3 s']
     """
     if not rows:
         return []
-    count = len(rows[0])
-    widths = [max(len(row[k]) for row in rows) for k in range(count)]
-    if left:
-        rest = sum(widths[1:]) + 2 * (count - 1)
-        widths[0] = min(widths[0], max(12, width - rest))
+    widths = [max(columns(row[k]) for row in rows) for k in range(len(rows[0]))]
+    others = sum(widths[1:]) + 2 * (len(widths) - 1)
+    widths[0] = min(widths[0], max(12, width - others))
     lines = []
     for row in rows:
-        cells = [clipped(cell, widths[k]) for k, cell in enumerate(row)]
-        padded = [
-            cell.ljust(widths[k]) if k < left else cell.rjust(widths[k]) for k, cell in enumerate(cells)
-        ]
-        lines.append("  ".join(padded).rstrip())
+        cells = [_padded(clipped(cell, widths[k]), widths[k], k < left) for k, cell in enumerate(row)]
+        lines.append("  ".join(cells).rstrip())
     return lines

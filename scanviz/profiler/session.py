@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Literal, TextIO
 
 from scanviz.engine import observe
-from scanviz.profiler.recorder import Recorder
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.profiler.recorder import DEFAULT_BYTES, Recorder
 from scanviz.record.file import save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
 
@@ -34,8 +35,8 @@ class Session:
     [('sums', 3)]
     """
 
-    def __init__(self, detail: Literal["steps", "ops"] = "steps") -> None:
-        self.recorder = Recorder(detail)
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
 
     @property
     def record(self) -> ProfileRecord:
@@ -43,6 +44,7 @@ class Session:
         return self.recorder.record()
 
     def __enter__(self) -> Session:
+        self.recorder.restart()
         observe.attach(self.recorder)
         return self
 
@@ -50,10 +52,7 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         observe.detach(self.recorder)
-        status = "ok" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "error"
-        self.recorder.finish(
-            OutcomeRecord(status, None, "" if error is None else f"{type(error).__name__}: {error}")
-        )
+        self.recorder.finish(_outcome(error))
 
     def report(self, file: TextIO | None = None, top: int = 8, scan: str | None = None) -> None:
         """Print the report.
@@ -76,14 +75,21 @@ class Session:
         save(self.record, path)
 
 
-def profile(detail: Literal["steps", "ops"] = "steps") -> Session:
+def profile(detail: Literal["steps", "ops"] = "steps", max_bytes: int = DEFAULT_BYTES) -> Session:
     """Return a context manager that records every call of scanviz functions in its block.
 
     Parameters
     ----------
     detail : {"steps", "ops"}
-        ``"steps"`` times each step, and each operation in about one step of sixteen; ``"ops"`` times each operation in
+        ``"steps"`` times each step, and each operation in a sample of the steps; ``"ops"`` times each operation of
         every step, which costs more.
+    max_bytes : int
+        About how much memory the recording may take.
+
+    Returns
+    -------
+    Session
+        ``record`` is the record so far, ``report()`` prints it, ``save(path)`` keeps it.
 
     Examples
     --------
@@ -93,4 +99,17 @@ def profile(detail: Literal["steps", "ops"] = "steps") -> Session:
     >>> p.record.outcome.status
     'ok'
     """
-    return Session(detail)
+    if detail not in ("steps", "ops"):
+        raise ScanvizValueError(
+            "profile() knows no such detail", expected="'steps' or 'ops'", found=repr(detail)
+        )
+    return Session(Recorder(detail, max_bytes))
+
+
+def _outcome(error: BaseException | None) -> OutcomeRecord:
+    if error is None:
+        return OutcomeRecord("ok")
+    status: Literal["interrupted", "error"] = (
+        "interrupted" if isinstance(error, KeyboardInterrupt) else "error"
+    )
+    return OutcomeRecord(status, None, f"{type(error).__name__}: {error}")

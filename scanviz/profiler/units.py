@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
-_BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
+_BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 def _three_digits(value: float) -> str:
@@ -19,16 +18,16 @@ def duration(nanoseconds: float) -> str:
 
     Examples
     --------
-    >>> duration(1234), duration(0), duration(59_960_000_000)
-    ('1.23 µs', '0', '60.0 s')
+    >>> duration(1234), duration(0), duration(0.3), duration(59_960_000_000)
+    ('1.23 µs', '0', '<1 ns', '60.0 s')
     """
     if nanoseconds <= 0:
         return "0"
     if nanoseconds < 1:
         return "<1 ns"
-    for size, unit in _TIMES:
-        if nanoseconds >= size * 0.9995:
-            return f"{_three_digits(nanoseconds / size)} {unit}"
+    for size_ns, unit in _TIMES:
+        if nanoseconds >= size_ns * 0.9995:
+            return f"{_three_digits(nanoseconds / size_ns)} {unit}"
     return f"{_three_digits(nanoseconds)} ns"
 
 
@@ -37,8 +36,8 @@ def share(part: float, whole: float) -> str:
 
     Examples
     --------
-    >>> share(1, 3), share(1, 1e9), share(0, 3)
-    ('33 %', '<0.1 %', '0 %')
+    >>> share(1, 3), share(1, 1e9), share(0, 3), share(0.02, 1)
+    ('33 %', '<0.1 %', '0 %', '2.0 %')
     """
     if whole <= 0 or part <= 0:
         return "0 %"
@@ -53,17 +52,17 @@ def size(count: float) -> str:
 
     Examples
     --------
-    >>> size(1536), size(12)
-    ('1.50 KiB', '12 B')
+    >>> size(1536), size(12), size(0)
+    ('1.50 KiB', '12 B', '0 B')
     """
     for scale, unit in _BYTES:
         if count >= scale:
-            return f"{count:.0f} B" if scale == 1 else f"{_three_digits(count / scale)} {unit}"
-    return "0 B"
+            return f"{_three_digits(count / scale)} {unit}"
+    return f"{count:.0f} B"
 
 
 def amount(value: int) -> str:
-    """Return a count with thin groups of thousands.
+    """Return a count with its thousands apart.
 
     Examples
     --------
@@ -73,44 +72,25 @@ def amount(value: int) -> str:
     return f"{value:,}"
 
 
-def plain(text: str) -> str:
-    """Return text from a script with control characters made visible, so that it cannot steer a terminal.
+def counted(value: int, noun: str) -> str:
+    """Return a count of things.
 
     Examples
     --------
-    >>> plain("a\\x1b[31mb")
-    'a\\\\x1b[31mb'
+    >>> counted(1, "run"), counted(2000, "step")
+    ('1 run', '2,000 steps')
     """
-    return re.sub(
-        r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]",
-        lambda found: f"\\x{ord(found.group()):02x}",
-        text,
-    )
+    return f"{amount(value)} {noun}{'' if value == 1 else 's'}"
 
 
-def clipped(text: str, width: int) -> str:
-    """Return text of at most ``width`` characters, cut in the middle of nothing but its end.
+def sparkline(values: list[float], full: float) -> str:
+    """Return a line of bars; values of ``full`` and more fill theirs.
 
     Examples
     --------
-    >>> clipped("abcdef", 4)
-    'abc…'
+    >>> sparkline([1, 2, 4, 9], full=4)
+    '▂▄██'
     """
-    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
-
-
-_BARS = "▁▂▃▄▅▆▇█"
-
-
-def sparkline(values: list[float]) -> str:
-    """Return a line of bars, the largest value full.
-
-    Examples
-    --------
-    >>> sparkline([1, 2, 4])
-    '▂▄█'
-    """
-    top = max(values, default=0)
-    if top <= 0:
+    if full <= 0:
         return ""
-    return "".join(_BARS[min(7, max(0, round(8 * value / top) - 1))] for value in values)
+    return "".join(_BARS[min(7, max(0, round(8 * value / full) - 1))] for value in values)

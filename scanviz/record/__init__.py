@@ -1,4 +1,5 @@
 """The data model that everything is shown from: records of runs, loops and graphs, and the ``.scanviz`` file.
 
-Views (reports, pictures, the terminal) read these and never a live engine object, so a saved run and a live one look the same.
+Views (reports, pictures, the terminal) read these and never a live engine object: a saved run and a live one look
+alike.
 """

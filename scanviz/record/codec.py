@@ -1,27 +1,41 @@
-"""Records to JSON data and back, strictly: data of the wrong form is refused with the place where it is wrong."""
+"""Records to JSON data and back, strictly: data of the wrong form is refused with the place where it is wrong.
+
+The classes of :mod:`scanviz.record.model` are the schema; nothing is written down twice.  Only the types that they
+use are known: numbers, strings, ``Literal``, unions with None, tuples of one type, dicts with string keys, records and
+series.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
-from typing import Any, TypeVar, Union, get_args, get_origin
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizValueError
 
 T = TypeVar("T")
-_HINTS: dict[type, dict[str, Any]] = {}
+_LIMIT = 2**63
 
 
 def encode(value: Any) -> Any:
-    """Return a record as JSON data; arrays become lists."""
+    """Return a record as JSON data; tuples and arrays become lists.
+
+    Examples
+    --------
+    >>> from scanviz.record.model import SourceRecord
+    >>> encode(SourceRecord("rnn.py", 3, "h = f(h)"))
+    {'file': 'rnn.py', 'line': 3, 'text': 'h = f(h)'}
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: encode(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if isinstance(value, np.ndarray):
         return value.tolist()
-    if isinstance(value, list):
+    if isinstance(value, tuple):
         return [encode(each) for each in value]
     if isinstance(value, dict):
         return {str(key): encode(each) for key, each in value.items()}
@@ -31,73 +45,80 @@ def encode(value: Any) -> Any:
 def decode(kind: type[T], data: Any, place: str = "record") -> T:
     """Return the record of class ``kind`` that JSON data describes.
 
-    Unknown fields are refused; missing ones take their defaults where there are any.
+    Missing fields take their defaults where there are any; unknown ones are refused.
 
     Raises
     ------
     ScanvizValueError
         Naming the place in the data.
+
+    Examples
+    --------
+    >>> from scanviz.record.model import SourceRecord
+    >>> decode(SourceRecord, {"file": "rnn.py", "line": 3})
+    SourceRecord(file='rnn.py', line=3, text='')
     """
     if not isinstance(data, dict):
-        raise _wrong(place, kind.__name__, data)
-    hints = _HINTS.get(kind)
-    if hints is None:
-        hints = _HINTS[kind] = typing.get_type_hints(kind)
-    known = {each.name: each for each in dataclasses.fields(kind)}  # type: ignore[arg-type]  # only dataclasses come here
-    unknown = [name for name in data if name not in known]
-    if unknown:
-        raise ScanvizValueError(f"{place} has an unknown field {unknown[0]!r}")
-    values = {name: _decode(hints[name], value, f"{place}.{name}") for name, value in data.items()}
+        raise _wrong(place, "an object", data)
+    known = field_types(kind)  # type: ignore[arg-type]  # classes are hashable
+    for name in data:
+        if name not in known:
+            raise ScanvizValueError(f"{place} has an unknown field {name[:60]!r}", expected=", ".join(known))
+    values = {name: _decode(known[name], value, f"{place}.{name}") for name, value in data.items()}
     try:
         return kind(**values)
     except TypeError:
-        missing = [each.name for each in known.values() if each.name not in values]
+        missing = [name for name in known if name not in values]
         raise ScanvizValueError(f"{place} lacks fields", expected=", ".join(missing)) from None
+
+
+@cache
+def field_types(kind: type) -> dict[str, Any]:
+    """Return the fields of a record class with their types, in order."""
+    hints = typing.get_type_hints(kind)
+    return {each.name: hints[each.name] for each in dataclasses.fields(kind)}
 
 
 def _decode(hint: Any, data: Any, place: str) -> Any:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        if data is None and type(None) in arguments:
-            return None
-        return _decode(next(each for each in arguments if each is not type(None)), data, place)
+        return None if data is None else _decode(arguments[0], data, place)
+    if origin is Literal:
+        if not isinstance(data, str) or data not in arguments:
+            raise _wrong(place, "one of " + ", ".join(map(repr, arguments)), data)
+        return data
     if origin is np.ndarray:
-        return _array(data, place)
-    if origin is list:
+        return _series(data, place)
+    if origin is tuple:
         if not isinstance(data, list):
             raise _wrong(place, "a list", data)
-        return [_decode(arguments[0], each, f"{place}[{k}]") for k, each in enumerate(data)]
+        return tuple(_decode(arguments[0], each, f"{place}[{k}]") for k, each in enumerate(data))
     if origin is dict:
         if not isinstance(data, dict):
             raise _wrong(place, "an object", data)
-        return {key: _decode(arguments[1], each, f"{place}.{key}") for key, each in data.items()}
+        return {key: _decode(arguments[1], each, f"{place}[{key[:60]!r}]") for key, each in data.items()}
     if dataclasses.is_dataclass(hint):
-        return decode(hint, data, place)  # type: ignore[arg-type]  # a class, by is_dataclass on a hint
+        return decode(typing.cast(type, hint), data, place)
     return _plain(hint, data, place)
 
 
 def _plain(hint: Any, data: Any, place: str) -> Any:
-    if hint is float and type(data) in (int, float):
+    if hint is float and type(data) in (int, float) and abs(data) < _LIMIT and math.isfinite(data):
         return float(data)
-    if hint is Any or type(data) is hint:
+    if type(data) is hint and (hint is not int or abs(data) < _LIMIT) and hint is not float:
         return data
-    raise _wrong(place, hint.__name__, data)
+    names = {int: "an integer", float: "a finite number", str: "a string", bool: "true or false"}
+    raise _wrong(place, names[hint], data)
 
 
-def _array(data: Any, place: str) -> Any:
-    if isinstance(data, np.ndarray):
-        return data
-    try:
-        array = np.array(data, np.int64).reshape(-1, 4)
-    except (TypeError, ValueError, OverflowError):
-        raise _wrong(place, "rows of four integers", data) from None
-    return array
+def _series(data: Any, place: str) -> Any:
+    rows = isinstance(data, list) and all(isinstance(row, list) and len(row) == 4 for row in data)
+    if not rows or not all(type(each) is int and abs(each) < _LIMIT for row in data for each in row):
+        raise _wrong(place, "rows of four integers", data)
+    return np.array(data, np.int64).reshape(-1, 4)
 
 
 def _wrong(place: str, expected: str, data: Any) -> ScanvizValueError:
-    shown = repr(data)
-    return ScanvizValueError(
-        f"{place} is not what it should be",
-        expected=expected,
-        found=shown if len(shown) < 60 else shown[:57] + "…",
-    )
+    shown = f"a list of {len(data)}" if isinstance(data, list) else repr(data)
+    shown = shown if len(shown) <= 60 else shown[:59] + "…"
+    return ScanvizValueError(f"{place} is not what it should be", expected=expected, found=shown)

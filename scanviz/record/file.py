@@ -1,7 +1,9 @@
 """The ``.scanviz`` file: a zip of one JSON document and one ``.npy`` array a loop.
 
-It is data, never code: no pickle, sizes are checked before anything is read, names are matched against a list and never
-used as paths.  Writing goes to a temporary file beside the target that then takes its place.
+It is data, never code: no pickle; sizes are checked before anything is read and again while it is; entries are matched
+against a list of names and never used as paths.  Writing goes to a temporary file beside the target, which then takes
+its place.
+``docs/profile-format.md`` documents it.
 """
 
 from __future__ import annotations
@@ -12,111 +14,156 @@ import os
 import re
 import tempfile
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizError, ScanvizValueError
+from scanviz.record.check import check
 from scanviz.record.codec import decode, encode
-from scanviz.record.model import SCHEMA, ProfileRecord
+from scanviz.record.model import SCHEMA, LoopRecord, ProfileRecord, Samples
 
-MAGIC = "scanviz profile"
-_DOCUMENT = "record.json"
-_SERIES = re.compile(r"series/\d{1,12}\.npy")
+MARK = b"scanviz profile"  # the zip's comment
 MAX_ENTRIES = 20_000
-MAX_DOCUMENT = 256 * 2**20
-MAX_SERIES = 32 * 2**20
-MAX_TOTAL = 512 * 2**20
+MAX_DOCUMENT = 64 * 2**20
+MAX_SERIES = 2**20
+MAX_TOTAL = 256 * 2**20
+_DOCUMENT = "record.json"
+_SERIES = re.compile(r"series/\d{1,18}\.npy")
+_PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# Everything that a damaged file makes the zip, JSON and array readers raise.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OverflowError,
+    RecursionError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
     """Write a record to a file, all of it or nothing.
 
+    Parameters
+    ----------
+    record : ProfileRecord
+        What to keep.
+    path : path
+        The file; one that is there is replaced in one step.
+
     Raises
     ------
     OSError
-        If the file cannot be written.
+        If the file cannot be written; what was there before is as it was.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rnn.scanviz")
+    ...     save(ProfileRecord(script="rnn.py"), path)
+    ...     load(path).script
+    'rnn.py'
     """
-    target = Path(path)
     document = encode(record)
     for loop in document["loops"]:
         loop.pop("series")
+    with _replacing(Path(path)) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.comment = MARK
+        archive.writestr(_DOCUMENT, json.dumps(document, separators=(",", ":")))
+        for each in record.loops:
+            if len(each.series):
+                buffer = io.BytesIO()
+                np.save(buffer, np.ascontiguousarray(each.series, np.int64), allow_pickle=False)
+                archive.writestr(f"series/{each.key}.npy", buffer.getvalue())
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file that replaces the target when the block ends well, and vanishes when it does not."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.comment = MAGIC.encode()
-            archive.writestr(_DOCUMENT, json.dumps(document, separators=(",", ":")))
-            for each in record.loops:
-                if len(each.series):
-                    buffer = io.BytesIO()
-                    np.save(buffer, np.ascontiguousarray(each.series, np.int64), allow_pickle=False)
-                    archive.writestr(f"series/{each.key}.npy", buffer.getvalue())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        os.chmod(name, _usual_mode(target))
         os.replace(name, target)
     except BaseException:
-        if os.path.exists(name):
-            os.unlink(name)
+        os.unlink(name)
         raise
 
 
+def _usual_mode(target: Path) -> int:
+    """Return the permissions of the file that is replaced, or those a new file gets."""
+    try:
+        return target.stat().st_mode & 0o777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
 def load(path: str | os.PathLike[str]) -> ProfileRecord:
-    """Read a record from a file.
+    """Read a record from a file, whoever wrote it.
 
     Raises
     ------
     ScanvizError
-        If it is no profile, is damaged, too large, or made by a newer version.
+        If it is no profile, is damaged, too large, makes no sense, or was made by a newer version.
     OSError
         If it cannot be opened.
     """
     name = os.fspath(path)
-    try:
-        with zipfile.ZipFile(name) as archive:
-            _check_entries(archive, name)
-            document = _document(archive, name)
-            record = decode(ProfileRecord, document)
-            for loop in record.loops:
-                loop.series = _series(archive, loop.key)
-            return record
-    except ScanvizError:
-        raise
-    except OSError as error:
-        if error.errno is not None:  # the file system's own error; others are damage found by the zip reader
+    with open(name, "rb") as stream:
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                return _record(archive, name)
+        except ScanvizError:
             raise
-        raise _damaged(name, error) from None
-    except Exception as error:  # whatever a damaged file makes the zip, JSON or array readers raise
-        raise _damaged(name, error) from None
+        except _DAMAGE as error:
+            raise ScanvizValueError(
+                f"{name} is no scanviz profile, or it is damaged", found=f"{type(error).__name__}: {error}"
+            ) from None
 
 
 def is_profile(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is a profile that scanviz wrote, by its mark alone."""
     try:
         with zipfile.ZipFile(os.fspath(path)) as archive:
-            return archive.comment == MAGIC.encode()
-    except (OSError, zipfile.BadZipFile, ValueError):
+            return archive.comment == MARK
+    except (OSError, *_DAMAGE):
         return False
 
 
-def _damaged(name: str, error: BaseException) -> ScanvizValueError:
-    return ScanvizValueError(f"{name} is no scanviz profile, or it is damaged ({type(error).__name__})")
-
-
-def _check_entries(archive: zipfile.ZipFile, name: str) -> None:
+def _record(archive: zipfile.ZipFile, name: str) -> ProfileRecord:
     entries = archive.infolist()
     if len(entries) > MAX_ENTRIES or sum(each.file_size for each in entries) > MAX_TOTAL:
-        raise ScanvizValueError(f"{name} is too large to be a scanviz profile")
+        raise ScanvizValueError(f"{name} is too large for a scanviz profile")
     for each in entries:
         if each.filename != _DOCUMENT and not _SERIES.fullmatch(each.filename):
             raise ScanvizValueError(
                 f"{name} holds something that is no part of a profile", found=repr(each.filename[:80])
             )
+        if each.flag_bits & 1 or each.compress_type not in _PLAIN:
+            raise ScanvizValueError(f"{name} is encrypted or packed in an unknown way")
+    record = decode(ProfileRecord, _document(archive, name))
+    names = {each.filename for each in entries}
+    record = replace(record, loops=tuple(_with_series(archive, each, names) for each in record.loops))
+    check(record)
+    return record
 
 
 def _read(archive: zipfile.ZipFile, entry: str, limit: int) -> bytes:
-    """Return an entry's bytes, never more than a limit whatever its header says."""
+    """Return an entry's bytes, never more than the limit whatever its header says."""
     with archive.open(entry) as stream:
         data = stream.read(limit + 1)
     if len(data) > limit:
@@ -125,12 +172,11 @@ def _read(archive: zipfile.ZipFile, entry: str, limit: int) -> bytes:
 
 
 def _document(archive: zipfile.ZipFile, name: str) -> Any:
-    try:
-        document = json.loads(_read(archive, _DOCUMENT, MAX_DOCUMENT))
-    except KeyError:
-        raise ScanvizValueError(f"{name} is no scanviz profile") from None
+    document = json.loads(_read(archive, _DOCUMENT, MAX_DOCUMENT))
     version = document.get("schema") if isinstance(document, dict) else None
-    if type(version) is int and version > SCHEMA:
+    if type(version) is not int or version < 1:
+        raise ScanvizValueError(f"{name} is no scanviz profile: it states no version")
+    if version > SCHEMA:
         raise ScanvizValueError(
             f"{name} was written by a newer scanviz",
             expected=f"schema {SCHEMA} or older",
@@ -140,19 +186,27 @@ def _document(archive: zipfile.ZipFile, name: str) -> Any:
     return document
 
 
-def _series(archive: zipfile.ZipFile, key: int) -> Any:
-    entry = f"series/{key}.npy"
-    if entry not in archive.namelist():
-        return np.zeros((0, 4), np.int64)
+def _with_series(archive: zipfile.ZipFile, loop: LoopRecord, names: set[str]) -> LoopRecord:
+    entry = f"series/{loop.key}.npy"
+    return replace(loop, series=_series(archive, entry)) if entry in names else loop
+
+
+def _series(archive: zipfile.ZipFile, entry: str) -> Samples:
     data = _read(archive, entry, MAX_SERIES)
     stream = io.BytesIO(data)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ScanvizValueError(f"{entry} in the profile is no array of version 1.0")
-    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype != np.int64 or len(shape) != 2 or shape[1] != 4 or shape[0] * 32 != len(data) - stream.tell():
+    shape, in_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+    given = data[stream.tell() :]
+    if dtype != np.dtype("<i8") or in_columns or len(shape) != 2 or shape[1] != 4:
         raise ScanvizValueError(
             f"{entry} in the profile has the wrong form",
             expected="int64 of shape (n, 4)",
-            found=f"{dtype} {shape}",
+            found=f"{dtype} of shape {shape}",
         )
-    return np.load(io.BytesIO(data), allow_pickle=False)
+    if len(given) != 32 * shape[0]:
+        raise ScanvizValueError(f"{entry} in the profile is cut off or too long")
+    return np.frombuffer(given, "<i8").astype(np.int64).reshape(-1, 4)
+
+
+__all__ = ["is_profile", "load", "save"]

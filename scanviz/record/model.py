@@ -1,220 +1,30 @@
 """What a profiled run is, as data: functions, loops, operations and times.
 
-All times are nanoseconds.  ``docs/profile-format.md`` documents every field; a test holds it to these classes.
+All times are nanoseconds.  Records are frozen; the recorder makes them, the file keeps them, and every view reads them
+and nothing else.  ``docs/profile-format.md`` documents every field; a test holds it to these classes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
+from scanviz.record.loops import (
+    SAMPLE_REASONS,
+    LoopRecord,
+    LoopVariableRecord,
+    OperationRecord,
+    Samples,
+    TierRecord,
+)
+from scanviz.record.values import DurationRecord, SourceRecord
 
-Samples = np.ndarray[Any, np.dtype[np.int64]]
-SCHEMA = 1
-
-
-@dataclass(slots=True)
-class SourceRecord:
-    """A line of the user's code.
-
-    Attributes
-    ----------
-    file : str
-        Relative to the working folder of the run where it lies inside it.
-    line : int
-        Counted from 1.
-    text : str
-        The line itself, stripped; empty where it could not be read.
-    """
-
-    file: str
-    line: int
-    text: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+SCHEMA = 1  # version of the data model: raised when a field's meaning changes or one is taken away
 
 
-@dataclass(slots=True)
-class DurationRecord:
-    """How long something took, over all its occurrences.
-
-    Percentiles come from a histogram with buckets 2 % wide.
-    """
-
-    count: int = 0
-    total_ns: int = 0
-    min_ns: int = 0
-    p50_ns: int = 0
-    p95_ns: int = 0
-    p99_ns: int = 0
-    max_ns: int = 0
-
-    @property
-    def mean_ns(self) -> float:
-        """Average, 0 where there was none."""
-        return self.total_ns / self.count if self.count else 0.0
-
-
-@dataclass(slots=True)
-class OperationRecord:
-    """One operation of a program or of a loop's step.
-
-    Attributes
-    ----------
-    index : int
-        Its place in the program.
-    label : str
-        The operation as printed.
-    kind : str
-        ``"operation"``, ``"loop"`` or ``"branch"``.
-    output : str
-        dtype and known shape of its first result.
-    source : SourceRecord or None
-        The user's line that built it.
-    samples : int
-        How many times it was timed.
-    mean_ns : float
-        Average of these times.
-    loop : int or None
-        Key of the loop, for an operation that is one.
-    """
-
-    index: int
-    label: str
-    kind: str
-    output: str
-    source: SourceRecord | None
-    samples: int = 0
-    mean_ns: float = 0.0
-    loop: int | None = None
-
-
-@dataclass(slots=True)
-class LoopVariableRecord:
-    """A loop variable: what the loop reads, carries or gives.
-
-    Attributes
-    ----------
-    kind : str
-        ``sequence``, ``mitmot``, ``mitsot``, ``sitsot``, ``nitsot``, ``carry`` or ``non_sequence``.
-    name : str
-        The user's name for it.
-    reads, writes : list of int
-        Taps of a state; for a sequence, the tap it was cut for.
-    inner_inputs, inner_outputs : list of str
-        Names of the step's variables.
-    outer_input, outer_output : str or None
-        Names around the loop.
-    type : str
-        dtype and known shape of the step's variable.
-    """
-
-    kind: str
-    name: str
-    reads: list[int]
-    writes: list[int]
-    inner_inputs: list[str]
-    inner_outputs: list[str]
-    outer_input: str | None
-    outer_output: str | None
-    type: str
-
-
-@dataclass(slots=True)
-class TierRecord:
-    """Code made for a loop: by which tier, why, how often, and how long making it took."""
-
-    tier: str
-    why: str
-    count: int
-    total_ns: int
-
-
-@dataclass(slots=True)
-class LoopRecord:
-    """One loop of one function, over all its runs.
-
-    Attributes
-    ----------
-    key, function : int
-        Its key and that of the function it belongs to.
-    parent : int or None
-        Key of the loop around it.
-    name : str
-        The user's name, or ``scan at file:line``.
-    source : SourceRecord or None
-        The line of the ``scan`` call.
-    runs, steps : int
-        How often it ran, and the steps really done in all.
-    total_ns, setup_ns, first_run_ns : int
-        All runs; the part of them outside of steps; the first run alone.
-    longest_run : int
-        The largest number of steps of one run.
-    step_times : DurationRecord
-        Of single steps.
-    sampled_steps : int
-        Steps in which every operation was timed.
-    body_ns, copy_ns, overhead_ns : float
-        Averages a step, from those: operations, copies of rows, the rest.
-    buffer_bytes : int
-        The most that states, results and temporaries took in one run.
-    tiers : list of TierRecord
-        Code made for it.
-    operations : list of OperationRecord
-        Its step.
-    variables : list of LoopVariableRecord
-        Its loop variables.
-    var_mappings : dict
-        The documents' twelve maps.
-    connection_pattern, inner_connection_pattern : list of list of bool
-        ``[input][output]``.
-    has_until : bool
-        Whether it has a stop condition.
-    series : numpy.ndarray
-        int64, shape (n, 4): run, step, nanoseconds and why it was kept (see ``SAMPLE_REASONS``), by run and step.
-    """
-
-    key: int
-    function: int
-    parent: int | None
-    name: str
-    source: SourceRecord | None
-    has_until: bool = False
-    runs: int = 0
-    steps: int = 0
-    total_ns: int = 0
-    setup_ns: int = 0
-    first_run_ns: int = 0
-    longest_run: int = 0
-    step_times: DurationRecord = field(default_factory=DurationRecord)
-    sampled_steps: int = 0
-    body_ns: float = 0.0
-    copy_ns: float = 0.0
-    overhead_ns: float = 0.0
-    buffer_bytes: int = 0
-    tiers: list[TierRecord] = field(default_factory=list)
-    operations: list[OperationRecord] = field(default_factory=list)
-    variables: list[LoopVariableRecord] = field(default_factory=list)
-    var_mappings: dict[str, dict[str, list[int]]] = field(default_factory=dict)
-    connection_pattern: list[list[bool]] = field(default_factory=list)
-    inner_connection_pattern: list[list[bool]] = field(default_factory=list)
-    series: Samples = field(default_factory=lambda: np.zeros((0, 4), np.int64))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LoopRecord):
-            return NotImplemented
-        same = all(getattr(self, name) == getattr(other, name) for name in self.__slots__ if name != "series")
-        return same and np.array_equal(self.series, other.series)
-
-
-SAMPLE_REASONS = {0: "every k-th", 1: "first", 2: "last", 3: "slowest"}
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class FunctionRecord:
-    """One compiled function, over all its calls.
+    """One compiled function.
 
     Attributes
     ----------
@@ -228,26 +38,31 @@ class FunctionRecord:
         The tier that ran it.
     build_ns : dict of str to int
         Building, by stage.
-    calls, errors : int
-        Calls begun, and those that raised.
+    operations : tuple of OperationRecord
+        Its program outside of loops; a loop is one operation here.
+    calls : int
+        Calls that ended.
+    errors : int
+        Those of them that raised.
+    running : int
+        Calls that had not ended when the record was taken.
     first_ns : int
         The first call, which pays for code made on demand.
     call_times : DurationRecord
         Of calls, the first included.
-    operations : list of OperationRecord
-        Its program outside of loops.
     """
 
     key: int
     name: str
     source: SourceRecord | None
     backend: str
-    build_ns: dict[str, int]
+    build_ns: dict[str, int] = field(default_factory=dict)
+    operations: tuple[OperationRecord, ...] = ()
     calls: int = 0
     errors: int = 0
+    running: int = 0
     first_ns: int = 0
     call_times: DurationRecord = field(default_factory=DurationRecord)
-    operations: list[OperationRecord] = field(default_factory=list)
 
     @property
     def total_ns(self) -> int:
@@ -255,7 +70,7 @@ class FunctionRecord:
         return self.call_times.total_ns
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class OutcomeRecord:
     """How the run ended.
 
@@ -269,36 +84,47 @@ class OutcomeRecord:
         The error's text.
     """
 
-    status: str = "running"
+    status: Literal["ok", "exit", "error", "interrupted", "running"] = "running"
     code: int | None = None
     message: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class CostRecord:
-    """What recording itself cost.
+    """What recording itself cost: events counted, times what one costs here, and time measured in the recorder.
 
     Attributes
     ----------
     stamps : int
         Time stamps taken in loops.
     stamp_ns : float
-        Calibrated cost of one.
+        Calibrated cost of taking one and turning it into a duration.
+    chunks : int
+        Batches of steps told to the recorder.
+    chunk_ns : float
+        Calibrated cost of handing one over.
     recorder_ns : int
-        Measured time spent in the recorder.
+        Time measured inside the recorder.
+
+    Examples
+    --------
+    >>> CostRecord(stamps=1000, stamp_ns=50.0, chunks=2, chunk_ns=5000.0, recorder_ns=7000).total_ns
+    67000.0
     """
 
     stamps: int = 0
     stamp_ns: float = 0.0
+    chunks: int = 0
+    chunk_ns: float = 0.0
     recorder_ns: int = 0
 
     @property
     def total_ns(self) -> float:
         """All of it."""
-        return self.stamps * self.stamp_ns + self.recorder_ns
+        return self.stamps * self.stamp_ns + self.chunks * self.chunk_ns + self.recorder_ns
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ProfileRecord:
     """A profiled run.
 
@@ -306,30 +132,35 @@ class ProfileRecord:
     ----------
     schema : int
         Version of this data model.
-    scanviz, python, numpy : str
-        Versions.
+    scanviz : str
+        Version of scanviz.
+    python : str
+        Version of Python.
+    numpy : str
+        Version of NumPy.
     machine : str
         Processor and system in words.
     started : str
         UTC, ISO 8601.
     script : str
         What was run.
-    arguments : list of str
+    arguments : tuple of str
         Its arguments.
     detail : str
-        How closely loops were looked at: ``"steps"`` or ``"ops"``.
+        How closely loops were looked at: ``"steps"`` (each step, and each operation in a sample of them) or ``"ops"``
+        (each operation of every step).
     wall_ns : int
         From the start of the recording to its end.
     outcome : OutcomeRecord
         How the run ended.
     cost : CostRecord
         What recording cost.
-    functions : list of FunctionRecord
+    functions : tuple of FunctionRecord
         In order of their making.
-    loops : list of LoopRecord
-        Outer before inner.
+    loops : tuple of LoopRecord
+        In order of their making, outer before inner.
     left_out : int
-        Loops beyond the size limit, of which totals were kept but no series.
+        Functions and loops beyond the size limit, of which only totals were kept, or nothing at all.
     """
 
     schema: int = SCHEMA
@@ -339,13 +170,13 @@ class ProfileRecord:
     machine: str = ""
     started: str = ""
     script: str = ""
-    arguments: list[str] = field(default_factory=list)
-    detail: str = "steps"
+    arguments: tuple[str, ...] = ()
+    detail: Literal["steps", "ops"] = "steps"
     wall_ns: int = 0
     outcome: OutcomeRecord = field(default_factory=OutcomeRecord)
     cost: CostRecord = field(default_factory=CostRecord)
-    functions: list[FunctionRecord] = field(default_factory=list)
-    loops: list[LoopRecord] = field(default_factory=list)
+    functions: tuple[FunctionRecord, ...] = ()
+    loops: tuple[LoopRecord, ...] = ()
     left_out: int = 0
 
     def loops_of(self, function: int, parent: int | None = None) -> list[LoopRecord]:
@@ -354,8 +185,31 @@ class ProfileRecord:
         return sorted(found, key=lambda each: -each.total_ns)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as plain JSON data, series included."""
+        """Return the record as plain JSON data (dicts, lists, numbers, strings), series included.
+
+        Examples
+        --------
+        >>> ProfileRecord(script="rnn.py").to_json()["outcome"]
+        {'status': 'running', 'code': None, 'message': ''}
+        """
         from scanviz.record.codec import encode
 
         data: dict[str, Any] = encode(self)
         return data
+
+
+__all__ = [
+    "SAMPLE_REASONS",
+    "SCHEMA",
+    "CostRecord",
+    "DurationRecord",
+    "FunctionRecord",
+    "LoopRecord",
+    "LoopVariableRecord",
+    "OperationRecord",
+    "OutcomeRecord",
+    "ProfileRecord",
+    "Samples",
+    "SourceRecord",
+    "TierRecord",
+]

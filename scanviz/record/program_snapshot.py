@@ -1,137 +1,203 @@
-"""Programs as records: loops with their variables, mappings and operations, copied once into plain data."""
+"""Programs as records: loops with their variables, mappings and operations, copied once into plain data.
+
+The only file of the profiler that reads the engine's objects.  Nothing of the engine is held afterwards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
 
 from scanviz.engine.graph.nodes import describe
-from scanviz.engine.graph.provenance import SourceLine, short_path
+from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.observe import CompiledFunction
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
     Instruction,
     LoopInstruction,
     Program,
-    all_loops,
 )
 from scanviz.engine.scan.layout import Layout
 from scanviz.engine.scan.loop import Scan
-from scanviz.engine.scan.variables import (
-    LoopVariable,
-    Sequence as LoopSequence,
-    State,
-    inner_inputs,
-    inner_outputs,
-    kind_of,
+from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs, kind_of
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+from scanviz.record.model import (
+    FunctionRecord,
+    LoopRecord,
+    LoopVariableRecord,
+    OperationRecord,
+    SourceRecord,
 )
-from scanviz.record.model import LoopRecord, LoopVariableRecord, OperationRecord, SourceRecord
+from scanviz.record.paths import recorded_path
+
+NAMELESS = "·"
+LONGEST_OP = 28  # an operation written longer than this is called by its name alone
 
 
-def source_record(line: SourceLine | None) -> SourceRecord | None:
-    """Return a source line as data, its file relative to the working folder."""
-    return None if line is None else SourceRecord(short_path(line.file), line.line, line.text())
+def source_record(line: object) -> SourceRecord | None:
+    """Return a source line as data; None for what is none."""
+    if not isinstance(line, SourceLine):
+        return None
+    return SourceRecord(recorded_path(line.file), line.line, line.text())
 
 
-def operations(program: Program) -> list[OperationRecord]:
-    """Return the instructions of a program, not those inside its loops."""
-    return [_operation(program, index, each) for index, each in enumerate(program.instructions)]
+def function_record(event: CompiledFunction) -> FunctionRecord:
+    """Return a compiled function as data, without its loops and without calls yet."""
+    return FunctionRecord(
+        key=event.key,
+        name=_named(event.name, event.where),
+        source=source_record(event.where),
+        backend=event.backend,
+        build_ns={stage: max(0, int(spent)) for stage, spent in event.build_ns.items()},
+        operations=_operations(event.program),
+    )
+
+
+def loop_records(function: int, program: Program) -> list[LoopRecord]:
+    """Return a record of each loop of a program, outer before inner, without runs yet."""
+    return [_loop_record(function, *found) for found in _loops(program, None)]
+
+
+def _loops(program: Program, parent: int | None) -> Iterator[tuple[LoopInstruction, int | None, Program]]:
+    """Iterate over loops with the key of the loop around each and the program that it is an instruction of."""
+    for instruction in program.instructions:
+        match instruction:
+            case LoopInstruction():
+                yield instruction, parent, program
+                yield from _loops(instruction.body, instruction.key)
+            case BranchInstruction():
+                yield from _loops(instruction.then_program, parent)
+                yield from _loops(instruction.else_program, parent)
+            case _:
+                pass
+
+
+def _named(name: str, line: object) -> str:
+    """Return a name, that the engine made from a source line (``scan at file:line``) with the file as recorded."""
+    source = source_record(line)
+    return name.replace(str(line), str(source)) if source is not None else name
+
+
+def _operations(program: Program) -> tuple[OperationRecord, ...]:
+    return tuple(_operation(program, index, each) for index, each in enumerate(program.instructions))
 
 
 def _operation(program: Program, index: int, instruction: AnyInstruction) -> OperationRecord:
-    kinds = {Instruction: "operation", LoopInstruction: "loop", BranchInstruction: "branch"}
-    output = str(program.registers[instruction.outputs[0]].type) if instruction.outputs else ""
     return OperationRecord(
         index=index,
         label=_label(program, instruction),
-        kind=kinds[type(instruction)],
-        output=output,
+        kind=_kind(instruction),
+        output=str(program.registers[instruction.outputs[0]].type) if instruction.outputs else "",
         source=source_record(instruction.provenance.source),
         loop=instruction.key if isinstance(instruction, LoopInstruction) else None,
     )
 
 
+def _kind(instruction: AnyInstruction) -> Literal["operation", "loop", "branch"]:
+    match instruction:
+        case Instruction():
+            return "operation"
+        case LoopInstruction():
+            return "loop"
+        case BranchInstruction():
+            return "branch"
+
+
 def _label(program: Program, instruction: AnyInstruction) -> str:
-    if isinstance(instruction, LoopInstruction):
-        return f"scan {instruction.name}"
-    names = [program.registers[number].name or "·" for number in instruction.inputs]
-    symbol = instruction.op.declaration.symbol
-    if symbol and len(names) == 2:
-        return f"{names[0]} {symbol} {names[1]}"
-    return f"{instruction.op}({', '.join(names)})"
+    match instruction:
+        case LoopInstruction():
+            named = _named(instruction.name, instruction.provenance.source)
+            return named if named.startswith("scan ") else f"scan {named}"
+        case BranchInstruction():
+            return f"ifelse({_shown(program, instruction.condition)}, …)"
+        case Instruction():
+            names = [_shown(program, number) for number in instruction.inputs]
+            symbol = instruction.op.declaration.symbol
+            if symbol and len(names) == 2:
+                return f"{names[0]} {symbol} {names[1]}"
+            written = str(instruction.op)
+            short = written if len(written) <= LONGEST_OP else instruction.op.declaration.name
+            return f"{short}({', '.join(names)})"
 
 
-def loop_records(function: int, program: Program) -> list[LoopRecord]:
-    """Return a record of each loop of a program, outer before inner, without times yet."""
-    found = []
-    for loop, parent in all_loops(program):
-        outer = parent.body if parent is not None else program
-        found.append(_loop_record(function, loop, parent, outer))
-    return found
+def _shown(program: Program, number: int) -> str:
+    """Return what a register is called: the user's name, or the value of a constant number."""
+    name = program.registers[number].name
+    if name:
+        return name
+    constant = program.constants.get(number)
+    if isinstance(constant, np.ndarray | np.generic) and constant.ndim == 0 and constant.dtype.kind in "biuf":
+        return f"{constant.item():.4g}" if constant.dtype.kind == "f" else str(constant.item())
+    return NAMELESS
 
 
-def _loop_record(
-    function: int, loop: LoopInstruction, parent: LoopInstruction | None, outer: Program
-) -> LoopRecord:
+def _loop_record(function: int, loop: LoopInstruction, parent: int | None, outer: Program) -> LoopRecord:
     scan = loop.op
     assert isinstance(scan, Scan)
     layout = Layout(scan)
     return LoopRecord(
         key=loop.key,
         function=function,
-        parent=parent.key if parent is not None else None,
-        name=loop.name,
+        parent=parent,
+        name=_named(loop.name, loop.provenance.source),
         source=source_record(loop.provenance.source),
         has_until=loop.until is not None,
-        operations=operations(loop.body),
-        variables=[_variable(each, loop, outer) for each in scan.variables],
-        var_mappings={name: _as_lists(entries) for name, entries in layout.var_mappings.items()},
-        connection_pattern=layout.connection_pattern(),
-        inner_connection_pattern=layout.inner_connection_pattern(),
+        operations=_operations(loop.body),
+        variables=tuple(_variable(each, loop, outer) for each in scan.variables),
+        var_mappings={name: _as_tuples(entries) for name, entries in layout.var_mappings.items()},
+        connection_pattern=tuple(map(tuple, layout.connection_pattern())),
+        inner_connection_pattern=tuple(map(tuple, layout.inner_connection_pattern())),
     )
 
 
-def _as_lists(entries: dict[int, Any]) -> dict[str, list[int]]:
-    return {str(key): list(value) if isinstance(value, list) else [value] for key, value in entries.items()}
+def _as_tuples(entries: dict[int, Any]) -> dict[str, tuple[int, ...]]:
+    return {str(key): tuple(value) if isinstance(value, list) else (value,) for key, value in entries.items()}
 
 
 def _variable(variable: LoopVariable, loop: LoopInstruction, outer: Program) -> LoopVariableRecord:
-    reads, writes = [], []
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
     if isinstance(variable, State):
-        reads, writes = list(variable.reads), list(variable.writes)
+        reads, writes = tuple(variable.reads), tuple(variable.writes)
     elif isinstance(variable, LoopSequence):
-        reads = [variable.tap]
+        reads = (variable.tap,)
     inner = [*inner_inputs(variable), *inner_outputs(variable)]
-    given, result = _outer_registers(variable, loop)
+    slot = _slot(variable, loop)
     return LoopVariableRecord(
-        kind=kind_of(variable),
+        kind=kind_of(variable),  # type: ignore[arg-type]  # the engine's names of kinds are the record's
         name=variable.name,
         reads=reads,
         writes=writes,
-        inner_inputs=[describe(each) for each in inner_inputs(variable)],
-        inner_outputs=[describe(each) for each in inner_outputs(variable)],
-        outer_input=None if given is None else outer.registers[given].name or f"v{given}",
-        outer_output=None if result is None else outer.registers[result].name or f"v{result}",
+        inner_inputs=tuple(map(describe, inner_inputs(variable))),
+        inner_outputs=tuple(map(describe, inner_outputs(variable))),
+        outer_input=_outer_name(outer, getattr(slot, "outer", None)),
+        outer_output=_outer_name(outer, getattr(slot, "result", None)),
         type=str(inner[0].type),
+        keep_last=getattr(slot, "keep_last", None),
     )
 
 
-def _outer_registers(variable: LoopVariable, loop: LoopInstruction) -> tuple[int | None, int | None]:
-    """Return the registers around the loop that a loop variable reads and fills."""
+def _outer_name(outer: Program, number: int | None) -> str | None:
+    return None if number is None else _shown(outer, number)
+
+
+def _slot(variable: LoopVariable, loop: LoopInstruction) -> object:
+    """Return the slot of the instruction that a loop variable became: slots of a kind keep the variables' order."""
     scan = loop.op
     assert isinstance(scan, Scan)
-    groups: Sequence[tuple[str, Sequence[Any]]] = (
-        ("sequence", loop.sequences),
-        ("state", loop.states),
-        ("nitsot", loop.step_outputs),
-        ("carry", loop.carries),
-        ("non_sequence", loop.non_sequences),
-    )
-    kind = "state" if isinstance(variable, State) else kind_of(variable)
-    alike = [
-        each
-        for each in scan.variables
-        if (isinstance(each, State) and kind == "state") or kind_of(each) == kind
-    ]
-    slot = dict(groups)[kind][alike.index(variable)]
-    return getattr(slot, "outer", None), getattr(slot, "result", None)
+    slots: dict[str, Sequence[object]] = {
+        "sequence": loop.sequences,
+        "state": loop.states,
+        "nitsot": loop.step_outputs,
+        "carry": loop.carries,
+        "non_sequence": loop.non_sequences,
+    }
+    alike = [each for each in scan.variables if _group(each) == _group(variable)]
+    return slots[_group(variable)][alike.index(variable)]
+
+
+def _group(variable: LoopVariable) -> str:
+    return "state" if isinstance(variable, State) else kind_of(variable)

@@ -1,0 +1,90 @@
+"""Times of single operations, added up: of a program's, told one by one, or of a loop's step, told by chunks of steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from scanviz.engine.observe import StepSeries
+from scanviz.record.model import OperationRecord
+
+PENDING_TIMED = 4096  # times gathered before they are added up
+
+
+class OperationTally:
+    """Times of the operations of a program or of a loop's step.
+
+    Attributes
+    ----------
+    steps : int
+        Steps whose operations were all timed.
+    """
+
+    __slots__ = ("_copies", "_counts", "_totals", "_waiting", "_weight", "_whole", "steps")
+
+    def __init__(self, count: int) -> None:
+        self._totals, self._counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self._waiting: list[StepSeries] = []
+        self._weight = 0  # numbers that wait
+        self._copies, self._whole, self.steps = 0, 0, 0
+
+    def add(self, series: StepSeries) -> None:
+        """Take a chunk of steps in which every operation was timed."""
+        if series.op_ns is None or len(series.op_ns) != len(self._totals) or not len(series.step_ns):
+            return
+        self._waiting.append(series)
+        self._weight += series.op_ns.size
+        self.steps += len(series.step_ns)
+        if self._weight >= PENDING_TIMED or len(self._waiting) >= 32:
+            self.settle()
+
+    def add_one(self, index: int, elapsed_ns: int) -> None:
+        """Take one time of one operation."""
+        if 0 <= index < len(self._totals):
+            self._totals[index] += elapsed_ns
+            self._counts[index] += 1
+
+    def settle(self) -> None:
+        """Add up what waits."""
+        for series in self._waiting:
+            if series.op_ns is not None:
+                self._totals += series.op_ns.sum(axis=1)
+            self._counts += len(series.step_ns)
+            self._copies += int(series.copy_ns.sum()) if series.copy_ns is not None else 0
+            self._whole += int(series.step_ns.sum())
+        self._waiting, self._weight = [], 0
+
+    def means(self, stamp_ns: float) -> list[float]:
+        """Return the average of each operation with a stamp's cost taken off, 0 for one never timed."""
+        return [
+            without(total / count, stamp_ns) if count else 0.0
+            for total, count in zip(self._totals.tolist(), self._counts.tolist(), strict=True)
+        ]
+
+    def records(
+        self, operations: tuple[OperationRecord, ...], stamp_ns: float
+    ) -> tuple[OperationRecord, ...]:
+        """Return the operations with their times."""
+        timed = zip(operations, self._counts.tolist(), self.means(stamp_ns), strict=True)
+        return tuple(replace(each, samples=count, mean_ns=mean) for each, count, mean in timed)
+
+    def division(self, stamp_ns: float) -> tuple[float, float, float]:
+        """Return the averages a step of its operations, its copies and the rest."""
+        body = sum(self.means(stamp_ns))
+        if not self.steps:
+            return body, 0.0, 0.0
+        raw = int(self._totals.sum()) / max(1, int(self._counts.max(initial=1)))
+        copies, whole = self._copies / self.steps, self._whole / self.steps
+        return body, without(copies, stamp_ns), without(max(0.0, whole - copies - raw), stamp_ns)
+
+
+def without(mean_ns: float, stamp_ns: float) -> float:
+    """Return an average with a stamp's cost taken off, at least 1 ns of what took time.
+
+    Examples
+    --------
+    >>> without(180.0, 50.0), without(30.0, 50.0), without(0.0, 50.0)
+    (130.0, 1.0, 0.0)
+    """
+    return max(mean_ns - stamp_ns, min(mean_ns, 1.0))

@@ -1,0 +1,267 @@
+"""What is known so far of one loop and of one function, in bounded memory.
+
+Steps of short runs are gathered before they are counted, so that a nested loop of three steps costs little more than
+its events.  Runs are kept apart by thread.  The callers hold a lock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.observe import StepSeries
+from scanviz.profiler.operation_tally import PENDING_TIMED, OperationTally
+from scanviz.profiler.overhead import Price
+from scanviz.record.model import FunctionRecord, LoopRecord, TierRecord
+from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
+from scanviz.record.statistics import Histogram
+
+PENDING = 2048  # steps gathered before they are counted
+TIERS = 16  # kinds of code told apart
+DETAIL_BYTES = 20_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD + PENDING) + 16 * PENDING_TIMED
+
+
+class _Run(NamedTuple):
+    number: int
+    begun: int
+
+
+class LoopTally:
+    """Totals and samples of one loop.
+
+    Parameters
+    ----------
+    record : LoopRecord
+        What the loop is.
+    detailed : bool
+        Whether single steps are kept; else totals alone.
+    price : Price
+        What to take off times of steps in which each operation was timed.
+    """
+
+    __slots__ = (
+        "_buffer",
+        "_detailed",
+        "_filled",
+        "_histogram",
+        "_open",
+        "_operations",
+        "_price",
+        "_sample",
+        "_steps",
+        "_tiers",
+        "_totals",
+        "chunks",
+        "record",
+        "recorder_ns",
+        "stamps",
+    )
+
+    def __init__(self, record: LoopRecord, detailed: bool, price: Price) -> None:
+        self.record, self._detailed, self._price = record, detailed, price
+        self._histogram, self._sample = Histogram(), StepSample()
+        self._buffer = np.zeros((3, 0), np.int64)  # runs, steps and times that wait to be counted
+        self._filled = 0
+        self._open: dict[int, _Run] = {}
+        self._operations = OperationTally(len(record.operations))
+        self._tiers: dict[tuple[str, str], list[int]] = {}
+        self._totals = _Totals()
+        self._steps = 0
+        self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
+
+    @property
+    def steps(self) -> int:
+        """Steps told so far."""
+        return self._steps
+
+    def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
+        """Open a run."""
+        totals = self._totals
+        self._open[thread] = _Run(totals.runs, now)
+        totals.runs += 1
+        totals.buffer_bytes = max(totals.buffer_bytes, buffer_bytes)
+
+    def take(self, thread: int, series: StepSeries) -> None:
+        """Take a chunk of steps of the run that the thread has open."""
+        count, times = len(series.step_ns), series.step_ns
+        self._steps += count
+        self.chunks += 1
+        self._totals.clock = series.source
+        if series.op_ns is None:
+            self.stamps += count
+        else:
+            a_step = len(series.op_ns) + 2
+            self.stamps += count * a_step
+            self._operations.add(series)
+            times = np.maximum(times - int((a_step - 1) * self._price.stamp_ns), np.minimum(times, 1))
+        if self._detailed and count:
+            run = self._open.get(thread)
+            self._gather(run.number if run is not None else 0, series.first, times)
+
+    def _gather(self, run: int, first: int, times: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+        count = len(times)
+        if self._filled + count > PENDING:
+            self._count()
+        if count > PENDING // 2:
+            self._histogram.add(times)
+            self._sample.add(np.full(count, run, np.int64), np.arange(first, first + count), times)
+            return
+        if not self._buffer.size:
+            self._buffer = np.zeros((3, PENDING), np.int64)
+        place = slice(self._filled, self._filled + count)
+        self._buffer[0, place] = run
+        self._buffer[1, place] = np.arange(first, first + count)
+        self._buffer[2, place] = times
+        self._filled += count
+
+    def _count(self) -> None:
+        """Count the steps gathered."""
+        if self._filled:
+            runs, steps, times = self._buffer[:, : self._filled]
+            self._histogram.add(times)
+            self._sample.add(runs, steps, times)
+            self._filled = 0
+
+    def timed(self, index: int, elapsed_ns: int) -> None:
+        """Take the time of one operation in one step, told on its own."""
+        self._operations.add_one(index, elapsed_ns)
+
+    def end(self, thread: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
+        """Close the run that the thread has open."""
+        run, totals = self._open.pop(thread, None), self._totals
+        if run is not None and run.number == 0:
+            totals.first_run_ns = elapsed_ns
+        totals.total_ns += elapsed_ns
+        totals.setup_ns += setup_ns
+        totals.longest_run = max(totals.longest_run, steps)
+
+    def abandon(self, thread: int, now: int) -> None:
+        """Close the run that the thread has open, if any: an error ended it."""
+        run = self._open.pop(thread, None)
+        if run is not None:
+            self._totals.failed_runs += 1
+            self._totals.total_ns += max(0, now - run.begun)
+
+    def made(self, tier: str, why: str, elapsed_ns: int) -> None:
+        """Count code that was made for the loop."""
+        key = (tier, why)
+        if key not in self._tiers and len(self._tiers) >= TIERS:
+            key = (tier, "for other reasons")
+        found = self._tiers.setdefault(key, [0, 0])
+        found[0] += 1
+        found[1] += elapsed_ns
+
+    def cost_ns(self) -> float:
+        """Return what recording this loop cost so far."""
+        price = self._price
+        each = price.stamp_ns + price.telling_ns
+        return self.recorder_ns + self.stamps * each + self.chunks * price.chunk_ns
+
+    def snapshot(self, now: int) -> LoopRecord:
+        """Return the record so far; runs that have not ended count up to now."""
+        self._count()
+        totals, operations = self._totals, self._operations
+        operations.settle()
+        running = sum(max(0, now - run.begun) for run in self._open.values())
+        body, copies, rest = operations.division(self._price.stamp_ns)
+        return replace(
+            self.record,
+            operations=operations.records(self.record.operations, self._price.stamp_ns),
+            runs=totals.runs,
+            failed_runs=totals.failed_runs,
+            running=len(self._open),
+            steps=self._steps,
+            longest_run=totals.longest_run,
+            total_ns=totals.total_ns + running,
+            setup_ns=totals.setup_ns,
+            first_run_ns=totals.first_run_ns,
+            step_times=self._histogram.record(),
+            sampled_steps=operations.steps,
+            body_ns=body,
+            copy_ns=copies,
+            overhead_ns=rest,
+            cost_ns=self.cost_ns(),
+            buffer_bytes=totals.buffer_bytes,
+            clock=totals.clock,
+            tiers=tuple(TierRecord(*key, *found) for key, found in self._tiers.items()),
+            series_stride=self._sample.stride,
+            series=self._sample.rows(),
+        )
+
+
+class _Totals:
+    """Sums over the runs of a loop."""
+
+    __slots__ = (
+        "buffer_bytes",
+        "clock",
+        "failed_runs",
+        "first_run_ns",
+        "longest_run",
+        "runs",
+        "setup_ns",
+        "total_ns",
+    )
+
+    def __init__(self) -> None:
+        self.runs = self.failed_runs = self.longest_run = self.buffer_bytes = 0
+        self.total_ns = self.setup_ns = self.first_run_ns = 0
+        self.clock = ""
+
+
+class FunctionTally:
+    """Totals of one function.
+
+    Attributes
+    ----------
+    loops : list of LoopTally
+        Its loops.
+    """
+
+    __slots__ = ("_errors", "_first_ns", "_histogram", "_open", "_operations", "loops", "record")
+
+    def __init__(self, record: FunctionRecord) -> None:
+        self.record = record
+        self.loops: list[LoopTally] = []
+        self._histogram = Histogram()
+        self._operations = OperationTally(len(record.operations))
+        self._errors, self._first_ns = 0, 0
+        self._open: dict[int, int] = {}  # call → when it began
+
+    @property
+    def calls(self) -> int:
+        """Calls that ended."""
+        return self._histogram.count
+
+    def begin(self, call: int, now: int) -> None:
+        """Open a call."""
+        self._open[call] = now
+
+    def end(self, call: int, thread: int, now: int, elapsed_ns: int, failed: bool) -> None:
+        """Close a call; runs of loops that an error left open are closed with it."""
+        self._open.pop(call, None)
+        if not self._histogram.count:
+            self._first_ns = elapsed_ns
+        self._histogram.add_one(elapsed_ns)
+        if failed:
+            self._errors += 1
+            for each in self.loops:
+                each.abandon(thread, now)
+
+    def timed(self, index: int, elapsed_ns: int) -> None:
+        """Take the time of one operation outside of loops."""
+        self._operations.add_one(index, elapsed_ns)
+
+    def snapshot(self) -> FunctionRecord:
+        """Return the record so far."""
+        return replace(
+            self.record,
+            operations=self._operations.records(self.record.operations, 0.0),
+            calls=self._histogram.count,
+            errors=self._errors,
+            running=len(self._open),
+            first_ns=self._first_ns,
+            call_times=self._histogram.record(),
+        )

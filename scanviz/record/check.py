@@ -1,0 +1,89 @@
+"""Whether a record makes sense as a whole, beyond the types of its fields: keys, links and signs.
+
+Views rely on it, so a record from a file is checked before anyone sees it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypeVar
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+
+_SIGNED = ("code", "reads", "writes", "var_mappings", "key", "function", "parent", "loop", "index")
+
+Keyed = TypeVar("Keyed", FunctionRecord, LoopRecord)
+
+
+def check(record: ProfileRecord) -> None:
+    """Refuse a record whose parts do not fit together.
+
+    Raises
+    ------
+    ScanvizValueError
+        If a key is used twice, a loop belongs to no function or to a loop that does not come before it, a count or
+        time is negative, or series rows are not in order.
+
+    Examples
+    --------
+    >>> check(ProfileRecord())
+    """
+    functions = _by_key(record.functions, "function")
+    loops: dict[int, LoopRecord] = {}
+    for loop in record.loops:
+        if loop.function not in functions:
+            raise _refused(f"loop {loop.key} belongs to function {loop.function}, which is not in the record")
+        parent = loops.get(loop.parent) if loop.parent is not None else None
+        if loop.parent is not None and (parent is None or parent.function != loop.function):
+            raise _refused(
+                f"loop {loop.key} lies in loop {loop.parent}, which does not come before it in its function"
+            )
+        if loop.key in loops:
+            raise _refused(f"two loops have the key {loop.key}")
+        loops[loop.key] = loop
+        _check_series(loop)
+    _check_signs(record, "record")
+
+
+def _by_key(items: tuple[Keyed, ...], what: str) -> dict[int, Keyed]:
+    found: dict[int, Keyed] = {}
+    for each in items:
+        if each.key in found:
+            raise _refused(f"two {what}s have the key {each.key}")
+        found[each.key] = each
+    return found
+
+
+def _check_series(loop: LoopRecord) -> None:
+    series = loop.series
+    if series.dtype != np.int64 or series.ndim != 2 or series.shape[1] != 4:
+        raise _refused(f"the series of loop {loop.key} has the wrong form")
+    if len(series) and (series.min() < 0 or series[:, 3].max() > 3):
+        raise _refused(f"the series of loop {loop.key} has impossible values")
+    runs, steps = series[:, 0], series[:, 1]
+    later = (runs[1:] > runs[:-1]) | ((runs[1:] == runs[:-1]) & (steps[1:] > steps[:-1]))
+    if not later.all():
+        raise _refused(f"the series of loop {loop.key} is not in order of runs and steps")
+
+
+def _check_signs(value: Any, place: str) -> None:
+    """Refuse negative numbers where only sizes, counts and times are."""
+    if dataclasses.is_dataclass(value):
+        for each in dataclasses.fields(value):
+            if each.name not in _SIGNED:
+                _check_signs(getattr(value, each.name), f"{place}.{each.name}")
+    elif isinstance(value, tuple):
+        for item in value:
+            _check_signs(item, place)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _check_signs(item, place)
+    elif isinstance(value, int | float) and value < 0:
+        raise _refused(f"{place} is negative", found=value)
+
+
+def _refused(what: str, found: object = None) -> ScanvizValueError:
+    return ScanvizValueError(f"the profile makes no sense: {what}", found=found)

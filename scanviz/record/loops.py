@@ -1,0 +1,224 @@
+"""Loops as records: what a loop is (variables, mappings, operations) and what its runs took.
+
+A loop's times come from two sources.  Every step is timed as a whole; in a sample of the steps each operation is timed
+too.  What says "estimated" below is the average over that sample, with the calibrated cost of its time stamps taken
+off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from scanviz.record.values import DurationRecord, SourceRecord
+
+Samples = np.ndarray[Any, np.dtype[np.int64]]
+SAMPLE_REASONS = {0: "every k-th", 1: "first", 2: "last", 3: "slowest"}
+
+
+@dataclass(frozen=True, slots=True)
+class OperationRecord:
+    """One operation of a program, or of a loop's step.
+
+    Attributes
+    ----------
+    index : int
+        Its place in the program.
+    label : str
+        The operation as printed, with the user's names; ``·`` stands for a value without one.
+    kind : str
+        ``"operation"``, ``"loop"`` or ``"branch"``.
+    output : str
+        dtype and known shape of its first result.
+    source : SourceRecord or None
+        The user's line that built it.
+    loop : int or None
+        Key of the loop, for an operation that is one.
+    samples : int
+        How often it was timed.
+    mean_ns : float
+        Average of these times.  Outside of loops it is exact; in a loop's step it is estimated.
+    """
+
+    index: int
+    label: str
+    kind: Literal["operation", "loop", "branch"]
+    output: str
+    source: SourceRecord | None
+    loop: int | None = None
+    samples: int = 0
+    mean_ns: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoopVariableRecord:
+    """A loop variable: what the loop reads, carries or gives.
+
+    Attributes
+    ----------
+    kind : str
+        ``sequence``, ``mitmot``, ``mitsot``, ``sitsot``, ``nitsot``, ``carry`` or ``non_sequence``.
+    name : str
+        The user's name for it.
+    reads : tuple of int
+        Taps that a state reads; for a sequence, the tap it was cut for.
+    writes : tuple of int
+        Taps that a state writes.
+    inner_inputs : tuple of str
+        Names of the step's variables that it gives a value to.
+    inner_outputs : tuple of str
+        Names of the step's variables that it takes.
+    outer_input : str or None
+        What it reads around the loop.
+    outer_output : str or None
+        What it fills around the loop; None where nothing uses the result.
+    type : str
+        dtype and known shape of the step's variable.
+    keep_last : int or None
+        Rows of the result that are kept, the last ones; None for all of them.
+    """
+
+    kind: Literal["sequence", "mitmot", "mitsot", "sitsot", "nitsot", "carry", "non_sequence"]
+    name: str
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
+    inner_inputs: tuple[str, ...] = ()
+    inner_outputs: tuple[str, ...] = ()
+    outer_input: str | None = None
+    outer_output: str | None = None
+    type: str = ""
+    keep_last: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TierRecord:
+    """Code that was made for a loop.
+
+    Attributes
+    ----------
+    tier : str
+        By which tier.
+    why : str
+        Why this one.
+    count : int
+        How often: once for each new set of shapes.
+    total_ns : int
+        How long making it took.
+    """
+
+    tier: str
+    why: str
+    count: int
+    total_ns: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopRecord:
+    """One loop of one function, over all its runs.
+
+    Attributes
+    ----------
+    key : int
+        Identifies it in this record.
+    function : int
+        Key of the function it belongs to.
+    parent : int or None
+        Key of the loop around it.
+    name : str
+        The user's name, or ``scan at file:line``.
+    source : SourceRecord or None
+        The line of the ``scan`` call.
+    has_until : bool
+        Whether it has a stop condition.
+    operations : tuple of OperationRecord
+        Its step.
+    variables : tuple of LoopVariableRecord
+        Its loop variables.
+    var_mappings : dict of str to dict
+        The documents' twelve maps: index → indices.  A map to outer entries has one index, -1 for none.
+    connection_pattern : tuple of tuple of bool
+        ``[outer input][outer output]``: whether one depends on the other over any number of steps.
+    inner_connection_pattern : tuple of tuple of bool
+        ``[inner input][inner output]``: whether one depends on the other within a step.
+    runs : int
+        How often it was started.
+    failed_runs : int
+        Runs that an error ended.
+    running : int
+        Runs that had not ended when the record was taken.
+    steps : int
+        Steps really done, in all runs.
+    longest_run : int
+        The largest number of steps of one run.
+    total_ns : int
+        All runs.
+    setup_ns : int
+        The part of them before the first step and after the last.
+    first_run_ns : int
+        The first run alone, which pays for code made on demand.
+    step_times : DurationRecord
+        Of single steps.
+    sampled_steps : int
+        Steps in which each operation was timed.
+    body_ns : float
+        The operations of a step, estimated.
+    copy_ns : float
+        Storing rows of a step's results, estimated.
+    overhead_ns : float
+        The rest of a step, estimated: taking slices and going round the loop.
+    cost_ns : float
+        What recording this loop cost, estimated; part of ``total_ns``.
+    buffer_bytes : int
+        The most that states, results and temporaries took in one run.
+    clock : str
+        Where times of steps come from.
+    tiers : tuple of TierRecord
+        Code that was made for it.
+    series_stride : int
+        The k of the every-k-th steps in ``series``.
+    series : numpy.ndarray
+        int64, shape (n, 4), a sample of single steps by run and step: number of the run, number of the step,
+        nanoseconds, and why it was kept (0 every k-th, 1 among the first, 2 among the last, 3 among the slowest).
+    """
+
+    key: int
+    function: int
+    parent: int | None
+    name: str
+    source: SourceRecord | None
+    has_until: bool = False
+    operations: tuple[OperationRecord, ...] = ()
+    variables: tuple[LoopVariableRecord, ...] = ()
+    var_mappings: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    connection_pattern: tuple[tuple[bool, ...], ...] = ()
+    inner_connection_pattern: tuple[tuple[bool, ...], ...] = ()
+    runs: int = 0
+    failed_runs: int = 0
+    running: int = 0
+    steps: int = 0
+    longest_run: int = 0
+    total_ns: int = 0
+    setup_ns: int = 0
+    first_run_ns: int = 0
+    step_times: DurationRecord = field(default_factory=DurationRecord)
+    sampled_steps: int = 0
+    body_ns: float = 0.0
+    copy_ns: float = 0.0
+    overhead_ns: float = 0.0
+    cost_ns: float = 0.0
+    buffer_bytes: int = 0
+    clock: str = ""
+    tiers: tuple[TierRecord, ...] = ()
+    series_stride: int = 1
+    series: Samples = field(default_factory=lambda: np.zeros((0, 4), np.int64))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LoopRecord):
+            return NotImplemented
+        plain = [each.name for each in fields(self) if each.name != "series"]
+        same = all(getattr(self, name) == getattr(other, name) for name in plain)
+        return same and np.array_equal(self.series, other.series)
+
+    __hash__ = None  # type: ignore[assignment]  # it holds an array

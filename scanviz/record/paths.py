@@ -1,0 +1,35 @@
+"""File names as records show them: never a path of the machine the run was on."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def recorded_path(file: str) -> str:
+    """Return a file name relative to the working folder or to a folder modules are imported from, else its last part.
+
+    Examples
+    --------
+    >>> recorded_path(os.path.join(os.getcwd(), "models", "rnn.py")).replace(os.sep, "/")
+    'models/rnn.py'
+    >>> recorded_path("/nowhere/at/all/rnn.py"), recorded_path("<string>")
+    ('rnn.py', '<string>')
+    """
+    if file.startswith("<"):
+        return file
+    try:
+        full, here = os.path.abspath(file), os.getcwd()
+    except OSError:  # the working folder is gone
+        return os.path.basename(file)
+    inside_here = _inside(full, here)
+    if inside_here is not None:
+        return inside_here
+    found = [_inside(full, os.path.abspath(each)) for each in sys.path if each]
+    return min((each for each in found if each), key=len, default=os.path.basename(file))
+
+
+def _inside(file: str, folder: str) -> str | None:
+    """Return a file name relative to a folder, None if it does not lie in it or the folder is the root of all."""
+    start = folder.rstrip(os.sep) + os.sep
+    return file[len(start) :] if file.startswith(start) and start != os.sep else None

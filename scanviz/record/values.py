@@ -1,0 +1,73 @@
+"""Small records that others are made of: a line of source, and how long something took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """A line of the user's code.
+
+    Attributes
+    ----------
+    file : str
+        Relative to the working folder of the run, or to the folder it was imported from; never a path of the machine.
+    line : int
+        Counted from 1.
+    text : str
+        The line itself, stripped; empty where it could not be read.
+
+    Examples
+    --------
+    >>> str(SourceRecord("rnn.py", 31, "h_t = T.tanh(x_t @ W + h @ U)"))
+    'rnn.py:31'
+    """
+
+    file: str
+    line: int
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class DurationRecord:
+    """How long something took, over all its occurrences.
+
+    Attributes
+    ----------
+    count : int
+        How often it happened.
+    total_ns : int
+        All of them together.
+    min_ns : int
+        The shortest.
+    p50_ns : int
+        Half of them took no longer, to 1 %.
+    p95_ns : int
+        95 of 100 took no longer, to 1 %.
+    p99_ns : int
+        99 of 100 took no longer, to 1 %.
+    max_ns : int
+        The longest.
+
+    Examples
+    --------
+    >>> DurationRecord(count=4, total_ns=10).mean_ns
+    2.5
+    """
+
+    count: int = 0
+    total_ns: int = 0
+    min_ns: int = 0
+    p50_ns: int = 0
+    p95_ns: int = 0
+    p99_ns: int = 0
+    max_ns: int = 0
+
+    @property
+    def mean_ns(self) -> float:
+        """Average, 0 where there was none."""
+        return self.total_ns / self.count if self.count else 0.0

@@ -157,6 +157,8 @@ class Op:
     def __str__(self) -> str:
         if self.parameters is None:
             return self.declaration.name
+        if "__str__" in type(self.parameters).__dict__:  # parameters that know better how they are written
+            return f"{self.declaration.name}{self.parameters}"
         fields: dict[str, Any] = getattr(self.parameters, "_asdict", dict)()
         shown = ", ".join(f"{key}={value}" for key, value in fields.items() if value is not None)
         return f"{self.declaration.name}{{{shown}}}"

@@ -29,7 +29,7 @@ class AssignParameters(NamedTuple):
     increment: bool
 
     def __str__(self) -> str:
-        return f"[{self.pattern}]"
+        return f"{self.pattern}{'+=' if self.increment else '='}"
 
 
 def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:

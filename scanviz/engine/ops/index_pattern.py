@@ -46,7 +46,10 @@ class IndexParameters(NamedTuple):
     entries: tuple[Entry, ...]
 
     def __str__(self) -> str:
-        return ", ".join(_shown(each) for each in self.entries)
+        parts = [_shown(each) for each in self.entries]
+        while len(parts) > 1 and parts[-1] == ":":
+            parts.pop()
+        return f"[{', '.join(parts)}]"
 
 
 def _shown(entry: Entry) -> str:

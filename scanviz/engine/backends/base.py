@@ -1,7 +1,8 @@
 """What a backend offers, and what it is told about who watches.
 
-A backend compiles a :class:`~scanviz.engine.program.instructions.Program` into an :class:`Executable`.  Third parties add
-theirs under the entry-point group ``scanviz.backends``; the value is a class without arguments that follows :class:`Backend`.
+A backend compiles a :class:`~scanviz.engine.program.instructions.Program` into an :class:`Executable`.  Third parties
+add theirs under the entry-point group ``scanviz.backends``; the value is a class without arguments that follows
+:class:`Backend`.
 """
 
 from __future__ import annotations
@@ -49,17 +50,23 @@ class Watch:
         The closest look that one of them wants: ``"steps"``, ``"ops"`` or ``"values"``.
     """
 
-    __slots__ = ("detail", "function", "observers")
+    __slots__ = ("_outer", "detail", "function", "observers")
 
-    def __init__(self, function: int, observers: tuple[Observer, ...]) -> None:
-        self.function, self.observers = function, observers
+    def __init__(self, function: int, observers: tuple[Observer, ...], outer: bool = True) -> None:
+        self.function, self.observers, self._outer = function, observers, outer
         wanted = {each.detail for each in observers}
         self.detail = "values" if "values" in wanted else "ops" if "ops" in wanted else "steps"
+
+    def inside(self) -> Watch:
+        """Return the same watch for a part of a function: instructions outside of its loops are not told."""
+        return Watch(self.function, self.observers, outer=False)
 
     def instruction(
         self, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
     ) -> None:
         """Tell an instruction."""
+        if loop is None and not self._outer:
+            return
         for each in self.observers:
             each.instruction(self.function, loop, step, index, elapsed_ns, values)
 
@@ -87,8 +94,8 @@ class Watch:
 class Executable(Protocol):
     """A compiled program.
 
-    ``run`` may be called from several threads at once.  It never writes into the arrays it is given, and never returns an
-    array that it will write to again; what it returns may share memory with inputs, constants or other outputs.
+    ``run`` may be called from several threads at once.  It never writes into the arrays it is given, and never returns
+    an array that it will write to again; what it returns may share memory with inputs, constants or other outputs.
     """
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:

@@ -1,8 +1,9 @@
 """The rows of a loop while it runs: states, step outputs and carries, in bounded memory.
 
 The row of step t and tap k of a state lies at ``(offset + t + k) % size``.  Where all rows are kept, size is
-``offset + n`` and nothing wraps; where only the last are, a ring of ``max(kept, offset) + 1`` rows is enough: no row that is read
-in a step is the row written in it.
+``offset + n`` and nothing wraps; where only the last are, a ring of ``max(kept, offset) + 1`` rows is enough: no row that
+is read in a step is the row written in it.  A loop with a stop condition may end long before its maximum: its rows grow as
+they are needed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ import numpy as np
 from scanviz.engine.backends.errors import changed_shape, negative_steps, short_sequence, short_state
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import LoopInstruction, StateSlot, StepOutputSlot
+from scanviz.engine.program.shapes import partial_shapes
+
+FIRST_ROOM = 1024  # steps that a loop with a stop condition has rows for at first
 
 
 class ArrayModule:
@@ -47,6 +51,16 @@ def count_steps(loop: LoopInstruction, value: Any) -> int:
     return count
 
 
+def first_room(loop: LoopInstruction, steps: int) -> int:
+    """Return the number of steps to make rows for before the first step."""
+    return steps if loop.until is None else min(steps, FIRST_ROOM)
+
+
+def grown_room(room: int, needed: int, steps: int) -> int:
+    """Return the number of steps to make rows for when ``needed`` no longer fit in ``room``."""
+    return min(steps, max(needed, 2 * room))
+
+
 def check_sequences(loop: LoopInstruction, arrays: Sequence[Any], steps: int) -> None:
     """Check that every sequence has a row for each step."""
     for slot, array in zip(loop.sequences, arrays, strict=True):
@@ -72,7 +86,7 @@ def wraps(slot: StateSlot) -> bool:
 class StateRows:
     """The buffer of one state."""
 
-    __slots__ = ("array", "loop", "row_shape", "size", "slot")
+    __slots__ = ("array", "loop", "module", "row_shape", "size", "slot")
 
     def __init__(
         self,
@@ -83,7 +97,7 @@ class StateRows:
         dtype: str,
         module: ArrayModule,
     ) -> None:
-        self.loop, self.slot = loop, slot
+        self.loop, self.slot, self.module = loop, slot, module
         if slot.kind == "mitmot":
             self.array = module.copy(initial)
             self.size, self.row_shape = len(initial), tuple(initial.shape[1:])
@@ -95,9 +109,16 @@ class StateRows:
         first = initial[None] if slot.kind == "sitsot" else initial
         if len(first) < slot.offset:
             raise short_state(loop, slot, len(first), slot.offset)
-        self.size, self.row_shape = ring_size(slot, steps), tuple(first.shape[1:])
+        rows = ring_size(slot, steps) if wraps(slot) else slot.offset + first_room(loop, steps)
+        self.size, self.row_shape = rows, tuple(first.shape[1:])
         self.array = module.empty((self.size, *self.row_shape), dtype)
         self.array[: slot.offset] = first[: slot.offset]
+
+    def reserve(self, room: int) -> None:
+        """Make rows for ``room`` steps, keeping what is there."""
+        if not wraps(self.slot) and self.slot.kind != "mitmot" and self.slot.offset + room > self.size:
+            self.size = self.slot.offset + room
+            self.array = enlarged(self.module, self.array, self.size)
 
     def row(self, step: int, tap: int) -> Any:
         """Return the row that a tap reads at a step."""
@@ -119,15 +140,28 @@ class StateRows:
         if self.slot.kind == "mitmot":
             return self.array
         kept = done if self.slot.keep_last is None else min(self.slot.keep_last, done)
-        return last_rows(self.array, self.size, self.slot.offset + done, kept)
+        return last_rows(self.module, self.array, self.slot.offset + done, kept)
 
 
-def last_rows(array: Any, size: int, end: int, kept: int) -> Any:
-    """Return the ``kept`` rows before row ``end`` of a buffer that wraps at ``size``."""
-    start = end - kept
-    if end <= size:
+def enlarged(module: ArrayModule, array: Any, rows: int) -> Any:
+    """Return an array of ``rows`` rows that begins with those of ``array``."""
+    larger = module.empty((rows, *array.shape[1:]), str(array.dtype))
+    larger[: len(array)] = array
+    return larger
+
+
+def last_rows(module: ArrayModule, array: Any, end: int, kept: int) -> Any:
+    """Return the ``kept`` rows before row ``end`` of a buffer that wraps at its length."""
+    size, start = len(array), end - kept
+    if end <= size or not kept:
+        start, end = min(start, size), min(end, size)
         return array[start:end]
-    return array[np.arange(start, end) % size]
+    if start % size + kept <= size:
+        return array[start % size : start % size + kept]
+    rows, first = module.empty((kept, *array.shape[1:]), str(array.dtype)), size - start % size
+    rows[:first] = array[start % size :]
+    rows[first:] = array[: kept - first]
+    return rows
 
 
 class OutputRows:
@@ -139,7 +173,7 @@ class OutputRows:
         self.loop, self.slot, self.module = loop, slot, module
         kind = loop.body.registers[slot.inner].type
         self.dtype = kind.dtype if isinstance(kind, TensorType) else "uint32"
-        self.size = steps if slot.keep_last is None else min(steps, slot.keep_last)
+        self.size = first_room(loop, steps) if slot.keep_last is None else min(steps, slot.keep_last)
         self.row_shape: tuple[int, ...] | None = None
         self.array: Any = None
 
@@ -147,6 +181,13 @@ class OutputRows:
         """Make the buffer."""
         self.row_shape = row_shape
         self.array = self.module.empty((self.size, *row_shape), self.dtype)
+
+    def reserve(self, room: int) -> None:
+        """Make rows for ``room`` steps, keeping what is there."""
+        if self.slot.keep_last is None and room > self.size:
+            self.size = room
+            if self.array is not None:
+                self.array = enlarged(self.module, self.array, room)
 
     def write(self, step: int, value: Any) -> None:
         """Store a row, refusing another shape than the first one's."""
@@ -163,4 +204,11 @@ class OutputRows:
         """Return the rows kept; with no step done, no rows of shape ``fallback``."""
         if self.array is None:
             self.start(fallback)
-        return last_rows(self.array, max(self.size, 1), done, min(self.size, done))
+        return last_rows(self.module, self.array, done, min(self.size, done))
+
+
+def row_shape_without_steps(
+    loop: LoopInstruction, inner: int, inputs: Sequence[tuple[int, ...]]
+) -> tuple[int, ...]:
+    """Return the shape of a step's result for given shapes of its inputs; sizes that need values are taken as 0."""
+    return tuple(0 if size is None else size for size in partial_shapes(loop.body, inputs)[inner])

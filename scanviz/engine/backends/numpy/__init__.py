@@ -15,8 +15,8 @@ from scanviz.engine.backends.base import Availability, Executable, Watch
 from scanviz.engine.backends.numpy import elementwise, index, linalg, reduce, shape  # noqa: F401  # rows of source
 from scanviz.engine.backends.numpy.flat import FlatProgram
 from scanviz.engine.backends.numpy.loop import LoopRunner
+from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.backends.reference import ReferenceBackend
-from scanviz.engine.backends.registry import resolve
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
 from scanviz.engine.program.verify import verify_program
 
@@ -39,71 +39,12 @@ class BranchRunner:
         return self.else_program.run([values[k] for k in self.else_inputs], watch, False)
 
 
-class OtherTierRunner:
-    """Runs one loop by another backend, as its ``mode`` asks."""
-
-    def __init__(self, loop: LoopInstruction) -> None:
-        single = Program(
-            loop.name,
-            _registers(loop),
-            tuple(range(len(loop.inputs))),
-            tuple(range(len(loop.inputs), len(loop.inputs) + len(loop.outputs))),
-            {},
-            (_renumbered(loop),),
-        )
-        self.executable: Executable = resolve(str(loop.mode)).compile(single)
-
-    def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
-        """Return the loop's results."""
-        return self.executable.run([np.asarray(each) for each in values], watch)
-
-
-def _registers(loop: LoopInstruction) -> Any:
-    from scanviz.engine.graph.types import TensorType
-    from scanviz.engine.program.instructions import Register
-
-    unknown = TensorType("float64", ())  # the outer types are not looked at by a program of one loop
-    return tuple(Register(k, unknown) for k in range(len(loop.inputs) + len(loop.outputs)))
-
-
-def _renumbered(loop: LoopInstruction) -> LoopInstruction:
-    """Return the loop as the only instruction of a program whose inputs are the loop's."""
-    from dataclasses import replace
-
-    place = {number: k for k, number in enumerate((*loop.inputs, *loop.outputs))}
-
-    def outer(slots: Any) -> Any:
-        fields = [
-            {
-                name: place[getattr(slot, name)]
-                for name in ("outer", "result")
-                if getattr(slot, name, None) is not None
-            }
-            for slot in slots
-        ]
-        return tuple(replace(slot, **given) for slot, given in zip(slots, fields, strict=True))
-
-    return replace(
-        loop,
-        inputs=tuple(place[number] for number in loop.inputs),
-        outputs=tuple(place[number] for number in loop.outputs),
-        frees=(),
-        mode=None,
-        n_steps=place[loop.n_steps],
-        sequences=outer(loop.sequences),
-        states=outer(loop.states),
-        step_outputs=outer(loop.step_outputs),
-        carries=outer(loop.carries),
-        non_sequences=outer(loop.non_sequences),
-    )
-
-
-def make_runner(instruction: LoopInstruction | BranchInstruction) -> Any:
-    """Return what runs a loop or a branch."""
+def make_runner(program: Program, instruction: LoopInstruction | BranchInstruction) -> Any:
+    """Return what runs a loop or a branch of a program."""
     if isinstance(instruction, BranchInstruction):
         return BranchRunner(instruction)
     if instruction.mode not in (None, "auto", "numpy"):
-        return OtherTierRunner(instruction)
+        return OtherTierLoop(program, instruction)
     return LoopRunner(instruction, make_runner)
 
 
@@ -138,7 +79,7 @@ class NumpyExecutable:
 def _collect(runners: dict[int, Any], found: dict[str, str]) -> None:
     for runner in runners.values():
         if isinstance(runner, LoopRunner):
-            for made in runner.cache.values():
+            for made in list(runner.code.cache.values()):
                 found[runner.loop.name] = made.code["plain"].text
             _collect(runner.runners, found)
         elif isinstance(runner, BranchRunner):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import re
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,25 +27,29 @@ class CompiledSource:
         The made-up file name that its code carries.
     lines : dict[int, int]
         Line → index of the instruction it runs.
+    names : dict[int, str]
+        Register → the name that holds its value.
     """
 
     function: Callable[..., Any]
     text: str
     file: str
     lines: dict[int, int]
+    names: dict[int, str]
 
 
 def compile_source(
-    text: str, entry: str, namespace: dict[str, Any], lines: dict[int, int], name: str
+    text: str, entry: str, namespace: dict[str, Any], lines: dict[int, int], names: dict[int, str], title: str
 ) -> CompiledSource:
-    """Return the function ``entry`` of generated source."""
-    readable = re.sub(r"[^\w .:/-]", "_", name)[:60]
+    """Return the function ``entry`` of generated source; ``title`` is what its made-up file is called."""
+    readable = re.sub(r"[^\w .:/-]", "_", title)[:60]
     file = f"<scanviz {readable} #{next(_numbers)}>"
     scope = dict(namespace)
     exec(compile(text, file, "exec"), scope)
-    if len(linecache.cache) < 4000:  # a long-lived process that builds without end keeps its memory
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    return CompiledSource(scope[entry], text, file, lines)
+    function = scope[entry]
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    weakref.finalize(function, linecache.cache.pop, file, None)  # shown as long as the code lives
+    return CompiledSource(function, text, file, lines, names)
 
 
 def failing_line(error: BaseException, code: CompiledSource) -> tuple[int, dict[str, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, dtype_of, nowhere
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, dtype_of, nowhere
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import scalar_functions
@@ -51,7 +51,9 @@ def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out
     call = emitter.bind(declaration.function, declaration.name)
     # NumPy deprecates a third positional argument of these two; of the others it is quicker than the keyword.
     written = f"out={out}" if declaration in (e.maximum, e.minimum) else out
-    return f"{call}({', '.join([*inputs, *([written] if out and written else [])])})"
+    text = f"{call}({', '.join([*inputs, *([written] if out and written else [])])})"
+    by_ufunc = isinstance(declaration.function, np.ufunc)  # others give 0-d arrays
+    return text if by_ufunc or not emitter.scalars(instruction.outputs) else f"{text}[()]"
 
 
 def _one_dtype(program: Program, instruction: Instruction) -> bool:

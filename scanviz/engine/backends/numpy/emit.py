@@ -1,7 +1,7 @@
 """Writing Python source for instructions: names, constants, and one row an op family for the expression.
 
-A row of :data:`EMIT` gives the expression of an operation; with ``out`` it must write its result there.  Ops without a row are
-called through their NumPy meaning.
+A row of :data:`EMIT` gives the expression of an operation; with ``out`` it must write its result there.  Ops without a
+row are called through their NumPy meaning.
 """
 
 from __future__ import annotations
@@ -117,6 +117,14 @@ class Emitter:
             given = self.program.registers[number].name
             known = self._names[number] = self.fresh(_readable(given) if given else f"v{number}")
         return known
+
+    def names(self) -> dict[int, str]:
+        """Return the names given so far."""
+        return dict(self._names)
+
+    def call_it(self, number: int, name: str) -> None:
+        """Let a register be called by the name of what holds it."""
+        self._names[number] = name
 
     def operand(self, number: int) -> str:
         """Return the name of a register as an operand beside arrays: a fixed scalar's 0-d array."""

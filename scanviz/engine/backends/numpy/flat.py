@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from scanviz.engine.program.instructions import (
     Program,
 )
 
-MakeRunner = Callable[[LoopInstruction | BranchInstruction], Any]
+MakeRunner = Callable[[Program, LoopInstruction | BranchInstruction], Any]
 
 
 class FlatProgram:
@@ -33,7 +34,7 @@ class FlatProgram:
     def __init__(self, program: Program, make_runner: MakeRunner) -> None:
         self.program = program
         self.runners = {
-            index: make_runner(each)
+            index: make_runner(program, each)
             for index, each in enumerate(program.instructions)
             if not isinstance(each, Instruction)
         }
@@ -62,8 +63,14 @@ class FlatProgram:
                 where[len(lines)] = index
             if timed:
                 lines.append("    record(clock())")
+            gone = [
+                emitter.name(number) for number in instruction.frees if number not in self.program.constants
+            ]
+            if gone:
+                lines.append(f"    del {', '.join(gone)}")
         lines.append(f"    return [{', '.join(emitter.name(number) for number in self.program.outputs)}]")
-        return compile_source("\n".join(lines) + "\n", entry, emitter.namespace, where, self.program.name)
+        text = "\n".join(lines) + "\n"
+        return compile_source(text, entry, emitter.namespace, where, emitter.names(), self.program.name)
 
     def _statements(self, emitter: Emitter, index: int, instruction: AnyInstruction) -> list[str]:
         if isinstance(instruction, Instruction):
@@ -82,7 +89,7 @@ class FlatProgram:
         except Exception as error:
             raise self._told(error, code) or error from error.__cause__
         if tell and watch is not None:
-            for index, (begun, ended) in enumerate(zip(stamps, stamps[1:], strict=False)):
+            for index, (begun, ended) in enumerate(itertools.pairwise(stamps)):
                 watch.instruction(None, 0, index, ended - begun, ())
         return results
 
@@ -92,12 +99,5 @@ class FlatProgram:
         if index is None:
             return None
         instruction = self.program.instructions[index]
-        values = [names.get(each) for each in _input_names(self.program, instruction)]
+        values = [names.get(code.names[number]) for number in instruction.inputs]
         return translate(error, self.program, instruction, values)
-
-
-def _input_names(program: Program, instruction: AnyInstruction) -> list[str]:
-    emitter = Emitter(program)
-    for number in program.inputs:
-        emitter.name(number)
-    return [emitter.name(number) for number in instruction.inputs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, never, nowhere
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, never, nowhere
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters
 from scanviz.engine.program.instructions import Instruction

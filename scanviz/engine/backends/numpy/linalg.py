@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, dtype_of, nowhere
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, dtype_of, nowhere
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.linalg import DOT, MATMUL
 from scanviz.engine.program.instructions import Instruction, Program

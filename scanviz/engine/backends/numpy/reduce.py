@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, nowhere
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, nowhere
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.ops.reduce import ReductionDeclaration
 from scanviz.engine.program.instructions import Instruction, Program

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, Emitter, EmitRow, never, nowhere
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, never, nowhere
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.shape import DIMENSION, DIMSHUFFLE
 from scanviz.engine.program.instructions import Instruction
@@ -22,7 +22,8 @@ def _dimshuffle(emitter: Emitter, instruction: Instruction, inputs: Sequence[str
     kind = emitter.program.registers[instruction.inputs[0]].type
     if not isinstance(kind, TensorType) or len(kept) < kind.ndim or kind.ndim == 0:
         call = emitter.bind(instruction.op.declaration.perform, "dimshuffle")
-        return f"{call}({emitter.bind(instruction.op, 'order')}, ({inputs[0]},))[0]"
+        number = "[()]" if not order else ""
+        return f"{call}({emitter.bind(instruction.op, 'order')}, ({inputs[0]},))[0]{number}"
     turned = inputs[0] if kept == sorted(kept) else f"{inputs[0]}.transpose({', '.join(map(str, kept))})"
     if len(kept) == len(order):
         return turned if turned != inputs[0] else f"{inputs[0]}[...]"

@@ -1,8 +1,8 @@
 """The Python source of a loop: straight-line code for one step, with nothing between its NumPy calls.
 
-Three variants of the same code are written: *plain* with no hook in it, *steps* with one time stamp a step, and *ops* with a stamp
-after every operation.  In the ops variant each step gives ``operations + 2`` stamps: before its first operation, after
-each, and after its rows are stored.
+Three variants of the same code are written: *plain* with no hook in it, *steps* with one time stamp a step, and *ops*
+with a stamp after every operation.  In the ops variant each step gives ``operations + 2`` stamps: before its first
+operation, after each, and after its rows are stored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 
 from scanviz.engine.backends.buffers import wraps
 from scanviz.engine.backends.numpy.emit import Emitter
-from scanviz.engine.program.instructions import Instruction, LoopInstruction
+from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
+from scanviz.engine.program.lifetimes import aliases
 from scanviz.engine.program.specialise import Buffer, MemoryPlan, Row, is_scalar
 
 Variant = Literal["plain", "steps", "ops"]
@@ -32,13 +33,19 @@ class LoopSource:
         The source.
     lines : dict[int, int]
         Line number → index of the instruction that it runs.
+    names : dict[int, str]
+        Register → the name that holds its value.
     namespace : dict
         Global names it needs.
+    entry : str
+        Name of the function.
     """
 
     text: str
     lines: dict[int, int]
+    names: dict[int, str]
     namespace: dict[str, Any]
+    entry: str
 
 
 class LoopWriter:
@@ -144,10 +151,8 @@ class LoopWriter:
             else:
                 self.line(f"{name} = {self.outputs[k]}[t % {self.output_sizes[k]}]")
 
-    def _instruction(self, index: int, instruction: Any) -> None:
-        source = instruction.provenance.source
-        text = source.text() if source is not None else ""
-        comment = f"  # {source}: {text}" if text and "\n" not in text else ""
+    def _instruction(self, index: int, instruction: AnyInstruction) -> None:
+        comment = _comment(instruction)
         if not isinstance(instruction, Instruction):
             hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
             self.line(self.emitter.call_statement(instruction, self.runners[index], hint) + comment, index)
@@ -157,19 +162,19 @@ class LoopWriter:
             place = self.plan.places.get(instruction.outputs[0])
             if isinstance(place, Buffer):
                 out = self.buffers[place.number]
-                self.emitter_alias(instruction.outputs[0], out)
+                self.emitter.call_it(instruction.outputs[0], out)
             elif isinstance(place, Row):
                 out = self.emitter.name(instruction.outputs[0])
         for text_line in self.emitter.statements(instruction, out):
             self.line(text_line + comment, index)
             comment = ""
 
-    def emitter_alias(self, number: int, name: str) -> None:
-        """Let a register be called by the buffer that holds it."""
-        self.emitter._names[number] = name
-
     def _store(self) -> None:
-        """Store the rows that no operation wrote in place; mitmots last, for their reads may be views of rows written now."""
+        """Store the rows that no operation wrote in place.
+
+        Mitmots come last: what was read of them may be a view of a row written now.
+        """
+        self._keep_carries()
         self.next_rows: dict[int, str] = {}
         mitmots: list[tuple[int, str, int]] = []
         for k, slot in enumerate(self.loop.states):
@@ -199,6 +204,19 @@ class LoopWriter:
                 )
             else:
                 self.line(f"{self.states[k]}[{self._place(k, 't', tap)}] = {name}")
+
+    def _keep_carries(self) -> None:
+        """Name what carries hand on, copied where its memory will be written again."""
+        self.kept: list[str] = []
+        shared = aliases(self.loop.body)
+        rewritten = {number for slot in self.loop.states for _, number in slot.reads} | set(self.plan.places)
+        for slot in self.loop.carries:
+            name = self.emitter.name(slot.write)
+            if shared.get(slot.write, frozenset((slot.write,))) & rewritten:
+                copy = self.emitter.fresh(f"{slot.name}_kept")
+                self.line(f"{copy} = {name}.copy()")
+                name = copy
+            self.kept.append(name)
 
     def _array(self, number: int) -> str:
         name = self.emitter.name(number)
@@ -235,10 +253,7 @@ class LoopWriter:
         for k, row in self.next_rows.items():
             if self._carried(k):
                 moves.append((self.emitter.name(self.loop.states[k].reads[0][1]), row))
-        for slot in self.loop.carries:
-            value = self.emitter.name(slot.write)
-            if isinstance(self.plan.places.get(slot.write), Buffer):
-                value = f"{value}.copy()"
+        for slot, value in zip(self.loop.carries, self.kept, strict=True):
             moves.append((self.emitter.name(slot.read), value))
         condition = None
         if self.loop.until is not None:
@@ -250,7 +265,7 @@ class LoopWriter:
         if moves:
             self.line(f"{', '.join(a for a, _ in moves)} = {', '.join(b for _, b in moves)}")
         if condition is not None:
-            self.line(f"if {condition}: return t + 1, ({self._carries()})")
+            self.line(f"if {condition}: return t + 1, ({self._carries()}), True")
 
     def _carries(self) -> str:
         return "".join(f"{self.emitter.name(slot.read)}, " for slot in self.loop.carries)
@@ -267,9 +282,8 @@ class LoopWriter:
             lines.append(f"        {text}")
             if index is not None:
                 where[len(lines)] = index
-        lines.append(f"    return last, ({self._carries()})")
-        self.emitter.namespace["__entry__"] = name
-        return LoopSource("\n".join(lines) + "\n", where, self.emitter.namespace)
+        lines.append(f"    return last, ({self._carries()}), False")
+        return LoopSource("\n".join(lines) + "\n", where, self.emitter.names(), self.emitter.namespace, name)
 
     def _fixed_arrays(self) -> list[str]:
         """Return the lines that make 0-d arrays of the scalars that ufuncs of arrays read in every step."""
@@ -299,6 +313,13 @@ class LoopWriter:
         names = ", ".join(name for name, _ in self.iterated)
         sources = ", ".join(source for _, source in self.iterated)
         return f"t, {names} in zip(range(first, last), {sources})"
+
+
+def _comment(instruction: AnyInstruction) -> str:
+    """Return the user's line as a comment, with anything that could end the line taken out of it."""
+    source = instruction.provenance.source
+    text = " ".join(source.text().split()) if source is not None else ""
+    return f"  # {source}: {text}".encode("utf-8", "replace").decode() if text else ""
 
 
 def _plus(name: str, shift: int) -> str:

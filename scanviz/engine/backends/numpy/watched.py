@@ -1,13 +1,14 @@
 """Running a watched loop in chunks: mostly one stamp a step, now and then one an operation.
 
-With detail ``"steps"`` most chunks run the *steps* variant.  A burst of the *ops* variant follows the first few steps and
-then each :data:`PERIOD` steps, about one step in sixteen, so that operations get their share of time without being
+With detail ``"steps"`` most chunks run the *steps* variant.  A burst of the *ops* variant follows the first few steps
+and then each :data:`PERIOD` steps, about one step in sixteen, so that operations get their share of time without being
 timed in every step.  With detail ``"ops"`` every step is timed so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,29 +51,40 @@ def chunks(steps: int, detail: str) -> Iterator[tuple[Variant, int, int]]:
         first, burst = end, BURST
 
 
-def run_watched(call: LoopCall, scratch: list[Any], watch: Watch) -> tuple[int, int]:
-    """Run all steps, telling observers; return the steps done and the nanoseconds spent in them."""
-    done, spent = 0, 0
-    clock = call.runner.code(call.made, "steps").function.__globals__["clock"]
-    detail = "steps" if watch.detail == "values" else watch.detail
-    for variant, first, last in chunks(call.steps, detail):
-        call.runner.code(call.made, variant)  # written before the clock starts
-        stamps: list[int] = [clock()]
-        done, call.carried = call.run_chunk(variant, first, last, scratch, stamps.append)
-        spent += stamps[-1] - stamps[0]
-        watch.loop_steps(_series(call, variant, first, done, stamps))
-        if done < last:
-            break
-    return done, spent
+def run_watched(call: LoopCall, scratch: list[Any], watch: Watch) -> int:
+    """Run all steps, telling observers; return the steps done.  Steps done before an error or ctrl+c are told too."""
+    done, spent, key = 0, 0, call.loop.key
+    watch.loop_begin(key, call.steps, call.bytes_held())
+    try:
+        for variant, first, end in chunks(call.steps, watch.detail):
+            if done == call.steps:  # the stop condition held
+                break
+            while first < end and done < call.steps:
+                last = call.chunk_end(first, end)
+                code = call.runner.code.variant(call.made, variant)  # written before the clock starts
+                stamps: list[int] = [perf_counter_ns()]
+                try:
+                    first = call.run_chunk(code, first, last, scratch, stamps.append)
+                finally:
+                    series = _series(call, variant, done, stamps)
+                    done += len(series.step_ns)
+                    spent += int(series.step_ns.sum())
+                    if len(series.step_ns):
+                        watch.loop_steps(series)
+    finally:
+        elapsed = perf_counter_ns() - call.begun
+        watch.loop_end(key, done, elapsed, max(0, elapsed - spent))
+    return done
 
 
-def _series(call: LoopCall, variant: Variant, first: int, done: int, stamps: list[int]) -> StepSeries:
-    times = np.array(stamps, np.int64)
-    key = call.loop.key
+def _series(call: LoopCall, variant: Variant, first: int, stamps: list[int]) -> StepSeries:
+    """Return the times of the whole steps that were stamped."""
+    key, times = call.loop.key, np.array(stamps, np.int64)
     if variant == "steps":
         return StepSeries(key, first, np.diff(times))
     a_step = stamps_a_step(call.loop)
-    table = times[1:].reshape(done - first, a_step)
+    steps = (len(times) - 1) // a_step
+    table = times[1 : 1 + steps * a_step].reshape(steps, a_step)
     ends = np.concatenate([times[:1], table[:, -1]])
     between = np.diff(table, axis=1)
     return StepSeries(key, first, np.diff(ends), between[:, :-1].T.copy(), between[:, -1].copy())

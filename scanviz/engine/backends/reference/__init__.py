@@ -12,6 +12,7 @@ from scanviz.engine.backends.buffers import ArrayModule
 from scanviz.engine.backends.interpreter import Interpreter
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.program.instructions import Program
+from scanviz.engine.program.verify import verify_program
 
 
 def perform(op: Op, values: Sequence[Any]) -> list[Any]:
@@ -30,4 +31,5 @@ class ReferenceBackend:
 
     def compile(self, program: Program) -> Interpreter:
         """Return an interpreter of a program."""
+        verify_program(program)
         return Interpreter(program, perform, ArrayModule())

@@ -1,0 +1,49 @@
+"""One loop run by another backend than the function's, as its ``mode`` asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.backends.base import Executable, Watch
+from scanviz.engine.backends.registry import resolve
+from scanviz.engine.program.instructions import LoopInstruction, Program
+
+
+class OtherTierLoop:
+    """A loop as a program of its own, compiled by the backend that its mode names.
+
+    Parameters
+    ----------
+    program : Program
+        The program that the loop is an instruction of.
+    loop : LoopInstruction
+        The loop; its mode names a backend.
+
+    Raises
+    ------
+    BackendError
+        If there is no backend of that name.
+    """
+
+    def __init__(self, program: Program, loop: LoopInstruction) -> None:
+        self.loop = loop
+        given = [number for number in dict.fromkeys(loop.inputs) if number not in program.constants]
+        self.places = [loop.inputs.index(number) for number in given]
+        alone = Program(
+            loop.name,
+            program.registers,
+            tuple(given),
+            loop.outputs,
+            program.constants,
+            (replace(loop, mode=None, frees=()),),
+        )
+        self.executable: Executable = resolve(str(loop.mode)).compile(alone)
+
+    def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
+        """Return the loop's results for the values of its instruction's inputs, all in the host's memory."""
+        given = [np.asarray(values[k]) for k in self.places]
+        return self.executable.run(given, watch.inside() if watch is not None else None)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from scanviz.engine import observe
 from scanviz.profiler.progress import Progress
 from scanviz.profiler.recorder import Recorder
-from scanviz.profiler.runner import Program, run
+from scanviz.profiler.runner import Program, die_by_interrupt, run
 from scanviz.record.file import is_profile, save
 from scanviz.record.model import OutcomeRecord
 
@@ -67,6 +67,7 @@ def run_profiled(program: Program, wishes: Wishes) -> None:
     recorder = Recorder("ops" if wishes.detail == "ops" else "steps")
     recorder.describe_script(program.title, program.arguments)
     ended = Ending(recorder, wishes)
+    die_by_interrupt()
     atexit.register(ended.finish)
     ended.catch_termination()
     observe.attach(recorder)

@@ -7,12 +7,15 @@ traceback is wrapped, to hide the frames between python and the program.
 
 from __future__ import annotations
 
+import atexit
 import builtins
+import contextlib
 import importlib.machinery
 import importlib.util
 import io
 import os
 import pkgutil
+import signal
 import sys
 import types
 from types import CodeType, TracebackType
@@ -75,6 +78,27 @@ class _Loaded(NamedTuple):
     path0: str
 
 
+_interrupted: list[bool] = []
+
+
+def die_by_interrupt() -> None:
+    """Let the process die by SIGINT at its very end, as python does, if ctrl+c ended the program.
+
+    Call it before anything else is to be done at the end: what is registered first is done last.
+    """
+
+    def finish() -> None:
+        if not _interrupted or not hasattr(signal, "SIGINT") or sys.platform == "win32":
+            return
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):  # a closed stream has nothing to lose
+                stream.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    atexit.register(finish)
+
+
 def run(program: Program) -> None:
     """Run a program as ``__main__`` and return when its main thread ends.
 
@@ -105,6 +129,8 @@ def run(program: Program) -> None:
     except SystemExit:
         raise
     except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            _interrupted.append(True)
         _hide_frames(error, _users_frames(error))
         raise
 

@@ -77,7 +77,10 @@ def _make(name: str) -> Backend:
     factory = _factories.get(name)
     if factory is None and name in _BUILT_IN:
         module, attribute = _BUILT_IN[name]
-        made: Backend = getattr(importlib.import_module(module), attribute)()
+        try:
+            made: Backend = getattr(importlib.import_module(module), attribute)()
+        except ImportError as error:
+            raise BackendError(f"the backend {name!r} cannot be loaded ({error})") from error
         return made
     if factory is None:
         factory = _entry_points().get(name)

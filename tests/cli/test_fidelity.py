@@ -1,0 +1,260 @@
+"""``scanviz run`` and ``scanviz profile`` against plain python, in real processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from scanviz.record.file import load
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+
+
+def launch(folder, *arguments, **options):
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+def both(folder, *arguments, **options):
+    """Return what python and scanviz run do with the same arguments."""
+    return launch(folder, *arguments, **options), launch(
+        folder, "-m", "scanviz", "run", *arguments, **options
+    )
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(source, name="script.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(source), encoding="utf-8")
+        return path
+
+    write.folder = tmp_path
+    return write
+
+
+ENDINGS = {
+    "normal": ("print('hi')", 0),
+    "exit code": ("import sys; sys.exit(7)", 7),
+    "exit text": ("import sys; sys.exit('bye')", 1),
+    "exit None": ("raise SystemExit", 0),
+    "an error": ("def f():\n    raise ValueError('no')\nf()", 1),
+    "a chained error": ("try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError('k') from e", 1),
+    "a syntax error": ("x = = 3", 1),
+    "a note": ("e = ValueError('no'); e.add_note('see here'); raise e", 1),
+    "an excepthook": (
+        "import sys\nsys.excepthook = lambda k, v, t: print('hook', k.__name__, t.tb_next is None)\n1 / 0",
+        1,
+    ),
+    "atexit": ("import atexit; atexit.register(print, 'last'); print('first')", 0),
+    "a thread": (
+        "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).start()\nprint('main')",
+        0,
+    ),
+    "a pool left open": (
+        "from concurrent.futures import ThreadPoolExecutor\np = ThreadPoolExecutor(1)\nprint(p.submit(int, '3').result())",
+        0,
+    ),
+    "a future import": ("def f(x: undefined): pass", 1),
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_a_script_ends_as_under_python(script, name):
+    source, code = ENDINGS[name]
+    path = script(source)
+    plain, run = both(script.folder, path.name)
+    assert plain.returncode == run.returncode == code
+    assert run.stdout == plain.stdout
+    assert run.stderr == plain.stderr
+
+
+def test_a_script_finds_the_same_world_as_under_python(script):
+    path = script(
+        """
+        from __future__ import annotations
+        import os, pickle, sys
+        class Point:
+            pass
+        print(sys.argv, __file__, __name__, __package__, __spec__, __doc__, sorted(k for k in globals() if k.startswith("__")))
+        print(sys.path[0], os.getcwd(), sys.modules["__main__"].Point is Point, type(pickle.loads(pickle.dumps(Point()))) is Point)
+        print(sys.stdin.read(), file=sys.stderr)
+        """,
+        "sub/world.py",
+    )
+    plain, run = both(
+        script.folder, str(path.relative_to(script.folder)), "-o", "--quiet", "x y", input="typed"
+    )
+    assert plain.returncode == run.returncode == 0
+    assert run.stdout == plain.stdout
+    assert run.stderr == plain.stderr == "typed\n"
+
+
+def test_modules_and_code_run_as_under_python(script):
+    show = "import sys\nprint(sys.argv[1:], sys.argv[0][-12:], __name__, __package__, __spec__ and __spec__.name, sys.path[0])\n"
+    script(show, "package/__main__.py")
+    script("", "package/__init__.py")
+    script(show, "single.py")
+    for arguments in (["-m", "package", "a"], ["-m", "single", "-b"], ["-c", show, "c"], ["package", "d"]):
+        plain, run = both(script.folder, *arguments)
+        assert plain.returncode == run.returncode == 0, arguments
+        assert run.stdout == plain.stdout, arguments
+
+
+def test_what_cannot_be_run_is_said_with_pythons_exit_code(script):
+    for arguments in (["missing.py"], ["-m", "missing_module"], [str(script.folder)]):
+        plain, run = both(script.folder, *arguments)
+        assert plain.returncode == run.returncode != 0, arguments
+        assert run.stderr.startswith("scanviz: ") and "Traceback" not in run.stderr
+
+
+LOOP = """
+import sys
+import numpy as np
+import scanviz
+from scanviz import tensor as T
+x = T.vector("x")
+rows, _ = scanviz.scan(lambda x_t, h: T.tanh(h + x_t), sequences=x, outputs_info=0.0, name="wave")
+f = scanviz.function([x], rows, name="f")
+print(f(np.ones(200)).shape)
+"""
+
+
+def test_profile_prints_a_report_and_saves_the_profile(script):
+    path = script(LOOP)
+    done = launch(script.folder, "-m", "scanviz", "profile", path.name, "argument")
+    assert done.returncode == 0 and done.stdout == "(200,)\n"
+    assert "wave" in done.stderr and "saved" in done.stderr and len(done.stderr.splitlines()) < 40
+    record = load(script.folder / "script.scanviz")
+    (loop,) = record.loops
+    assert (loop.name, loop.steps, record.outcome.status) == ("wave", 200, "ok")
+    again = launch(script.folder, "-m", "scanviz", "report", "script.scanviz")
+    assert again.returncode == 0 and "wave" in again.stdout
+    as_json = launch(script.folder, "-m", "scanviz", "report", "--json", "script.scanviz")
+    assert '"name": "wave"' in as_json.stdout
+
+
+def test_a_failing_script_still_leaves_its_profile(script):
+    path = script(LOOP + "raise RuntimeError('late')\n")
+    done = launch(script.folder, "-m", "scanviz", "profile", "--quiet", path.name)
+    plain = launch(script.folder, path.name)
+    assert done.returncode == 1 and done.stderr == plain.stderr
+    record = load(script.folder / "script.scanviz")
+    assert record.outcome.status == "error" and "late" in record.outcome.message
+    assert record.loops[0].steps == 200
+
+
+def test_an_error_of_scanviz_shows_only_the_users_frames(script):
+    path = script(LOOP + "bad, _ = scanviz.scan(lambda a, b: a, x)\n")
+    done = launch(script.folder, "-m", "scanviz", "run", path.name)
+    assert done.returncode == 1
+    assert done.stderr.count("File ") == 1 and "scanviz/engine" not in done.stderr
+    assert "other arguments than scan passes" in done.stderr
+    at_run_time = script(
+        LOOP
+        + "rows, _ = scanviz.scan(lambda h: h[1:], outputs_info=x, n_steps=2)\nscanviz.function([x], rows)([1.0])\n"
+    )
+    done = launch(script.folder, "-m", "scanviz", "run", at_run_time.name)
+    assert (
+        done.stderr.count("File ") == 1
+        and "direct cause" not in done.stderr
+        and "changed its shape" in done.stderr
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are not Windows'")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_script_dies_by_the_signal_and_leaves_its_profile(script, number):
+    path = script(LOOP + "print('ready', flush=True)\nimport time\ntime.sleep(60)\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scanviz", "profile", path.name],
+        cwd=script.folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while "ready" not in process.stdout.readline():
+        assert process.poll() is None
+    time.sleep(0.2)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == -number
+    assert "wave" in errors
+    record = load(script.folder / "script.scanviz")
+    assert record.outcome.status == "interrupted" and record.loops[0].steps == 200
+
+
+USAGE = {
+    "an unknown option": (["profile", "--bogus", "s.py"], "unknown option --bogus"),
+    "a misspelt option": (["profile", "--quite", "s.py"], "did you mean --quiet?"),
+    "a missing value": (["profile", "-o"], "-o needs a value"),
+    "no script": (["profile"], "what is to be run?"),
+    "an unknown command": (["profil", "s.py"], "did you mean profile?"),
+    "a bad number": (["profile", "--top", "none", "s.py"], "takes a positive number"),
+    "a bad choice": (["profile", "--detail", "all", "s.py"], "steps or ops"),
+    "an unknown tier": (["profile", "--mode", "numpi", "s.py"], "there is no backend named 'numpi'"),
+    "a missing file": (["report", "none.scanviz"], "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", USAGE)
+def test_a_wrong_command_line_is_refused_with_exit_code_2(script, name):
+    arguments, part = USAGE[name]
+    script(LOOP, "s.py")
+    done = launch(script.folder, "-m", "scanviz", *arguments)
+    assert done.returncode == 2 and part in done.stderr and "Traceback" not in done.stderr
+    assert not list(script.folder.glob("*.scanviz"))
+
+
+def test_nothing_that_is_no_profile_is_overwritten(script):
+    script(LOOP)
+    precious = script.folder / "script.scanviz"
+    precious.write_text("not a profile")
+    done = launch(script.folder, "-m", "scanviz", "profile", "script.py")
+    assert done.returncode == 0 and precious.read_text() == "not a profile"
+    assert (script.folder / "script-1.scanviz").exists() and "script-1.scanviz" in done.stderr
+    refused = launch(script.folder, "-m", "scanviz", "profile", "-o", "script.scanviz", "script.py")
+    assert refused.returncode == 2 and "--force" in refused.stderr
+    forced = launch(
+        script.folder, "-m", "scanviz", "profile", "--force", "-q", "-o", "script.scanviz", "script.py"
+    )
+    assert forced.returncode == 0 and load(precious).loops
+
+
+def test_a_damaged_profile_is_refused_without_a_traceback(script):
+    (script.folder / "bad.scanviz").write_bytes(b"PK\x03\x04 nothing")
+    done = launch(script.folder, "-m", "scanviz", "report", "bad.scanviz")
+    assert done.returncode == 1 and "no scanviz profile" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_help_and_version_are_quick_to_say(tmp_path):
+    for arguments in (
+        ["--help"],
+        ["profile", "--help"],
+        ["run", "-h"],
+        ["report", "--help"],
+        ["doctor", "--help"],
+    ):
+        done = launch(tmp_path, "-X", "importtime", "-m", "scanviz", *arguments)
+        assert done.returncode == 0 and "usage: scanviz" in done.stdout
+
+
+def test_doctor_names_every_backend_and_how_to_get_what_is_missing(tmp_path):
+    done = launch(tmp_path, "-m", "scanviz", "doctor")
+    assert done.returncode == 0
+    for name in ("reference", "numpy", "cupy", "textual"):
+        assert name in done.stdout
+    missing = [line for line in done.stdout.splitlines() if line.strip().startswith("missing")]
+    assert done.stdout.count("get it:") >= len(missing) > 0 or not missing

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import re
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,8 +27,16 @@ MODULES = ("numpy", "scanviz")
 CODE = "import time; began = time.perf_counter(); import {}; print((time.perf_counter() - began) * 1e3)"
 
 
+# Byte code as an installed package has it, in a folder of our own, so that the checkout stays clean.
+CACHE = tempfile.TemporaryDirectory(prefix="scanviz-import-")
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+ENVIRONMENT["PYTHONPYCACHEPREFIX"] = CACHE.name
+
+
 def interpreter(*arguments: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
+    )
     if done.returncode:
         sys.exit(f"{' '.join(arguments)!r} failed:\n{done.stderr}")
     return done

@@ -52,9 +52,8 @@ def main(arguments: list[str]) -> int:
         json.dump([each._asdict() for each in findings], sys.stdout, indent=1)
         sys.stdout.write("\n")
         return 0
-    sys.stdout.write(
-        f"scanviz {_version('scanviz') or 'not installed'}, Python {platform.python_version()}, {platform.machine()} {platform.system()}\n"
-    )
+    place = f"Python {platform.python_version()}, {platform.machine()} {platform.system()}"
+    sys.stdout.write(f"scanviz {_version('scanviz') or 'not installed'}, {place}\n")
     for kind in dict.fromkeys(each.kind for each in findings):
         sys.stdout.write(f"\n{kind}\n")
         for each in findings:

@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     program = program_of(parsed.rest, "profile")
     set_mode(options.get("mode"))
     from scanviz.profiler.profiled_run import Wishes, free_name, run_profiled
-    from scanviz.profiler.runner import CannotRun
+    from scanviz.profiler.runner import CannotRunError
 
     if "output" in options:
         output = _checked_output(Path(options["output"]).absolute(), "force" in options)
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
             program,
             Wishes(output, "quiet" in options, top, options.get("scan"), options.get("detail", "steps")),
         )
-    except CannotRun as error:
+    except CannotRunError as error:
         sys.stderr.write(f"scanviz: {error}\n")
         return error.code
     return 0

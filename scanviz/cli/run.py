@@ -24,12 +24,12 @@ def main(arguments: list[str]) -> int:
         return 0
     program = program_of(parsed.rest, "run")
     set_mode(parsed.options.get("mode"))
-    from scanviz.profiler.runner import CannotRun, die_by_interrupt, run
+    from scanviz.profiler.runner import CannotRunError, die_by_interrupt, run
 
     die_by_interrupt()
     try:
         run(program)
-    except CannotRun as error:
+    except CannotRunError as error:
         sys.stderr.write(f"scanviz: {error}\n")
         return error.code
     return 0

@@ -61,7 +61,7 @@ class Program(NamedTuple):
         return os.path.splitext(base)[0] or "profile"
 
 
-class CannotRun(Exception):
+class CannotRunError(Exception):
     """The program was not found or could not be read: the message python would print, and its exit code."""
 
     def __init__(self, message: str, code: int) -> None:
@@ -104,7 +104,7 @@ def run(program: Program) -> None:
 
     Raises
     ------
-    CannotRun
+    CannotRunError
         If it is not there.
     BaseException
         Whatever the program raises, ``SystemExit`` included; ``sys.excepthook`` then prints the program's frames alone.
@@ -143,7 +143,7 @@ def _script(target: str) -> _Loaded:
         with io.open_code(path) as stream:
             source = stream.read()
     except OSError as error:
-        raise CannotRun(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2) from None
+        raise CannotRunError(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2) from None
     code = compile(source, path, "exec", dont_inherit=True)
     loader = importlib.machinery.SourceFileLoader("__main__", path)
     attributes = {
@@ -167,7 +167,7 @@ def _folder(target: str, path: str) -> _Loaded:
     importer = pkgutil.get_importer(path)
     spec = importer.find_spec("__main__", None) if importer is not None else None
     if spec is None or spec.loader is None:
-        raise CannotRun(f"can't find '__main__' module in {path!r}", 1)
+        raise CannotRunError(f"can't find '__main__' module in {path!r}", 1)
     code = spec.loader.get_code("__main__")  # type: ignore[attr-defined]  # loaders of files and zips have it
     attributes = {
         "__file__": spec.origin,
@@ -185,19 +185,19 @@ def _module(name: str) -> _Loaded:
         if spec is not None and spec.submodule_search_locations is not None:
             spec = importlib.util.find_spec(f"{name}.__main__")
             if spec is None:
-                raise CannotRun(
+                raise CannotRunError(
                     f"No module named {name}.__main__; {name!r} is a package and cannot be directly executed",
                     1,
                 )
     except (ImportError, ValueError, AttributeError) as error:
-        raise CannotRun(
+        raise CannotRunError(
             f"Error while finding module specification for {name!r} ({type(error).__name__}: {error})", 1
         ) from None
     if spec is None or spec.loader is None:
-        raise CannotRun(f"No module named {name}", 1)
+        raise CannotRunError(f"No module named {name}", 1)
     code = spec.loader.get_code(spec.name)  # type: ignore[attr-defined]  # as runpy does
     if code is None:
-        raise CannotRun(f"No code object available for {name}", 1)
+        raise CannotRunError(f"No code object available for {name}", 1)
     attributes = {
         "__file__": spec.origin,
         "__loader__": spec.loader,

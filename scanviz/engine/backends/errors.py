@@ -49,7 +49,10 @@ def translate(
     loop, step : optional
         The loop it belongs to and its step.
     """
-    if not isinstance(error, TRANSLATED) or getattr(error, "told", False):
+    if isinstance(error, ScanvizError) and error.told:
+        _add_loop(error, loop, step)
+        return None
+    if not isinstance(error, TRANSLATED):
         return None
     source = instruction.provenance.source
     text = source.text() if source is not None else ""
@@ -72,8 +75,19 @@ def translate(
         found=found if found is not None else inputs or None,
         fix=fix,
     )
-    told.told = True  # once in the user's words is enough, however many loops are around it
+    told.told = True  # once in the user's words is enough; loops around it add their names alone
+    told.__dict__["loops"] = [loop.key] if loop is not None else []
     return told
+
+
+def _add_loop(error: ScanvizError, loop: LoopInstruction | None, step: int | None) -> None:
+    """Say in an error that it also happened inside of a loop, at a step of that one."""
+    loops: list[int] = error.__dict__.setdefault("loops", [])
+    if loop is None or loop.key in loops:
+        return
+    loops.append(loop.key)
+    inner = f", at step {error.step}" if error.step is not None else ""
+    error.what, error.step = f"{error.what}{inner}, in loop `{loop.name}`", step
 
 
 def _kind(error: BaseException) -> type[ScanvizError]:
@@ -152,4 +166,5 @@ def changed_shape(
         else "start it with the shape that the step returns",
     )
     told.told = True
+    told.__dict__["loops"] = [loop.key]
     return told

@@ -169,7 +169,7 @@ class LoopCall:
     def bytes_held(self) -> int:
         """Return the bytes of rows and buffers."""
         arrays = [*(each.array for each in self.states), *(each.array for each in self.outputs)]
-        return sum(each.nbytes for each in arrays if each is not None) + self.made.plan.buffer_bytes
+        return int(sum(each.nbytes for each in arrays if each is not None)) + self.made.plan.buffer_bytes
 
     def _results(self, done: int) -> list[Any]:
         found: dict[int, Any] = {}

@@ -1,0 +1,197 @@
+"""What a step may hold: views, branches, loops, operations of every family; on every tier, against plain NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends.numpy.emit import overwrites, writes
+from scanviz.engine.errors import ShapeError
+from scanviz.engine.ops.control import ifelse
+from scanviz.engine.program.instructions import loops
+from scanviz.engine.program.lower import lower
+from scanviz.engine.program.specialise import specialise
+from scanviz.engine.program.verify import verify_plan
+from scanviz.engine.scan.variables import Carry, Keep, NonSequence, Sequence, State, StepOutput
+from tests.engine.backends.running import TIERS, check, compiled, loop, run
+
+N = T.lscalar("n")
+X = T.matrix("X")
+ROWS = np.sin(np.arange(24.0)).reshape(6, 4)
+
+# Operations from an (a, b) pair of vectors of four to a vector of four, with views, other ranks and scalars on the way.
+STEPS = {
+    "sum": lambda a, b: a + b,
+    "overwritten": lambda a, b: T.exp(T.tanh(a * b)),
+    "reversed": lambda a, b: a[::-1] * 0.5 + b,
+    "view of a temporary": lambda a, b: (a * b)[::-1] + (a + b),
+    "turned": lambda a, b: T.outer(a, b).T[1] + T.outer(a, b)[1],
+    "reshaped": lambda a, b: (a + b).reshape((2, 2)).T.reshape((4,)),
+    "column": lambda a, b: (a.dimshuffle(0, "x") + b).sum(axis=0) / 4,
+    "joined": lambda a, b: T.concatenate([a[:2], b[2:]]),
+    "set": lambda a, b: T.set_subtensor(a[1:3], b[1:3] * 2),
+    "added to": lambda a, b: T.inc_subtensor((a + b)[0], 1.0),
+    "scalar": lambda a, b: a * b.sum() + T.tanh(a[0]),
+    "largest": lambda a, b: T.maximum(a, b) - b.max(),
+    "chosen": lambda a, b: T.where(a > b, a, -b),
+    "clipped": lambda a, b: T.clip(a + b, -0.5, 0.5),
+    "sigmoid": lambda a, b: T.sigmoid(a) * T.softplus(b),
+    "counted": lambda a, b: T.cast((a > b).sum(), "float64") + a,
+    "by place": lambda a, b: a[T.argmax(b)] + b,
+    "product": lambda a, b: T.dot(T.outer(a, b), a) * 0.1,
+    "inner": lambda a, b: T.dot(a, b) + a,
+    "zeros like": lambda a, b: T.zeros_like(a) + b * a.shape[0],
+    "branch": lambda a, b: ifelse(a[0] > b[0], a, b * 2),
+    "branch of temporaries": lambda a, b: ifelse(a.sum() > 0, a * b, (a + b)[::-1]) + T.exp(-a * a),
+    "sorted": lambda a, b: T.sort(a) + b,
+    "repeated sums": lambda a, b: T.cumsum(a)[::-1] * 0.1 + b,
+    "float32": lambda a, b: T.cast(T.cast(a, "float32") * 2, "float64") - b,
+    "normed": lambda a, b: a / (1 + T.sqrt((b * b).sum())),
+    "loop inside": lambda a, b: scanviz.scan(lambda v, s: T.tanh(v + s), a, b, name="inner")[0][-1],
+    "sums inside": lambda a, b: b + scanviz.reduce(lambda v, s: v + s, a, 0.0)[0],
+}
+
+
+def two_input_loop(make):
+    """Return a loop with a state that ``make`` computes from the state and a row, and an output that it computes too."""
+    x, h, h0 = T.vector("x"), T.vector("h"), T.vector("h0")
+    new = make(h, x)
+    variables = [
+        Sequence("x", x),
+        State("h", {-1: h}, {0: new * 0.5}),
+        StepOutput("direct", new),
+        StepOutput("turned", make(x, h)[::-1]),
+    ]
+    return [N, X, h0], loop(variables, N, [X, h0])
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_of_each_kind(name):
+    inputs, results = two_input_loop(STEPS[name])
+    for steps in (1, 6):
+        check(inputs, results, [steps, ROWS, np.linspace(-1, 1, 4)])
+
+
+@st.composite
+def bodies(draw):
+    """Return a step that chains several operations over values made before."""
+    chosen = draw(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6))
+    picks = draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=6, max_size=6))
+
+    def make(a, b):
+        values = [a, b]
+        for name, (first, second) in zip(chosen, picks, strict=False):
+            values.append(T.tanh(STEPS[name](values[first % len(values)], values[second % len(values)])))
+        return values
+
+    return make
+
+
+@given(make=bodies(), keep=st.sampled_from([None, 1, 2]), steps=st.integers(1, 6))
+def test_steps_of_many_operations(make, keep, steps):
+    x, h, h0, c = T.vector("x"), T.vector("h"), T.vector("h0"), T.vector("c")
+    values = make(h, x)
+    variables = [
+        Sequence("x", x),
+        State("h", {-1: h}, {0: values[-1]}, Keep(keep)),
+        Carry("c", c, values[len(values) // 2]),
+        *(StepOutput(f"o{k}", each, Keep(keep)) for k, each in enumerate(values)),
+    ]
+    inputs = [N, X, h0]
+    results = loop(variables, N, [X, h0, h0])
+    check(inputs, results, [steps, ROWS, np.linspace(-1, 1, 4)])
+
+
+@given(make=bodies())
+def test_plans_of_random_steps_write_over_no_live_value(make):
+    inputs, results = two_input_loop(lambda a, b: make(a, b)[-1])
+    for each in loops(lower(inputs, results, "test")):
+        shapes = [(4,)] * len(each.body.inputs)
+        rows = {("state", 0): (4,), ("output", 0): (4,), ("output", 1): (4,)}
+        verify_plan(each.body, specialise(each, shapes, rows, writes, overwrites))
+
+
+def test_loops_in_loops_to_four_levels():
+    def level(depth, row):
+        if depth == 0:
+            return T.tanh(row)
+        rows, _ = scanviz.scan(
+            lambda h: level(depth - 1, h) * 0.9 + 0.1, outputs_info=row, n_steps=2, name=f"level {depth}"
+        )
+        return rows[-1]
+
+    start = T.vector("start")
+    result = level(4, start)
+    expected = np.linspace(-1, 1, 5)
+
+    def plainly(depth, row):
+        if depth == 0:
+            return np.tanh(row)
+        for _ in range(2):
+            row = plainly(depth - 1, row) * 0.9 + 0.1
+        return row
+
+    for tier in TIERS:
+        (found,) = run(tier, [start], [result], [expected])
+        np.testing.assert_allclose(found, plainly(4, expected), rtol=1e-12)
+
+
+def test_a_step_whose_shapes_depend_on_values_is_checked_as_it_runs():
+    x, count, h, counts, h0 = (
+        T.vector("x"),
+        T.lscalar("count"),
+        T.vector("h"),
+        T.lvector("counts"),
+        T.vector("h0"),
+    )
+    part = x[:count]
+    variables = [
+        Sequence("x", x),
+        Sequence("count", count),
+        State("h", {-1: h}, {0: h + part}),
+        StepOutput("part", part * 2),
+    ]
+    results = loop(variables, N, [X, counts, h0])
+    check([N, X, counts, h0], results, [3, ROWS, [2, 2, 2], [1.0, 2.0]])
+    for tier in TIERS:
+        with pytest.raises(ShapeError, match=r"add: .*broadcast.* in loop `loop`, at step 1"):
+            run(tier, [N, X, counts, h0], results, [3, ROWS, [2, 3, 2], [1.0, 2.0]])
+        with pytest.raises(ShapeError, match=r"output `part` of loop `loop` changed its shape, at step 2"):
+            run(tier, [N, X, counts, h0], results, [3, ROWS, [2, 2, 1], [1.0, 2.0]])  # would broadcast
+
+
+def test_shapes_that_change_from_call_to_call_run_code_for_any_shapes():
+    inputs, results = two_input_loop(lambda a, b: a * b + a[::-1])
+    executable, reference = compiled("numpy", inputs, results), compiled("reference", inputs, results)
+    for width in [*range(1, 40), 3, 7]:
+        rows = np.random.default_rng(width).normal(size=(5, width))
+        values = [np.array(5), rows, rows[0]]
+        for found, wanted in zip(executable.run(values, None), reference.run(values, None), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+    (runner,) = executable.flat.runners.values()
+    assert len(runner.code.cache) <= 8
+    with pytest.raises(ShapeError, match="changed its shape"):
+        executable.run([np.array(2), np.ones((3, 4)), np.ones(1)], None)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_only_the_side_of_a_branch_that_is_taken_runs(tier):
+    x, y = T.vector("x"), T.vector("y")
+    chosen = ifelse(x.sum() > 0, x * 2, y.reshape((7,)))
+    (found,) = run(tier, [x, y], [chosen], [[1.0, 2.0], [3.0]])  # y cannot be reshaped so
+    np.testing.assert_array_equal(found, [2.0, 4.0])
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_fixed_numbers_and_arrays_stay_what_they_are(tier):
+    x, w, v, h = T.vector("x"), T.scalar("w"), T.vector("v"), T.vector("h")
+    variables = [
+        Sequence("x", x),
+        State("h", {-1: h}, {0: w * h + v * 2.0 - x}),
+        NonSequence("w", w),
+        NonSequence("v", v),
+    ]
+    w0, v0, h0 = T.scalar("w0"), T.vector("v0"), T.vector("h0")
+    check([N, X, w0, v0, h0], loop(variables, N, [X, h0, w0, v0]), [5, ROWS, 0.5, ROWS[0], ROWS[1]], [tier])

@@ -1,0 +1,184 @@
+"""Every kind of loop variable on every tier, against the plain meaning of the Scan op."""
+
+import numpy as np
+import pytest
+
+from scanviz import tensor as T
+from scanviz.engine.ops.support import constant
+from scanviz.engine.scan.variables import Carry, Keep, NonSequence, Sequence, State, StepOutput
+from tests.engine.backends.running import TIERS, check, loop, run
+
+N = T.lscalar("n")
+X = T.matrix("X")
+ROWS = np.arange(24.0).reshape(8, 3) / 10
+START = np.array([0.1, -0.2, 0.3])
+
+
+def sitsot(keep=None):
+    """Return a loop h = tanh(x + h) over the rows of X, with h0 as initial state."""
+    x, h, h0 = T.vector("x"), T.vector("h"), T.vector("h0")
+    state = State("h", {-1: h}, {0: T.tanh(x + h)}, Keep(keep))
+    return [N, X, h0], loop([Sequence("x", x), state], N, [X, h0])
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 8])
+def test_a_state_with_one_tap(steps):
+    check(*sitsot(), [steps, ROWS, START])
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3, 7, 8, 20])
+@pytest.mark.parametrize("steps", [0, 1, 2, 8])
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_last_rows_of_a_ring_are_those_of_all_rows(tier, steps, keep):
+    values = [steps, ROWS, START]
+    (all_rows,), (last,) = run(tier, *sitsot(), values), run(tier, *sitsot(keep), values)
+    np.testing.assert_array_equal(last, all_rows[max(0, steps - keep) :])
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 9])
+@pytest.mark.parametrize("keep", [None, 1, 2, 5])
+def test_a_state_with_several_taps(steps, keep):
+    a, b, start = T.vector("a"), T.vector("b"), T.matrix("start")
+    state = State("f", {-3: a, -1: b}, {0: T.sin(a) + 0.5 * b}, Keep(keep))
+    result = loop([state], N, [start])
+    check([N, start], result, [steps, ROWS[:3]])
+    check([N, start], result, [steps, ROWS])  # rows beyond the deepest tap are not used
+
+
+@pytest.mark.parametrize("steps", [0, 1, 5])
+def test_a_buffer_read_and_written_at_several_taps(steps):
+    x, past, now, ahead = (T.vector(name) for name in ("x", "past", "now", "ahead"))
+    buffer = T.matrix("buffer")
+    writes = {0: now + past * x, 1: ahead - past}
+    result = loop([Sequence("x", x), State("g", {-2: past, 0: now, 1: ahead}, writes)], N, [X, buffer])
+    assert result[0].owner.op.variables[1].kind == "mitmot"
+    check([N, X, buffer], result, [steps, ROWS, np.arange(27.0).reshape(9, 3)])
+
+
+def test_a_buffer_whose_rows_swap_is_read_before_it_is_written():
+    first, second, buffer = T.vector("first"), T.vector("second"), T.matrix("buffer")
+    result = loop([State("s", {0: first, 1: second}, {0: second, 1: first})], N, [buffer])
+    (swapped,) = check([N, buffer], result, [3, ROWS[:4]])
+    np.testing.assert_array_equal(swapped, ROWS[[1, 2, 3, 0]])
+
+
+def test_a_carry_that_is_a_row_of_a_buffer_keeps_what_the_row_was():
+    now, kept, buffer, first = T.vector("now"), T.vector("kept"), T.matrix("buffer"), T.vector("first")
+    variables = [State("g", {0: now}, {0: now * 2 + kept}), Carry("kept", kept, now[::-1])]
+    check([N, buffer, first], loop(variables, N, [buffer, first]), [4, ROWS, START])
+
+
+def test_a_carry_that_is_a_view_of_a_temporary_survives_the_next_step():
+    x, kept, first = T.vector("x"), T.vector("kept"), T.vector("first")
+    made = T.exp(x) + 1
+    variables = [
+        Sequence("x", x),
+        StepOutput("seen", kept * 1.0),
+        Carry("kept", kept, made[::-1]),
+    ]
+    check([N, X, first], loop(variables, N, [X, first]), [5, ROWS, START])
+
+
+def test_a_carry_in_a_ring_of_one_row_keeps_what_the_row_was():
+    h, kept, h0, first = T.vector("h"), T.vector("kept"), T.vector("h0"), T.vector("first")
+    variables = [
+        State("h", {-1: h}, {0: T.cos(h) + kept * 0.1}, Keep(1)),
+        Carry("kept", kept, h),
+    ]
+    check([N, h0, first], loop(variables, N, [h0, first]), [6, START, START * 2])
+
+
+def test_carries_that_swap_and_one_that_stays():
+    a, b, c = (T.vector(name) for name in "abc")
+    a0, b0, c0 = (T.vector(name) for name in ("a0", "b0", "c0"))
+    variables = [Carry("a", a, b), Carry("b", b, a), Carry("c", c, c)]
+    for steps in (0, 1, 2, 3):
+        check([N, a0, b0, c0], loop(variables, N, [a0, b0, c0]), [steps, START, START + 1, START + 2])
+
+
+def test_states_that_take_each_others_values():
+    a, b = T.vector("a"), T.vector("b")
+    a0, b0 = T.vector("a0"), T.vector("b0")
+    for first, second in [(b, a), (a + b, a), (b, a * 2)]:
+        variables = [State("a", {-1: a}, {0: first}), State("b", {-1: b}, {0: second})]
+        check([N, a0, b0], loop(variables, N, [a0, b0]), [5, START, START + 1])
+    p, q, p0, q0 = T.scalar("p"), T.scalar("q"), T.scalar("p0"), T.scalar("q0")
+    variables = [State("p", {-1: p}, {0: q}), State("q", {-1: q}, {0: p + q})]
+    check([N, p0, q0], loop(variables, N, [p0, q0]), [7, 1.0, 2.0])
+
+
+def test_outputs_that_are_the_inputs_or_constants_or_given_twice_are_rows_of_their_own():
+    x, h, w, h0, w_outer = T.vector("x"), T.vector("h"), T.vector("w"), T.vector("h0"), T.vector("w_outer")
+    fixed, moved = constant(np.array([1.0, 2.0, 3.0])), h + x
+    variables = [
+        Sequence("x", x),
+        State("h", {-1: h}, {0: moved}),
+        *(
+            StepOutput(name, each)
+            for name, each in zip("abcdef", (x, h, w, fixed, moved, moved), strict=True)
+        ),
+        NonSequence("w", w),
+    ]
+    results = loop(variables, N, [X, h0, w_outer])
+    check([N, X, h0, w_outer], results, [4, ROWS, START, START * 5])
+    for tier in TIERS:
+        found = run(tier, [N, X, h0, w_outer], results, [4, ROWS, START, START * 5])
+        for k, each in enumerate(found):
+            assert each.flags.writeable
+            assert not any(np.shares_memory(each, other) for other in found[k + 1 :])
+
+
+@pytest.mark.parametrize("keep", [None, 1, 3])
+@pytest.mark.parametrize("limit", [-1.0, 0.5, 4.0, 100.0])
+def test_a_loop_that_stops_keeps_the_step_at_which_it_stopped(keep, limit):
+    x, h, h0, stop = T.vector("x"), T.vector("h"), T.vector("h0"), T.scalar("stop")
+    limit_inside = T.scalar("limit")
+    new = h + x
+    variables = [
+        Sequence("x", x),
+        State("h", {-1: h}, {0: new}, Keep(keep)),
+        StepOutput("twice", new * 2, Keep(keep)),
+        Carry("last", T.vector("before"), new),
+        NonSequence("limit", limit_inside),
+    ]
+    results = loop(variables, N, [X, h0, h0, stop], until=new.sum() > limit_inside)
+    check([N, X, h0, stop], results, [8, ROWS, START, limit])
+    for tier in TIERS:
+        rows, twice, last = run(tier, [N, X, h0, stop], results, [0, ROWS, START, limit])
+        assert rows.shape == twice.shape == (0, 3)
+        np.testing.assert_array_equal(last, START)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_loop_that_stops_has_rows_for_the_steps_it_does(tier):
+    count, start = T.lscalar("count"), constant(0)
+    limit, limit_inside = T.lscalar("limit"), T.lscalar("limit_inside")
+    variables = [
+        State("count", {-1: count}, {0: count + 1}),
+        StepOutput("wide", count * T.ones((100,))),
+        NonSequence("limit", limit_inside),
+    ]
+    results = loop(variables, N, [start, limit], until=count + 1 >= limit_inside)
+    for steps in (1, 1023, 1024, 1025, 5000):
+        rows, wide = run(tier, [N, limit], results, [10**13, steps])  # 10**13 rows would not fit anywhere
+        np.testing.assert_array_equal(rows, np.arange(1, steps + 1))
+        assert wide.shape == (steps, 100)
+        assert wide[-1, 0] == steps - 1
+
+
+def test_scalars_of_every_dtype_keep_it():
+    for dtype in ("float64", "float32", "float16", "int64", "int32", "int8", "uint8", "bool"):
+        x, h, xs, h0 = (T.tensor(dtype, shape) for shape in [(), (), (None,), ()])
+        new = T.cast(T.where(x > h, x, h), dtype)
+        variables = [
+            Sequence("x", x),
+            State("h", {-1: h}, {0: new}),
+            StepOutput("c", T.cast(T.minimum(x, h), "float32") / 3),
+        ]
+        check([N, xs, h0], loop(variables, N, [xs, h0]), [4, np.array([0, 1, 0, 1]), 0])
+
+
+def test_sequences_read_at_several_steps_need_no_copy_of_strided_arrays():
+    x, h, h0 = T.vector("x"), T.vector("h"), T.vector("h0")
+    results = loop([Sequence("x", x), State("h", {-1: h}, {0: h * 0.5 + x})], N, [X[::-2].T[:2].T, h0])
+    check([N, X, h0], results, [4, ROWS, START[:2]])

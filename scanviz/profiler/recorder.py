@@ -95,15 +95,12 @@ class Recorder(Observer):
         self._left_out += kept is not record
         function = self._functions[event.key] = FunctionTally(kept)
         for loop in loop_records(event.key, event.program):
-            affordable = affordable_loop(loop, self._budget)
             outside = loop.parent is None or loop.parent in self._loops
-            if affordable is not None and outside:
-                detailed = affordable is loop and self._budget.take(DETAIL_BYTES)
-                tally = self._loops[loop.key] = LoopTally(affordable, detailed, self._price)
+            affordable = affordable_loop(loop, self._budget) if outside else None
+            self._left_out += affordable is not loop
+            if affordable is not None:
+                tally = self._loops[loop.key] = LoopTally(affordable, self._price)
                 function.loops.append(tally)
-                self._left_out += not detailed
-            else:
-                self._left_out += 1
 
     def function_begin(self, function: int, call: int) -> None:
         """Open a call."""
@@ -143,6 +140,9 @@ class Recorder(Observer):
         with self._lock:
             found = self._loops.get(loop)
             if found is not None:
+                if found.detailed is None:
+                    found.detailed = self._budget.take(DETAIL_BYTES)
+                    self._left_out += not found.detailed and bool(found.record.operations)
                 found.begin(threading.get_ident(), begun, buffer_bytes)
                 found.recorder_ns += self._clock() - begun
 

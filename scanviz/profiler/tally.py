@@ -6,6 +6,7 @@ its events.  Runs are kept apart by thread.  The callers hold a lock.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ DETAIL_BYTES = 20_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD + PENDING) + 1
 class _Run(NamedTuple):
     number: int
     begun: int
+    handled: BaseException | None  # what was being handled around the run
 
 
 class LoopTally:
@@ -35,15 +37,17 @@ class LoopTally:
     ----------
     record : LoopRecord
         What the loop is.
-    detailed : bool
-        Whether single steps are kept; else totals alone.
     price : Price
         What to take off times of steps in which each operation was timed.
+
+    Attributes
+    ----------
+    detailed : bool or None
+        Whether single steps are kept, else totals alone; None until the loop runs and it is decided.
     """
 
     __slots__ = (
         "_buffer",
-        "_detailed",
         "_filled",
         "_histogram",
         "_open",
@@ -54,13 +58,15 @@ class LoopTally:
         "_tiers",
         "_totals",
         "chunks",
+        "detailed",
         "record",
         "recorder_ns",
         "stamps",
     )
 
-    def __init__(self, record: LoopRecord, detailed: bool, price: Price) -> None:
-        self.record, self._detailed, self._price = record, detailed, price
+    def __init__(self, record: LoopRecord, price: Price) -> None:
+        self.record, self._price = record, price
+        self.detailed: bool | None = None
         self._histogram, self._sample = Histogram(), StepSample()
         self._buffer = np.zeros((3, 0), np.int64)  # runs, steps and times that wait to be counted
         self._filled = 0
@@ -79,7 +85,7 @@ class LoopTally:
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
         """Open a run."""
         totals = self._totals
-        self._open[thread] = _Run(totals.runs, now)
+        self._open[thread] = _Run(totals.runs, now, sys.exception())
         totals.runs += 1
         totals.buffer_bytes = max(totals.buffer_bytes, buffer_bytes)
 
@@ -96,7 +102,7 @@ class LoopTally:
             self.stamps += count * a_step
             self._operations.add(series)
             times = np.maximum(times - int((a_step - 1) * self._price.stamp_ns), np.minimum(times, 1))
-        if self._detailed and count:
+        if self.detailed and count:
             run = self._open.get(thread)
             self._gather(run.number if run is not None else 0, series.first, times)
 
@@ -136,6 +142,9 @@ class LoopTally:
         totals.total_ns += elapsed_ns
         totals.setup_ns += setup_ns
         totals.longest_run = max(totals.longest_run, steps)
+        # The engine also tells the end of a run that an error ends, while the error is on its way.
+        ending = sys.exception()
+        totals.failed_runs += run is not None and ending is not None and ending is not run.handled
 
     def abandon(self, thread: int, now: int) -> None:
         """Close the run that the thread has open, if any: an error ended it."""

@@ -1,0 +1,116 @@
+"""The data model as documentation: a table of fields for each record, taken from the classes and their docstrings.
+
+``docs/profile-format.md`` holds these tables; ``python -m scanviz.record.schema docs/profile-format.md`` writes them anew,
+and a test compares them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+import numpy as np
+
+from scanviz.record.codec import field_types
+from scanviz.record.model import ProfileRecord
+
+BEGIN, END = "<!-- fields: begin -->", "<!-- fields: end -->"
+_NAMES = {int: "integer", float: "number", str: "string", bool: "true or false"}
+
+
+def record_classes(root: type = ProfileRecord) -> list[type]:
+    """Return a record class and all that its fields use, each once, outer before inner."""
+    found = [root]
+    for kind in found:  # grows while it is gone through
+        for hint in field_types(kind).values():
+            found.extend(each for each in _records_in(hint) if each not in found)
+    return found
+
+
+def _records_in(hint: Any) -> Iterator[type]:
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        yield hint
+    for each in get_args(hint):
+        yield from _records_in(each)
+
+
+def json_type(hint: Any) -> str:
+    """Return how a field's value is written in JSON, in words.
+
+    Examples
+    --------
+    >>> json_type(int | None), json_type(tuple[str, ...]), json_type(dict[str, int])
+    ('integer or null', 'list of string', 'object of integer')
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return f"{json_type(arguments[0])} or null"
+    if origin is Literal:
+        return "string"
+    if origin is tuple:
+        return f"list of {json_type(arguments[0])}"
+    if origin is dict:
+        return f"object of {json_type(arguments[1])}"
+    if origin is np.ndarray:
+        return "list of four integers a row; in the file, an array"
+    return _NAMES.get(hint, f"[{title(hint)}](#{title(hint).lower()})")
+
+
+def title(kind: type) -> str:
+    """Return a record class's name as a heading, without ``Record``."""
+    return kind.__name__.removesuffix("Record")
+
+
+def field_meanings(kind: type) -> dict[str, str]:
+    """Return what the docstring of a record class says of each field."""
+    lines = (kind.__doc__ or "").split("Attributes\n", 1)[-1].split("\n")[1:]
+    found: dict[str, str] = {}
+    name = ""
+    for line in lines:
+        heading = re.fullmatch(r" {4}(\w+) : .+", line)
+        if heading:
+            name = heading[1]
+            found[name] = ""
+        elif line.startswith(" " * 8) and name:
+            found[name] = f"{found[name]} {line.strip()}".strip()
+        elif line.strip():
+            break  # the next section
+    return found
+
+
+def tables() -> str:
+    """Return the documentation of all records as Markdown."""
+    return "\n".join(_table(kind) for kind in record_classes())
+
+
+def _table(kind: type) -> str:
+    meanings = field_meanings(kind)
+    summary = (kind.__doc__ or "").split("\n", 1)[0]
+    rows = [
+        f"| `{name}` | {json_type(hint)} | {meanings[name].replace('|', chr(92) + '|')} |"
+        for name, hint in field_types(kind).items()
+    ]
+    head = [f"### {title(kind)}", "", summary, "", "| field | type | meaning |", "| --- | --- | --- |"]
+    return "\n".join([*head, *rows, ""])
+
+
+def with_tables(page: str) -> str:
+    """Return a page with the tables between its marks written anew."""
+    before, rest = page.split(BEGIN, 1)
+    _, after = rest.split(END, 1)
+    return f"{before}{BEGIN}\n\n{tables()}\n{END}{after}"
+
+
+def main(path: str) -> None:
+    """Write the tables of a page anew."""
+    page = Path(path)
+    page.write_text(with_tables(page.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,82 @@
+"""What an engine tells, made by hand: a program with a nested loop, and a clock that goes when it is told to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.observe import CompiledFunction, StepSeries
+from scanviz.engine.program.instructions import LoopInstruction, Program
+from scanviz.profiler.overhead import FREE
+from scanviz.profiler.recorder import Recorder
+
+
+class Clock:
+    """Gives the time it was set to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@cache
+def nested() -> scanviz.Function:
+    """Return a function with a loop `rows` and a loop `cells` in its step."""
+
+    def step(row, total):
+        cells, _ = scanviz.scan(lambda cell, s: s + cell * 2.0, row, 0.0, name="cells")
+        return total + cells[-1]
+
+    matrix = T.matrix("X")
+    rows, _ = scanviz.scan(step, matrix, 0.0, name="rows")
+    return scanviz.function([matrix], rows, name="table")
+
+
+def program(shift: int = 0) -> Program:
+    """Return the program of :func:`nested`, the keys of its loops raised by ``shift``."""
+    return _raised(nested().program, shift)
+
+
+def _raised(given: Program, shift: int) -> Program:
+    instructions = tuple(
+        replace(each, key=each.key + shift, body=_raised(each.body, shift))
+        if isinstance(each, LoopInstruction)
+        else each
+        for each in given.instructions
+    )
+    return replace(given, instructions=instructions)
+
+
+def compiled(key: int = 1, shift: int = 0, name: str = "table") -> CompiledFunction:
+    return CompiledFunction(key, name, None, program(shift), "numpy", {"rewrite": 5, "compile": 7}, None)
+
+
+def loop_keys(shift: int = 0) -> tuple[int, int]:
+    """Return the keys of `rows` and `cells`."""
+    rows = next(each for each in program(shift).instructions if isinstance(each, LoopInstruction))
+    cells = next(each for each in rows.body.instructions if isinstance(each, LoopInstruction))
+    return rows.key, cells.key
+
+
+def steps(loop: int, times: list[int], first: int = 0) -> StepSeries:
+    return StepSeries(loop, first, np.array(times, np.int64))
+
+
+def recorder(clock: Clock | None = None, **options: object) -> Recorder:
+    """Return a recorder that knows of :func:`nested` as function 1, by a clock that stands still."""
+    made = Recorder(clock=clock or Clock(), price=options.pop("price", FREE), **options)
+    made.compiled(compiled())
+    return made
+
+
+def run(made: Recorder, loop: int, times: list[int], setup: int = 0) -> None:
+    """Tell one run of a loop, in one chunk."""
+    made.loop_begin(1, loop, len(times), 64)
+    made.loop_steps(steps(loop, times))
+    made.loop_end(1, loop, len(times), sum(times) + setup, setup)

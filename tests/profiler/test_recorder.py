@@ -1,0 +1,357 @@
+"""The recorder: what it counts, by events made by hand; and that it stays small."""
+
+from __future__ import annotations
+
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from scanviz.engine.observe import StepSeries
+from scanviz.profiler.overhead import Price
+from scanviz.profiler.recorder import Recorder
+from scanviz.profiler.tally import TIERS
+from scanviz.record.file import load, save
+from scanviz.record.model import LoopRecord, OutcomeRecord
+from tests.profiler.events import Clock, compiled, loop_keys, recorder, run, steps
+
+ROWS, CELLS = loop_keys()
+
+
+def loop(made: Recorder, key: int = ROWS) -> LoopRecord:
+    return next(each for each in made.record().loops if each.key == key)
+
+
+def test_a_function_comes_with_the_tree_of_its_loops() -> None:
+    record = recorder().record()
+    [function] = record.functions
+    assert (function.name, function.backend, function.calls) == ("table", "numpy", 0)
+    assert function.build_ns == {"rewrite": 5, "compile": 7}
+    rows, cells = record.loops
+    assert (rows.name, rows.function, rows.parent) == ("rows", 1, None)
+    assert (cells.name, cells.function, cells.parent) == ("cells", 1, ROWS)
+    assert [each.loop for each in function.operations if each.kind == "loop"] == [ROWS]
+    assert [each.loop for each in rows.operations if each.kind == "loop"] == [CELLS]
+
+
+def test_a_function_told_twice_keeps_its_counts() -> None:
+    made = recorder()
+    run(made, ROWS, [5, 6])
+    made.function_begin(1, 0)
+    made.function_end(1, 0, 30, None)
+    made.compiled(compiled())
+    assert loop(made).steps == 2
+    assert made.record().functions[0].calls == 1
+
+
+def test_calls_are_counted_and_the_first_is_told_apart() -> None:
+    made = recorder()
+    for call, elapsed in enumerate([900, 100, 110]):
+        made.function_begin(1, call)
+        made.function_end(1, call, elapsed, None if call < 2 else ValueError())
+    [function] = made.record().functions
+    assert (function.calls, function.errors, function.first_ns, function.total_ns) == (3, 1, 900, 1110)
+    assert function.call_times.max_ns == 900
+    assert function.call_times.p50_ns == pytest.approx(110, rel=0.01)
+
+
+def test_a_loop_adds_up_its_runs_and_steps() -> None:
+    made = recorder()
+    run(made, ROWS, [10, 20, 30], setup=7)
+    run(made, ROWS, [40], setup=1)
+    found = loop(made)
+    assert (found.runs, found.steps, found.longest_run, found.failed_runs) == (2, 4, 3, 0)
+    assert (found.total_ns, found.setup_ns, found.first_run_ns) == (108, 8, 67)
+    times = found.step_times
+    assert (times.count, times.total_ns, times.min_ns, times.max_ns) == (4, 100, 10, 40)
+    assert found.series[:, :3].tolist() == [[0, 0, 10], [0, 1, 20], [0, 2, 30], [1, 0, 40]]
+    assert found.buffer_bytes == 64
+    assert found.clock == "perf_counter"
+
+
+def test_steps_are_numbered_through_the_chunks_of_a_run() -> None:
+    made = recorder()
+    made.loop_begin(1, ROWS, 3000, 0)
+    for first in range(0, 3000, 1000):
+        made.loop_steps(steps(ROWS, list(range(first, first + 1000)), first))
+    made.loop_end(1, ROWS, 3000, 10**7, 0)
+    series = loop(made).series
+    assert (series[:, 1] == series[:, 2]).all()
+    assert series[-1, 1] == 2999
+
+
+def timed(values: list[list[int]], copies: list[int], around: int, first: int = 0) -> StepSeries:
+    """Return a chunk whose operations took `values` (operation by step)."""
+    operations = np.array(values, np.int64)
+    copied = np.array(copies, np.int64)
+    return StepSeries(CELLS, first, operations.sum(axis=0) + copied + around, operations, copied)
+
+
+def test_a_step_is_divided_by_the_timed_sample_alone() -> None:
+    made = recorder()
+    made.loop_begin(1, CELLS, 6, 0)
+    made.loop_steps(timed([[10, 30], [5, 5]], [4, 6], around=3))
+    made.loop_steps(steps(CELLS, [1000] * 4, first=2))
+    made.loop_end(1, CELLS, 6, 5000, 0)
+    found = loop(made, CELLS)
+    assert found.sampled_steps == 2
+    assert (found.body_ns, found.copy_ns, found.overhead_ns) == (25.0, 5.0, 3.0)
+    assert [each.mean_ns for each in found.operations] == [20.0, 5.0]
+    assert [each.samples for each in found.operations] == [2, 2]
+
+
+def test_the_cost_of_stamps_is_taken_off_steps_whose_operations_were_timed() -> None:
+    made = recorder(price=Price(stamp_ns=10.0))
+    made.loop_begin(1, CELLS, 2, 0)
+    made.loop_steps(timed([[50, 50], [30, 30]], [20, 20], around=40))  # 4 stamps in each step
+    made.loop_end(1, CELLS, 2, 300, 0)
+    found = loop(made, CELLS)
+    assert [each.mean_ns for each in found.operations] == [40.0, 20.0]
+    assert (found.copy_ns, found.overhead_ns) == (10.0, 30.0)
+    assert found.step_times.max_ns == 140 - 3 * 10  # the stamp that every step has stays
+    assert made.record().cost.stamps == 8
+    assert found.cost_ns == 80.0
+
+
+def test_what_took_time_never_becomes_nothing() -> None:
+    made = recorder(price=Price(stamp_ns=1000.0))
+    made.loop_begin(1, CELLS, 1, 0)
+    made.loop_steps(timed([[50], [30]], [20], around=40))
+    found = loop(made, CELLS)
+    assert found.step_times.min_ns == 1
+    assert [each.mean_ns for each in found.operations] == [1.0, 1.0]
+
+
+def test_operations_told_one_by_one_are_counted() -> None:
+    made = recorder()
+    made.instruction(1, None, 0, 0, 40, ())
+    made.instruction(1, None, 0, 0, 60, ())
+    made.instruction(1, CELLS, 0, 1, 7, ())
+    made.instruction(1, None, 0, 99, 60, ())
+    record = made.record()
+    assert (record.functions[0].operations[0].samples, record.functions[0].operations[0].mean_ns) == (2, 50.0)
+    assert loop(made, CELLS).operations[1].mean_ns == 7.0
+
+
+def test_code_made_for_a_loop_is_counted_by_tier_and_reason() -> None:
+    made = recorder()
+    made.specialised(1, ROWS, 500, "numpy", "new shapes")
+    made.specialised(1, ROWS, 300, "numpy", "new shapes")
+    for k in range(100):
+        made.specialised(1, ROWS, 1, "numpy", f"reason {k}")
+    tiers = loop(made).tiers
+    assert (tiers[0].why, tiers[0].count, tiers[0].total_ns) == ("new shapes", 2, 800)
+    assert len(tiers) == TIERS + 1
+    assert sum(each.count for each in tiers) == 102
+
+
+def test_a_run_that_has_not_ended_counts_up_to_now() -> None:
+    clock = Clock()
+    made = recorder(clock)
+    made.function_begin(1, 0)
+    made.loop_begin(1, ROWS, 100, 0)
+    made.loop_steps(steps(ROWS, [10, 10]))
+    clock.now += 25
+    found = loop(made)
+    assert (found.running, found.runs, found.steps, found.total_ns) == (1, 1, 2, 25)
+    assert made.record().functions[0].running == 1
+
+
+def test_an_error_closes_the_runs_it_leaves_open() -> None:
+    clock = Clock()
+    made = recorder(clock)
+    made.function_begin(1, 0)
+    made.loop_begin(1, ROWS, 100, 0)
+    made.loop_begin(1, CELLS, 100, 0)
+    clock.now += 40
+    made.function_end(1, 0, 40, KeyboardInterrupt())
+    for key in (ROWS, CELLS):
+        found = loop(made, key)
+        assert (found.failed_runs, found.running, found.total_ns) == (1, 0, 40)
+
+
+def test_a_run_whose_end_is_told_while_an_error_passes_has_failed() -> None:
+    made = recorder()
+    made.loop_begin(1, ROWS, 100, 0)
+    with pytest.raises(ZeroDivisionError):
+        try:
+            raise ZeroDivisionError
+        finally:
+            made.loop_end(1, ROWS, 3, 50, 0)
+    assert loop(made).failed_runs == 1
+
+
+def test_a_run_inside_an_except_block_of_the_user_has_not_failed() -> None:
+    made = recorder()
+    try:
+        raise ZeroDivisionError
+    except ZeroDivisionError:
+        run(made, ROWS, [1])
+    assert loop(made).failed_runs == 0
+
+
+def test_what_is_not_known_is_ignored() -> None:
+    made = Recorder()
+    made.function_begin(5, 0)
+    made.function_end(5, 0, 10, None)
+    made.instruction(5, None, 0, 0, 10, ())
+    made.specialised(5, 6, 10, "numpy", "")
+    run(made, 6, [1, 2])
+    assert made.record().functions == made.record().loops == ()
+
+
+def test_the_wall_time_goes_from_the_start_to_the_end() -> None:
+    clock = Clock()
+    made = recorder(clock)
+    clock.now += 100
+    made.restart()
+    clock.now += 50
+    assert made.record().wall_ns == 50
+    made.finish(OutcomeRecord("exit", 3))
+    clock.now += 50
+    record = made.record()
+    assert (record.wall_ns, record.outcome.status, record.outcome.code) == (50, "exit", 3)
+
+
+def test_a_record_does_not_change_with_what_comes_after() -> None:
+    made = recorder()
+    run(made, ROWS, [5])
+    before = made.record()
+    shown = before.to_json()
+    run(made, ROWS, [5] * 3000)
+    assert before.to_json() == shown
+    assert made.record().loops[0].steps == 3001
+
+
+def test_threads_are_counted_together_with_runs_apart() -> None:
+    made = recorder()
+    gate = threading.Barrier(4)
+
+    def work() -> None:
+        for k in range(50):
+            gate.wait()
+            made.loop_begin(1, ROWS, 2, 0)
+            gate.wait()  # all four runs are open at once
+            made.loop_steps(steps(ROWS, [10 + k, 20]))
+            made.loop_end(1, ROWS, 2, 30, 0)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    found = loop(made)
+    assert (found.runs, found.steps, found.total_ns) == (200, 400, 6000)
+    places = found.series[:, :2].tolist()
+    assert sorted(places) == places
+    assert {step for _, step in places} == {0, 1}
+
+
+def test_the_machine_is_told_without_its_name_or_paths(tmp_path, monkeypatch) -> None:
+    import json
+    import os
+    import platform
+
+    monkeypatch.setattr(platform, "node", lambda: "secret-host")
+    text = json.dumps(recorder().record().to_json())
+    assert os.getcwd() not in text
+    assert os.path.expanduser("~") + os.sep not in text
+    assert (platform.node() or "secret-host") not in text
+
+
+def grown_by(work) -> int:
+    """Return how many bytes more are held after `work` than before it."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        work()
+        return tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_million_steps_take_bounded_memory(tmp_path) -> None:
+    made = recorder()
+    made.loop_begin(1, ROWS, 10**6, 0)
+    times = np.random.default_rng(0).lognormal(8, 1, 10**6).astype(np.int64)
+
+    def work() -> None:
+        for first in range(0, 10**6, 1000):
+            made.loop_steps(StepSeries(ROWS, first, times[first : first + 1000]))
+
+    assert grown_by(work) < 200_000
+    made.loop_end(1, ROWS, 10**6, int(times.sum()), 0)
+    found = loop(made)
+    assert found.steps == found.step_times.count == 10**6
+    assert found.step_times.total_ns == times.sum()
+    assert found.step_times.p95_ns == pytest.approx(np.percentile(times, 95), rel=0.01)
+    assert found.step_times.max_ns == times.max() == found.series[:, 2].max()
+    save(made.record(), tmp_path / "million.scanviz")
+    assert (tmp_path / "million.scanviz").stat().st_size < 40_000
+    assert load(tmp_path / "million.scanviz") == made.record()
+
+
+def test_very_many_runs_of_a_nested_loop_take_bounded_memory() -> None:
+    made = recorder()
+
+    def work(runs: int) -> None:
+        for _ in range(runs):
+            made.loop_begin(1, CELLS, 3, 0)
+            made.loop_steps(steps(CELLS, [100, 90, 80]))
+            made.loop_end(1, CELLS, 3, 300, 30)
+
+    work(1000)
+    assert grown_by(lambda: work(10_000)) < 50_000
+    work(89_000)
+    found = loop(made, CELLS)
+    assert (found.runs, found.steps) == (100_000, 300_000)
+    assert found.series[-1, :2].tolist() == [99_999, 2]
+
+
+def test_chunks_of_one_step_wait_in_bounded_memory() -> None:
+    made = recorder()
+    made.loop_begin(1, CELLS, 10**6, 0)
+
+    def work() -> None:
+        for step in range(5000):
+            made.loop_steps(timed([[50], [30]], [20], around=40, first=step))
+
+    work()
+    assert grown_by(work) < 50_000
+
+
+def test_the_size_limit_is_honoured() -> None:
+    def work() -> None:
+        for k in range(200):
+            made.compiled(compiled(k + 2, 1000 * (k + 1)))
+            for key in loop_keys(1000 * (k + 1)):
+                run(made, key, list(range(3000)))
+
+    made = recorder(max_bytes=400_000)
+    assert grown_by(work) < 600_000
+    record = made.record()
+    detailed = [each for each in record.loops if len(each.series)]
+    bare = [each for each in record.loops if each.runs and not len(each.series)]
+    assert detailed
+    assert bare
+    assert all(each.steps == 3000 and each.total_ns for each in bare)
+    assert record.left_out > 100
+    assert len(record.functions) < 201
+
+
+def test_a_parent_that_is_left_out_leaves_out_the_loops_inside_it() -> None:
+    for limit in range(0, 60_000, 1500):
+        made = Recorder(max_bytes=limit, clock=Clock())
+        made.compiled(compiled())
+        keys = {each.key for each in made.record().loops}
+        assert all(each.parent is None or each.parent in keys for each in made.record().loops)
+
+
+def test_progress_is_calls_and_steps() -> None:
+    made = recorder()
+    run(made, ROWS, [1, 2])
+    run(made, CELLS, [1, 2, 3])
+    made.function_begin(1, 0)
+    made.function_end(1, 0, 5, None)
+    assert made.progress() == (1, 5)

@@ -1,0 +1,75 @@
+"""Hypothesis strategies for records, taken from the classes' own types."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from typing import Any, Literal, Union, get_args, get_origin
+
+import numpy as np
+from hypothesis import strategies as st
+
+from scanviz.record.codec import field_types
+from scanviz.record.loops import LoopRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
+
+COUNTS = st.integers(0, 2**62)
+TEXTS = st.text(max_size=12) | st.text(st.characters(), max_size=6)  # the second with lone surrogates too
+PLAIN = {
+    int: COUNTS,
+    float: st.floats(0, 1e18),
+    str: TEXTS,
+    bool: st.booleans(),
+}
+
+
+def values(hint: Any) -> st.SearchStrategy[Any]:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return st.none() | values(arguments[0])
+    if origin is Literal:
+        return st.sampled_from(arguments)
+    if origin is tuple:
+        return st.lists(values(arguments[0]), max_size=3).map(tuple)
+    if origin is dict:
+        return st.dictionaries(TEXTS, values(arguments[1]), max_size=3)
+    if origin is np.ndarray:
+        return series()
+    if dataclasses.is_dataclass(hint):
+        return records(hint)
+    return PLAIN[hint]
+
+
+def records(kind: Any, **given: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    others = {name: values(hint) for name, hint in field_types(kind).items() if name not in given}
+    return st.builds(kind, **others, **given)
+
+
+@st.composite
+def series(draw: st.DrawFn) -> np.ndarray[Any, Any]:
+    places = draw(st.sets(st.tuples(st.integers(0, 10), st.integers(0, 2000)), max_size=12))
+    rows = [(run, step, draw(COUNTS), draw(st.integers(0, 3))) for run, step in sorted(places)]
+    return np.array(rows, np.int64).reshape(-1, 4)
+
+
+@st.composite
+def profiles(draw: st.DrawFn) -> ProfileRecord:
+    """Draw a record that makes sense as a whole."""
+    keys = draw(st.lists(st.integers(0, 99), unique=True, max_size=3))
+    functions = tuple(draw(records(FunctionRecord, key=st.just(key))) for key in keys)
+    loops: list[LoopRecord] = []
+    for key in draw(st.lists(st.integers(0, 99), unique=True, max_size=4 if keys else 0)):
+        function = draw(st.sampled_from(keys))
+        around = [None, *(each.key for each in loops if each.function == function)]
+        loops.append(
+            draw(
+                records(
+                    LoopRecord,
+                    key=st.just(key),
+                    function=st.just(function),
+                    parent=st.sampled_from(around),
+                )
+            )
+        )
+    given = {"schema": 1, "functions": functions, "loops": tuple(loops)}
+    return draw(records(ProfileRecord, **{name: st.just(value) for name, value in given.items()}))

@@ -1,0 +1,59 @@
+"""The format's page says of every field what the classes say, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scanviz.record.codec import field_types
+from scanviz.record.model import SCHEMA, ProfileRecord
+from scanviz.record.schema import (
+    BEGIN,
+    END,
+    field_meanings,
+    json_type,
+    record_classes,
+    tables,
+    title,
+    with_tables,
+)
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "profile-format.md"
+
+
+def test_the_page_holds_the_tables_of_fields() -> None:
+    page = PAGE.read_text("utf-8")
+    assert with_tables(page) == page, "run: python -m scanviz.record.schema docs/profile-format.md"
+    assert tables() in page
+
+
+@pytest.mark.parametrize("kind", record_classes(), ids=title)
+def test_every_field_of_a_record_is_described(kind: type) -> None:
+    meanings = field_meanings(kind)
+    assert list(meanings) == list(field_types(kind))
+    assert all(meaning.endswith(".") for meaning in meanings.values())
+
+
+def test_every_record_is_in_the_tables_once() -> None:
+    names = [title(each) for each in record_classes()]
+    assert names[0] == "Profile"
+    assert {"Function", "Loop", "LoopVariable", "Operation", "Source", "Duration"} <= set(names)
+    assert all(tables().count(f"### {name}\n") == 1 for name in names)
+
+
+def test_the_page_is_of_this_version() -> None:
+    assert SCHEMA == ProfileRecord().schema == 1
+
+
+def test_marks_stay_where_they_were() -> None:
+    page = with_tables(f"before {BEGIN} old {END} after")
+    assert page.startswith("before ")
+    assert page.endswith(" after")
+    assert " old " not in page
+
+
+def test_types_are_told_in_json_words() -> None:
+    hints = field_types(ProfileRecord)
+    assert json_type(hints["arguments"]) == "list of string"
+    assert json_type(hints["loops"]) == "list of [Loop](#loop)"

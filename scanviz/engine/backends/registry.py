@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Callable
+from functools import partial
 
 from scanviz.engine.backends.base import Availability, Backend
 from scanviz.engine.errors import BackendError
@@ -76,12 +77,7 @@ def resolve(name: str) -> Backend:
 def _make(name: str) -> Backend:
     factory = _factories.get(name)
     if factory is None and name in _BUILT_IN:
-        module, attribute = _BUILT_IN[name]
-        try:
-            made: Backend = getattr(importlib.import_module(module), attribute)()
-        except ImportError as error:
-            raise BackendError(f"the backend {name!r} cannot be loaded ({error})") from error
-        return made
+        factory = partial(_built_in, *_BUILT_IN[name])
     if factory is None:
         factory = _entry_points().get(name)
     if factory is None:
@@ -94,9 +90,14 @@ def _make(name: str) -> Backend:
         )
     try:
         return factory()
-    except Exception as error:  # a plug-in's own code: whatever it raises is its failure, not ours
+    except Exception as error:  # its own code or library: whatever it raises is its failure, not the caller's
         _broken[name] = f"{type(error).__name__}: {error}"
         raise BackendError(f"the backend {name!r} could not be loaded ({_broken[name]})") from error
+
+
+def _built_in(module: str, attribute: str) -> Backend:
+    made: Backend = getattr(importlib.import_module(module), attribute)()
+    return made
 
 
 def availability(name: str) -> Availability:

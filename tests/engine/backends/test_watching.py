@@ -1,0 +1,206 @@
+"""What observers are told, on every tier, and that watching changes no result."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends.base import Watch
+from scanviz.engine.backends.numpy.watched import chunks
+from scanviz.engine.errors import ScanvizIndexError
+from scanviz.engine.observe import Observer
+from scanviz.engine.program.instructions import all_loops, loops
+from scanviz.engine.program.lower import lower
+from tests.engine.backends.running import TIERS, compiled, run
+
+X, H0 = T.matrix("X"), T.vector("h0")
+ROWS = np.sin(np.arange(3000.0).reshape(1500, 2))
+START = np.array([0.5, -0.5])
+
+
+class Listener(Observer):
+    """Keeps everything that it is told."""
+
+    def __init__(self, detail="steps"):
+        self.detail = detail
+        self.begun, self.ended, self.series, self.instructions, self.code = [], [], [], [], []
+
+    def instruction(self, function, loop, step, index, elapsed_ns, values):
+        self.instructions.append((loop, step, index, elapsed_ns, values))
+
+    def specialised(self, function, loop, elapsed_ns, tier, why):
+        self.code.append((loop, tier, why))
+
+    def loop_begin(self, function, loop, n_steps, buffer_bytes):
+        self.begun.append((loop, n_steps, buffer_bytes))
+
+    def loop_steps(self, series):
+        self.series.append(series)
+
+    def loop_end(self, function, loop, steps, elapsed_ns, setup_ns):
+        self.ended.append((loop, steps, elapsed_ns, setup_ns))
+
+
+def rnn():
+    out, _ = scanviz.scan(lambda x, h: T.tanh(T.exp(-x * x) + h), X, H0, name="rnn")
+    return [X, H0], [out]
+
+
+def check_series(listener, loop, operations):
+    """Check that the chunks of one run of a loop cover its steps without a gap, and return how many there are."""
+    steps = 0
+    for series in (each for each in listener.series if each.loop == loop.key):
+        assert series.first == steps
+        assert (series.step_ns >= 0).all()
+        steps += len(series.step_ns)
+        if series.op_ns is not None:
+            assert series.op_ns.shape == (operations, len(series.step_ns))
+            assert series.copy_ns.shape == series.step_ns.shape
+            assert (series.op_ns.sum(axis=0) + series.copy_ns <= series.step_ns).all()
+    return steps
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("detail", ["steps", "ops", "values"])
+@pytest.mark.parametrize("steps", [0, 1, 2, 8, 1024, 1500])
+def test_every_step_is_told_once_and_nothing_changes(tier, detail, steps):
+    inputs, outputs = rnn()
+    values = [ROWS[:steps], START]
+    (quiet,) = run(tier, inputs, outputs, values)
+    listener = Listener(detail)
+    program = lower(inputs, outputs, "test")
+    (loop,) = loops(program)
+    from scanviz.engine.backends.registry import resolve
+
+    (watched,) = resolve(tier).compile(program).run([ROWS[:steps].copy(), START], Watch(1, (listener,)))
+    np.testing.assert_array_equal(watched, quiet)
+    assert check_series(listener, loop, len(loop.body.instructions)) == steps
+    ((_, most, held),) = listener.begun
+    assert most == steps
+    assert held >= quiet.nbytes
+    ((_, done, elapsed, setup),) = listener.ended
+    assert done == steps
+    assert 0 <= setup <= elapsed
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("steps", [8, 9, 50])
+def test_short_loops_have_times_of_operations_too(tier, steps):
+    listener = Listener()
+    run(tier, *rnn(), [ROWS[:steps], START], listener)
+    assert any(series.op_ns is not None for series in listener.series)
+
+
+def test_detail_ops_times_the_operations_of_every_step():
+    listener = Listener("ops")
+    run("numpy", *rnn(), [ROWS, START], listener)
+    assert all(series.op_ns is not None for series in listener.series)
+
+
+def test_detail_steps_times_operations_in_about_a_sixteenth_of_the_steps():
+    listener = Listener()
+    run("numpy", *rnn(), [np.tile(ROWS, (20, 1)), START], listener)
+    timed = sum(len(series.step_ns) for series in listener.series if series.op_ns is not None)
+    assert 0.05 < timed / 30000 < 0.07
+
+
+@given(steps=st.integers(0, 10**5), detail=st.sampled_from(["steps", "ops"]))
+def test_chunks_cover_all_steps_in_order(steps, detail):
+    at = 0
+    for variant, first, end in chunks(steps, detail):
+        assert first == at < end
+        assert detail == "steps" or variant == "ops"
+        at = end
+    assert at == steps
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_values_are_told_for_every_instruction_of_every_step(tier):
+    inputs, outputs = rnn()
+    listener = Listener("values")
+    (found,) = run(tier, inputs, outputs, [ROWS[:3], START], listener)
+    inside = [each for each in listener.instructions if each[0] is not None]
+    per_step = len(inside) // 3
+    for step in range(3):
+        mine = [each for each in inside if each[1] == step]
+        assert [each[2] for each in mine] == list(range(per_step))
+        np.testing.assert_array_equal(mine[-1][4][0], found[step])
+    assert [each[2] for each in listener.instructions if each[0] is None] == list(
+        range(len(listener.instructions) - len(inside))
+    )
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_inner_loops_are_told_before_the_chunk_around_them(tier):
+    out, _ = scanviz.scan(
+        lambda row, total: total + scanviz.scan(lambda v, s: v + s, row, 0.0, name="inner")[0][-1],
+        X,
+        0.0,
+        name="outer",
+    )
+    inputs, outputs = [X], [out]
+    program = lower(inputs, outputs, "test")
+    (outer, _), (inner, around) = all_loops(program)
+    assert around is outer
+    from scanviz.engine.backends.registry import resolve
+
+    listener = Listener()
+    resolve(tier).compile(program).run([ROWS[:5].copy()], Watch(1, (listener,)))
+    keys = [series.loop for series in listener.series]
+    assert keys.count(inner.key) >= 5
+    assert keys[-1] == outer.key
+    assert [steps for loop, steps, *_ in listener.ended if loop == inner.key] == [2] * 5
+    first_outer = keys.index(outer.key)
+    assert inner.key in keys[:first_outer]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_branches_are_one_instruction_each(tier):
+    from scanviz.engine.ops.control import ifelse
+
+    x = T.vector("x")
+    chosen = ifelse(x.sum() > 0, T.exp(x) * 2, x - 1) + 1
+    inputs, outputs = [x], [chosen]
+    listener = Listener("steps")
+    run(tier, inputs, outputs, [[1.0, 2.0]], listener)
+    count = len(lower(inputs, outputs, "test").instructions)
+    assert [each[2] for each in listener.instructions] == list(range(count))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("detail", ["steps", "ops"])
+def test_steps_before_an_error_are_told(tier, detail):
+    places, x = T.lvector("places"), T.vector("x")
+    out, _ = scanviz.scan(lambda place, x: x[place] * 2, places, None, [x])
+    listener = Listener(detail)
+    with pytest.raises(ScanvizIndexError):
+        run(tier, [places, x], [out], [[0] * 37 + [9], [1.0]], listener)
+    assert sum(len(series.step_ns) for series in listener.series) == 37
+    assert [steps for _, steps, *_ in listener.ended] == [37]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("detail", ["steps", "ops"])
+def test_a_loop_that_stops_tells_the_steps_it_did(tier, detail):
+    out, _ = scanviz.scan(
+        lambda count: (count + 1, scanviz.until(count >= 1500)), outputs_info=np.float64(0), n_steps=10**9
+    )
+    listener = Listener(detail)
+    (rows,) = run(tier, [], [out], [], listener)
+    assert len(rows) == 1501
+    assert sum(len(series.step_ns) for series in listener.series) == 1501
+    assert [steps for _, steps, *_ in listener.ended] == [1501]
+
+
+def test_new_code_is_told_once_for_each_set_of_shapes():
+    inputs, outputs = rnn()
+    executable, listener = compiled("numpy", inputs, outputs), Listener()
+    for width in (2, 3, 2, 3, 2):
+        executable.run([np.ones((4, width)), np.ones(width)], Watch(1, (listener,)))
+    assert [tier for _, tier, _ in listener.code] == ["numpy", "numpy"]
+    for width in range(4, 60):
+        executable.run([np.ones((4, width)), np.ones(width)], Watch(1, (listener,)))
+    assert "change from run to run" in listener.code[-1][2]
+    assert len(listener.code) < 30

@@ -99,14 +99,12 @@ class Dims:
             total = self.multiply(total, size)
         return total
 
-    def slice_length(
-        self, size: Dim, start: Dim, stop: Dim, step: int | None, given: tuple[bool, bool]
-    ) -> Dim:
+    def slice_length(self, size: Dim, start: Dim, stop: Dim, step: Dim, given: tuple[bool, bool]) -> Dim:
         """Return how many elements ``[start:stop:step]`` picks of ``size``.
 
         ``given`` says whether start and stop were written at all; a written one may still be unknown (None).
         """
-        if step is None or size is None or (given[0] and start is None) or (given[1] and stop is None):
+        if not step or size is None or (given[0] and start is None) or (given[1] and stop is None):
             return None
         return len(range(*slice(start if given[0] else None, stop if given[1] else None, step).indices(size)))
 

@@ -42,7 +42,7 @@ def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     try:
         write(changed, place, values[1], op.parameters)
     except IndexError as error:
-        raise ScanvizIndexError(str(error), found=f"shape {changed.shape}") from None
+        raise ScanvizIndexError(str(error)) from None  # the tiers add the names
     except ValueError as error:
         raise ShapeError(str(error)) from None
     return (changed,)

@@ -40,7 +40,7 @@ def _slice_size(entry: Entry, size: Any, position: int, dims: Dims) -> Any:
     start, stop, step = numbers
     written = 1 if entry.step is None else step
     given = (entry.start is not None, entry.stop is not None)
-    return dims.slice_length(size, start, stop, written if isinstance(written, int) else None, given)
+    return dims.slice_length(size, start, stop, written, given)
 
 
 def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -129,20 +129,7 @@ def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     try:
         return (source[numpy_index(op.parameters, values[1:])],)
     except IndexError as error:
-        raise ScanvizIndexError(
-            str(error), found=f"[{_found(op.parameters, values[1:])}] of shape {source.shape}"
-        ) from None
-
-
-def _found(parameters: IndexParameters, values: Sequence[Any]) -> str:
-    parts = []
-    for each in numpy_index(parameters, values):
-        if isinstance(each, slice):
-            shown = [("" if end is None else str(end)) for end in (each.start, each.stop)]
-            parts.append(":".join(shown) + ("" if each.step is None else f":{each.step}"))
-        else:
-            parts.append(str(each) if np.size(each) <= 6 else f"array of shape {np.shape(each)}")
-    return ", ".join(parts)
+        raise ScanvizIndexError(str(error)) from None  # NumPy tells index, axis and size; the tiers add names
 
 
 INDEX = Declaration(
@@ -205,7 +192,7 @@ def _of_vector(variable: Variable, parameters: IndexParameters) -> Variable | No
             return None  # the op reports it
         return node.inputs[int(entry.start or 0)]
     chosen = node.inputs[numpy_index(parameters, ())[0]]
-    return stack_scalars(chosen) if chosen else None
+    return stack_scalars(chosen) if chosen or tensor_type(variable).dtype == "int64" else None
 
 
 def index_inputs(variable: Variable) -> tuple[Variable, IndexParameters, tuple[Variable, ...]]:
@@ -233,12 +220,17 @@ def basic_index(op: Op) -> bool:
 
 def _last_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     rows, initial = tensor_type(inputs[0]), tensor_type(inputs[1])
-    return (
-        TensorType(
-            initial.dtype,
-            _last_shapes(op, static_dims(inputs))[0] if rows.ndim == initial.ndim + 1 else initial.shape,
-        ),
-    )
+    if rows.ndim != initial.ndim + 1 or rows.dtype != initial.dtype:
+        raise ScanvizTypeError(
+            f"the initial value `{describe(inputs[1])}` is not like a row of `{describe(inputs[0])}`",
+            where=user_line(),
+            expected=f"{rows.dtype}, with {rows.ndim - 1} dimensions",
+            found=initial,
+        )
+    try:
+        return (TensorType(initial.dtype, _last_shapes(op, static_dims(inputs))[0]),)
+    except ShapeError as error:
+        raise located(error, op, inputs) from None
 
 
 def _last_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:

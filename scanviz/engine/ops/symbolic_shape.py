@@ -14,7 +14,7 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import MeaningTable, Op
 from scanviz.engine.graph.dims import Dim, Dims
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
-from scanviz.engine.graph.types import TensorType
+from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import DIMENSION, AxisParameters
 from scanviz.engine.ops.support import constant, constant_integer
@@ -137,20 +137,34 @@ class SymbolicDims(Dims):
             result = e.where(zero, constant(0, "int64"), both)
         return result
 
-    def slice_length(
-        self, size: Dim, start: Dim, stop: Dim, step: int | None, given: tuple[bool, bool]
-    ) -> Dim:
+    def slice_length(self, size: Dim, start: Dim, stop: Dim, step: Dim, given: tuple[bool, bool]) -> Dim:
+        """Return how many elements a slice picks, as a graph where it must be."""
         if step is None or size is None or (given[0] and start is None) or (given[1] and stop is None):
             return None
-        if all(not isinstance(each, Variable) for each in (size, start, stop)):
+        if all(not isinstance(each, Variable) for each in (size, start, stop, step)):
             return super().slice_length(size, start, stop, step, given)
-        low, high = (0, size) if step > 0 else (-1, self.subtract(size, 1))
-        first = self._clamped(start, size, low, high) if given[0] else (low if step > 0 else high)
-        last = self._clamped(stop, size, low, high) if given[1] else (high if step > 0 else low)
-        span = self.subtract(last, first) if step > 0 else self.subtract(first, last)
-        stride = abs(step)
-        count = self.floor_divide(self.add(span, stride - 1), stride)
-        return self.maximum(count, 0)
+        bounds = (size, start if given[0] else None, stop if given[1] else None)
+        if isinstance(step, int):
+            return self._upward(*bounds, step) if step > 0 else self._downward(*bounds, -step)
+        rises = build_one(Op(e.greater), step, constant(0, "int64"))  # a step of 0 is refused where it is run
+        up = self._upward(*bounds, self.maximum(step, 1))
+        down = self._downward(*bounds, self.maximum(self.subtract(0, step), 1))
+        return e.where(rises, as_size(up), as_size(down))
+
+    def _upward(self, size: Dim, start: Dim, stop: Dim, stride: Dim) -> Dim:
+        first = 0 if start is None else self._clamped(start, size, 0, size)
+        last = size if stop is None else self._clamped(stop, size, 0, size)
+        return self._strides(self.subtract(last, first), stride)
+
+    def _downward(self, size: Dim, start: Dim, stop: Dim, stride: Dim) -> Dim:
+        top = self.subtract(size, 1)
+        first = top if start is None else self._clamped(start, size, -1, top)
+        last = -1 if stop is None else self._clamped(stop, size, -1, top)
+        return self._strides(self.subtract(first, last), stride)
+
+    def _strides(self, span: Dim, stride: Dim) -> Dim:
+        """Return how many strides begin within a span, which may be negative."""
+        return self.maximum(self.floor_divide(self.add(span, self.subtract(stride, 1)), stride), 0)
 
     def _clamped(self, bound: Dim, size: Dim, low: Dim, high: Dim) -> Dim:
         """Return a slice bound counted from the start and limited to where a slice of this direction may end."""
@@ -234,4 +248,8 @@ def _value(variable: Variable) -> Dim:
     from scanviz.engine.ops.elementwise import cast
 
     known = constant_integer(variable)
-    return cast(variable, "int64") if known is None else known
+    if known is not None:
+        return known
+    kind = variable.type
+    whole = isinstance(kind, TensorType) and kind.ndim == 0 and kind.dtype in (BOOLEAN, *INTEGERS)
+    return cast(variable, "int64") if whole else None

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError
+from scanviz.engine.function import function
+from scanviz.engine.graph.nodes import Constant, Variable
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.ops.index import INDEX, getitem, last_row
+from scanviz.engine.ops.shape import DIMENSION, shape
+from scanviz.engine.ops.symbolic_shape import shape_of
+from tests.engine.ops.checking import check, dtypes, shapes, symbol, tame
+
+numbers = st.integers(-6, 6)
+slices = st.builds(
+    slice,
+    st.one_of(st.none(), numbers),
+    st.one_of(st.none(), numbers),
+    st.one_of(st.none(), numbers.filter(bool)),
+)
+
+
+@st.composite
+def indexed_arrays(draw, kinds):
+    """An array with an index made of parts of the given kinds, valid for NumPy."""
+    array = draw(tame(draw(dtypes), draw(shapes(max_dims=4))))
+    parts, axis = [], 0
+    lengths = draw(hnp.array_shapes(min_dims=0, max_dims=2, min_side=1, max_side=3))
+    while axis < array.ndim and draw(st.integers(0, 5)):
+        size = array.shape[axis]
+        kind = draw(st.sampled_from(kinds))
+        if kind == "integer" and size:
+            parts.append(draw(st.integers(-size, size - 1)))
+        elif kind == "array" and size:
+            shown = tuple(draw(st.sampled_from([1, length])) for length in lengths)
+            parts.append(draw(hnp.arrays("int64", shown, elements=st.integers(-size, size - 1))))
+        elif kind == "mask":
+            ndim = draw(st.integers(1, min(2, array.ndim - axis)))
+            parts.append(draw(hnp.arrays("bool", array.shape[axis : axis + ndim])))
+            axis += ndim - 1
+        elif kind == "newaxis":
+            parts.append(None)
+            continue
+        else:
+            parts.append(draw(slices))
+        axis += 1
+    if axis < array.ndim and draw(st.booleans()):
+        kept = draw(st.integers(0, len(parts)))
+        parts.insert(kept, Ellipsis)
+    return array, tuple(parts)
+
+
+def _valid(array, parts):
+    try:
+        return array[parts].ndim <= 6
+    except IndexError:  # an Ellipsis moved parts to other sizes, or arrays do not broadcast
+        return False
+
+
+@given(indexed_arrays(["integer", "slice", "newaxis"]), st.data())
+def test_basic_indexing_gives_what_numpy_gives(case, data):
+    array, parts = case
+    assume(_valid(array, parts))
+    check(lambda x: getitem(x, parts), lambda x: x[parts], [array], data)
+
+
+@given(indexed_arrays(["integer", "slice", "newaxis", "array"]), st.data())
+def test_indexing_by_integer_arrays_gives_what_numpy_gives(case, data):
+    array, parts = case
+    assume(_valid(array, parts))
+    check(lambda x: getitem(x, parts), lambda x: x[parts], [array], data)
+
+
+@given(indexed_arrays(["integer", "slice", "newaxis", "mask"]), st.data())
+def test_indexing_by_masks_gives_what_numpy_gives(case, data):
+    array, parts = case
+    assume(_valid(array, parts))
+    check(lambda x: getitem(x, parts), lambda x: x[parts], [array], data, exact=False)
+
+
+def _symbolic(parts):
+    """An index with every number and array in it replaced by an input, and the values of the inputs."""
+    givens = {}
+
+    def hidden(value):
+        if value is None:
+            return None
+        array = np.asarray(value) if isinstance(value, np.ndarray) else np.asarray(value, "int64")
+        found = symbol(array, f"i{len(givens)}", [True] * array.ndim)
+        givens[found] = array
+        return found
+
+    key = []
+    for part in parts:
+        if part is None or part is Ellipsis:
+            key.append(part)
+        elif isinstance(part, slice):
+            key.append(slice(hidden(part.start), hidden(part.stop), hidden(part.step)))
+        else:
+            key.append(hidden(part))
+    return tuple(key), givens
+
+
+@given(indexed_arrays(["integer", "slice", "newaxis", "array", "mask"]))
+def test_indexing_by_inputs_gives_what_numpy_gives_and_its_shape_is_told_before(case):
+    array, parts = case
+    assume(_valid(array, parts))
+    x = symbol(array, "x", [True] * array.ndim)
+    key, givens = _symbolic(parts)
+    picked = getitem(x, key)
+    found = evaluate(picked, {**givens, x: array})
+    np.testing.assert_array_equal(found, array[parts])
+    assert picked.type.ndim == found.ndim
+    sizes = evaluate(shape(picked), {**givens, x: array})
+    assert tuple(sizes) == found.shape
+    told = [s if isinstance(s, int) else int(evaluate(s, {**givens, x: array})) for s in shape_of(picked)]
+    assert tuple(told) == found.shape
+
+
+@given(st.integers(0, 7), slices, st.lists(st.booleans(), min_size=4, max_size=4))
+def test_the_length_of_every_slice_is_that_of_its_range(size, part, hide):
+    givens = {}
+
+    def number(value, hidden, name):
+        if value is None or not hidden:
+            return value
+        givens[Variable(TensorType("int64", ()), name)] = value
+        return list(givens)[-1]
+
+    x = Variable(TensorType("float64", (None if hide[3] else size,)), "x")
+    key = slice(
+        *(
+            number(v, h, n)
+            for v, h, n in zip((part.start, part.stop, part.step), hide[:3], "abc", strict=True)
+        )
+    )
+    expected = len(range(*part.indices(size)))
+    told = shape_of(getitem(x, key))[0]
+    found = evaluate(told, {**givens, x: np.zeros(size)}) if isinstance(told, Variable) else told
+    assert int(found) == expected
+
+
+def test_the_length_of_a_slice_is_told_without_its_elements():
+    x = Variable(TensorType("float64", (None,)), "x")
+    step = Variable(TensorType("int64", ()), "step")
+    for key in (slice(1, None), slice(None, None, -2), slice(None, None, step)):
+        (told,) = shape_of(getitem(x, key))
+        assert _asks_only(told, x), key
+
+
+def _asks_only(variable, source):
+    """Whether a size is computed from sizes of ``source`` and not from its elements."""
+    from scanviz.engine.graph.traversal import toposort
+
+    return all(
+        node.op.declaration is DIMENSION if source in node.inputs else node.op.declaration is not INDEX
+        for node in toposort([variable])
+    )
+
+
+def test_an_index_that_keeps_everything_is_the_variable_itself():
+    x = Variable(TensorType("float64", (None, 3)), "x")
+    assert getitem(x, ...) is x
+    assert getitem(x, (slice(None), slice(None))) is x
+
+
+def test_indexing_a_shape_by_a_constant_gives_the_size_itself():
+    x = Variable(TensorType("float64", (None, 3)), "x")
+    assert getitem(shape(x), 0).owner.op.declaration is DIMENSION
+    assert isinstance(getitem(shape(x), 1), Constant)
+    assert getitem(shape(x), slice(1, None)).type.shape == (1,)
+    assert evaluate(getitem(shape(x), slice(0, 0))).shape == (0,)
+
+
+def test_a_basic_index_is_a_view_and_an_advanced_one_is_not():
+    x = Variable(TensorType("float64", (None,)), "x")
+    array = np.arange(4.0)
+    assert np.shares_memory(evaluate(getitem(x, slice(1, None)), {x: array}), array)
+    assert not np.shares_memory(evaluate(getitem(x, [0, 1]), {x: array}), array)
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ((0, 0, 0), "3 parts"),
+        ((..., ...), "more than one"),
+        (5, "index 5 is out of bounds of `x`, along axis 0"),
+        ((0, -4), "index -4 is out of bounds of `x`, along axis 1"),
+        (slice(None, None, 0), "step of 0"),
+        (np.ones((4, 3), bool), "mask"),
+    ],
+)
+def test_an_index_that_cannot_fit_is_refused_when_building(key, words):
+    x = Variable(TensorType("float64", (2, 3)), "x")
+    with pytest.raises(ScanvizIndexError, match=words):
+        getitem(x, key)
+
+
+@pytest.mark.parametrize("key", [1.5, "a", slice(0.5, None), np.array([0.5])])
+def test_what_is_no_integer_cannot_index(key):
+    x = Variable(TensorType("float64", (2, 3)), "x")
+    with pytest.raises(ScanvizTypeError, match="x"):
+        getitem(x, key)
+
+
+def test_arrays_that_do_not_broadcast_are_refused_with_their_types():
+    x = Variable(TensorType("float64", (4, 4)), "x")
+    with pytest.raises(ValueError, match="broadcast"):
+        getitem(x, ([0, 1], [0, 1, 2]))
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+def test_an_index_out_of_bounds_at_run_time_names_variable_index_and_size(mode):
+    x = Variable(TensorType("float64", (None, None)), "rates")
+    i = Variable(TensorType("int64", ()), "i")
+    call = function([x, i], getitem(x, (0, i)), mode=mode)
+    with pytest.raises(ScanvizIndexError, match="index 7 is out of bounds for axis 1 with size 3") as caught:
+        call(np.zeros((2, 3)), 7)
+    assert "`rates`" in str(caught.value)
+    assert "`i`" in str(caught.value)
+    assert "test_index.py" in str(caught.value)
+
+
+def test_the_last_row_is_the_initial_value_where_there_are_no_rows():
+    rows = Variable(TensorType("float64", (None, 2)), "rows")
+    initial = Variable(TensorType("float64", (2,)), "initial")
+    last = last_row(rows, initial)
+    assert last.type == TensorType("float64", (2,))
+    full, empty, start = np.arange(6.0).reshape(3, 2), np.zeros((0, 2)), np.array([8.0, 9.0])
+    np.testing.assert_array_equal(evaluate(last, {rows: full, initial: start}), [4.0, 5.0])
+    np.testing.assert_array_equal(evaluate(last, {rows: empty, initial: start}), start)
+
+
+def test_the_last_of_rows_and_an_initial_value_of_another_type_is_refused():
+    rows = Variable(TensorType("float64", (None, 2)), "rows")
+    for wrong in (TensorType("float32", (2,)), TensorType("float64", ())):
+        with pytest.raises(ScanvizTypeError, match="initial"):
+            last_row(rows, Variable(wrong, "initial"))

@@ -106,7 +106,7 @@ class StateRows:
             if self.size < needed:
                 raise short_state(loop, slot, self.size, needed)
             return
-        first = initial[None] if slot.kind == "sitsot" else initial
+        first = module.from_host(initial[None]) if slot.kind == "sitsot" else initial
         if len(first) < slot.offset:
             raise short_state(loop, slot, len(first), slot.offset)
         rows = ring_size(slot, steps) if wraps(slot) else slot.offset + first_room(loop, steps)

@@ -11,6 +11,11 @@ from scanviz.engine.graph.nodes import Array, Variable, describe
 from scanviz.engine.graph.types import TensorType
 
 
+def is_on_device(value: Any) -> bool:
+    """Return whether an array lies in a GPU's memory, which NumPy must not touch."""
+    return hasattr(value, "__cuda_array_interface__")
+
+
 class In:
     """An input with a name to call it by and a value to take when it is not passed.
 
@@ -66,7 +71,7 @@ class In:
         kind = self.variable.type
         dtype = kind.dtype if isinstance(kind, TensorType) else "uint32"
         shape: tuple[int | None, ...] = kind.shape if isinstance(kind, TensorType) else (6,)
-        if type(value) is np.ndarray and value.dtype == dtype:
+        if (type(value) is np.ndarray or is_on_device(value)) and value.dtype == dtype:
             array = value
         else:
             array = self._converted(value, dtype)
@@ -91,6 +96,13 @@ class In:
                 f"input {self.label} was given the symbolic `{describe(value)}`",
                 expected="a value",
                 fix="givens={x: symbolic}",
+            )
+        if is_on_device(value):
+            raise ScanvizTypeError(
+                f"input {self.label} has another dtype",
+                expected=dtype,
+                found=f"dtype {value.dtype}, on the device",
+                fix=f"value.astype({dtype!r})",
             )
         try:
             array = np.asarray(value)

@@ -14,7 +14,7 @@ from scanviz.engine import observe
 from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.function.arguments import In, Out
+from scanviz.engine.function.arguments import In, Out, is_on_device
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
@@ -141,8 +141,8 @@ class Function:
             results = self._run([*arguments, *state])
             count = len(self.plan.outputs)
             outputs, fresh = results[:count], results[count:]
-            held_by_others = [*arguments, *state]
-            fresh = _unshared(fresh, held_by_others)
+            held_by_others = [each for each in (*arguments, *state) if not is_on_device(each)]
+            fresh = _unshared([each.get() if is_on_device(each) else each for each in fresh], held_by_others)
             outputs = _unshared(
                 outputs, [*held_by_others, *fresh, *self.program.constants.values()], self.plan.outputs
             )
@@ -234,9 +234,14 @@ def _unshared(arrays: Sequence[Any], others: Sequence[Array], wanted: Sequence[O
     """Return arrays, copied where they share memory with others or with one another, unless borrowing is wanted."""
     kept: list[Array] = []
     for k, each in enumerate(arrays):
+        if is_on_device(each):  # a backend's own memory: nothing of the host shares it
+            kept.append(each)
+            continue
         array = np.asarray(each)
         borrow = bool(wanted) and wanted[k].borrow
-        if not borrow and any(np.may_share_memory(array, other) for other in (*others, *kept)):
+        if not borrow and any(
+            np.may_share_memory(array, other) for other in (*others, *kept) if not is_on_device(other)
+        ):
             array = array.copy()
         kept.append(array)
     return kept

@@ -1,0 +1,70 @@
+"""The table of what each operation is in CuPy."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from scanviz.engine.graph.declaration import MeaningTable, Op
+
+Perform = Callable[[Any, Op, Sequence[Any]], Sequence[Any]]
+
+
+class CupyRow(NamedTuple):
+    """How CuPy performs an operation.
+
+    Attributes
+    ----------
+    perform : callable
+        ``perform(xp, op, values)``, with ``xp`` CuPy or a stand-in.
+    host : bool
+        Whether it is always done on the host.
+    scalars_on_host : bool
+        Whether it is done on the host when all its inputs are there.
+    """
+
+    perform: Perform
+    host: bool = False
+    scalars_on_host: bool = True
+
+
+CUPY: MeaningTable[CupyRow] = MeaningTable("CuPy meaning", "engine/backends/cupy/{family}.py")
+FAMILIES = (
+    "elementwise",
+    "reduce",
+    "linalg",
+    "factorise",
+    "shape",
+    "index",
+    "join",
+    "creation",
+    "sort",
+    "neural",
+    "random",
+    "control",
+)
+
+
+def load_rows() -> None:
+    """Import the files that fill the table."""
+    for family in FAMILIES:
+        importlib.import_module(f"scanviz.engine.backends.cupy.{family}")
+
+
+def single(function: Callable[..., Any], **flags: bool) -> CupyRow:
+    """Return the row of a one-output op from ``function(xp, parameters, *values)``."""
+
+    def perform(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+        return (function(xp, op.parameters, *values),)
+
+    return CupyRow(perform, **flags)
+
+
+def on_host(perform: Perform | None = None) -> CupyRow:
+    """Return the row of an op that is always done on the host."""
+
+    def never(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+        raise AssertionError(f"{op.name} is done on the host")
+
+    return CupyRow(perform or never, host=True)

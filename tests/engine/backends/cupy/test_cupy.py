@@ -1,0 +1,141 @@
+"""The CuPy backend without a GPU, on a stand-in for its array module, and with one where there is one."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends import registry
+from scanviz.engine.backends.base import Availability
+from scanviz.engine.backends.cupy import CupyBackend, compile_for
+from scanviz.engine.backends.cupy.table import CUPY, load_rows
+from scanviz.engine.errors import BackendError, ScanvizNotImplementedError
+from scanviz.testing import random_loops, run_plainly
+
+_SPEC = importlib.util.spec_from_file_location("fake_cupy", Path(__file__).parent / "fake_cupy.py")
+fake = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(fake)
+
+
+class StandInBackend(CupyBackend):
+    """The CuPy backend with the stand-in for CuPy."""
+
+    name = "stand-in"
+
+    def availability(self):
+        return Availability(True, "a stand-in for CuPy")
+
+    def compile(self, program):
+        return compile_for(program, fake.FakeCupy())
+
+
+registry.register("stand-in", StandInBackend)
+HOLES = {"cholesky", "slogdet", "solve_triangular", "batched_dot", "scan"}
+
+
+def test_the_table_has_only_the_known_holes():
+    load_rows()
+    assert {name for name in CUPY.holes()} == HOLES
+
+
+@given(case=random_loops())
+def test_random_loops_agree_with_a_plain_python_loop(case):
+    expected, state = run_plainly(case)
+    if case.stop is not None and any(abs(float(np.sum(row)) - case.stop) < 1e-3 for row in expected[0]):
+        return
+    found, new = case.compute("stand-in")
+    tolerance = {"float64": 1e-10, "float32": 2e-4}.get(case.dtype, 0)
+    for a, b in zip(found, expected, strict=True):
+        assert isinstance(a, np.ndarray) and a.dtype == case.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+    if state is not None:
+        np.testing.assert_allclose(new, state, rtol=tolerance, atol=tolerance)
+
+
+def test_random_numbers_equal_those_of_the_other_backends():
+    found = []
+    for mode in ("reference", "stand-in"):
+        stream = T.random.RandomStreams(11)
+        rows, updates = scanviz.scan(
+            lambda h, s=stream: h * 0.5 + s.normal(size=3), outputs_info=T.zeros(3), n_steps=4
+        )
+        f = scanviz.function([], rows, updates=updates, mode=mode)
+        found.append([f(), f()])
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_device_arrays_come_back_as_device_arrays_without_copies():
+    x = T.vector("x")
+    f = scanviz.function([x], x * 2, mode="stand-in")
+    result = f(fake.FakeArray(np.arange(3.0)))
+    assert isinstance(result, fake.FakeArray) and result.get().tolist() == [0, 2, 4]
+    assert isinstance(f(np.arange(3.0)), np.ndarray)
+
+
+def test_an_operation_that_cupy_lacks_is_named():
+    x = T.matrix("x")
+    f = scanviz.function([x], T.linalg.cholesky(x), mode="stand-in")
+    with pytest.raises(ScanvizNotImplementedError, match="cholesky"):
+        f(np.eye(2))
+
+
+OPERATIONS = {
+    "softmax": lambda x: T.softmax(x),
+    "log_softmax": lambda x: T.log_softmax(x),
+    "assignment": lambda x: T.set_subtensor(x[0], 5.0),
+    "increment at repeated places": lambda x: T.inc_subtensor(x[[0, 0]], 1.0),
+    "sorting": lambda x: T.sort(x)[::-1],
+    "argmax": lambda x: T.argmax(x, axis=1),
+    "cumulative sum": lambda x: T.cumsum(x, axis=0),
+    "inverse": lambda x: T.linalg.inv(T.dot(x.T, x) + T.eye(4)),
+    "solve": lambda x: T.linalg.solve(T.dot(x.T, x) + T.eye(4), T.ones(4)),
+    "shapes": lambda x: T.tile(x.dimshuffle(1, "x", 0), (1, 2, 1)).reshape((-1, x.shape[0])),
+    "joining": lambda x: T.concatenate([x, T.zeros_like(x)], axis=1),
+    "triangle": lambda x: T.tril(x) + T.triu(x, 1),
+    "a mask": lambda x: x[x > 0],
+    "variance": lambda x: x.var(axis=0),
+    "rolled": lambda x: T.roll(x, 2, axis=1),
+    "repeated": lambda x: T.repeat(x, 2, axis=0),
+    "sigmoid and softplus": lambda x: T.sigmoid(x) + T.softplus(x),
+    "a choice": lambda x: scanviz.ifelse(x.sum() > 0, x, -x),
+    "diagonal": lambda x: T.diag(T.diagonal(x)),
+    "where and clip": lambda x: T.where(x > 0, T.clip(x, -0.5, 0.5), 0.0),
+    "tensordot": lambda x: T.tensordot(x, x, axes=[[0], [0]]),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations_agree_with_the_reference(name):
+    x = T.matrix("x")
+    value = np.random.default_rng(3).normal(size=(3, 4))
+    result = OPERATIONS[name](x)
+    expected = scanviz.function([x], result, mode="reference")(value)
+    found = scanviz.function([x], result, mode="stand-in")(value)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_missing_cupy_is_explained():
+    backend = CupyBackend()
+    found = backend.availability()
+    if found.works:
+        pytest.skip("CuPy and a GPU are here")
+    assert found.why and found.how_to_get
+    x = T.vector("x")
+    with pytest.raises(BackendError, match="cannot run here"):
+        scanviz.function([x], x, mode="cupy")
+
+
+@pytest.mark.gpu
+@given(case=random_loops())
+def test_random_loops_agree_on_a_gpu(case):
+    expected, _ = run_plainly(case)
+    if case.stop is not None and any(abs(float(np.sum(row)) - case.stop) < 1e-3 for row in expected[0]):
+        return
+    found, _ = case.compute("cupy")
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4)

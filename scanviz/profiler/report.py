@@ -98,9 +98,9 @@ def _header(record: ProfileRecord) -> list[Line]:
     if record.functions:
         parts.append(f"{counted(calls, 'call')} of {counted(len(record.functions), 'function')}")
     parts.append(", ".join(sorted({plain(each.backend) for each in record.functions})))
-    lines = [Line(" · ".join(each for each in parts if each), HEADING)]
+    lines = [Line(" · ".join(each for each in parts if each), HEADING, wraps=True)]
     if record.outcome.message and record.outcome.status != "ok":
-        lines.append(Line(plain(record.outcome.message.split("\n")[0]), WARNING))
+        lines.append(Line(plain(record.outcome.message.split("\n")[0]), WARNING, wraps=True))
     return lines
 
 
@@ -118,7 +118,7 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
     if len(called) > top:
         rest = sum(each.total_ns for each in called[top:])
         text = f"{counted(len(called) - top, 'more function')}, {duration(rest)} (--top {len(called)} shows them)"
-        lines.append(Line(text, QUIET))
+        lines.append(Line(text, QUIET, wraps=True))
     return lines + _hottest(record, width, top)
 
 
@@ -136,7 +136,7 @@ def _hottest(record: ProfileRecord, width: int, top: int) -> list[Line]:
     others = [plain(each.name) for each in loops if each not in shown]
     if others:
         listed = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
-        lines.append(Line(f"other loops: --scan NAME ({listed})", QUIET))
+        lines.append(Line(f"other loops: --scan NAME ({listed})", QUIET, wraps=True))
     return lines
 
 
@@ -158,8 +158,8 @@ def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[Li
         close = difflib.get_close_matches(name, names, 3, cutoff=0.5)
         text = f"no loop is named {plain(name)!r}"
         if close:
-            return [Line(f"{text}; did you mean {' or '.join(map(plain, close))}?", WARNING)]
-        return [Line(f"{text}; there are: {', '.join(map(plain, names[:8])) or 'none'}", WARNING)]
+            return [Line(f"{text}; did you mean {' or '.join(map(plain, close))}?", WARNING, wraps=True)]
+        return [Line(f"{text}; there are: {', '.join(map(plain, names[:8])) or 'none'}", WARNING, wraps=True)]
     lines: list[Line] = []
     for each in found:
         lines.append(Line(""))
@@ -175,14 +175,18 @@ def _footer(record: ProfileRecord) -> list[Line]:
     parts = [f"building functions {duration(built)}", f"making loop code {duration(made)}"]
     cost = record.cost
     parts.append(f"recording cost about {duration(cost.total_ns)} ({share(cost.total_ns, record.wall_ns)})")
-    lines = [Line(""), Line(" · ".join(parts), QUIET)]
+    lines = [Line(""), Line(" · ".join(parts), QUIET, wraps=True)]
     if record.detail == "ops":
         lines.append(
-            Line("every operation of every step was timed: loops ran slower than they do alone", QUIET)
+            Line("every operation of every step was timed: loops ran slower than alone", QUIET, wraps=True)
         )
     if record.left_out:
         lines.append(
-            Line(f"{record.left_out} functions or loops beyond the size limit kept totals at most", QUIET)
+            Line(
+                f"{record.left_out} functions or loops beyond the size limit: totals at most",
+                QUIET,
+                wraps=True,
+            )
         )
     return lines
 

@@ -8,6 +8,7 @@ from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, Pr
 
 WIDE, MIDDLE = 96, 78
 _COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs")
+FULL_BAR = 2.5  # medians that fill a bar of the sparkline, so that a usual step's is of a third
 _COSTLY = 0.05  # a share of a loop's time that recording may take before it is said
 
 
@@ -35,9 +36,10 @@ def function_lines(record: ProfileRecord, function: FunctionRecord, width: int, 
     outside = [each for each in function.operations if each.kind != "loop" and each.samples]
     outside_ns = sum(each.mean_ns * each.samples for each in outside)
     if outside_ns:
-        name = f"  {counted(len(outside), 'operation')} outside of loops"
-        rows.append(_row([name, duration(outside_ns), share(outside_ns, times.total_ns)], width))
-    lines = [Line(""), Line(" · ".join(parts), TITLE)]
+        rows.append(
+            _row(["  outside of loops", duration(outside_ns), share(outside_ns, times.total_ns)], width)
+        )
+    lines = [Line(""), Line(" · ".join(parts), TITLE, wraps=True)]
     if rows:
         heading, *others = table([_row(list(_COLUMNS), width), *rows], 1, width)
         lines += [Line(heading, QUIET), *map(Line, others)]
@@ -87,12 +89,20 @@ def loop_lines(loop: LoopRecord, width: int, top: int, whole: bool = False) -> l
         duration(loop.total_ns),
         f"buffers {size(loop.buffer_bytes)}",
     ]
-    lines = [Line(" · ".join(parts), TITLE), *_notes(loop), *_division(loop), *_series_line(loop, width)]
+    lines = [
+        Line(" · ".join(parts), TITLE, wraps=True),
+        *_notes(loop),
+        *_division(loop),
+        *_series_line(loop, width),
+    ]
     lines.extend(_operation_table(loop, width, top))
     if whole:
         lines.extend(_variables(loop, width))
         lines.extend(
-            Line(f"  code: {each.tier}, {plain(each.why)} (×{each.count}, {duration(each.total_ns)})", QUIET)
+            Line(
+                f"  code: {plain(each.tier)}, {plain(each.why)} (×{each.count}, {duration(each.total_ns)})",
+                QUIET,
+            )
             for each in loop.tiers
         )
     return lines
@@ -107,7 +117,7 @@ def _notes(loop: LoopRecord) -> list[Line]:
         found.append(f"{counted(loop.running, 'run')} had not ended")
     if loop.cost_ns > _COSTLY * loop.total_ns:
         found.append(f"about {share(loop.cost_ns, loop.total_ns)} of its time is the cost of recording")
-    return [Line("  " + " · ".join(found), WARNING)] if found else []
+    return [Line("  " + " · ".join(found), WARNING, wraps=True)] if found else []
 
 
 def _division(loop: LoopRecord) -> list[Line]:
@@ -117,16 +127,16 @@ def _division(loop: LoopRecord) -> list[Line]:
     parts = [f"mean {duration(times.mean_ns)}", f"p50 {duration(times.p50_ns)}"]
     parts += [f"p95 {duration(times.p95_ns)}", f"max {duration(times.max_ns)}"]
     text = "  a step: " + ", ".join(parts) + _slowest(loop)
-    lines = [Line(text)]
+    lines = [Line(text, wraps=True)]
     if loop.sampled_steps:
         parts = [f"operations {duration(loop.body_ns)}", f"copies {duration(loop.copy_ns)}"]
         parts.append(f"loop overhead {duration(loop.overhead_ns)}")
         among = f"estimated from {counted(loop.sampled_steps, 'timed step')}"
-        lines.append(Line(f"  of it: {', '.join(parts)} ({among})"))
+        lines.append(Line(f"  of it: {', '.join(parts)} ({among})", wraps=True))
     if loop.setup_ns:
         before = f"  around the steps: {duration(loop.setup_ns)}"
         first = f", the first run took {duration(loop.first_run_ns)}" if loop.runs > 1 else ""
-        lines.append(Line(before + first, QUIET))
+        lines.append(Line(before + first, QUIET, wraps=True))
     return lines
 
 
@@ -150,7 +160,7 @@ def _series_line(loop: LoopRecord, width: int) -> list[Line]:
     bins = [0.0] * count
     for step, time in rows:
         bins[step * count // (last + 1)] = max(bins[step * count // (last + 1)], float(time))
-    full = min(max(bins), 3.0 * loop.step_times.p50_ns) or max(bins)
+    full = FULL_BAR * loop.step_times.p50_ns or max(bins)
     line = sparkline(_filled(bins), full)
     where = f" of run {amount(run)}" if loop.runs > 1 else ""
     return [Line(f"  steps 0–{amount(last)}{where} {line} █ ≥ {duration(full)}", QUIET)] if line else []

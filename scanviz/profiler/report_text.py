@@ -6,6 +6,7 @@ Widths are columns of a terminal: East Asian wide characters take two, combining
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ HEADING, TITLE, QUIET, WARNING, HOT = "1", "1;36", "2", "33", "31"
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
+_WITH_UNIT = re.compile(r"(?<=\d) (?=(?:[µnm]?s|%|[KMG]?i?B)(?!\w))")
 _PLAIN_SIGNS = str.maketrans(
     {"·": "-", "…": "~", "–": "-", "×": "x", "→": ">", "µ": "u", "█": "#"}
     | dict(zip("▁▂▃▄▅▆▇", "_..::++", strict=True))
@@ -21,10 +23,21 @@ _PLAIN_SIGNS = str.maketrans(
 
 
 class Line(NamedTuple):
-    """A line of the report: its text, and the terminal's code of its style (empty for plain)."""
+    """A line of the report.
+
+    Attributes
+    ----------
+    text : str
+        Without colours.
+    style : str
+        The terminal's code of its style, empty for plain.
+    wraps : bool
+        Whether it goes on in the next line where it is too long; else it is cut, as rows of tables are.
+    """
 
     text: str
     style: str = ""
+    wraps: bool = False
 
 
 def plain(text: str) -> str:
@@ -106,9 +119,25 @@ def _padded(text: str, width: int, left: bool) -> str:
 
 
 def styled(line: Line, width: int, color: bool) -> str:
-    """Return a line cut to the width, with its style where colours are wanted."""
-    text = clipped(line.text.rstrip(), width)
-    return f"\x1b[{line.style}m{text}\x1b[0m" if color and line.style and text else text
+    """Return a line fitted to the width, perhaps as several, with its style where colours are wanted.
+
+    Examples
+    --------
+    >>> print(styled(Line("mean 3 s, max 5 s", wraps=True), 12, False))
+    mean 3 s,
+        max 5 s
+    """
+    texts = [line.text.rstrip()]
+    if line.wraps and columns(texts[0]) > width:
+        indent = " " * (len(line.text) - len(line.text.lstrip()))
+        bound = _WITH_UNIT.sub("\u00a0", texts[0].lstrip())  # a number and its unit stay together
+        wrapped = textwrap.wrap(bound, width, initial_indent=indent, subsequent_indent=indent + "    ")
+        texts = [each.replace("\u00a0", " ") for each in wrapped]
+    return "\n".join(_colored(clipped(text, width), line.style if color else "") for text in texts)
+
+
+def _colored(text: str, style: str) -> str:
+    return f"\x1b[{style}m{text}\x1b[0m" if style and text else text
 
 
 def table(rows: list[list[str]], left: int, width: int) -> list[str]:

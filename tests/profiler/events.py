@@ -80,3 +80,10 @@ def run(made: Recorder, loop: int, times: list[int], setup: int = 0) -> None:
     made.loop_begin(1, loop, len(times), 64)
     made.loop_steps(steps(loop, times))
     made.loop_end(1, loop, len(times), sum(times) + setup, setup)
+
+
+def timed(loop: int, values: list[list[int]], copies: list[int], around: int, first: int = 0) -> StepSeries:
+    """Return a chunk of steps whose operations took `values` (operation by step)."""
+    operations = np.array(values, np.int64)
+    copied = np.array(copies, np.int64)
+    return StepSeries(loop, first, operations.sum(axis=0) + copied + around, operations, copied)

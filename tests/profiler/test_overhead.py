@@ -1,0 +1,23 @@
+"""What recording costs is measured, small, and close to what it says."""
+
+from __future__ import annotations
+
+from scanviz.profiler import overhead
+from scanviz.profiler.overhead import chunk_cost, measured_price, stamp_cost, telling_cost
+
+
+def test_prices_are_of_the_size_of_a_python_call() -> None:
+    price = measured_price()
+    assert 1 <= price.stamp_ns <= 5_000
+    assert 1 <= price.telling_ns <= 5_000
+    assert 100 <= price.chunk_ns <= 500_000
+
+
+def test_prices_are_measured_once() -> None:
+    assert (stamp_cost(), telling_cost(), chunk_cost()) == tuple(measured_price())
+
+
+def test_one_disturbed_round_does_not_change_a_price(monkeypatch) -> None:
+    times = iter([0, 100, 0, 110, 0, 9_000_000, 0, 105, 0, 90, 0, 100, 0, 120])
+    monkeypatch.setattr(overhead, "perf_counter_ns", lambda: next(times))
+    assert overhead._typical(lambda: None) == 105

@@ -238,7 +238,7 @@ def _last_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 def _last_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    return (values[0][-1] if len(values[0]) else values[1],)
+    return (values[0][-1] if len(values[0]) else np.array(values[1]),)  # never a view of the second
 
 
 LAST_ROW = Declaration(

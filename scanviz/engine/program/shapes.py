@@ -29,9 +29,14 @@ def propagate_shapes(program: Program, inputs: Sequence[ConcreteShape]) -> list[
         The shapes of its inputs, None where unknown.
     """
     found = partial_shapes(program, inputs)
-    return [
-        tuple(size for size in shape if size is not None) if None not in shape else None for shape in found
-    ]
+    return [_known(shape) for shape in found]
+
+
+def _known(shape: Partial) -> ConcreteShape:
+    sizes = tuple(
+        size for size in shape if size is not None and size >= 0
+    )  # a negative one is an error when run
+    return sizes if len(sizes) == len(shape) else None
 
 
 def partial_shapes(program: Program, inputs: Sequence[Partial | None]) -> list[Partial]:

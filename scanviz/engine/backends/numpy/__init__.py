@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.backends.base import Availability, Executable, Watch
-from scanviz.engine.backends.numpy import elementwise, index, linalg, reduce, shape  # noqa: F401  # rows of source
+from scanviz.engine.backends.numpy import elementwise, index, join, linalg, reduce, shape  # noqa: F401  # rows of source
 from scanviz.engine.backends.numpy.flat import FlatProgram
 from scanviz.engine.backends.numpy.loop import LoopRunner
 from scanviz.engine.backends.other_tier import OtherTierLoop

@@ -151,6 +151,11 @@ class Emitter:
         row = EMIT.get(instruction.op.declaration)
         if row is not None:
             return row.expression(self, instruction, inputs, out)
+        return self.plain_call(instruction)
+
+    def plain_call(self, instruction: Instruction) -> str:
+        """Return the source of a call of the op's NumPy meaning, which gives a tuple of results."""
+        inputs = [self.name(number) for number in instruction.inputs]
         call = self.bind(partial(instruction.op.declaration.perform, instruction.op), instruction.op.name)
         return f"{call}(({', '.join(inputs)}{',' if len(inputs) == 1 else ''}))"
 

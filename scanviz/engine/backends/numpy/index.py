@@ -1,13 +1,16 @@
-"""NumPy source of indexing: the index itself, as a Python programmer would write it."""
+"""NumPy source of indexing and of setting elements: the index itself, as a Python programmer would write it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, never, nowhere
-from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters
-from scanviz.engine.program.instructions import Instruction
+from scanviz.engine.ops.assign import ASSIGN
+from scanviz.engine.ops.index import INDEX, LAST_ROW
+from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, is_basic
+from scanviz.engine.program.instructions import Instruction, Program
 
 
 def index_source(parameters: IndexParameters, inputs: Sequence[str]) -> str:
@@ -36,4 +39,36 @@ def _index(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], ou
     return f"{inputs[0]}[{index_source(instruction.op.parameters, inputs[1:])}]"
 
 
+def _last(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    rows, initial = inputs
+    return f"{rows}[-1] if len({rows}) else {initial}.copy()"
+
+
+def _assign(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    if out is None:
+        return emitter.plain_call(instruction) + "[0]"
+    source, value, *numbers = inputs
+    pattern = instruction.op.parameters.pattern
+    place = index_source(pattern, numbers)
+    copied = [] if out == source else [f"{emitter.bind(np.copyto, 'copyto')}({out}, {source})"]
+    if not instruction.op.parameters.increment:
+        written = f"{out}[{place}] = {value}"
+    elif is_basic(pattern):
+        written = f"{out}[{place}] += {value}"
+    else:
+        written = f"{emitter.bind(np.add.at, 'add_at')}({out}, ({place},), {value})"
+    return "\n".join([*copied, written])
+
+
+def _always(instruction: Instruction, program: Program) -> bool:
+    return True
+
+
+def _assigned_over(instruction: Instruction, program: Program) -> Sequence[int]:
+    """Return the array itself, where NumPy looks after a value that is a view of it."""
+    return (0,) if is_basic(instruction.op.parameters.pattern) else ()
+
+
 EMIT.row(INDEX)(EmitRow(_index, never, nowhere))
+EMIT.row(LAST_ROW)(EmitRow(_last, never, nowhere))
+EMIT.row(ASSIGN)(EmitRow(_assign, _always, _assigned_over))

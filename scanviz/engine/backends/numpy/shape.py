@@ -1,4 +1,4 @@
-"""NumPy source of shape ops: sizes and permuted axes."""
+"""NumPy source of shape ops: sizes, permuted axes, other shapes, filled arrays."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, never, nowhere
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.shape import DIMENSION, DIMSHUFFLE
-from scanviz.engine.program.instructions import Instruction
+from scanviz.engine.ops.shape import ALLOC, DIMENSION, DIMSHUFFLE, MAKE_VECTOR, RESHAPE
+from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.specialise import is_scalar
 
 
 def _dimension(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
@@ -30,5 +31,32 @@ def _dimshuffle(emitter: Emitter, instruction: Instruction, inputs: Sequence[str
     return f"{turned}[{', '.join('None' if axis is None else ':' for axis in order)}]"
 
 
+def _reshape(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    source, *sizes = inputs
+    if not sizes or emitter.scalars(instruction.inputs[:1]):
+        return f"{emitter.plain_call(instruction)}[0]{'' if sizes else '[()]'}"
+    return f"{source}.reshape(({', '.join(sizes)},))"
+
+
+def _alloc(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    if out is None:
+        number = "[()]" if emitter.scalars(instruction.outputs) else ""
+        return f"{emitter.plain_call(instruction)}[0]{number}"
+    return f"{emitter.bind(np.copyto, 'copyto')}({out}, {emitter.operand(instruction.inputs[0])})"
+
+
+def _make_vector(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
+    if out is None:
+        return f"{emitter.plain_call(instruction)}[0]"
+    return "\n".join(f"{out}[{k}] = {each}" for k, each in enumerate(inputs)) or "pass"
+
+
+def _array(instruction: Instruction, program: Program) -> bool:
+    return not is_scalar(program, instruction.outputs[0])
+
+
+EMIT.row(RESHAPE)(EmitRow(_reshape, never, nowhere))
+EMIT.row(ALLOC)(EmitRow(_alloc, _array, nowhere))
+EMIT.row(MAKE_VECTOR)(EmitRow(_make_vector, _array, nowhere))
 EMIT.row(DIMENSION)(EmitRow(_dimension, never, nowhere))
 EMIT.row(DIMSHUFFLE)(EmitRow(_dimshuffle, never, nowhere))

@@ -16,6 +16,12 @@ def is_on_device(value: Any) -> bool:
     return hasattr(value, "__cuda_array_interface__")
 
 
+def to_host(value: Any) -> Array:
+    """Return an array in the host's memory."""
+    array: Array = value.get() if is_on_device(value) else value
+    return array
+
+
 class In:
     """An input with a name to call it by and a value to take when it is not passed.
 
@@ -72,7 +78,7 @@ class In:
         dtype = kind.dtype if isinstance(kind, TensorType) else "uint32"
         shape: tuple[int | None, ...] = kind.shape if isinstance(kind, TensorType) else (6,)
         if (type(value) is np.ndarray or is_on_device(value)) and value.dtype == dtype:
-            array = value
+            array: Array = value
         else:
             array = self._converted(value, dtype)
         if array.ndim != len(shape):

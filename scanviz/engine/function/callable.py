@@ -14,7 +14,7 @@ from scanviz.engine import observe
 from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.function.arguments import In, Out, is_on_device
+from scanviz.engine.function.arguments import In, Out, is_on_device, to_host
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
@@ -142,7 +142,7 @@ class Function:
             count = len(self.plan.outputs)
             outputs, fresh = results[:count], results[count:]
             held_by_others = [each for each in (*arguments, *state) if not is_on_device(each)]
-            fresh = _unshared([each.get() if is_on_device(each) else each for each in fresh], held_by_others)
+            fresh = _unshared([to_host(each) for each in fresh], held_by_others)
             outputs = _unshared(
                 outputs, [*held_by_others, *fresh, *self.program.constants.values()], self.plan.outputs
             )

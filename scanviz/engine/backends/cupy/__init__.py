@@ -1,9 +1,9 @@
 """The plain CuPy backend: one CuPy call an operation, on an NVIDIA GPU.
 
 What each operation is in CuPy stands in an explicit table (:mod:`scanviz.engine.backends.cupy.table`), for CuPy lacks some
-of NumPy.  Scalars that are known on the host (sizes, step numbers, constants) stay there; arrays live on the device.  Functions take
-CuPy arrays without copies and then give CuPy arrays back; given NumPy arrays they give NumPy arrays.  Random numbers are
-drawn on the host by the one formula set, so they equal the other backends'.
+of NumPy.  Scalars that are known on the host (sizes, step numbers, constants) stay there; arrays live on the device.
+Functions take CuPy arrays without copies and then give CuPy arrays back; given NumPy arrays they give NumPy arrays.
+Random numbers are drawn on the host by the one formula set, so they equal the other backends'.
 """
 
 from __future__ import annotations

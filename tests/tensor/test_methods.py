@@ -1,0 +1,128 @@
+"""Operators, methods and attributes of variables mean what they mean on NumPy arrays."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizTypeError
+
+A = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]])
+I = np.array([[3, 5, 6], [7, 9, 12]])
+
+EXPRESSIONS = {
+    "arithmetic": lambda a, i: (a + 1 - a * 2) / (i + 1) + 2 * a - a**2 + 2**i,
+    "reflected": lambda a, i: 1 - a + 2 / (i + 1.0) + 7 // i + 17 % i,
+    "matrix product": lambda a, i: a @ a.T,
+    "bits": lambda a, i: ((i & 6) | 1) ^ 3,
+    "shifts": lambda a, i: (i << 2) >> 1,
+    "inversion": lambda a, i: ~i,
+    "signs": lambda a, i: abs(-a) + (+a),
+    "comparisons": lambda a, i: (a < 2) & (a >= -2) | (a > 4) & (a <= 5),
+    "sum": lambda a, i: a.sum(axis=0) + a.mean(axis=0) + a.prod(axis=0),
+    "extremes": lambda a, i: a.max(axis=1) - a.min(axis=1) + a.argmax(axis=1) + a.argmin(axis=1),
+    "spread": lambda a, i: a.std(axis=1) + a.var(axis=1),
+    "shape": lambda a, i: a.reshape((3, 2)).T.flatten()[1:4],
+    "types": lambda a, i: a.astype("float32"),
+    "cumulative": lambda a, i: a.cumsum(axis=1) + a.cumprod(axis=1),
+    "clipped": lambda a, i: a.clip(-1, 2).round(),
+    "indexed": lambda a, i: a[::-1, 1:][:, np.array([1, 0])],
+    "new axes": lambda a, i: a[:, None, ..., None],
+    "repeated": lambda a, i: a.repeat(2, axis=1),
+    "diagonal": lambda a, i: a.diagonal(),
+    "numpy on the left": lambda a, i: A * a + np.float64(2) - a,
+}
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_an_expression_means_what_it_means_in_numpy(name):
+    a, i = T.matrix("a"), T.lmatrix("i")
+    expected = EXPRESSIONS[name](A, I)
+    result = EXPRESSIONS[name](a, i)
+    found = scanviz.function([a, i], result, on_unused_input="ignore")(A, I)
+    assert found.dtype == expected.dtype == result.dtype
+    assert result.ndim == found.ndim
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_attributes_are_known_without_values():
+    x = T.row("x")
+    assert (x.ndim, x.dtype, x.broadcastable) == (2, "float64", (True, False))
+    assert x.T.broadcastable == (False, True)
+    assert int(x.size.eval({x: [[1.0, 2.0, 3.0]]})) == 3
+    assert x.shape.eval({x: [[1.0, 2.0]]}).tolist() == [1, 2]
+
+
+def test_equality_is_identity_and_eq_is_elementwise():
+    x, y = T.vector("x"), T.vector("y")
+    assert x == x and x != y and len({x, y}) == 2
+    assert T.eq(x, y).eval({x: [1.0, 2.0], y: [1.0, 3.0]}).tolist() == [True, False]
+
+
+MISTAKES = {
+    "truth": (lambda x: bool(x > 0), "T.switch"),
+    "length": (lambda x: len(x), "x.shape"),
+    "iteration": (lambda x: list(x), "scan"),
+    "range": (lambda x: range(x[0]), "n_steps"),
+    "float": (lambda x: float(x[0]), "eval"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_what_needs_a_value_says_what_to_write(name):
+    mistake, part = MISTAKES[name]
+    with pytest.raises(ScanvizTypeError, match=part):
+        mistake(T.vector("x"))
+
+
+def test_a_variable_of_known_length_unpacks():
+    a, b = T.tensor("float64", (2,), "pair")
+    assert a.ndim == b.ndim == 0
+
+
+def test_variables_are_immutable_but_for_their_name():
+    x = T.vector("x")
+    x.name = "y"
+    with pytest.raises(AttributeError, match="immutable"):
+        x.type = None
+    with pytest.raises(AttributeError, match="no attribute"):
+        _ = x.nonsense
+
+
+@pytest.mark.parametrize("prefix", ["", "b", "w", "i", "l", "f", "d"])
+def test_constructors_have_the_dtype_of_their_prefix(prefix):
+    dtype = {
+        "": "float64",
+        "b": "int8",
+        "w": "int16",
+        "i": "int32",
+        "l": "int64",
+        "f": "float32",
+        "d": "float64",
+    }[prefix]
+    for kind, ndim in (
+        ("scalar", 0),
+        ("vector", 1),
+        ("row", 2),
+        ("col", 2),
+        ("matrix", 2),
+        ("tensor3", 3),
+        ("tensor4", 4),
+    ):
+        made = getattr(T, prefix + kind)("v")
+        assert (made.dtype, made.ndim, made.name) == (dtype, ndim, "v")
+    first, second = getattr(T, prefix + "matrices")("a", "b")
+    assert (first.name, second.name) == ("a", "b")
+
+
+def test_floatx_is_the_dtype_without_a_prefix(monkeypatch):
+    monkeypatch.setattr(scanviz.config, "_floatX", "float32")
+    assert T.vector().dtype == T.zeros(3).dtype == T.constant(1.5).dtype == "float32"
+    with pytest.raises(scanviz.ScanvizError, match="floatX"):
+        scanviz.config.floatX = "int8"
+
+
+def test_complex_numbers_are_refused_clearly():
+    for make in (lambda: T.tensor("complex128", ()), lambda: T.constant(1j), lambda: scanviz.shared(1j)):
+        with pytest.raises(scanviz.ScanvizError, match=r"complex|two real variables"):
+            make()

@@ -99,6 +99,13 @@ class Dims:
             total = self.multiply(total, size)
         return total
 
+    def fill_in(self, wanted: Sequence[Dim], total: Dim) -> tuple[Dim, ...]:
+        """Return sizes with the one that is -1, if any, replaced by what is left of ``total`` elements."""
+        if -1 not in wanted:
+            return tuple(wanted)
+        missing = self.floor_divide(total, self.product([size for size in wanted if size != -1]))
+        return tuple(missing if size == -1 else size for size in wanted)
+
     def slice_length(self, size: Dim, start: Dim, stop: Dim, step: Dim, given: tuple[bool, bool]) -> Dim:
         """Return how many elements ``[start:stop:step]`` picks of ``size``.
 

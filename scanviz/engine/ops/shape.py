@@ -155,13 +155,7 @@ def sizes_of(shape_like: Any, what: str, ndim: int | None = None) -> list[Variab
 
 
 def _reshape_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    wanted = [dims.value(k) for k in range(1, len(dims.shapes))]
-    hidden = op.parameters.axis
-    if hidden < 0:
-        return (tuple(wanted),)
-    rest = dims.product([size for k, size in enumerate(wanted) if k != hidden])
-    missing = dims.floor_divide(dims.product(dims.shapes[0]), rest)
-    return (tuple(missing if k == hidden else size for k, size in enumerate(wanted)),)
+    return (dims.fill_in([dims.value(k) for k in range(1, len(dims.shapes))], dims.product(dims.shapes[0])),)
 
 
 def _reshape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
@@ -201,7 +195,8 @@ def reshape(value: Any, new_shape: Any, ndim: int | None = None) -> Variable:
     old = tensor_type(variable).shape
     plain = static_dims([])
     total, wanted = plain.product(old), plain.product(known)
-    if total is not None and wanted is not None and not hidden and total != wanted:
+    fits = total == wanted if not hidden else not wanted or not total or total % -wanted == 0
+    if total is not None and wanted is not None and not fits:
         raise ShapeError(
             f"`{describe(variable)}` cannot be reshaped",
             where=user_line(),
@@ -290,8 +285,16 @@ def transpose(value: Any, axes: Sequence[int] | None = None) -> Variable:
 
 
 def _alloc_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    wanted = tuple(dims.value(k) for k in range(1, len(dims.shapes)))
-    return (wanted,)
+    wanted = [dims.value(k) for k in range(1, len(dims.shapes))]
+    given = dims.shapes[0]
+    first = len(wanted) - len(given)
+    for k, size in enumerate(given, start=first):
+        if size == 1 or not isinstance(size, int):
+            continue
+        if isinstance(wanted[k], int) and wanted[k] != size:
+            raise ShapeError("cannot be broadcast", expected=f"size {wanted[k]}, or 1", found=f"size {size}")
+        wanted[k] = size  # only a size of 1 stretches, so any other is the result's
+    return (tuple(wanted),)
 
 
 def _alloc_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
@@ -325,6 +328,9 @@ def alloc(value: Any, *sizes: Any) -> Variable:
         sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) and not _is_scalar(sizes[0]) else sizes
     )
     wanted = sizes_of(flat, "alloc")
+    known = [constant_integer(each) for each in wanted]
+    if any(size is not None and size < 0 for size in known):
+        raise ShapeError("alloc: a size cannot be negative", where=user_line(), found=tuple(known))
     if tensor_type(variable).ndim > len(wanted):
         raise ShapeError(
             f"`{describe(variable)}` has more dimensions than the shape to fill",

@@ -137,6 +137,21 @@ class SymbolicDims(Dims):
             result = e.where(zero, constant(0, "int64"), both)
         return result
 
+    def fill_in(self, wanted: Sequence[Dim], total: Dim) -> tuple[Dim, ...]:
+        """Return sizes with the one that is -1 replaced, looking for it at run time where sizes are inputs."""
+        doubtful = [size for size in wanted if isinstance(size, Variable) and _may_be_negative(size)]
+        if not doubtful or any(isinstance(size, int) and size == -1 for size in wanted):
+            return super().fill_in(wanted, total)
+        rest = self.subtract(0, self.product(wanted))  # of the others, if one is -1
+        missing = self.floor_divide(total, rest)
+        minus_one = constant(-1, "int64")
+        return tuple(
+            e.where(build_one(Op(e.equal), size, minus_one), as_size(missing), size)
+            if missing is not None and any(size is each for each in doubtful)
+            else size
+            for size in wanted
+        )
+
     def slice_length(self, size: Dim, start: Dim, stop: Dim, step: Dim, given: tuple[bool, bool]) -> Dim:
         """Return how many elements a slice picks, as a graph where it must be."""
         if step is None or size is None or (given[0] and start is None) or (given[1] and stop is None):
@@ -174,6 +189,18 @@ class SymbolicDims(Dims):
             negative = build_one(Op(e.less), bound, constant(0, "int64"))
             place = e.where(negative, as_size(self.add(bound, size)), bound)
         return self.minimum(self.maximum(place, low), high)
+
+
+def _may_be_negative(size: Variable) -> bool:
+    """Return whether a number is not made of sizes alone, by sums and products."""
+    if size.owner is None:
+        known = constant_integer(size)
+        return known is None or known < 0
+    declaration = size.owner.op.declaration
+    if declaration is DIMENSION:
+        return False
+    kept = (e.add, e.multiply, e.floor_divide, e.maximum, e.minimum, e.CAST)
+    return declaration not in kept or any(_may_be_negative(each) for each in size.owner.inputs)
 
 
 def shape_of(variable: Variable, known: dict[Variable, Shape] | None = None) -> Shape:

@@ -14,7 +14,8 @@ from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, build, describe
 from scanviz.engine.graph.provenance import short_path, user_line
 from scanviz.engine.ops.support import constant_integer
-from scanviz.engine.scan import assemble  # adds its rule to the table
+from scanviz.engine.scan import assemble
+from scanviz.engine.scan import shapes as _shapes  # noqa: F401  # adds the loop's rule to the table of shapes
 from scanviz.engine.scan.arguments import non_sequence_arguments, output_arguments, sequence_arguments
 from scanviz.engine.scan.loop import Scan, ScanSettings
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps

@@ -10,6 +10,7 @@ from scanviz.engine.observe import StepSeries
 from scanviz.record.model import OperationRecord
 
 PENDING_TIMED = 4096  # times gathered before they are added up
+COLD = 8  # steps at the start of the first timed chunk that pay for cold code: not taken, where others follow
 
 
 class OperationTally:
@@ -18,7 +19,7 @@ class OperationTally:
     Attributes
     ----------
     steps : int
-        Steps whose operations were all timed.
+        Steps whose operations were all timed, those of cold code not counted.
     """
 
     __slots__ = ("_copies", "_counts", "_totals", "_waiting", "_weight", "_whole", "steps")
@@ -33,8 +34,10 @@ class OperationTally:
         """Take a chunk of steps in which every operation was timed."""
         if series.op_ns is None or len(series.op_ns) != len(self._totals) or not len(series.step_ns):
             return
+        if not self.steps:
+            series = _without_first(series, min(COLD, len(series.step_ns) // 2))
         self._waiting.append(series)
-        self._weight += series.op_ns.size
+        self._weight += len(series.step_ns) * len(self._totals)
         self.steps += len(series.step_ns)
         if self._weight >= PENDING_TIMED or len(self._waiting) >= 32:
             self.settle()
@@ -77,6 +80,13 @@ class OperationTally:
         raw = int(self._totals.sum()) / max(1, int(self._counts.max(initial=1)))
         copies, whole = self._copies / self.steps, self._whole / self.steps
         return body, without(copies, stamp_ns), without(max(0.0, whole - copies - raw), stamp_ns)
+
+
+def _without_first(series: StepSeries, count: int) -> StepSeries:
+    assert series.op_ns is not None
+    copies = series.copy_ns[count:] if series.copy_ns is not None else None
+    first, times = series.first + count, series.step_ns[count:]
+    return StepSeries(series.loop, first, times, series.op_ns[:, count:], copies, series.source)
 
 
 def without(mean_ns: float, stamp_ns: float) -> float:

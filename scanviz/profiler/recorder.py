@@ -21,6 +21,7 @@ from scanviz.profiler.budget import Budget, affordable_function, affordable_loop
 from scanviz.profiler.overhead import Price, measured_price
 from scanviz.profiler.tally import DETAIL_BYTES, FunctionTally, LoopTally
 from scanviz.record.model import CostRecord, OutcomeRecord, ProfileRecord
+from scanviz.record.paths import recorded_path
 from scanviz.record.program_snapshot import function_record, loop_records
 
 DEFAULT_BYTES = 64 * 2**20
@@ -167,8 +168,9 @@ class Recorder(Observer):
     # what is asked of it
 
     def describe_script(self, script: str, arguments: Sequence[str]) -> None:
-        """Say what is being run."""
-        self._script, self._arguments = script, tuple(arguments)
+        """Say what is being run; a path is kept as in source lines, without the machine's folders."""
+        self._script = recorded_path(script) if os.path.isabs(script) else script
+        self._arguments = tuple(arguments)
 
     def finish(self, outcome: OutcomeRecord) -> None:
         """Say how the run ended; the wall time stops here."""

@@ -161,7 +161,7 @@ class LoopRecord:
     step_times : DurationRecord
         Of single steps.
     sampled_steps : int
-        Steps in which each operation was timed.
+        Steps that estimates are made from: each operation was timed in them, and they were not the very first.
     body_ns : float
         The operations of a step, estimated.
     copy_ns : float

@@ -82,13 +82,15 @@ def _named(name: str, line: object) -> str:
 
 
 def _operations(program: Program) -> tuple[OperationRecord, ...]:
-    return tuple(_operation(program, index, each) for index, each in enumerate(program.instructions))
+    names = _Names(program)
+    return tuple(_operation(names, index, each) for index, each in enumerate(program.instructions))
 
 
-def _operation(program: Program, index: int, instruction: AnyInstruction) -> OperationRecord:
+def _operation(names: _Names, index: int, instruction: AnyInstruction) -> OperationRecord:
+    program = names.program
     return OperationRecord(
         index=index,
-        label=_label(program, instruction),
+        label=names.label(instruction),
         kind=_kind(instruction),
         output=str(program.registers[instruction.outputs[0]].type) if instruction.outputs else "",
         source=source_record(instruction.provenance.source),
@@ -106,25 +108,55 @@ def _kind(instruction: AnyInstruction) -> Literal["operation", "loop", "branch"]
             return "branch"
 
 
-def _label(program: Program, instruction: AnyInstruction) -> str:
-    match instruction:
-        case LoopInstruction():
-            named = _named(instruction.name, instruction.provenance.source)
-            return named if named.startswith("scan ") else f"scan {named}"
-        case BranchInstruction():
-            return f"ifelse({_shown(program, instruction.condition)}, …)"
-        case Instruction():
-            names = [_shown(program, number) for number in instruction.inputs]
-            symbol = instruction.op.declaration.symbol
-            if symbol and len(names) == 2:
-                return f"{names[0]} {symbol} {names[1]}"
-            written = str(instruction.op)
-            short = written if len(written) <= LONGEST_OP else instruction.op.declaration.name
-            return f"{short}({', '.join(names)})"
+class _Names:
+    """What values of a program are called, and so its operations."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._makers = {number: each for each in program.instructions for number in each.outputs}
+
+    def label(self, instruction: AnyInstruction) -> str:
+        """Return an operation with the names of what it reads."""
+        match instruction:
+            case LoopInstruction():
+                named = _named(instruction.name, instruction.provenance.source)
+                return named if named.startswith("scan ") else f"scan {named}"
+            case BranchInstruction():
+                return f"ifelse({self.of(instruction.condition)}, …)"
+            case Instruction():
+                names = [self.of(number) for number in instruction.inputs]
+                symbol = _symbol(instruction)
+                if symbol is None:
+                    return f"{_short(str(instruction.op), instruction)}({', '.join(names)})"
+                return f" {symbol} ".join(f"({each})" if " " in each else each for each in names)
+
+    def of(self, number: int) -> str:
+        """Return the user's name of a value, a constant number itself, or in short what made the value."""
+        name = _outer_name(self.program, number)
+        maker = self._makers.get(number)
+        if name != NAMELESS or maker is None:
+            return name or NAMELESS
+        match maker:
+            case Instruction():
+                symbol = _symbol(maker)
+                return f"{maker.op.declaration.name}(…)" if symbol is None else f"… {symbol} …"
+            case _:
+                return self.label(maker)
 
 
-def _shown(program: Program, number: int) -> str:
+def _symbol(instruction: Instruction) -> str | None:
+    """Return the sign between two operands, None for what is written as a call."""
+    return (instruction.op.declaration.symbol or None) if len(instruction.inputs) == 2 else None
+
+
+def _short(written: str, instruction: Instruction) -> str:
+    return written if len(written) <= LONGEST_OP else instruction.op.declaration.name
+
+
+def _outer_name(program: Program, number: int | None) -> str | None:
     """Return what a register is called: the user's name, or the value of a constant number."""
+    if number is None:
+        return None
     name = program.registers[number].name
     if name:
         return name
@@ -178,10 +210,6 @@ def _variable(variable: LoopVariable, loop: LoopInstruction, outer: Program) -> 
         type=str(inner[0].type),
         keep_last=getattr(slot, "keep_last", None),
     )
-
-
-def _outer_name(outer: Program, number: int | None) -> str | None:
-    return None if number is None else _shown(outer, number)
 
 
 def _slot(variable: LoopVariable, loop: LoopInstruction) -> object:

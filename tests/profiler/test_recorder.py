@@ -83,7 +83,8 @@ def test_steps_are_numbered_through_the_chunks_of_a_run() -> None:
 def test_a_step_is_divided_by_the_timed_sample_alone() -> None:
     made = recorder()
     made.loop_begin(1, CELLS, 6, 0)
-    made.loop_steps(timed(CELLS, [[10, 30], [5, 5]], [4, 6], around=3))
+    made.loop_steps(timed(CELLS, [[10], [5]], [4], around=3))
+    made.loop_steps(timed(CELLS, [[30], [5]], [6], around=3, first=1))
     made.loop_steps(steps(CELLS, [1000] * 4, first=2))
     made.loop_end(1, CELLS, 6, 5000, 0)
     found = loop(made, CELLS)
@@ -91,6 +92,17 @@ def test_a_step_is_divided_by_the_timed_sample_alone() -> None:
     assert (found.body_ns, found.copy_ns, found.overhead_ns) == (25.0, 5.0, 3.0)
     assert [each.mean_ns for each in found.operations] == [20.0, 5.0]
     assert [each.samples for each in found.operations] == [2, 2]
+
+
+def test_the_first_timed_steps_pay_for_cold_code_and_are_not_taken() -> None:
+    made = recorder()
+    made.loop_begin(1, CELLS, 20, 0)
+    made.loop_steps(timed(CELLS, [[900] * 8 + [10] * 8, [5] * 16], [4] * 16, around=3))
+    made.loop_steps(timed(CELLS, [[10] * 4, [5] * 4], [4] * 4, around=3, first=16))
+    found = loop(made, CELLS)
+    assert found.sampled_steps == 12
+    assert (found.body_ns, found.copy_ns, found.overhead_ns) == (15.0, 4.0, 3.0)
+    assert found.step_times.max_ns == 912  # they are steps all the same
 
 
 def test_the_cost_of_stamps_is_taken_off_steps_whose_operations_were_timed() -> None:

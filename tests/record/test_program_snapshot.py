@@ -1,0 +1,89 @@
+"""A program's record says what the program is, in the user's names."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.graph.traversal import leaves
+from scanviz.engine.observe import CompiledFunction
+from scanviz.record.model import LoopRecord
+from scanviz.record.program_snapshot import function_record, loop_records
+
+
+def loops(f: scanviz.Function) -> list[LoopRecord]:
+    return loop_records(f.key, f.program)
+
+
+def labels(f: scanviz.Function) -> list[str]:
+    event = CompiledFunction(1, f.name, f, f.program, "numpy", {}, f.where)
+    return [each.label for each in function_record(event).operations]
+
+
+def test_operations_are_written_with_names_numbers_and_what_made_a_value() -> None:
+    x, y = T.vector("x"), T.vector("y")
+    assert labels(scanviz.function([x, y], T.tanh(x + y) * 0.5)) == ["x + y", "tanh(… + …)", "tanh(…) * 0.5"]
+
+
+def test_an_operation_with_long_parameters_is_called_by_its_name() -> None:
+    x = T.tensor4("x")
+    [label] = labels(scanviz.function([x], x.dimshuffle(3, "x", 2, "x", 1, "x", 0)))
+    assert label.endswith("(x)")
+    assert len(label) <= 32
+
+
+def test_loops_come_outer_before_inner_with_their_kinds() -> None:
+    x = T.matrix("x")
+
+    def step(row, before, earlier):
+        inner, _ = scanviz.scan(lambda cell: cell * 2.0, row, name="inner")
+        return inner.sum() + before + earlier, inner
+
+    (taps, doubled), _ = scanviz.scan(
+        step, x, [{"initial": T.zeros(2), "taps": [-1, -2]}, None], name="outer"
+    )
+    outer, inner = loops(scanviz.function([x], [taps, doubled[-1]]))
+    assert (outer.name, inner.name, outer.parent, inner.parent) == ("outer", "inner", None, outer.key)
+    kinds = {each.kind: each for each in outer.variables}
+    assert set(kinds) == {"sequence", "mitsot", "nitsot"}
+    assert set(kinds["mitsot"].reads) == {-1, -2}
+    assert kinds["mitsot"].writes == (0,)
+    assert kinds["mitsot"].keep_last is None
+    assert kinds["sequence"].outer_output is None
+    assert kinds["nitsot"].outer_input is None
+    assert [each.loop for each in outer.operations if each.kind == "loop"] == [inner.key]
+
+
+def test_a_loop_that_ends_by_a_condition_says_so() -> None:
+    values, _ = scanviz.scan(
+        lambda v: (v * 2.0, scanviz.until(v > 10.0)), outputs_info=T.scalar("start"), n_steps=20, name="grow"
+    )
+    [found] = loops(scanviz.function([_input_named(values, "start")], values))
+    assert found.has_until
+
+
+def _input_named(variable, name):
+
+    return next(each for each in leaves([variable]) if each.name == name)
+
+
+def test_random_state_in_a_loop_is_a_carry() -> None:
+    streams = T.random.RandomStreams(1)
+    walk, updates = scanviz.scan(lambda s: s + streams.normal(), outputs_info=0.0, n_steps=4, name="walk")
+    [found] = loops(scanviz.function([], walk, updates=updates))
+    assert "carry" in {each.kind for each in found.variables}
+
+
+def test_nothing_of_the_engine_is_held() -> None:
+
+    x = T.vector("x")
+    sums, _ = scanviz.scan(lambda a, s: a + s, x, 0.0, name="sums")
+    f = scanviz.function([x], sums)
+    records = loops(f)
+    program = weakref.ref(f.executable)
+    del f, sums, x
+    gc.collect()
+    assert program() is None
+    assert records[0].name == "sums"

@@ -49,6 +49,21 @@ STEPS = {
     "repeated sums": lambda a, b: T.cumsum(a)[::-1] * 0.1 + b,
     "float32": lambda a, b: T.cast(T.cast(a, "float32") * 2, "float64") - b,
     "normed": lambda a, b: a / (1 + T.sqrt((b * b).sum())),
+    "solved": lambda a, b: T.solve(T.eye(4) * 3 + T.outer(a, b) * 0.1, b),
+    "factor": lambda a, b: T.cholesky(T.eye(4) * 2 + T.outer(a, a) * 0.1)[3] + b,
+    "determinant": lambda a, b: a * T.det(T.eye(4) + T.outer(a, b) * 0.1),
+    "matrices": lambda a, b: T.matmul(a.reshape((2, 2)), b.reshape((2, 2))).flatten(),
+    "batches": lambda a, b: T.batched_dot(a.reshape((2, 1, 2)), b.reshape((2, 2, 1))).sum() + b,
+    "softmax": lambda a, b: T.nnet.softmax(a) - T.nnet.log_softmax(b),
+    "rolled": lambda a, b: T.roll(a, 1) + T.tile(b[:2], 2),
+    "order": lambda a, b: a[T.argsort(b)],
+    "mask": lambda a, b: T.set_subtensor(a[a > b], 0.0),
+    "added at places": lambda a, b: T.inc_subtensor(a[[0, 0, 1]], b[:3]),
+    "rows of another": lambda a, b: T.outer(a, b)[[1, 2, 3, 0], [0, 1, 2, 3]],
+    "spread": lambda a, b: a.std() * b + a.var() + T.logsumexp(b),
+    "choice of numbers": lambda a, b: T.where(a[0] > b[0], a[1], b[1]) * T.sigmoid(a[2]) + b,
+    "vector of numbers": lambda a, b: T.stack([a[0], b[1], a.sum(), b.max()]),
+    "filled": lambda a, b: T.alloc(a[1], 4) + T.full((4,), 2.0) * b,
     "loop inside": lambda a, b: scanviz.scan(lambda v, s: T.tanh(v + s), a, b, name="inner")[0][-1],
     "sums inside": lambda a, b: b + scanviz.reduce(lambda v, s: v + s, a, 0.0)[0],
 }
@@ -195,3 +210,41 @@ def test_fixed_numbers_and_arrays_stay_what_they_are(tier):
     ]
     w0, v0, h0 = T.scalar("w0"), T.vector("v0"), T.vector("h0")
     check([N, X, w0, v0, h0], loop(variables, N, [X, h0, w0, v0]), [5, ROWS, 0.5, ROWS[0], ROWS[1]], [tier])
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_random_numbers_in_a_loop_are_those_of_the_reference(tier):
+    stream = T.random.RandomStreams(7)
+    x = T.matrix("x")
+    out, updates = scanviz.scan(lambda row, h: h * 0.5 + row + stream.normal((4,)), x, T.zeros((4,)))
+    f = scanviz.function([x], out, updates=updates, mode=tier)
+    first, second = f(ROWS), f(ROWS)
+    again = T.random.RandomStreams(7)
+    out, updates = scanviz.scan(lambda row, h: h * 0.5 + row + again.normal((4,)), x, T.zeros((4,)))
+    g = scanviz.function([x], out, updates=updates, mode="reference")
+    np.testing.assert_array_equal(first, g(ROWS))
+    np.testing.assert_array_equal(second, g(ROWS))
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_ctrl_c_stops_a_loop_between_steps_and_the_next_call_is_right(tier, monkeypatch):
+    h = T.vector("h")
+    new = T.tanh(h)
+    executable = compiled(tier, [N, h], loop([State("h", {-1: h}, {0: new})], N, [h]))
+    from scanviz.engine.ops import elementwise as e
+
+    calls = []
+
+    def interrupted(*arguments):
+        calls.append(True)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return np.tanh(*arguments)
+
+    monkeypatch.setattr(e.tanh, "function", interrupted)
+    broken = compiled(tier, [N, h], loop([State("h", {-1: h}, {0: new})], N, [h]))
+    with pytest.raises(KeyboardInterrupt):
+        broken.run([np.array(9), np.ones(3)], None)
+    assert len(broken.run([np.array(9), np.ones(3)], None)[0]) == 9
+    assert len(executable.run([np.array(3), np.ones(3)], None)[0]) == 3

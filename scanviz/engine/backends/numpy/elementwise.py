@@ -39,11 +39,9 @@ def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out
     declaration = instruction.op.declaration
     assert isinstance(declaration, e.ElementwiseDeclaration)
     if emitter.scalars((*instruction.inputs, *instruction.outputs)):
-        dtypes = {dtype_of(emitter.program, number) for number in instruction.inputs}
-        if declaration in _OPERATORS and len(dtypes) == 1 and dtypes != {"bool"}:
-            return f"{inputs[0]} {declaration.symbol} {inputs[1]}"
-        if declaration is e.negative and dtypes != {"bool"}:
-            return f"-{inputs[0]}"
+        quick = _of_numbers(emitter, instruction, inputs)
+        if quick is not None:
+            return quick
     else:
         inputs = [emitter.operand(number) for number in instruction.inputs]
         if declaration is e.sigmoid and out is not None and _one_dtype(emitter.program, instruction):
@@ -54,6 +52,21 @@ def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out
     text = f"{call}({', '.join([*inputs, *([written] if out and written else [])])})"
     by_ufunc = isinstance(declaration.function, np.ufunc)  # others give 0-d arrays
     return text if by_ufunc or not emitter.scalars(instruction.outputs) else f"{text}[()]"
+
+
+def _of_numbers(emitter: Emitter, instruction: Instruction, inputs: Sequence[str]) -> str | None:
+    """Return what gives the same as the op's function for single numbers, several times faster; None if nothing does."""
+    declaration = instruction.op.declaration
+    dtypes = [dtype_of(emitter.program, number) for number in instruction.inputs]
+    if declaration in _OPERATORS and dtypes[0] == dtypes[1] != "bool":
+        return f"{inputs[0]} {declaration.symbol} {inputs[1]}"
+    if declaration is e.negative:
+        return f"-{inputs[0]}"
+    if declaration is e.where and dtypes[1] == dtypes[2]:
+        return f"{inputs[1]} if {inputs[0]} else {inputs[2]}"
+    if declaration is e.sigmoid and np.dtype(dtypes[0]).kind == "f":
+        return f"1 / ({emitter.bind(np.exp, 'exp')}(-{inputs[0]}) + 1)"
+    return None
 
 
 def _one_dtype(program: Program, instruction: Instruction) -> bool:

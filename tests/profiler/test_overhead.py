@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from scanviz.engine.observe import Observer, observed_by
 from scanviz.profiler import overhead
-from scanviz.profiler.overhead import chunk_cost, measured_price, stamp_cost, telling_cost
+from scanviz.profiler.overhead import FREE, chunk_cost, measured_price, stamp_cost, telling_cost
 
 
 def test_prices_are_of_the_size_of_a_python_call() -> None:
@@ -17,7 +20,23 @@ def test_prices_are_measured_once() -> None:
     assert (stamp_cost(), telling_cost(), chunk_cost()) == tuple(measured_price())
 
 
-def test_one_disturbed_round_does_not_change_a_price(monkeypatch) -> None:
-    times = iter([0, 100, 0, 110, 0, 9_000_000, 0, 105, 0, 90, 0, 100, 0, 120])
+def test_one_disturbed_round_does_not_change_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([0, 100, 0, 110, 0, 9_000_000, 0, 105, 0, 90])
     monkeypatch.setattr(overhead, "perf_counter_ns", lambda: next(times))
     assert overhead._typical(lambda: None) == 105
+
+
+def test_measuring_prices_is_seen_by_no_observer() -> None:
+    class Counting(Observer):
+        events = 0
+
+        def compiled(self, event: object) -> None:
+            self.events += 1
+
+        def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
+            self.events += 1
+
+    chunk_cost.cache_clear()
+    with observed_by(Counting()) as counting:
+        assert chunk_cost() > FREE.chunk_ns
+    assert counting.events == 0

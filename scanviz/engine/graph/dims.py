@@ -99,6 +99,12 @@ class Dims:
             total = self.multiply(total, size)
         return total
 
+    def choose(self, condition: Dim, first: Dim, second: Dim) -> Dim:
+        """Return the first dimension where a condition is not 0, else the second."""
+        if condition is None:
+            return first if first == second else None
+        return first if condition else second
+
     def fill_in(self, wanted: Sequence[Dim], total: Dim) -> tuple[Dim, ...]:
         """Return sizes with the one that is -1, if any, replaced by what is left of ``total`` elements."""
         if -1 not in wanted:

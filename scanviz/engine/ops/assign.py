@@ -13,7 +13,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
-from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import Type
 from scanviz.engine.ops.elementwise import cast
@@ -85,7 +85,8 @@ def set_subtensor(part: Variable, value: Any) -> Variable:
     Returns
     -------
     Variable
-        A new array of the shape and dtype of ``x``.
+        A new array of the shape and dtype of ``x``.  Of ``y = x[0]``, ``set_subtensor(y[1], value)`` is a new row ``y``; to
+        set one element of ``x`` write ``x[0, 1]``.
 
     Raises
     ------
@@ -117,6 +118,16 @@ def inc_subtensor(part: Variable, value: Any) -> Variable:
     return _assign(part, value, True)
 
 
+def _new_value(value: Any, dtype: str) -> Variable:
+    """Return the value to write; Python numbers and lists of them take the dtype of the array if they are of its kind."""
+    if isinstance(value, int | float | list | tuple) and type(value) is not bool:
+        new = as_variable(value)
+        soft = isinstance(new, Constant) and np.can_cast(new.value.dtype, dtype, "same_kind")
+        unsigned = isinstance(new, Constant) and new.value.dtype.kind == "i" and dtype.startswith("uint")
+        return constant(value, dtype) if soft or unsigned else new
+    return as_variable(value)
+
+
 def _assign(part: Any, value: Any, increment: bool) -> Variable:
     what = "inc_subtensor" if increment else "set_subtensor"
     if not isinstance(part, Variable):
@@ -127,12 +138,8 @@ def _assign(part: Any, value: Any, increment: bool) -> Variable:
             fix=f"{what}(x[index], value)",
         )
     source, pattern, numbers = index_inputs(part)
-    wanted, given = tensor_type(part), value if isinstance(value, Variable) else None
-    new = (
-        given
-        if given is not None
-        else (constant(value, wanted.dtype) if type(value) in (int, float) else as_variable(value))
-    )
+    wanted = tensor_type(part)
+    new = _new_value(value, wanted.dtype)
     kind = tensor_type(new)
     if kind.dtype != wanted.dtype:
         if not np.can_cast(kind.dtype, wanted.dtype, "safe"):

@@ -14,7 +14,7 @@ from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import as_variable, constant
 
 
 def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
@@ -39,7 +39,8 @@ def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     half = (len(dims.shapes) - 1) // 2
     pairs = zip(dims.shapes[1 : 1 + half], dims.shapes[1 + half :], strict=True)
-    return [tuple(a if a is b or a == b else None for a, b in zip(x, y, strict=True)) for x, y in pairs]
+    test = dims.value(0)
+    return [tuple(dims.choose(test, a, b) for a, b in zip(x, y, strict=True)) for x, y in pairs]
 
 
 IFELSE = Declaration(
@@ -89,8 +90,14 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any) -> Any:
             fix="T.switch for one choice an element",
         )
     listed = isinstance(then_branch, list | tuple)
-    first = list(then_branch) if listed else [then_branch]
-    second = list(else_branch) if isinstance(else_branch, list | tuple) else [else_branch]
+    if listed != isinstance(else_branch, list | tuple):
+        raise ScanvizTypeError(
+            "the branches of ifelse must both be lists or both be single values",
+            where=user_line(),
+            expected="a list" if listed else "one value",
+            found=repr(else_branch),
+        )
+    first, second = (list(then_branch), list(else_branch)) if listed else ([then_branch], [else_branch])
     if len(first) != len(second):
         raise ScanvizTypeError(
             "the branches of ifelse must be of one length",
@@ -98,9 +105,26 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any) -> Any:
             expected=len(first),
             found=len(second),
         )
-    pairs = [_matched(as_variable(a), as_variable(b)) for a, b in zip(first, second, strict=True)]
+    pairs = [_matched(*_strong(a, b)) for a, b in zip(first, second, strict=True)]
     results = build(Op(IFELSE), [test, *(a for a, _ in pairs), *(b for _, b in pairs)])
     return list(results) if listed else results[0]
+
+
+def _strong(first: Any, second: Any) -> tuple[Variable, Variable]:
+    """Return both branches as variables, a Python number in the dtype that NumPy gives it beside the other."""
+    weak = [type(each) in (int, float) for each in (first, second)]  # not bool: NumPy has no weak bool
+    if weak == [True, False]:
+        other = as_variable(second)
+        return constant(first, _beside(first, other)), other
+    if weak == [False, True]:
+        other = as_variable(first)
+        return other, constant(second, _beside(second, other))
+    return as_variable(first), as_variable(second)
+
+
+def _beside(number: float, other: Variable) -> str | None:
+    kind = other.type
+    return np.result_type(np.dtype(kind.dtype), number).name if isinstance(kind, TensorType) else None
 
 
 def _matched(first: Variable, second: Variable) -> tuple[Variable, Variable]:

@@ -162,8 +162,6 @@ def getitem(value: Any, key: Any) -> Variable:
     """
     variable = as_variable(value)
     parameters, inputs = parse_index(variable, key)
-    if all(each == Entry("slice") for each in parameters.entries):
-        return variable
     picked = _of_vector(variable, parameters)
     if picked is not None:
         return picked

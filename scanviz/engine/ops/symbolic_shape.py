@@ -137,6 +137,16 @@ class SymbolicDims(Dims):
             result = e.where(zero, constant(0, "int64"), both)
         return result
 
+    def choose(self, condition: Dim, first: Dim, second: Dim) -> Dim:
+        """Return the dimension that a condition chooses, as a graph where the two may differ."""
+        if first is second or not isinstance(condition, Variable) or first is None or second is None:
+            return super().choose(None if isinstance(condition, Variable) else condition, first, second)
+        if isinstance(first, int) and isinstance(second, int) and first == second:
+            return first
+        return e.where(
+            build_one(Op(e.not_equal), condition, constant(0, "int64")), as_size(first), as_size(second)
+        )
+
     def fill_in(self, wanted: Sequence[Dim], total: Dim) -> tuple[Dim, ...]:
         """Return sizes with the one that is -1 replaced, looking for it at run time where sizes are inputs."""
         doubtful = [size for size in wanted if isinstance(size, Variable) and _may_be_negative(size)]

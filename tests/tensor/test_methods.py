@@ -8,7 +8,7 @@ from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError
 
 A = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]])
-I = np.array([[3, 5, 6], [7, 9, 12]])
+INTEGERS = np.array([[3, 5, 6], [7, 9, 12]])
 
 EXPRESSIONS = {
     "arithmetic": lambda a, i: (a + 1 - a * 2) / (i + 1) + 2 * a - a**2 + 2**i,
@@ -37,9 +37,9 @@ EXPRESSIONS = {
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_an_expression_means_what_it_means_in_numpy(name):
     a, i = T.matrix("a"), T.lmatrix("i")
-    expected = EXPRESSIONS[name](A, I)
+    expected = EXPRESSIONS[name](A, INTEGERS)
     result = EXPRESSIONS[name](a, i)
-    found = scanviz.function([a, i], result, on_unused_input="ignore")(A, I)
+    found = scanviz.function([a, i], result, on_unused_input="ignore")(A, INTEGERS)
     assert found.dtype == expected.dtype == result.dtype
     assert result.ndim == found.ndim
     np.testing.assert_allclose(found, expected, rtol=1e-13)

@@ -21,6 +21,7 @@ from scanviz.engine.program.lifetimes import aliases
 from scanviz.engine.program.specialise import Buffer, MemoryPlan, Row, is_scalar
 
 Variant = Literal["plain", "steps", "ops"]
+LONGEST_HISTORY = 6  # deepest tap for which a state's rows are kept in variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +111,14 @@ class LoopWriter:
         """Bring sequences' rows and states' rows into their registers' names."""
         for sequence, array in zip(self.loop.sequences, self.sequences, strict=True):
             self.iterated.append((self.emitter.name(sequence.inner), f"{array}[first:last]"))
+        self.history: dict[int, list[str]] = {}
         for k, slot in enumerate(self.loop.states):
+            if self._carried(k):
+                self._read_history(k)
+                continue
             for tap, number in slot.reads:
                 name = self.emitter.name(number)
-                if self._carried(k):
-                    self.before.append(f"{name} = {self.states[k]}[{self._place(k, 'first', tap)}]")
-                elif wraps(slot) or slot.kind == "mitmot":
+                if wraps(slot) or slot.kind == "mitmot":
                     self.line(f"{name} = {self.states[k]}[{self._place(k, 't', tap)}]")
                 else:
                     shift = slot.offset + tap
@@ -124,9 +127,27 @@ class LoopWriter:
                     )
 
     def _carried(self, k: int) -> bool:
-        """Return whether a state's row of the step before is simply this step's row kept in a variable."""
+        """Return whether a state's rows of the steps before are kept in variables rather than looked up in each step."""
         slot = self.loop.states[k]
-        return slot.kind == "sitsot" and ("state", k) not in self.checked
+        return slot.kind != "mitmot" and ("state", k) not in self.checked and slot.offset <= LONGEST_HISTORY
+
+    def _read_history(self, k: int) -> None:
+        """Name the rows of the steps before the first, the latest of them first."""
+        slot = self.loop.states[k]
+        named = {-tap: self.emitter.name(number) for tap, number in slot.reads}
+        names = [named.get(back) or self.emitter.fresh(f"{slot.name}_tm{back}") for back in range(1, slot.offset + 1)]
+        self.history[k] = names
+        for back, name in enumerate(names, start=1):
+            self.before.append(f"{name} = {self.states[k]}[{self._place(k, 'first', -back)}]")
+
+    def _alternates(self, k: int) -> bool:
+        """Return whether a state lives in two rows that change places: only its last row is kept."""
+        slot = self.loop.states[k]
+        return slot.kind == "sitsot" and wraps(slot) and (slot.keep_last or 1) == 1 and self._carried(k)
+
+    def _held(self, k: int) -> bool:
+        """Return whether a state is one number whose last value alone is kept: a variable until the loop is left."""
+        return self._alternates(k) and is_scalar(self.loop.body, self.loop.states[k].writes[0][1])
 
     def _place(self, k: int, step: str, tap: int) -> str:
         slot = self.loop.states[k]
@@ -139,7 +160,9 @@ class LoopWriter:
             name = self.emitter.name(number)
             if kind == "state":
                 slot = self.loop.states[k]
-                if wraps(slot):
+                if self._alternates(k):
+                    self.before.append(f"{name} = {self.states[k]}[{self._place(k, 'first', 0)}]")
+                elif wraps(slot):
                     self.line(f"{name} = {self.states[k]}[{self._place(k, 't', 0)}]")
                 else:
                     at = slot.offset
@@ -229,11 +252,16 @@ class LoopWriter:
     def _store_state(self, k: int, number: int, name: str) -> str:
         """Store a row that lies elsewhere; return the name of the stored row."""
         place = self._place(k, "t", 0)
+        if self._held(k):
+            return name
         if is_scalar(self.loop.body, number):
             self.line(f"{self.states[k]}[{place}] = {name}")
             return name
         row = self.emitter.fresh(f"{self.loop.states[k].name}_row")
-        self.line(f"{row} = {self.states[k]}[{place}]")
+        if self._alternates(k):
+            self.before.append(f"{row} = {self.states[k]}[{self._place(k, 'first', 0)}]")
+        else:
+            self.line(f"{row} = {self.states[k]}[{place}]")
         self.line(f"{row}[...] = {name}")
         return row
 
@@ -251,8 +279,12 @@ class LoopWriter:
         """Hand states and carries to the next step, all at once: one may take what another was; stop if it is time."""
         moves = []
         for k, row in self.next_rows.items():
-            if self._carried(k):
-                moves.append((self.emitter.name(self.loop.states[k].reads[0][1]), row))
+            if k in self.history:
+                names = self.history[k]
+                moves.extend(zip(names[:0:-1], names[-2::-1], strict=True))
+                moves.append((names[0], row))
+                if self._alternates(k) and not self._held(k):
+                    moves.append((row, names[0]))
         for slot, value in zip(self.loop.carries, self.kept, strict=True):
             moves.append((self.emitter.name(slot.read), value))
         condition = None
@@ -265,7 +297,14 @@ class LoopWriter:
         if moves:
             self.line(f"{', '.join(a for a, _ in moves)} = {', '.join(b for _, b in moves)}")
         if condition is not None:
-            self.line(f"if {condition}: return t + 1, ({self._carries()}), True")
+            self.line(f"if {condition}:")
+            for text in [*self._leave("t + 1"), f"return t + 1, ({self._carries()}), True"]:
+                self.line(f"    {text}")
+
+    def _leave(self, done: str) -> list[str]:
+        """Return the lines that store, when the loop is left after ``done`` steps, the states held in variables."""
+        held = [k for k in self.history if self._held(k)]
+        return [f"{self.states[k]}[{self._place(k, done, -1)}] = {self.history[k][0]}" for k in held]
 
     def _carries(self) -> str:
         return "".join(f"{self.emitter.name(slot.read)}, " for slot in self.loop.carries)
@@ -282,6 +321,7 @@ class LoopWriter:
             lines.append(f"        {text}")
             if index is not None:
                 where[len(lines)] = index
+        lines.extend(f"    {each}" for each in self._leave("last"))
         lines.append(f"    return last, ({self._carries()}), False")
         return LoopSource("\n".join(lines) + "\n", where, self.emitter.names(), self.emitter.namespace, name)
 

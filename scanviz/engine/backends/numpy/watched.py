@@ -7,6 +7,7 @@ timed in every step.  With detail ``"ops"`` every step is timed so.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -62,7 +63,7 @@ def run_watched(call: LoopCall, scratch: list[Any], watch: Watch) -> int:
             while first < end and done < call.steps:
                 last = call.chunk_end(first, end)
                 code = call.runner.code.variant(call.made, variant)  # written before the clock starts
-                stamps: list[int] = [perf_counter_ns()]
+                stamps = array("q", [perf_counter_ns()])  # read as an array without a copy
                 try:
                     first = call.run_chunk(code, first, last, scratch, stamps.append)
                 finally:
@@ -77,9 +78,9 @@ def run_watched(call: LoopCall, scratch: list[Any], watch: Watch) -> int:
     return done
 
 
-def _series(call: LoopCall, variant: Variant, first: int, stamps: list[int]) -> StepSeries:
+def _series(call: LoopCall, variant: Variant, first: int, stamps: array[int]) -> StepSeries:
     """Return the times of the whole steps that were stamped."""
-    key, times = call.loop.key, np.array(stamps, np.int64)
+    key, times = call.loop.key, np.frombuffer(stamps, np.int64)
     if variant == "steps":
         return StepSeries(key, first, np.diff(times))
     a_step = stamps_a_step(call.loop)

@@ -40,7 +40,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) ->
     start, stop, step : int, float or scalar variable
         As for ``numpy.arange``; one argument alone is ``stop``.
     dtype : dtype, optional
-        By default that of the symbolic arguments, int64 for Python ints, ``config.floatX`` for Python floats.
+        By default as NumPy: int64 for whole numbers, float64 for floats; ``config.floatX`` for Python floats alone.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) ->
     >>> from scanviz import tensor as T
     >>> n = T.iscalar("n")
     >>> T.arange(n).eval({n: 4})
-    array([0, 1, 2, 3], dtype=int32)
+    array([0, 1, 2, 3])
     """
     return create.arange(start, stop, step, dtype)
 

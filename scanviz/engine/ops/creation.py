@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scanviz.engine.config import config
-from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
-from scanviz.engine.graph.nodes import Array, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, TensorType, canonical_dtype
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.support import as_integer, as_variable, infer_by
+from scanviz.engine.ops.support import as_integer, as_variable, constant_integer, infer_by
 
 
 class DtypeParameters(NamedTuple):
@@ -42,15 +42,15 @@ def _arange_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     if op.parameters.dtype not in INTEGERS:
         return ((None,),)  # how many steps fit is a matter of rounding
     start, stop, step = (dims.value(k) for k in range(3))
-    if start is None or stop is None or not isinstance(step, int) or step == 0:
-        return ((None,),)
-    span = dims.subtract(stop, start) if step > 0 else dims.subtract(start, stop)
-    count = dims.floor_divide(dims.add(span, abs(step) - 1), abs(step))
+    if isinstance(step, int) and step > 0:
+        count = dims.floor_divide(dims.add(dims.subtract(stop, start), step - 1), step)
+    else:  # the quotient rounded up, whatever the sign of the step
+        count = dims.subtract(0, dims.floor_divide(dims.subtract(start, stop), step))
     return ((dims.maximum(count, 0),),)
 
 
 def _arange_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    start, stop, step = (np.asarray(each).item() for each in values)
+    start, stop, step = (np.asarray(each)[()] for each in values)
     if step == 0:
         raise ScanvizValueError("the step of arange is 0")
     return (np.arange(start, stop, step, dtype=op.parameters.dtype),)
@@ -66,22 +66,25 @@ ARANGE = Declaration(
 )
 
 
+def _arange_dtype(given: Sequence[Any]) -> Any:
+    """Return NumPy's dtype: at least int64; floats of Python alone give ``config.floatX``."""
+    if all(type(each) in (int, float) for each in given):
+        return config.floatX if any(type(each) is float for each in given) else "int64"
+    return np.result_type("int64", *(tensor_type(as_variable(each)).dtype for each in given))
+
+
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) -> Variable:
     """Return numbers from ``start`` (0 if only one is given) up to but without ``stop``."""
-    first, end = (0, start) if stop is None else (start, stop)
-    parts = [as_variable(each) for each in (first, end, step)]
-    chosen = dtype
-    if chosen is None:
-        strong = [
-            tensor_type(v).dtype
-            for v, given in zip(parts, (first, end, step), strict=True)
-            if isinstance(given, Variable)
-        ]
-        floats = any(tensor_type(each).dtype.startswith("float") for each in parts)
-        chosen = np.result_type(*strong).name if strong else (config.floatX if floats else "int64")
-        if floats and not str(chosen).startswith("float"):
-            chosen = config.floatX
-    wanted = canonical_dtype(chosen)
+    given = (0, start, step) if stop is None else (start, stop, step)
+    parts = [as_variable(each) for each in given]
+    for each in parts:
+        if tensor_type(each).ndim != 0:
+            raise ScanvizTypeError(
+                "the bounds of arange must be scalars", where=user_line(), found=f"`{describe(each)}` {each.type}"
+            )
+    if constant_integer(parts[2]) == 0:
+        raise ScanvizValueError("the step of arange is 0", where=user_line())
+    wanted = canonical_dtype(_arange_dtype(given) if dtype is None else dtype)
     if wanted in INTEGERS and all(tensor_type(each).dtype in INTEGERS for each in parts):
         parts = [as_integer(each, "arange: a bound") for each in parts]
     return build_one(Op(ARANGE, DtypeParameters(wanted)), *parts)
@@ -91,14 +94,19 @@ def _eye_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((dims.value(0), dims.value(1)),)
 
 
+def _eye_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    rows, columns = (int(each) for each in values)
+    if rows < 0 or columns < 0:
+        raise ShapeError("a size cannot be negative", found=(rows, columns))
+    return (np.eye(rows, columns, op.parameters.offset, op.parameters.dtype),)
+
+
 EYE = Declaration(
     "eye",
     "creation",
     doc="Matrix with ones on a diagonal.",
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
-    perform=lambda op, values: (
-        np.eye(int(values[0]), int(values[1]), op.parameters.offset, op.parameters.dtype),
-    ),
+    perform=_eye_perform,
     shapes=_eye_shapes,
 )
 
@@ -137,7 +145,7 @@ def triangle(value: Any, offset: int, lower: bool) -> Variable:
     """Return the lower or upper triangle of the last two axes, up to a diagonal."""
     variable = as_variable(value)
     if tensor_type(variable).ndim < 2:
-        raise ScanvizValueError("a triangle needs a matrix", where=user_line(), found=variable.type)
+        raise ScanvizTypeError("a triangle needs a matrix", where=user_line(), found=variable.type)
     return build_one(Op(TRIANGLE, DiagonalParameters(int(offset), lower)), variable)
 
 
@@ -164,7 +172,7 @@ def diagonal(value: Any, offset: int = 0) -> Variable:
     """Return a diagonal of the last two axes."""
     variable = as_variable(value)
     if tensor_type(variable).ndim < 2:
-        raise ScanvizValueError("a diagonal needs a matrix", where=user_line(), found=variable.type)
+        raise ScanvizTypeError("a diagonal needs a matrix", where=user_line(), found=variable.type)
     return build_one(Op(DIAGONAL, DiagonalParameters(int(offset))), variable)
 
 
@@ -185,7 +193,10 @@ FROM_DIAGONAL = Declaration(
 
 def from_diagonal(value: Any, offset: int = 0) -> Variable:
     """Return the square matrix that has a vector on a diagonal."""
-    return build_one(Op(FROM_DIAGONAL, DiagonalParameters(int(offset))), as_variable(value))
+    variable = as_variable(value)
+    if tensor_type(variable).ndim != 1:
+        raise ScanvizTypeError("a matrix is made from a vector", where=user_line(), found=variable.type)
+    return build_one(Op(FROM_DIAGONAL, DiagonalParameters(int(offset))), variable)
 
 
 def filled_like(value: Any, number: Any, dtype: object = None) -> Variable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,19 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS
+from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.shape import AxisParameters, dimension, dimshuffle, normal_axis
-from scanviz.engine.ops.support import as_integer, as_variable, infer_by
+from scanviz.engine.ops.shape import (
+    AxisParameters,
+    dimension,
+    dimshuffle,
+    normal_axis,
+    reshape,
+    shape,
+    specify_shape,
+)
+from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer, infer_by
 
 
 def _concatenate_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -94,12 +104,27 @@ def _repeat_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return (tuple(result),)
 
 
+def _repeat_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    counts = np.asarray(values[1])
+    if np.any(counts < 0):
+        raise ScanvizValueError("a count cannot be negative", found=counts.min())
+    try:
+        return (np.repeat(values[0], counts, op.parameters.axis),)
+    except ValueError:
+        axis = op.parameters.axis
+        raise ShapeError(
+            f"one count is needed for each element along axis {axis}",
+            expected=f"{np.shape(values[0])[axis]} counts",
+            found=f"{counts.size} counts",
+        ) from None
+
+
 REPEAT = Declaration(
     "repeat",
     "join",
     doc="Each element repeated along an axis.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
-    perform=lambda op, values: (np.repeat(values[0], np.asarray(values[1]), op.parameters.axis),),
+    perform=_repeat_perform,
     shapes=_repeat_shapes,
 )
 
@@ -120,56 +145,114 @@ def repeat(value: Any, repeats: Any, axis: int | None = None) -> Variable:
 
 def flattened(variable: Variable) -> Variable:
     """Return a variable as a vector."""
-    from scanviz.engine.ops.shape import reshape
-
     return variable if tensor_type(variable).ndim == 1 else reshape(variable, [-1])
 
 
-def roll(value: Any, shift: Any, axis: int | None = None) -> Variable:
-    """Return ``value`` with elements moved along an axis, those beyond the end coming back at the start."""
-    from scanviz.engine.ops import elementwise as e
-    from scanviz.engine.ops.shape import reshape, shape
-
+def roll(value: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Variable:
+    """Return ``value`` with elements moved along axes, those beyond the end coming back at the start."""
     variable = as_variable(value)
     if axis is None:
-        return reshape(roll(flattened(variable), shift, 0), shape(variable), ndim=tensor_type(variable).ndim)
+        rolled = _rolled(flattened(variable), shift, 0)
+        return reshape(rolled, shape(variable), ndim=tensor_type(variable).ndim)
+    axes = list(axis) if isinstance(axis, list | tuple) else [axis]
+    shifts = list(shift) if isinstance(shift, list | tuple) else [shift] * len(axes)
+    if len(shifts) != len(axes):
+        raise ScanvizValueError(
+            "roll needs one shift for each axis",
+            where=user_line(),
+            expected=f"{len(axes)} shifts",
+            found=len(shifts),
+        )
+    for each, along in zip(shifts, axes, strict=True):
+        variable = _rolled(variable, each, along)
+    return variable
+
+
+def _rolled(variable: Variable, shift: Any, axis: Any) -> Variable:
     place = normal_axis(axis, tensor_type(variable).ndim, "roll")
     size = dimension(variable, place)
     moved = e.mod(as_integer(shift, "roll: the shift"), e.maximum(size, 1))
     cut = e.subtract(size, moved)
     before = (slice(None),) * place
-    return concatenate(
-        [getitem(variable, (*before, slice(cut, None))), getitem(variable, (*before, slice(None, cut)))],
-        place,
-    )
+    halves = [getitem(variable, (*before, each)) for each in (slice(cut, None), slice(None, cut))]
+    return concatenate(halves, place)
 
 
 def split(value: Any, parts: Any, axis: int = 0) -> list[Variable]:
     """Return ``value`` cut along an axis: into a number of equal parts, or into parts of the given sizes.
 
-    Sizes may be symbolic; their number must be known.
+    Sizes may be symbolic; their number must be known.  They must add up to the size of the axis.
     """
-    from scanviz.engine.ops import elementwise as e
-
     variable = as_variable(value)
     place = normal_axis(axis, tensor_type(variable).ndim, "split")
-    before = (slice(None),) * place
-    size = dimension(variable, place)
     if isinstance(parts, int | np.integer):
-        known = tensor_type(variable).shape[place]
-        if parts < 1 or (known is not None and known % parts):
-            raise ShapeError(
-                f"`{describe(variable)}` cannot be split",
-                where=user_line(),
-                expected=f"{parts} equal parts",
-                found=f"{known} rows",
-            )
-        step = e.floor_divide(size, int(parts))
-        bounds = [e.multiply(step, k) for k in range(int(parts))]
-        return [getitem(variable, (*before, slice(bound, e.add(bound, step)))) for bound in bounds]
-    pieces, begun = [], as_variable(np.int64(0))
-    for each in parts:
-        end = e.add(begun, as_integer(each, "split: a size"))
-        pieces.append(getitem(variable, (*before, slice(begun, end))))
-        begun = end
-    return pieces
+        return _equal_parts(variable, int(parts), place)
+    sizes = [as_integer(each, "split: a size") for each in _listed(parts)]
+    known = [constant_integer(each) for each in sizes]
+    if any(size is not None and size < 0 for size in known):
+        raise ScanvizValueError("split: a size cannot be negative", where=user_line(), found=known)
+    ends = list(accumulate(sizes, _sum))
+    whole = _with_size(variable, place, ends[-1] if ends else constant(0, "int64"), f"parts of sizes {known}")
+    starts = [constant(0, "int64"), *ends[:-1]]
+    return [_part(whole, place, start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+def _listed(parts: Any) -> list[Any]:
+    """Return sizes as a list, from a list, an array or a vector of known length."""
+    if not isinstance(parts, Variable):
+        return list(np.asarray(parts)) if isinstance(parts, np.ndarray) else list(parts)
+    kind = tensor_type(parts)
+    if kind.ndim != 1 or kind.shape[0] is None:
+        raise ScanvizTypeError(
+            f"split: how many parts `{describe(parts)}` asks for is not known while the graph is built",
+            where=user_line(),
+            expected="a number, or a list of sizes",
+            found=kind,
+        )
+    return [getitem(parts, k) for k in range(kind.shape[0])]
+
+
+def _equal_parts(variable: Variable, count: int, axis: int) -> list[Variable]:
+    if count < 1:
+        raise ScanvizValueError(
+            f"`{describe(variable)}` cannot be split into {count} parts",
+            where=user_line(),
+            expected="1 or more",
+        )
+    each = e.floor_divide(dimension(variable, axis), count)
+    known = constant_integer(dimension(variable, axis))
+    step = each if known is None else constant(known // count, "int64")
+    ends = [_product(step, k) for k in range(count + 1)]
+    whole = _with_size(variable, axis, ends[-1], f"{count} equal parts")
+    return [_part(whole, axis, start, end) for start, end in pairwise(ends)]
+
+
+def _sum(first: Variable, second: Variable) -> Variable:
+    a, b = constant_integer(first), constant_integer(second)
+    return e.add(first, second) if a is None or b is None else constant(a + b, "int64")
+
+
+def _product(size: Variable, count: int) -> Variable:
+    known = constant_integer(size)
+    return e.multiply(size, count) if known is None else constant(known * count, "int64")
+
+
+def _with_size(variable: Variable, axis: int, size: Variable, wanted: str) -> Variable:
+    """Return a variable that is checked to have a size along an axis: when building if it can be, else when run."""
+    found, needed = tensor_type(variable).shape[axis], constant_integer(size)
+    if found is not None and found == needed:
+        return variable
+    if found is not None and needed is not None:
+        raise ShapeError(
+            f"`{describe(variable)}` cannot be split along axis {axis}",
+            where=user_line(),
+            expected=wanted,
+            found=f"{found} rows",
+        )
+    sizes: list[Any] = [None] * tensor_type(variable).ndim
+    sizes[axis] = size
+    return specify_shape(variable, sizes)
+
+
+def _part(variable: Variable, axis: int, start: Variable, end: Variable) -> Variable:
+    return getitem(variable, (*(slice(None),) * axis, slice(start, end)))

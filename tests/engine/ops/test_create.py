@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import creation
+from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.ops.symbolic_shape import shape_of
+from tests.engine.ops.checking import check, dtypes, shapes, tame
+
+steps = st.integers(-4, 4).filter(bool)
+
+
+def scalar(name, dtype="int64"):
+    return Variable(TensorType(dtype, ()), name)
+
+
+@given(st.integers(-5, 5), st.integers(-5, 5), steps)
+def test_a_range_of_python_ints_is_numpys_with_a_known_length(start, stop, step):
+    made = creation.arange(start, stop, step)
+    expected = np.arange(start, stop, step)
+    assert made.type == TensorType("int64", expected.shape)
+    np.testing.assert_array_equal(evaluate(made), expected)
+    np.testing.assert_array_equal(evaluate(creation.arange(stop)), np.arange(stop))
+
+
+@given(st.integers(-5, 5), st.integers(-5, 5), steps, st.sampled_from(["int64", "int8", "int32"]))
+def test_the_length_of_a_range_of_inputs_is_told_before(start, stop, step, dtype):
+    a, b, c = (scalar(name, dtype) for name in "abc")
+    givens = {a: np.array(start, dtype), b: np.array(stop, dtype), c: np.array(step, dtype)}
+    expected = np.arange(*givens.values())
+    for parts in ((a, b, c), (a, b, step), (start, b, c), (start, stop, c)):
+        made = creation.arange(*parts)
+        found = evaluate(made, givens)
+        assert made.type.dtype == found.dtype.name == expected.dtype.name == "int64"
+        np.testing.assert_array_equal(found, expected)
+        (told,) = shape_of(made)
+        assert int(evaluate(told, givens)) == expected.size
+
+
+@given(
+    st.integers(-20, 20),
+    st.integers(-20, 20),
+    st.integers(-8, 8).filter(bool),
+    st.sampled_from(["float16", "float32", "float64"]),
+)
+def test_a_range_of_floats_has_numpys_dtype_length_and_values(start, stop, step, dtype):
+    values = [np.dtype(dtype).type(each / 10) for each in (start, stop, step)]
+    expected = np.arange(*values)
+    inputs = [scalar(name, dtype) for name in "abc"]
+    made = creation.arange(*inputs)
+    found = evaluate(made, dict(zip(inputs, values, strict=True)))
+    assert made.type.dtype == found.dtype.name == expected.dtype.name
+    assert made.type.shape == (None,)
+    np.testing.assert_array_equal(found, expected)
+    assert evaluate(shape_of(made)[0], dict(zip(inputs, values, strict=True))) == expected.size
+
+
+def test_a_range_of_whole_numbers_between_floats_has_the_length_of_the_floats():
+    stop = scalar("stop", "float64")
+    made = creation.arange(0, stop, dtype="int64")
+    assert evaluate(made, {stop: 2.5}).tolist() == [0, 1, 2]
+    assert evaluate(shape_of(made)[0], {stop: 2.5}) == 3
+
+
+def test_the_dtype_of_a_range_can_be_chosen():
+    n = scalar("n", "uint8")
+    assert creation.arange(3).type.dtype == "int64"
+    assert creation.arange(n).type.dtype == "int64"
+    assert creation.arange(0.0, 1.0, 0.5).type.dtype == "float64"
+    assert creation.arange(3, dtype="float32").type.dtype == "float32"
+    assert evaluate(creation.arange(n, dtype="int8"), {n: np.uint8(2)}).dtype == "int8"
+
+
+def test_python_floats_in_a_range_follow_float_x(monkeypatch):
+    from scanviz.engine.config import config
+
+    monkeypatch.setattr(config, "floatX", "float32")
+    assert creation.arange(0.0, 1.0, 0.5).type.dtype == "float32"
+    assert creation.eye(2).type.dtype == "float32"
+
+
+def test_a_range_that_means_nothing_is_refused():
+    step = scalar("step")
+    with pytest.raises(ScanvizValueError, match="step of arange is 0"):
+        creation.arange(0, 3, 0)
+    with pytest.raises(ScanvizValueError, match="step of arange is 0"):
+        evaluate(creation.arange(0, 3, step), {step: 0})
+    with pytest.raises(ScanvizTypeError, match=r"(?s)scalars.*`v`"):
+        creation.arange(Variable(TensorType("int64", (None,)), "v"))
+
+
+@given(st.integers(0, 4), st.one_of(st.none(), st.integers(0, 4)), st.integers(-5, 5), dtypes)
+def test_eye_gives_what_numpy_gives(n, m, k, dtype):
+    expected = np.eye(n, m, k, dtype)
+    made = creation.eye(n, m, k, dtype)
+    assert made.type == TensorType(dtype, expected.shape)
+    np.testing.assert_array_equal(evaluate(made), expected)
+    rows, columns = scalar("rows"), scalar("columns", "int32")
+    givens = {rows: n, columns: np.int32(n if m is None else m)}
+    made = creation.eye(rows, columns, k, dtype)
+    np.testing.assert_array_equal(evaluate(made, givens), expected)
+    assert [int(evaluate(size, givens)) for size in shape_of(made)] == list(expected.shape)
+
+
+def test_sizes_of_eye_are_checked():
+    n = scalar("n")
+    with pytest.raises(ShapeError, match="negative"):
+        evaluate(creation.eye(n), {n: -1})
+    with pytest.raises(ScanvizTypeError, match="eye: the number of rows"):
+        creation.eye(2.0)
+
+
+@given(st.data(), shapes(min_dims=2), st.integers(-5, 5), st.booleans())
+def test_triangles_give_what_numpy_gives(data, shape, k, lower):
+    array = data.draw(tame(data.draw(dtypes), shape))
+    oracle = np.tril if lower else np.triu
+    check(lambda x: creation.triangle(x, k, lower), lambda x: oracle(x, k), [array], data)
+
+
+@given(st.data(), shapes(min_dims=2), st.integers(-5, 5))
+def test_diagonals_give_what_numpy_gives(data, shape, k):
+    array = data.draw(tame(data.draw(dtypes), shape))
+    check(lambda x: creation.diagonal(x, k), lambda x: np.diagonal(x, k, -2, -1), [array], data)
+
+
+@given(st.data(), shapes(min_dims=1, max_dims=1), st.integers(-3, 3))
+def test_a_vector_on_a_diagonal_gives_what_numpy_gives(data, shape, k):
+    array = data.draw(tame(data.draw(dtypes), shape))
+    check(lambda x: creation.from_diagonal(x, k), lambda x: np.diag(x, k), [array], data)
+
+
+def test_triangles_and_diagonals_need_a_matrix():
+    x = Variable(TensorType("float64", (None,)), "x")
+    with pytest.raises(ScanvizTypeError, match="matrix"):
+        creation.triangle(x, 0, True)
+    with pytest.raises(ScanvizTypeError, match="matrix"):
+        creation.diagonal(x)
+    with pytest.raises(ScanvizTypeError, match="vector"):
+        creation.from_diagonal(Variable(TensorType("float64", (2, 2)), "x"))
+
+
+@given(st.data(), shapes(), dtypes, st.one_of(st.none(), dtypes))
+def test_an_array_like_another_has_its_shape_and_dtype(data, shape, dtype, other):
+    array = data.draw(tame(dtype, shape))
+    check(lambda x: creation.filled_like(x, 1, other), lambda x: np.full_like(x, 1, other), [array], data)
+
+
+def test_an_array_like_another_computes_none_of_its_values():
+    from scanviz.engine.function import function
+    from scanviz.engine.ops import elementwise as e
+
+    x = Variable(TensorType("float64", (None,)), "x")
+    call = function([x], creation.filled_like(e.exp(x), 2.0), mode="reference")
+    assert call(np.zeros(3)).tolist() == [2.0, 2.0, 2.0]
+    assert not any("exp" in str(each.op) for each in call.program.instructions)

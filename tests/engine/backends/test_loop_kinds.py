@@ -182,3 +182,21 @@ def test_sequences_read_at_several_steps_need_no_copy_of_strided_arrays():
     x, h, h0 = T.vector("x"), T.vector("h"), T.vector("h0")
     results = loop([Sequence("x", x), State("h", {-1: h}, {0: h * 0.5 + x})], N, [X[::-2].T[:2].T, h0])
     check([N, X, h0], results, [4, ROWS, START[:2]])
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("keep", [1, 2, 3])
+@pytest.mark.parametrize("steps", [1, 2, 1023, 1024, 1025, 3001])
+def test_the_last_rows_of_a_loop_that_stops_late_are_right_across_chunks(tier, keep, steps):
+    count, row, start = T.lscalar("count"), T.vector("row"), T.vector("start")
+    first, limit, inside = constant(0), T.lscalar("limit"), T.lscalar("inside")
+    variables = [
+        State("count", {-1: count}, {0: count + 1}, Keep(keep)),
+        State("row", {-1: row}, {0: row + 1.0}, Keep(keep)),
+        NonSequence("inside", inside),
+    ]
+    results = loop(variables, N, [first, start, limit], until=count + 1 >= inside)
+    counts, rows = run(tier, [N, start, limit], results, [10**12, [0.0, 0.5], steps])
+    expected = np.arange(max(0, steps - keep), steps) + 1
+    np.testing.assert_array_equal(counts, expected)
+    np.testing.assert_array_equal(rows, np.stack([expected, expected + 0.5], axis=1))

@@ -50,7 +50,8 @@ def _arange_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 def _arange_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    start, stop, step = (np.asarray(each)[()] for each in values)
+    # scalars with their dtypes, which decide how the length is rounded
+    start, stop, step = (np.asarray(each)[()] for each in values)  # type: Any, Any, Any
     if step == 0:
         raise ScanvizValueError("the step of arange is 0")
     return (np.arange(start, stop, step, dtype=op.parameters.dtype),)
@@ -80,7 +81,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) ->
     for each in parts:
         if tensor_type(each).ndim != 0:
             raise ScanvizTypeError(
-                "the bounds of arange must be scalars", where=user_line(), found=f"`{describe(each)}` {each.type}"
+                "the bounds of arange must be scalars",
+                where=user_line(),
+                found=f"`{describe(each)}` {each.type}",
             )
     if constant_integer(parts[2]) == 0:
         raise ScanvizValueError("the step of arange is 0", where=user_line())

@@ -32,8 +32,8 @@ from scanviz.engine.ops.support import as_integer, as_variable, constant, consta
 def _concatenate_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     axis = op.parameters.axis
     result = list(dims.shapes[0])
-    for shape in dims.shapes[1:]:
-        for k, size in enumerate(shape):
+    for each in dims.shapes[1:]:
+        for k, size in enumerate(each):
             result[k] = dims.add(result[k], size) if k == axis else dims.same(result[k], size)
     return (tuple(result),)
 

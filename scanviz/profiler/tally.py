@@ -19,9 +19,12 @@ from scanviz.record.model import FunctionRecord, LoopRecord, TierRecord
 from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 from scanviz.record.statistics import Histogram
 
-PENDING = 2048  # steps gathered before they are counted
+PENDING = 8192  # steps gathered before they are counted, so that counting is rare
+PIECES = 512  # chunks they may come from
 TIERS = 16  # kinds of code told apart
-DETAIL_BYTES = 20_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD + PENDING) + 16 * PENDING_TIMED
+DETAIL_BYTES = (
+    20_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD) + 8 * PENDING + 200 * PIECES + 16 * PENDING_TIMED
+)
 
 
 class _Run(NamedTuple):
@@ -47,16 +50,17 @@ class LoopTally:
     """
 
     __slots__ = (
-        "_buffer",
         "_filled",
         "_histogram",
         "_open",
         "_operations",
+        "_pieces",
         "_price",
         "_sample",
         "_steps",
         "_tiers",
         "_totals",
+        "_waiting",
         "chunks",
         "detailed",
         "record",
@@ -68,8 +72,9 @@ class LoopTally:
         self.record, self._price = record, price
         self.detailed: bool | None = None
         self._histogram, self._sample = Histogram(), StepSample()
-        self._buffer = np.zeros((3, 0), np.int64)  # runs, steps and times that wait to be counted
+        self._waiting = np.empty(0, np.int64)  # times that wait to be counted
         self._filled = 0
+        self._pieces: list[tuple[int, int, int]] = []  # of what waits: run, first step, number of steps
         self._open: dict[int, _Run] = {}
         self._operations = OperationTally(len(record.operations))
         self._tiers: dict[tuple[str, str], list[int]] = {}
@@ -108,27 +113,31 @@ class LoopTally:
 
     def _gather(self, run: int, first: int, times: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
         count = len(times)
-        if self._filled + count > PENDING:
+        if self._filled + count > PENDING or len(self._pieces) == PIECES:
             self._count()
-        if count > PENDING // 2:
+        if count > PENDING:
             self._histogram.add(times)
-            self._sample.add(np.full(count, run, np.int64), np.arange(first, first + count), times)
+            self._sample.add(np.full(count, run), np.arange(first, first + count), times)
             return
-        if not self._buffer.size:
-            self._buffer = np.zeros((3, PENDING), np.int64)
-        place = slice(self._filled, self._filled + count)
-        self._buffer[0, place] = run
-        self._buffer[1, place] = np.arange(first, first + count)
-        self._buffer[2, place] = times
+        if not len(self._waiting):
+            self._waiting = np.empty(PENDING, np.int64)
+        self._waiting[self._filled : self._filled + count] = times
+        self._pieces.append((run, first, count))
         self._filled += count
 
     def _count(self) -> None:
         """Count the steps gathered."""
-        if self._filled:
-            runs, steps, times = self._buffer[:, : self._filled]
-            self._histogram.add(times)
-            self._sample.add(runs, steps, times)
-            self._filled = 0
+        if not self._filled:
+            return
+        times = self._waiting[: self._filled]
+        runs, firsts, counts = np.array(self._pieces, np.int64).T
+        # the number of a step is its place in all that waits, shifted to where its piece begins
+        shift = firsts - np.concatenate([[0], np.cumsum(counts[:-1])])
+        steps = np.arange(self._filled) + np.repeat(shift, counts)
+        self._histogram.add(times)
+        self._sample.add(np.repeat(runs, counts), steps, times)
+        self._filled = 0
+        self._pieces.clear()
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation in one step, told on its own."""

@@ -16,28 +16,28 @@ def power(a, steps):
 def leaky_tanh(x, h0):
     out, a, b = np.empty_like(x), np.empty_like(h0), np.empty_like(h0)
     h, tanh, multiply, add = h0, np.tanh, np.multiply, np.add
-    for t in range(len(x)):
-        multiply(0.9, h, a)
-        multiply(0.1, x[t], b)
+    kept, new = np.array(0.9), np.array(0.1)  # NumPy takes 0-d arrays quicker than numbers
+    for x_t, row in zip(x, out, strict=True):
+        multiply(kept, h, a)
+        multiply(new, x_t, b)
         add(a, b, a)
-        h = out[t]
-        tanh(a, h)
+        h = tanh(a, row)
     return out
 
 
 def cumulative_sum(x):
     out, total = np.empty_like(x), np.float64(0)
-    for t in range(len(x)):
-        total = total + x[t]
+    for t, x_t in enumerate(x):
+        total = total + x_t
         out[t] = total
     return out
 
 
 def two_taps(x, first, second):
     out = np.empty_like(x)
-    a, b = np.float64(first), np.float64(second)
-    for t in range(len(x)):
-        a, b = b, a * 0.5 + b * 0.3 + x[t]
+    a, b, early, late = np.float64(first), np.float64(second), np.float64(0.5), np.float64(0.3)
+    for t, x_t in enumerate(x):
+        a, b = b, a * early + b * late + x_t
         out[t] = b
     return out
 
@@ -45,66 +45,95 @@ def two_taps(x, first, second):
 def rnn(x, h0, W, U):
     out, a, b = np.empty((len(x), len(h0))), np.empty_like(h0), np.empty_like(h0)
     h, dot, add, tanh = h0, np.dot, np.add, np.tanh
-    for t in range(len(x)):
-        dot(x[t], W, a)
+    for x_t, row in zip(x, out, strict=True):
+        dot(x_t, W, a)
         dot(h, U, b)
         add(a, b, a)
-        h = out[t]
-        tanh(a, h)
+        h = tanh(a, row)
     return out
 
 
-def _sigmoid(x, out):
-    np.negative(x, out)
-    np.exp(out, out)
-    np.add(out, 1, out)
-    np.reciprocal(out, out)
+ONE = np.array(1.0)
 
 
-def lstm(x, h0, c0, W, U, b):
-    """The step as a user writes it: three gates, each a sigmoid of its own."""
+def _lstm(x, h0, c0, W, U, b, split):
+    """Run an LSTM; ``split`` says how many arrays the three sigmoid gates are computed in."""
     size = h0.shape[-1]
     out = np.empty((len(x), *h0.shape))
     gates, other = np.empty((*h0.shape[:-1], 4 * size)), np.empty((*h0.shape[:-1], 4 * size))
-    parts = [gates[..., k * size : (k + 1) * size] for k in range(4)]
-    i, f, o, z = (np.empty_like(h0) for _ in range(4))
+    sources = (
+        [gates[..., : 3 * size]] if split == 1 else [gates[..., k * size : (k + 1) * size] for k in range(3)]
+    )
+    last = gates[..., 3 * size :]
+    results = [np.empty(each.shape) for each in sources]
+    i, f, o = [results[0][..., k * size : (k + 1) * size] for k in range(3)] if split == 1 else results
+    z, pairs = np.empty_like(h0), list(zip(sources, results, strict=True))
     h, c, dot, add, multiply, tanh = h0, c0.copy(), np.dot, np.add, np.multiply, np.tanh
-    for t in range(len(x)):
-        dot(x[t], W, gates)
+    negative, exp, divide = np.negative, np.exp, np.divide
+    for x_t, row in zip(x, out, strict=True):
+        dot(x_t, W, gates)
         dot(h, U, other)
         add(gates, other, gates)
         add(gates, b, gates)
-        _sigmoid(parts[0], i)
-        _sigmoid(parts[1], f)
-        _sigmoid(parts[2], o)
-        tanh(parts[3], z)
+        for source, result in pairs:
+            negative(source, result)
+            exp(result, result)
+            add(result, ONE, result)
+            divide(ONE, result, result)
+        tanh(last, z)
         multiply(f, c, c)
         multiply(i, z, z)
         add(c, z, c)
         tanh(c, z)
-        h = out[t]
-        multiply(o, z, h)
+        h = multiply(o, z, row)
     return out
 
 
+def lstm(x, h0, c0, W, U, b):
+    """Each of the three gates a sigmoid of its own, as most people write it."""
+    return _lstm(x, h0, c0, W, U, b, 3)
+
+
+def lstm_joined(x, h0, c0, W, U, b):
+    """One sigmoid for the three gates, which lie beside one another."""
+    return _lstm(x, h0, c0, W, U, b, 1)
+
+
 def kalman(z, x0, P0, F, H, Q, R):
-    out, x, P, identity = np.empty((len(z), len(x0))), x0, P0, np.eye(len(x0))
-    for t in range(len(z)):
-        x = F @ x
-        P = F @ P @ F.T + Q
-        S = H @ P @ H.T + R
-        K = np.linalg.solve(S, H @ P).T
-        x = x + K @ (z[t] - H @ x)
-        P = (identity - K @ H) @ P
-        out[t] = x
+    size, seen = len(x0), len(z[0])
+    out, x, P, identity = np.empty((len(z), size)), x0, P0.copy(), np.eye(size)
+    predicted, correction, error = np.empty(size), np.empty(size), np.empty(seen)
+    FP, ahead, HP, S = (
+        np.empty((size, size)),
+        np.empty((size, size)),
+        np.empty((seen, size)),
+        np.empty((seen, seen)),
+    )
+    F_T, H_T, dot, add, subtract, solve = F.T, H.T, np.dot, np.add, np.subtract, np.linalg.solve
+    for z_t, row in zip(z, out, strict=True):
+        dot(F, x, predicted)
+        dot(F, P, FP)
+        dot(FP, F_T, ahead)
+        add(ahead, Q, ahead)
+        dot(H, ahead, HP)
+        dot(HP, H_T, S)
+        add(S, R, S)
+        K = solve(S, HP).T
+        dot(H, predicted, error)
+        subtract(z_t, error, error)
+        dot(K, error, correction)
+        x = add(predicted, correction, row)
+        dot(K, H, FP)
+        subtract(identity, FP, FP)
+        dot(FP, ahead, P)
     return out
 
 
 def nested(x):
-    out = np.empty(len(x))
-    for t in range(len(x)):
+    out, two = np.empty(len(x)), np.float64(2)
+    for t, row in enumerate(x):
         total = np.float64(0)
-        for value in x[t]:
-            total = total + value * 2.0
+        for value in row:
+            total = total + value * two
         out[t] = total
     return out

@@ -106,7 +106,7 @@ def rnn(size: int, steps: int) -> Workload:
     )
 
 
-def lstm(size: int, batch: int | None, steps: int) -> Workload:
+def lstm(size: int, batch: int | None, steps: int, joined: bool = False) -> Workload:
     row = (size,) if batch is None else (batch, size)
 
     def build(mode):
@@ -116,7 +116,11 @@ def lstm(size: int, batch: int | None, steps: int) -> Workload:
 
         def step(x_t, h_tm1, c_tm1, W, U, b):
             gates = T.dot(x_t, W) + T.dot(h_tm1, U) + b
-            i, f, o = (T.sigmoid(gates[..., k * size : (k + 1) * size]) for k in range(3))
+            if joined:
+                opened = T.sigmoid(gates[..., : 3 * size])
+                i, f, o = (opened[..., k * size : (k + 1) * size] for k in range(3))
+            else:
+                i, f, o = (T.sigmoid(gates[..., k * size : (k + 1) * size]) for k in range(3))
             c_t = f * c_tm1 + i * T.tanh(gates[..., 3 * size :])
             return o * T.tanh(c_t), c_t
 
@@ -125,7 +129,8 @@ def lstm(size: int, batch: int | None, steps: int) -> Workload:
 
     weights = [RNG.normal(size=(size, 4 * size)) / 8 for _ in range(2)]
     inputs = (RNG.normal(size=(steps, *row)), np.zeros(row), np.zeros(row), *weights, np.zeros(4 * size))
-    return Workload(f"LSTM, H {size}, batch {batch or 1}", 1.1, build, by_hand.lstm, inputs)
+    name = f"LSTM, H {size}, batch {batch or 1}{', gates joined' if joined else ''}"
+    return Workload(name, 1.1, build, by_hand.lstm_joined if joined else by_hand.lstm, inputs)
 
 
 def kalman(steps: int) -> Workload:
@@ -179,13 +184,15 @@ def workloads(quick: bool) -> list[Workload]:
         power(1000, 2000 // scale),
         leaky_tanh(64, 2000 // scale),
         leaky_tanh(1024, 2000 // scale),
-        cumulative_sum(20_000 // scale),
-        two_taps(20_000 // scale),
+        cumulative_sum(100_000 // scale),
+        two_taps(100_000 // scale),
         rnn(16, 1000 // scale),
         rnn(64, 1000 // scale),
         rnn(256, 1000 // scale),
         lstm(64, None, 500 // scale),
         lstm(64, 32, 200 // scale),
+        lstm(64, None, 500 // scale, joined=True),
+        lstm(64, 32, 200 // scale, joined=True),
         kalman(500 // scale),
         nested(200 // scale, 50),
     ]

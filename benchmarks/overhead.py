@@ -16,7 +16,7 @@ from common import interleaved, ratio, write_json
 import scanviz
 from scanviz import tensor as T
 
-SIZES = ((16, 1), (256, 1), (256, 4), (4096, 2), (65536, 1))  # (width, how often tanh is applied in a step)
+SIZES = ((16, 1), (256, 1), (256, 4), (256, 6), (4096, 2), (65536, 1))  # (width, how often tanh is applied in a step)
 STEPS = 2000
 
 

@@ -135,7 +135,7 @@ class LoopCall:
         first: int,
         last: int,
         scratch: list[Any],
-        record: Callable[[int], None] | None,
+        record: Any,  # what the variant's code is given to note times with, None for the plain one
     ) -> int:
         """Run steps ``first`` to ``last`` and return where it stopped; a stop condition that held ends the loop."""
         rows = (

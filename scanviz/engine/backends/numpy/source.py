@@ -93,8 +93,7 @@ class LoopWriter:
             self._instruction(index, instruction)
             self.stamp_each()
         self._store()
-        if self.variant != "plain":
-            self.line("record(clock())")
+        self.stamp_each()
         self._advance()
         return self._assemble()
 
@@ -135,7 +134,10 @@ class LoopWriter:
         """Name the rows of the steps before the first, the latest of them first."""
         slot = self.loop.states[k]
         named = {-tap: self.emitter.name(number) for tap, number in slot.reads}
-        names = [named.get(back) or self.emitter.fresh(f"{slot.name}_tm{back}") for back in range(1, slot.offset + 1)]
+        names = [
+            named.get(back) or self.emitter.fresh(f"{slot.name}_tm{back}")
+            for back in range(1, slot.offset + 1)
+        ]
         self.history[k] = names
         for back, name in enumerate(names, start=1):
             self.before.append(f"{name} = {self.states[k]}[{self._place(k, 'first', -back)}]")
@@ -277,7 +279,7 @@ class LoopWriter:
 
     def _advance(self) -> None:
         """Hand states and carries to the next step, all at once: one may take what another was; stop if it is time."""
-        moves = []
+        moves: list[tuple[str, str]] = []
         for k, row in self.next_rows.items():
             if k in self.history:
                 names = self.history[k]
@@ -315,6 +317,8 @@ class LoopWriter:
         name = self.emitter.fresh(f"run_{self.loop.name}")
         lines.append(f"def {name}(first, last, rows, carried, fixed, scratch, keepers, watch, record):")
         self._unpack(lines)
+        if self.variant == "steps":
+            lines.append("    counted, ticks = record")
         lines.extend(f"    {each}" for each in [*self._fixed_arrays(), *self.before])
         lines.append(f"    for {self._header()}:")
         for text, index in self.body or [("pass", None)]:
@@ -348,11 +352,15 @@ class LoopWriter:
                 lines.append(f"    {', '.join(names)}{',' if len(names) == 1 else ''} = {source}")
 
     def _header(self) -> str:
-        if not self.iterated:
+        """Return the head of the loop; in the steps variant the clock is read by the iteration itself, before each step."""
+        counted = [("t", "range(first, last)")]
+        if self.variant == "steps":
+            counted = [("t", "counted"), ("_", "ticks")]
+        if len(counted) == 1 and not self.iterated:
             return "t in range(first, last)"
-        names = ", ".join(name for name, _ in self.iterated)
-        sources = ", ".join(source for _, source in self.iterated)
-        return f"t, {names} in zip(range(first, last), {sources})"
+        names = ", ".join(name for name, _ in (*counted, *self.iterated))
+        sources = ", ".join(source for _, source in (*counted, *self.iterated))
+        return f"{names} in zip({sources})"
 
 
 def _comment(instruction: AnyInstruction) -> str:

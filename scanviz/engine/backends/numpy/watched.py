@@ -1,7 +1,7 @@
 """Running a watched loop in chunks: mostly one stamp a step, now and then one an operation.
 
 With detail ``"steps"`` most chunks run the *steps* variant.  A burst of the *ops* variant follows the first few steps
-and then each :data:`PERIOD` steps, about one step in sixteen, so that operations get their share of time without being
+and then each :data:`PERIOD` steps, about one step in sixty, so that operations get their share of time without being
 timed in every step.  With detail ``"ops"`` every step is timed so.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from itertools import chain, islice, tee
+from operator import length_hint
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 WARM_UP = 2  # steps before the first burst, which pay for what is cold
 FIRST_BURST = 16  # steps of the first burst
 PERIOD = 1024  # steps from one burst to the next
-BURST = 64  # steps of a later burst
+BURST = 16  # steps of a later burst
 
 
 def chunks(steps: int, detail: str) -> Iterator[tuple[Variant, int, int]]:
@@ -63,11 +65,12 @@ def run_watched(call: LoopCall, scratch: list[Any], watch: Watch) -> int:
             while first < end and done < call.steps:
                 last = call.chunk_end(first, end)
                 code = call.runner.code.variant(call.made, variant)  # written before the clock starts
-                stamps = array("q", [perf_counter_ns()])  # read as an array without a copy
+                stamps: Ticks | Stamps = Ticks(first, last) if variant == "steps" else Stamps()
                 try:
-                    first = call.run_chunk(code, first, last, scratch, stamps.append)
+                    first = call.run_chunk(code, first, last, scratch, stamps.record)
+                    stamps.end()
                 finally:
-                    series = _series(call, variant, done, stamps)
+                    series = stamps.series(call, done)
                     done += len(series.step_ns)
                     spent += int(series.step_ns.sum())
                     if len(series.step_ns):
@@ -78,14 +81,50 @@ def run_watched(call: LoopCall, scratch: list[Any], watch: Watch) -> int:
     return done
 
 
-def _series(call: LoopCall, variant: Variant, first: int, stamps: array[int]) -> StepSeries:
-    """Return the times of the whole steps that were stamped."""
-    key, times = call.loop.key, np.frombuffer(stamps, np.int64)
-    if variant == "steps":
-        return StepSeries(key, first, np.diff(times))
-    a_step = stamps_a_step(call.loop)
-    steps = (len(times) - 1) // a_step
-    table = times[1 : 1 + steps * a_step].reshape(steps, a_step)
-    ends = np.concatenate([times[:1], table[:, -1]])
-    between = np.diff(table, axis=1)
-    return StepSeries(key, first, np.diff(ends), between[:, :-1].T.copy(), between[:, -1].copy())
+class Ticks:
+    """One time a step, read by the iteration over the steps itself: no call in the step, no cost but the clock's.
+
+    A tick is taken before each step; ``record`` is what the generated code iterates over.
+    """
+
+    __slots__ = ("_count", "_counted", "_ended", "_taken", "record")
+
+    def __init__(self, first: int, last: int) -> None:
+        self._counted, self._count = iter(range(first, last)), last - first
+        ticks, self._taken = tee(iter(perf_counter_ns, None))
+        self.record = (self._counted, ticks)
+        self._ended: list[int] = []
+
+    def end(self) -> None:
+        """Note the time at which the last step was done."""
+        self._ended = [perf_counter_ns()]
+
+    def series(self, call: LoopCall, first: int) -> StepSeries:
+        """Return the times of the whole steps."""
+        begun = self._count - length_hint(self._counted)
+        times = np.fromiter(chain(islice(self._taken, begun), self._ended), np.int64)
+        return StepSeries(call.loop.key, first, np.diff(times))
+
+
+class Stamps:
+    """A time after each operation, appended by the generated code."""
+
+    __slots__ = ("_times", "record")
+
+    def __init__(self) -> None:
+        self._times = array("q", [perf_counter_ns()])  # read as an array without a copy
+        self.record = self._times.append
+
+    def end(self) -> None:
+        """Nothing is left to note: the last stamp of a step is its end."""
+
+    def series(self, call: LoopCall, first: int) -> StepSeries:
+        """Return the times of the whole steps and of their operations."""
+        times, a_step = np.frombuffer(self._times, np.int64), stamps_a_step(call.loop)
+        steps = (len(times) - 1) // a_step
+        table = times[1 : 1 + steps * a_step].reshape(steps, a_step)
+        ends = np.concatenate([times[:1], table[:, -1]])
+        between = np.diff(table, axis=1)
+        return StepSeries(
+            call.loop.key, first, np.diff(ends), between[:, :-1].T.copy(), between[:, -1].copy()
+        )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from scanviz.engine.config import config
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, tensor_type
+from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import canonical_dtype
 from scanviz.engine.ops import creation as create
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.shape import alloc
+from scanviz.engine.ops.shape import alloc, dimshuffle, normal_axis
 from scanviz.engine.ops.support import as_variable
 
 __all__ = [
@@ -214,8 +216,22 @@ def triu(x: Any, k: int = 0) -> Variable:
 
 
 @meaning("method:diagonal")
-def diagonal(x: Any, offset: int = 0) -> Variable:
-    """Diagonal of the last two axes.
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """Diagonal of two axes, as the last axis of the result.
+
+    Parameters
+    ----------
+    x : array_like
+        Matrix, or more dimensions.
+    offset : int, optional
+        Which diagonal: 0 the main one, above it positive.
+    axis1, axis2 : int, optional
+        The axes of the matrices.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If ``x`` has fewer than two dimensions.
 
     Examples
     --------
@@ -223,11 +239,24 @@ def diagonal(x: Any, offset: int = 0) -> Variable:
     >>> T.diagonal([[1, 2], [3, 4]]).eval()
     array([1, 4])
     """
-    return create.diagonal(x, offset)
+    variable = as_variable(x)
+    rank = tensor_type(variable).ndim
+    if rank < 2:
+        return create.diagonal(variable, offset)  # which refuses it
+    rows, columns = (normal_axis(axis, rank, "diagonal") for axis in (axis1, axis2))
+    if rows == columns:
+        raise ScanvizValueError("diagonal needs two different axes", where=user_line(), found=(axis1, axis2))
+    rest = [axis for axis in range(rank) if axis not in (rows, columns)]
+    return create.diagonal(dimshuffle(variable, [*rest, rows, columns]), offset)
 
 
 def diag(x: Any, k: int = 0) -> Variable:
     """Diagonal of a matrix, or the matrix that has a vector on its diagonal.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If ``x`` is neither.
 
     Examples
     --------
@@ -237,6 +266,12 @@ def diag(x: Any, k: int = 0) -> Variable:
            [0, 2]])
     """
     variable = as_variable(x)
-    return (
-        create.from_diagonal(variable, k) if tensor_type(variable).ndim == 1 else create.diagonal(variable, k)
-    )
+    rank = tensor_type(variable).ndim
+    if rank not in (1, 2):
+        raise ScanvizTypeError(
+            "diag needs a vector or a matrix",
+            where=user_line(),
+            found=variable.type,
+            fix="T.diagonal(x, axis1=-2, axis2=-1) for many matrices" if rank > 2 else None,
+        )
+    return create.from_diagonal(variable, k) if rank == 1 else create.diagonal(variable, k)

@@ -14,7 +14,8 @@ from scanviz.engine.ops import join
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import shape, specify_shape
-from scanviz.engine.ops.support import as_variable, constant
+from scanviz.engine.ops.support import as_variable, constant, constant_integer
+from scanviz.engine.ops.symbolic_shape import SymbolicDims, as_size
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "concatenate", "dimshuffle", "expand_dims", "flatten", "flip",
@@ -66,8 +67,22 @@ def dimshuffle(x: Any, *pattern: Any) -> Variable:
 
 
 @meaning("method:transpose")
-def transpose(x: Any, *axes: Any) -> Variable:
+def transpose(x: Any, *order: Any, axes: Sequence[int] | None = None) -> Variable:
     """Axes reversed, or in the order given.
+
+    Parameters
+    ----------
+    x : array_like
+        Any tensor.
+    order : ints, or one list of these
+        Which axis comes where.
+    axes : list of int, optional
+        The same, by keyword.
+
+    Raises
+    ------
+    ScanvizValueError
+        If an axis is missing or named twice.
 
     Examples
     --------
@@ -76,8 +91,9 @@ def transpose(x: Any, *axes: Any) -> Variable:
     array([[1, 3],
            [2, 4]])
     """
-    order = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes
-    return ops.transpose(x, list(order) if order and order != (None,) else None)
+    given = order[0] if len(order) == 1 and isinstance(order[0], list | tuple) else order
+    wanted = list(given) if given and tuple(given) != (None,) else axes
+    return ops.transpose(x, wanted)
 
 
 @meaning("method:swapaxes")
@@ -97,8 +113,17 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     return ops.dimshuffle(variable, order)
 
 
-def moveaxis(x: Any, source: int, destination: int) -> Variable:
-    """One axis moved to another place, the rest in their order.
+def _axes(axis: Any, ndim: int, what: str) -> list[int]:
+    """Return one axis or several as different numbers from 0."""
+    listed = list(axis) if isinstance(axis, list | tuple) else [axis]
+    found = [ops.normal_axis(each, ndim, what) for each in listed]
+    if len(set(found)) < len(found):
+        raise ScanvizValueError(f"{what}: an axis is named twice", where=user_line(), found=axis)
+    return found
+
+
+def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
+    """Axes moved to other places, the rest in their order.
 
     Examples
     --------
@@ -108,9 +133,17 @@ def moveaxis(x: Any, source: int, destination: int) -> Variable:
     """
     variable = as_variable(x)
     ndim = tensor_type(variable).ndim
-    start, end = (ops.normal_axis(axis, ndim, "moveaxis") for axis in (source, destination))
-    order = [axis for axis in range(ndim) if axis != start]
-    order.insert(end, start)
+    starts, ends = (_axes(each, ndim, "moveaxis") for each in (source, destination))
+    if len(starts) != len(ends):
+        raise ScanvizValueError(
+            "moveaxis needs one destination for each source",
+            where=user_line(),
+            expected=f"{len(starts)} destinations",
+            found=len(ends),
+        )
+    order = [axis for axis in range(ndim) if axis not in starts]
+    for end, start in sorted(zip(ends, starts, strict=True)):
+        order.insert(end, start)
     return ops.dimshuffle(variable, order)
 
 
@@ -165,8 +198,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     if axis is None:
         dropped = {k for k, size in enumerate(sizes) if size == 1}
     else:
-        listed = [axis] if isinstance(axis, int) else list(axis)
-        dropped = {ops.normal_axis(each, len(sizes), "squeeze") for each in listed}
+        dropped = set(_axes(axis, len(sizes), "squeeze"))
     return ops.dimshuffle(variable, [k for k in range(len(sizes)) if k not in dropped])
 
 
@@ -180,9 +212,8 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> Variable:
     TensorType('float64', (1, None))
     """
     variable = as_variable(x)
-    listed = [axis] if isinstance(axis, int) else list(axis)
-    rank = tensor_type(variable).ndim + len(listed)
-    added = {ops.normal_axis(each, rank, "expand_dims") for each in listed}
+    rank = tensor_type(variable).ndim + (len(axis) if isinstance(axis, list | tuple) else 1)
+    added = _axes(axis, rank, "expand_dims")
     given = iter(range(rank))
     return ops.dimshuffle(variable, ["x" if k in added else next(given) for k in range(rank)])
 
@@ -243,15 +274,17 @@ def atleast_2d(x: Any) -> Variable:
 
 
 def atleast_3d(x: Any) -> Variable:
-    """At least three dimensions, added in front.
+    """At least three dimensions, added where NumPy does: a vector becomes ``(1, n, 1)``, a matrix ``(m, n, 1)``.
 
     Examples
     --------
     >>> from scanviz import tensor as T
-    >>> T.atleast_3d([1]).type
-    TensorType('int64', (1, 1, 1))
+    >>> T.atleast_3d([1, 2]).type
+    TensorType('int64', (1, 2, 1))
     """
-    return _at_least(x, 3)
+    variable = as_variable(x)
+    rank = tensor_type(variable).ndim
+    return variable if rank > 2 else shape_padright(_at_least(variable, 2), 1)
 
 
 def broadcast_to(x: Any, sizes: Any) -> Variable:
@@ -336,24 +369,25 @@ def tile(x: Any, reps: Any) -> Variable:
     >>> T.tile([1, 2], 2).eval()
     array([1, 2, 1, 2])
     """
-    counts = list(reps) if isinstance(reps, list | tuple) else [reps]
-    variable = _at_least(x, len(counts))
+    given = ops.sizes_of(reps, "tile")
+    variable = _at_least(x, len(given))
     rank = tensor_type(variable).ndim
-    counts = [1] * (rank - len(counts)) + counts
+    counts = [constant(1, "int64")] * (rank - len(given)) + given
     sizes = [ops.dimension(variable, k) for k in range(rank)]
     order = [each for k in range(rank) for each in ("x", k)]
-    pairs = [each for count, size in zip(counts, sizes, strict=True) for each in (count, size)]
-    whole = ops.alloc(ops.dimshuffle(variable, order), pairs)
-    return ops.reshape(
-        whole, [e.multiply(size, _count(count)) for count, size in zip(counts, sizes, strict=True)]
-    )
+    flat = [each for pair in zip(counts, sizes, strict=True) for each in pair]
+    whole = ops.alloc(ops.dimshuffle(variable, order), flat)
+    dims = SymbolicDims([], lambda k: None)
+    pairs = zip((_known(each) for each in counts), (_known(each) for each in sizes), strict=True)
+    return ops.reshape(whole, [as_size(dims.multiply(count, size)) for count, size in pairs])
 
 
-def _count(value: Any) -> Variable:
-    return value if isinstance(value, Variable) else constant(int(value), "int64")
+def _known(size: Variable) -> int | Variable:
+    number = constant_integer(size)
+    return size if number is None else number
 
 
-def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
+def roll(x: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Variable:
     """Elements moved along an axis, those beyond the end coming back at the start.
 
     Examples
@@ -365,8 +399,8 @@ def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
     return join.roll(x, shift, axis)
 
 
-def flip(x: Any, axis: int | None = None) -> Variable:
-    """Order reversed along an axis, or along all.
+def flip(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
+    """Order reversed along an axis or several, or along all.
 
     Examples
     --------
@@ -376,7 +410,7 @@ def flip(x: Any, axis: int | None = None) -> Variable:
     """
     variable = as_variable(x)
     rank = tensor_type(variable).ndim
-    turned: list[int] = list(range(rank)) if axis is None else [ops.normal_axis(axis, rank, "flip")]
+    turned = list(range(rank)) if axis is None else _axes(axis, rank, "flip")
     return getitem(variable, tuple(slice(None, None, -1 if k in turned else None) for k in range(rank)))
 
 

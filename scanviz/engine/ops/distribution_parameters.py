@@ -128,7 +128,7 @@ def broadcasts(distribution: str, name: str, given: Shape, shape: Shape) -> None
 
 
 def require(right: Any, distribution: str, name: str, value: Array, expected: str) -> None:
-    """Raise ScanvizValueError showing the first element of ``value`` where ``right``, of its shape, is False."""
+    """Raise ScanvizValueError showing the first element of ``value`` where ``right`` is False."""
     if right.all():
         return
     at = np.unravel_index(int(np.argmin(right)), np.shape(right))

@@ -1,7 +1,7 @@
 """Continuous distributions: uniform, normal, exponential and gamma.
 
 Each is a function from a state to a state and values.  It takes a state (:mod:`~scanviz.engine.ops.philox`)
-and returns the state after the draw with the values. How far the state moves depends on the shape and the
+and returns the state after the draw with the values.  How far the state moves depends on the shape and the
 dtype only, and elements are numbered in C order, so a longer draw starts with the elements of a shorter one.
 Parameters broadcast to the shape drawn.
 
@@ -19,7 +19,7 @@ exponential
     ``-log(u) * scale``, u in (0, 1]: one word each.
 gamma
     Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), in float64; element i uses
-    block i. Lane 0 holds the uniform that turns gamma(k + 1) into gamma(k) for k < 1; lane j = 1, 2, … holds
+    block i.  Lane 0 holds the uniform that turns gamma(k + 1) into gamma(k) for k < 1; lane j = 1, 2, … holds
     attempt j: the normal's radius of words 0 and 1, its angle of word 2, the deciding uniform of word 3.
 """
 
@@ -165,7 +165,7 @@ def normal(
 
 
 def standard_normals(state: Words, n: int, dtype: np.dtype[np.float64]) -> Floats:
-    """Return ``n`` standard normals of ``dtype``, computed in it; they take the words of ``n`` rounded up to even."""
+    """Return ``n`` standard normals, computed in ``dtype``; they take the words of ``n`` rounded up to even."""
     even = n + n % 2
     if dtype.itemsize == 8:
         words64 = draw_words64(state, even)
@@ -265,7 +265,7 @@ def standard_gammas(state: Words, concentration: Doubles) -> Doubles:
 
 
 def _gamma_attempt(blocks: Words, shifted: Doubles, spread: Doubles) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-    """Return the proposals of one attempt and which are accepted; 1 - v + log(v) is taken without cancellation."""
+    """Return the proposals of one attempt and which are accepted; 1 - v + log(v) does not cancel."""
     radius = np.sqrt(-2 * np.log(up_to_one(pairs(blocks)[:, 0])))
     x = radius * np.cos(blocks[:, 2] * (2 * math.pi * 2.0**-32))
     t = np.maximum(spread * x, -1.0)

@@ -148,7 +148,7 @@ def _largest_below(most: int) -> float:
 def multinomial(
     state: Words, shape: Shape, n: npt.ArrayLike, pvals: npt.ArrayLike, dtype: npt.DTypeLike = "int64"
 ) -> Drawn:
-    """Draw how many of ``n`` trials fall into each category, with the probabilities on the last axis of ``pvals``.
+    """Draw how many of ``n`` trials fall into each category; ``pvals`` has them on its last axis.
 
     Parameters are as for :func:`binomial`; ``n`` and ``pvals.shape[:-1]`` broadcast to ``shape``.
 

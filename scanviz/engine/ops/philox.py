@@ -189,12 +189,12 @@ def blocks_at(state: Words, offsets: npt.NDArray[np.int64], lane: int = 0) -> Wo
 
 
 def draw_words(state: Words, n: int, lane: int = 0) -> Words:
-    """Return ``n`` 32-bit words, element ``i`` from word ``i % 4`` of block ``i // 4``: uint32 of shape (n,)."""
+    """Return ``n`` 32-bit words, uint32 of shape (n,): element ``i`` is word ``i % 4`` of block ``i // 4``."""
     return draw_blocks(state, blocks_of_words(n), lane).reshape(-1)[:n]
 
 
 def draw_words64(state: Words, n: int, lane: int = 0) -> Words64:
-    """Return ``n`` 64-bit words, element ``i`` from half ``i % 2`` of block ``i // 2``: uint64 of shape (n,)."""
+    """Return ``n`` 64-bit words, uint64 of shape (n,): element ``i`` is half ``i % 2`` of block ``i // 2``."""
     return pairs(draw_blocks(state, blocks_of_words64(n), lane)).reshape(-1)[:n]
 
 
@@ -242,7 +242,7 @@ def _one_block(schedule: tuple[tuple[int, int], ...], counter: int) -> tuple[int
 
 
 def _many_blocks(schedule: tuple[tuple[int, int], ...], start: int, offsets: Words64, out: Words) -> None:
-    """Write the blocks at ``start + offsets`` into ``out``, shape (n, 4); each word is a row of 64-bit slots."""
+    """Write the blocks at ``start + offsets`` into ``out``, shape (n, 4), a row of 64-bit slots a word."""
     low, high = start & _MASK64, start >> 64 & _MASK64
     low_half = offsets + np.uint64(low)
     high_half = np.full(len(offsets), high, np.uint64)

@@ -27,11 +27,15 @@ _Log = Callable[[Doubles, _Chosen], Doubles]
 
 
 def rejected_poisson(state: Words, elements: _Chosen, mean: Doubles) -> Doubles:
+    """Return one Poisson count for each of ``elements`` (numbers of blocks), with ``mean`` of 10 or more."""
     root = np.sqrt(mean)
     b = 0.931 + 2.53 * root
     a = -0.059 + 0.02483 * b
     scale = 1.1239 + 1.1328 / (b - 3.4)
-    log_probability: _Log = lambda k, at: -_deviance(k, mean[at]) - _log_factorial_rest(k)  # noqa: E731  # one line a meaning
+
+    def log_probability(k: Doubles, at: _Chosen) -> Doubles:
+        return -_deviance(k, mean[at]) - _log_factorial_rest(k)
+
     limit = np.full(len(mean), np.inf)
     return _transformed_rejection(
         state, elements, a, b, mean + 0.43, 0.9277 - 3.6224 / (b - 2), scale, limit, log_probability
@@ -39,6 +43,7 @@ def rejected_poisson(state: Words, elements: _Chosen, mean: Doubles) -> Doubles:
 
 
 def rejected_binomial(state: Words, elements: _Chosen, n: Doubles, p: Doubles) -> Doubles:
+    """Return one binomial count for each of ``elements``, with ``n * p`` of 10 or more and ``p`` up to 1/2."""
     spread = np.sqrt(n * p * (1 - p))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p
@@ -51,7 +56,10 @@ def rejected_binomial(state: Words, elements: _Chosen, n: Doubles, p: Doubles) -
         return -successes - _log_factorial_rest(failures) - _deviance(failures, tries * (1 - p[at]))
 
     highest = log_probability(mode, np.arange(len(n)))
-    relative: _Log = lambda k, at: log_probability(k, at) - highest[at]  # noqa: E731
+
+    def relative(k: Doubles, at: _Chosen) -> Doubles:
+        return log_probability(k, at) - highest[at]
+
     return _transformed_rejection(state, elements, a, b, n * p + 0.5, 0.92 - 4.2 / b, scale, n, relative)
 
 

@@ -23,7 +23,7 @@ from scanviz.engine.backends.errors import changed_shape, translate
 from scanviz.engine.backends.numpy.compiled import CompiledSource, failing_line
 from scanviz.engine.backends.numpy.emit import dtype_of
 from scanviz.engine.backends.numpy.specialised import LoopCode
-from scanviz.engine.backends.numpy.watched import run_watched
+from scanviz.engine.backends.numpy.watched import Pace, run_watched
 from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
 from scanviz.engine.program.specialise import is_scalar
 
@@ -53,6 +53,7 @@ class LoopRunner:
             if not isinstance(each, Instruction)
         }
         self.code = LoopCode(loop, self.runners)
+        self.pace = Pace()
         place = {number: k for k, number in enumerate(loop.inputs)}
         self.n_steps = place[loop.n_steps]
         self.sequences = [place[slot.outer] for slot in loop.sequences]

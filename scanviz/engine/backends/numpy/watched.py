@@ -29,8 +29,25 @@ PERIOD = 1024  # steps from one burst to the next
 BURST = 16  # steps of a later burst
 
 
-def chunks(steps: int, detail: str) -> Iterator[tuple[Variant, int, int]]:
-    """Iterate over (variant, first step, end) for a loop of at most ``steps`` steps.
+class Pace:
+    """Where a loop stands between bursts, from run to run: short runs are told in one chunk, most of them.
+
+    Attributes
+    ----------
+    until : int
+        Steps to run with one time each before the next burst.
+    burst : int
+        Steps of that burst.
+    """
+
+    __slots__ = ("burst", "until")
+
+    def __init__(self) -> None:
+        self.until, self.burst = WARM_UP, FIRST_BURST
+
+
+def chunks(steps: int, detail: str, pace: Pace | None = None) -> Iterator[tuple[Variant, int, int]]:
+    """Iterate over (variant, first step, end) for a run of at most ``steps`` steps, moving ``pace`` on.
 
     Examples
     --------
@@ -41,17 +58,18 @@ def chunks(steps: int, detail: str) -> Iterator[tuple[Variant, int, int]]:
         for first in range(0, steps, PERIOD):
             yield "ops", first, min(first + PERIOD, steps)
         return
-    warm = min(WARM_UP, steps)
-    if warm:
-        yield "steps", 0, warm
-    first, burst = warm, FIRST_BURST
+    pace, first = pace or Pace(), 0
     while first < steps:
-        end = min(first + burst, steps)
-        yield "ops", first, end
-        first, end = end, min(end + PERIOD - burst, steps)
-        if first < end:
-            yield "steps", first, end
-        first, burst = end, BURST
+        variant: Variant = "steps" if pace.until else "ops"
+        end = min(first + (pace.until or pace.burst), steps)
+        if pace.until:
+            pace.until -= end - first
+        else:
+            pace.burst -= end - first
+            if not pace.burst:
+                pace.until, pace.burst = PERIOD - BURST, BURST
+        yield variant, first, end
+        first = end
 
 
 def run_watched(call: LoopCall, scratch: list[Any], watch: Watch) -> int:
@@ -59,7 +77,7 @@ def run_watched(call: LoopCall, scratch: list[Any], watch: Watch) -> int:
     done, spent, key = 0, 0, call.loop.key
     watch.loop_begin(key, call.steps, call.bytes_held())
     try:
-        for variant, first, end in chunks(call.steps, watch.detail):
+        for variant, first, end in chunks(call.steps, watch.detail, call.runner.pace):
             if done == call.steps:  # the stop condition held
                 break
             while first < end and done < call.steps:

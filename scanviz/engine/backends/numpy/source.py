@@ -16,6 +16,7 @@ import numpy as np
 
 from scanviz.engine.backends.buffers import wraps
 from scanviz.engine.backends.numpy.emit import Emitter
+from scanviz.engine.backends.numpy.steady import steady_instructions
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
 from scanviz.engine.program.lifetimes import aliases
 from scanviz.engine.program.specialise import Buffer, MemoryPlan, Row, is_scalar
@@ -67,6 +68,8 @@ class LoopWriter:
         self.emitter = Emitter(loop.body)
         self.body: list[tuple[str, int | None]] = []  # lines of the step, with the instruction they run
         self.before: list[str] = []
+        self.once: list[tuple[str, int]] = []  # lines of instructions that are run before the first step
+        self.steady = steady_instructions(loop, plan)
         self.iterated: list[tuple[str, str]] = []  # (name of the step's value, what to iterate over)
         self.emitter.namespace["clock"] = perf_counter_ns
 
@@ -181,6 +184,9 @@ class LoopWriter:
         if not isinstance(instruction, Instruction):
             hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
             self.line(self.emitter.call_statement(instruction, self.runners[index], hint) + comment, index)
+            return
+        if index in self.steady:
+            self.once += [(text + comment, index) for text in self.emitter.statements(instruction, None)]
             return
         out = None
         if len(instruction.outputs) == 1:
@@ -320,11 +326,16 @@ class LoopWriter:
         if self.variant == "steps":
             lines.append("    counted, ticks = record")
         lines.extend(f"    {each}" for each in [*self._fixed_arrays(), *self.before])
+        if self.once:
+            lines.append("    t = first")  # the step that an error here is told for
+        for text, index in self.once:
+            lines.append(f"    {text}")
+            where[len(lines)] = index
         lines.append(f"    for {self._header()}:")
-        for text, index in self.body or [("pass", None)]:
+        for text, instruction in self.body or [("pass", None)]:
             lines.append(f"        {text}")
-            if index is not None:
-                where[len(lines)] = index
+            if instruction is not None:
+                where[len(lines)] = instruction
         lines.extend(f"    {each}" for each in self._leave("last"))
         lines.append(f"    return last, ({self._carries()}), False")
         return LoopSource("\n".join(lines) + "\n", where, self.emitter.names(), self.emitter.namespace, name)

@@ -1,0 +1,57 @@
+"""What stays the same from step to step, so that it is taken once before the loop: views of buffers, parts of non-sequences.
+
+A buffer of the plan is one array for the whole run, so a slice of it at fixed places is one view for the whole run,
+whatever is written there.  What is computed of nothing but non-sequences and constants has one value for the whole run; of
+those only views and sizes are taken out here, which cost more to make than to keep.
+"""
+
+from __future__ import annotations
+
+from scanviz.engine.ops.index import INDEX
+from scanviz.engine.ops.index_pattern import is_basic
+from scanviz.engine.ops.shape import DIMENSION, DIMSHUFFLE, RESHAPE
+from scanviz.engine.program.instructions import Instruction, LoopInstruction
+from scanviz.engine.program.specialise import Buffer, MemoryPlan, is_scalar
+
+_TAKEN = frozenset((INDEX, DIMSHUFFLE, RESHAPE, DIMENSION))
+
+
+def steady_instructions(loop: LoopInstruction, plan: MemoryPlan) -> set[int]:
+    """Return the indices of the body's instructions that can be run once, before the first step.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The loop.
+    plan : MemoryPlan
+        Where the body's registers live.
+    """
+    fixed = {slot.inner for slot in loop.non_sequences} | set(loop.body.constants)
+    whole = {number for number, place in plan.places.items() if isinstance(place, Buffer)}
+    views: set[int] = set()  # arrays that are one view of a buffer in every step
+    found: set[int] = set()
+    for index, instruction in enumerate(loop.body.instructions):
+        if not isinstance(instruction, Instruction) or instruction.op.declaration not in _TAKEN:
+            continue
+        (output,) = instruction.outputs
+        source, *others = instruction.inputs
+        if output in plan.places or not fixed.issuperset(others):
+            continue
+        if source in fixed:
+            fixed.add(output)
+        elif source in whole | views and _is_view(loop, instruction, source in whole):
+            views.add(output)
+        else:
+            continue
+        found.add(index)
+    return found
+
+
+def _is_view(loop: LoopInstruction, instruction: Instruction, whole: bool) -> bool:
+    """Return whether a result is a view of its source for sure; ``whole``: that source is a buffer, not a part of one."""
+    declaration = instruction.op.declaration
+    if is_scalar(loop.body, instruction.outputs[0]) or is_scalar(loop.body, instruction.inputs[0]):
+        return False  # a number is a value, not a view
+    if declaration is INDEX:
+        return is_basic(instruction.op.parameters)
+    return declaration is DIMSHUFFLE or (declaration is RESHAPE and whole)

@@ -9,7 +9,6 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
-from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import join
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.index import getitem
@@ -167,7 +166,14 @@ def flatten(x: Any, ndim: int = 1) -> Variable:
         )
     if rank == ndim:
         return variable
-    return ops.reshape(variable, [*(ops.dimension(variable, k) for k in range(ndim - 1)), -1])
+    sizes = [ops.dimension(variable, k) for k in range(rank)]
+    last = _product(sizes[ndim - 1 :]) if ndim > 1 else -1  # beside a size of 0, -1 has no meaning
+    return ops.reshape(variable, [*sizes[: ndim - 1], last])
+
+
+def _product(sizes: Sequence[Variable]) -> Variable:
+    """Return the product of sizes, a constant if all are known."""
+    return as_size(SymbolicDims([], lambda k: None).product([_known(size) for size in sizes]))
 
 
 @meaning("method:ravel")
@@ -377,9 +383,7 @@ def tile(x: Any, reps: Any) -> Variable:
     order = [each for k in range(rank) for each in ("x", k)]
     flat = [each for pair in zip(counts, sizes, strict=True) for each in pair]
     whole = ops.alloc(ops.dimshuffle(variable, order), flat)
-    dims = SymbolicDims([], lambda k: None)
-    pairs = zip((_known(each) for each in counts), (_known(each) for each in sizes), strict=True)
-    return ops.reshape(whole, [as_size(dims.multiply(count, size)) for count, size in pairs])
+    return ops.reshape(whole, [_product(pair) for pair in zip(counts, sizes, strict=True)])
 
 
 def _known(size: Variable) -> int | Variable:
@@ -426,11 +430,7 @@ def size(x: Any) -> Variable:
     array(2)
     """
     variable = as_variable(x)
-    total: Variable = constant(1, "int64")
-    for k in range(tensor_type(variable).ndim):
-        each = ops.dimension(variable, k)
-        total = each if k == 0 else e.multiply(total, each)
-    return total
+    return _product([ops.dimension(variable, k) for k in range(tensor_type(variable).ndim)])
 
 
 meaning("attribute:shape")(shape)

@@ -177,27 +177,33 @@ class SymbolicDims(Dims):
         return e.where(rises, as_size(up), as_size(down))
 
     def _upward(self, size: Dim, start: Dim, stop: Dim, stride: Dim) -> Dim:
-        first = 0 if start is None else self._clamped(start, size, 0, size)
         last = size if stop is None else self._clamped(stop, size, 0, size)
-        return self._strides(self.subtract(last, first), stride)
+        if start is None or (isinstance(start, int) and start == 0):
+            return self._strides(last, stride)
+        plain = stop is None and isinstance(start, int) and start > 0  # beyond the end the span is negative
+        first = start if plain else self._clamped(start, size, 0, size)
+        return self.maximum(self._strides(self.subtract(last, first), stride), 0)
 
     def _downward(self, size: Dim, start: Dim, stop: Dim, stride: Dim) -> Dim:
         top = self.subtract(size, 1)
         first = top if start is None else self._clamped(start, size, -1, top)
-        last = -1 if stop is None else self._clamped(stop, size, -1, top)
-        return self._strides(self.subtract(first, last), stride)
+        if stop is None:
+            return self._strides(size if start is None else self.add(first, 1), stride)
+        last = self._clamped(stop, size, -1, top)
+        return self.maximum(self._strides(self.subtract(first, last), stride), 0)
 
     def _strides(self, span: Dim, stride: Dim) -> Dim:
-        """Return how many strides begin within a span, which may be negative."""
-        return self.maximum(self.floor_divide(self.add(span, self.subtract(stride, 1)), stride), 0)
+        """Return how many strides begin within a span; 0 or less for a negative one."""
+        return self.floor_divide(self.add(span, self.subtract(stride, 1)), stride)
 
     def _clamped(self, bound: Dim, size: Dim, low: Dim, high: Dim) -> Dim:
         """Return a slice bound counted from the start and limited to where a slice of this direction may end."""
         if isinstance(bound, int):
-            place = bound if bound >= 0 else self.add(size, bound)
-        else:
-            negative = build_one(Op(e.less), bound, constant(0, "int64"))
-            place = e.where(negative, as_size(self.add(bound, size)), bound)
+            if bound < 0:
+                return self.maximum(self.add(size, bound), low)
+            return 0 if bound == 0 and low == 0 else self.minimum(bound, high)
+        negative = build_one(Op(e.less), bound, constant(0, "int64"))
+        place = e.where(negative, as_size(self.add(bound, size)), bound)
         return self.minimum(self.maximum(place, low), high)
 
 

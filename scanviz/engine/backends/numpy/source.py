@@ -263,7 +263,7 @@ class LoopWriter:
         if self._held(k):
             return name
         if is_scalar(self.loop.body, number):
-            self.line(f"{self.states[k]}[{place}] = {name}")
+            self._store_number(k, name)
             return name
         row = self.emitter.fresh(f"{self.loop.states[k].name}_row")
         if self._alternates(k):
@@ -272,6 +272,15 @@ class LoopWriter:
             self.line(f"{row} = {self.states[k]}[{place}]")
         self.line(f"{row}[...] = {name}")
         return row
+
+    def _store_number(self, k: int, name: str) -> None:
+        slot, rows = self.loop.states[k], self.states[k]
+        if wraps(slot):
+            self.line(f"{rows}[{self._place(k, 't', 0)}] = {name}")
+            return
+        ahead = self.emitter.fresh(f"{slot.name}_ahead")  # saves adding to t in each step
+        self.before.append(f"{ahead} = {rows}[{slot.offset}:]")
+        self.line(f"{ahead}[t] = {name}")
 
     def _store_output(self, k: int, number: int) -> None:
         slot = self.loop.step_outputs[k]

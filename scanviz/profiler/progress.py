@@ -1,12 +1,13 @@
 """A progress line on the terminal while a long program runs.
 
-It is written with the cursor left at the start of the line, so that whatever the program prints goes over it, at most
-twice a second, and erased at the end.
+It stands at the right end of the line with the cursor left at its start, so that what the program prints stands before it.
+It is written at most twice a second, and erased at the end.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 import time
@@ -47,9 +48,9 @@ class Progress:
         while True:
             calls, steps = self._counts()
             seconds = time.monotonic() - begun
-            sys.stderr.write(
-                f"\x1b[2Kscanviz: {seconds:.0f} s, {amount(calls)} calls, {amount(steps)} steps\r"
-            )
+            text = f"scanviz: {seconds:.0f} s, {amount(calls)} calls, {amount(steps)} steps"
+            column = max(1, shutil.get_terminal_size((80, 24)).columns - len(text))
+            sys.stderr.write(f"\x1b[2K\x1b[{column}G\x1b[2m{text}\x1b[0m\r")
             sys.stderr.flush()
             self._shown = True
             if self._stopped.wait(PERIOD):

@@ -28,7 +28,7 @@ from scanviz.engine.program.instructions import (
     StepOutputSlot,
 )
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import Carry, NonSequence, State, StepOutput
+from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, State, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 _loop_keys = itertools.count(1)
@@ -136,58 +136,13 @@ class _Lowering:
 
     def lower_loop(self, node: Apply, op: Scan) -> LoopInstruction:
         view, body = ScanView(node), _body(op)
-        inner = dict(zip(_body_inputs(op), body.inputs, strict=True))
-        results = iter(body.outputs)
-
-        def outer(variable: Variable | None) -> int:
-            if variable is None:
-                raise InternalError(f"{op}: a loop variable has no outer input")
-            return self.place(variable)
-
-        def result(variable: Variable | None) -> int | None:
-            return self.place(variable) if variable is not None and variable in self.read else None
-
-        states = [each for each in op.variables if isinstance(each, State)]
-        step_outputs = [each for each in op.variables if isinstance(each, StepOutput)]
-        carries = [each for each in op.variables if isinstance(each, Carry)]
-        sequences = [each for each in op.variables if isinstance(each, LoopSequence)]
-        constants = [each for each in op.variables if isinstance(each, NonSequence)]
         n_steps = self.place(view.n_steps)
-        state_slots = tuple(
-            StateSlot(
-                each.name,
-                each.kind,
-                outer(view.outer_input(each)),
-                tuple((tap, inner[read]) for tap, read in each.reads.items()),
-                tuple((tap, next(results)) for tap in each.writes),
-                each.offset,
-                result(view.outer_output(each)),
-                each.keep.last,
-            )
-            for each in states
-        )
-        output_slots = tuple(
-            StepOutputSlot(each.name, next(results), result(view.outer_output(each)), each.keep.last)
-            for each in step_outputs
-        )
-        carry_slots = tuple(
-            CarrySlot(
-                each.name,
-                outer(view.outer_input(each)),
-                inner[each.read],
-                next(results),
-                result(view.outer_output(each)),
-            )
-            for each in carries
-        )
-        sequence_slots = tuple(
-            SequenceSlot(each.name, outer(view.outer_input(each)), inner[each.slice], each.tap)
-            for each in sequences
-        )
-        constant_slots = tuple(
-            NonSequenceSlot(each.name, outer(view.outer_input(each)), inner[each.variable])
-            for each in constants
-        )
+        slots = _Slots(self, view, body)
+        states = tuple(slots.state(each) for each in op.variables if isinstance(each, State))
+        outputs = tuple(slots.step_output(each) for each in op.variables if isinstance(each, StepOutput))
+        carries = tuple(slots.carry(each) for each in op.variables if isinstance(each, Carry))
+        sequences = tuple(slots.sequence(each) for each in op.variables if isinstance(each, LoopSequence))
+        constants = tuple(slots.non_sequence(each) for each in op.variables if isinstance(each, NonSequence))
         return LoopInstruction(
             op=op,
             inputs=tuple(self.place(each) for each in node.inputs),
@@ -198,17 +153,65 @@ class _Lowering:
             key=next(_loop_keys),
             name=op.scan_name,
             n_steps=n_steps,
-            sequences=sequence_slots,
-            states=state_slots,
-            step_outputs=output_slots,
-            carries=carry_slots,
-            non_sequences=constant_slots,
+            sequences=sequences,
+            states=states,
+            step_outputs=outputs,
+            carries=carries,
+            non_sequences=constants,
             body=body,
-            until=next(results) if op.until is not None else None,
+            until=next(slots.results) if op.until is not None else None,
             allow_gc=op.settings.allow_gc,
             mode=op.settings.mode,
             profile=op.settings.profile,
         )
+
+
+class _Slots:
+    """Makes the slots of one loop; states, step outputs and carries take the body's outputs in this order."""
+
+    def __init__(self, lowering: _Lowering, view: ScanView, body: Program) -> None:
+        self.lowering, self.view = lowering, view
+        self.inner = dict(zip(_body_inputs(view.op), body.inputs, strict=True))
+        self.results = iter(body.outputs)
+
+    def outer(self, variable: LoopVariable) -> int:
+        """Return the register around the loop that a loop variable reads."""
+        given = self.view.outer_input(variable)
+        if given is None:
+            raise InternalError(f"{self.view.op}: loop variable `{variable.name}` has no outer input")
+        return self.lowering.place(given)
+
+    def result(self, variable: LoopVariable) -> int | None:
+        """Return the register of a loop variable's result, None where nothing reads it."""
+        given = self.view.outer_output(variable)
+        return self.lowering.place(given) if given is not None and given in self.lowering.read else None
+
+    def state(self, each: State) -> StateSlot:
+        """Return a state's slot."""
+        reads = tuple((tap, self.inner[read]) for tap, read in each.reads.items())
+        writes = tuple((tap, next(self.results)) for tap in each.writes)
+        keep = each.keep.last
+        return StateSlot(
+            each.name, each.kind, self.outer(each), reads, writes, each.offset, self.result(each), keep
+        )
+
+    def step_output(self, each: StepOutput) -> StepOutputSlot:
+        """Return a step output's slot."""
+        return StepOutputSlot(each.name, next(self.results), self.result(each), each.keep.last)
+
+    def carry(self, each: Carry) -> CarrySlot:
+        """Return a carry's slot."""
+        return CarrySlot(
+            each.name, self.outer(each), self.inner[each.read], next(self.results), self.result(each)
+        )
+
+    def sequence(self, each: LoopSequence) -> SequenceSlot:
+        """Return a sequence's slot."""
+        return SequenceSlot(each.name, self.outer(each), self.inner[each.slice], each.tap)
+
+    def non_sequence(self, each: NonSequence) -> NonSequenceSlot:
+        """Return a non-sequence's slot."""
+        return NonSequenceSlot(each.name, self.outer(each), self.inner[each.variable])
 
 
 def _body_inputs(op: Scan) -> list[Variable]:

@@ -50,7 +50,8 @@ def indexed_arrays(draw, kinds):
             parts.append(draw(slices))
         axis += 1
     if axis < array.ndim and draw(st.booleans()):
-        kept = draw(st.integers(0, len(parts)))
+        masked = any(isinstance(part, np.ndarray) and part.dtype == bool for part in parts)
+        kept = len(parts) if masked else draw(st.integers(0, len(parts)))  # a mask belongs to its axis
         parts.insert(kept, Ellipsis)
     return array, tuple(parts)
 

@@ -69,11 +69,11 @@ EXPRESSIONS = {
 }
 
 
-def _inputs():
+def inputs_of():
     return (T.matrix("x"), T.matrix("y"), T.vector("v"), T.lscalar("n"))
 
 
-def _values(rows, columns, n):
+def values_of(rows, columns, n):
     x = np.arange(rows * columns, dtype=float).reshape(rows, columns) / 8
     return x, x + 1, x[:, 0] + 1, np.array(n)
 
@@ -81,8 +81,8 @@ def _values(rows, columns, n):
 @pytest.mark.parametrize("name", EXPRESSIONS)
 @given(rows=st.integers(3, 5), columns=st.integers(2, 4), n=st.integers(1, 3))
 def test_the_symbolic_shape_is_the_shape(name, rows, columns, n):
-    inputs = _inputs()
-    givens = dict(zip(inputs, _values(rows, columns, n), strict=True))
+    inputs = inputs_of()
+    givens = dict(zip(inputs, values_of(rows, columns, n), strict=True))
     made = EXPRESSIONS[name](*inputs)
     told = shape_of(made)
     found = tuple(int(evaluate(as_size(size), givens)) for size in told)
@@ -91,7 +91,7 @@ def test_the_symbolic_shape_is_the_shape(name, rows, columns, n):
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_the_symbolic_shape_computes_nothing_but_sizes(name):
-    inputs = _inputs()
+    inputs = inputs_of()
     told = [as_size(size) for size in shape_of(EXPRESSIONS[name](*inputs))]
     for node in toposort(resolve_shapes(told)):
         declaration = node.op.declaration
@@ -104,10 +104,10 @@ def test_the_symbolic_shape_computes_nothing_but_sizes(name):
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_asking_a_function_for_shapes_runs_nothing_else(name):
-    inputs = _inputs()
+    inputs = inputs_of()
     made = EXPRESSIONS[name](*inputs)
     call = scanviz.function(inputs, made.shape, on_unused_input="ignore", mode="reference")
-    values = _values(4, 3, 2)
+    values = values_of(4, 3, 2)
     expected = evaluate(made, dict(zip(inputs, values, strict=True))).shape
     assert tuple(call(*values)) == expected
     for instruction in call.program.instructions:
@@ -249,7 +249,7 @@ def test_resolving_shapes_keeps_values_and_what_needs_no_change():
 
 
 def test_resolving_shapes_twice_changes_nothing_more():
-    inputs = _inputs()
+    inputs = inputs_of()
     for build in EXPRESSIONS.values():
         once = resolve_shapes([dimension(build(*inputs), 0)])
         assert resolve_shapes(once) == once

@@ -74,7 +74,7 @@ class Interpreter:
             if place.times is not None:
                 place.times.append(time.perf_counter_ns())
             if place.tell and place.watch is not None:
-                shown = tuple(results) if place.watch.detail == "values" else ()
+                shown = tuple(map(self.module.to_host, results)) if place.watch.detail == "values" else ()
                 elapsed = time.perf_counter_ns() - begun
                 key = place.loop.key if place.loop is not None else None
                 place.watch.instruction(key, place.step, index, elapsed, shown)

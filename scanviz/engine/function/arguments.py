@@ -13,13 +13,39 @@ from scanviz.engine.graph.types import TensorType
 
 def is_on_device(value: Any) -> bool:
     """Return whether an array lies in a GPU's memory, which NumPy must not touch."""
-    return hasattr(value, "__cuda_array_interface__")
+    return type(value) is not np.ndarray and hasattr(value, "__cuda_array_interface__")
 
 
 def to_host(value: Any) -> Array:
     """Return an array in the host's memory."""
     array: Array = value.get() if is_on_device(value) else value
     return array
+
+
+def may_share_memory(first: Any, second: Any) -> bool:
+    """Return whether two arrays, both of the host or both of the device, may share memory; on a device, by their spans."""
+    on_device = is_on_device(first)
+    if on_device != is_on_device(second):
+        return False
+    if not on_device:
+        return bool(np.may_share_memory(first, second))
+    (a, b), (c, d) = _span(first), _span(second)
+    return a < d and c < b
+
+
+def _span(value: Any) -> tuple[int, int]:
+    """Return the addresses of an array's first byte and of the one after its last."""
+    told = value.__cuda_array_interface__
+    shape, size, start = told["shape"], np.dtype(told["typestr"]).itemsize, told["data"][0]
+    if 0 in shape:
+        return start, start
+    strides = told.get("strides")
+    if strides is None:  # C order
+        return start, start + size * int(np.prod(shape, dtype=np.int64))
+    reach = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]
+    return start + sum(each for each in reach if each < 0), start + size + sum(
+        each for each in reach if each > 0
+    )
 
 
 class In:

@@ -14,7 +14,7 @@ from scanviz.engine import observe
 from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.function.arguments import In, Out, is_on_device, to_host
+from scanviz.engine.function.arguments import In, Out, is_on_device, may_share_memory, to_host
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
@@ -83,6 +83,7 @@ class Function:
         backend = resolve(plan.mode.backend)
         self.backend = backend.name
         self._executable = backend.compile(self.program)
+        self._takes_device_arrays = bool(getattr(self._executable, "takes_device_arrays", False))
         compiled = time.perf_counter_ns()
         self.build_ns = {
             "graph": begun - (started_ns or begun),
@@ -141,7 +142,7 @@ class Function:
             results = self._run([*arguments, *state])
             count = len(self.plan.outputs)
             outputs, fresh = results[:count], results[count:]
-            held_by_others = [each for each in (*arguments, *state) if not is_on_device(each)]
+            held_by_others = [*arguments, *state]
             fresh = _unshared([to_host(each) for each in fresh], held_by_others)
             outputs = _unshared(
                 outputs, [*held_by_others, *fresh, *self.program.constants.values()], self.plan.outputs
@@ -171,6 +172,15 @@ class Function:
         missing = [each.label for each, value in zip(inputs, slots, strict=True) if value is None]
         if missing:
             raise ScanvizTypeError(f"`{self.name}` needs a value for input {', '.join(missing)}")
+        if not self._takes_device_arrays:
+            for each, value in zip(inputs, slots, strict=True):
+                if is_on_device(value):
+                    raise ScanvizTypeError(
+                        f"input {each.label} of `{self.name}` was given an array on a device, and "
+                        f"the backend {self.backend!r} runs on the host",
+                        expected="a NumPy array",
+                        fix="value.get(), or scanviz.function(…, mode='cupy')",
+                    )
         return [value for value in slots if value is not None]
 
     def _run(self, arrays: list[Array]) -> list[Array]:
@@ -234,14 +244,9 @@ def _unshared(arrays: Sequence[Any], others: Sequence[Array], wanted: Sequence[O
     """Return arrays, copied where they share memory with others or with one another, unless borrowing is wanted."""
     kept: list[Array] = []
     for k, each in enumerate(arrays):
-        if is_on_device(each):  # a backend's own memory: nothing of the host shares it
-            kept.append(each)
-            continue
-        array = np.asarray(each)
+        array: Any = each if is_on_device(each) else np.asarray(each)
         borrow = bool(wanted) and wanted[k].borrow
-        if not borrow and any(
-            np.may_share_memory(array, other) for other in (*others, *kept) if not is_on_device(other)
-        ):
+        if not borrow and any(may_share_memory(array, other) for other in (*others, *kept)):
             array = array.copy()
         kept.append(array)
     return kept

@@ -10,104 +10,20 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from scanviz.engine.backends.base import Availability, Executable, Watch
-from scanviz.engine.backends.buffers import ArrayModule
+from scanviz.engine.backends.base import Availability, Executable
+from scanviz.engine.backends.cupy.executable import DeviceExecutable
 from scanviz.engine.backends.cupy.table import CUPY, load_rows
-from scanviz.engine.backends.interpreter import Interpreter
-from scanviz.engine.errors import BackendError
-from scanviz.engine.graph.declaration import Op
-from scanviz.engine.program.instructions import Program
+from scanviz.engine.errors import BackendError, ScanvizNotImplementedError
+from scanviz.engine.program.instructions import (
+    BranchInstruction,
+    LoopInstruction,
+    Program,
+)
 from scanviz.engine.program.verify import verify_program
 
 INSTALL = 'pip install "scanviz[cuda13]" (CUDA 13) or "scanviz[cuda12]" (CUDA 12)'
-
-
-def is_device(value: Any) -> bool:
-    """Return whether a value lies in a GPU's memory."""
-    return hasattr(value, "__cuda_array_interface__")
-
-
-class DeviceModule(ArrayModule):
-    """CuPy as the array library of the interpreter; 0-d values from the host stay on the host.
-
-    Parameters
-    ----------
-    xp : module
-        CuPy, or a stand-in with its names.
-    """
-
-    __slots__ = ("xp",)
-
-    def __init__(self, xp: Any) -> None:
-        self.xp = xp
-
-    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
-        """Return a new array on the device."""
-        return self.xp.empty(shape, dtype)
-
-    def copy(self, value: Any) -> Any:
-        """Return a copy that nothing else holds."""
-        return self.xp.array(value) if is_device(value) else np.array(value)
-
-    def to_host(self, value: Any) -> Any:
-        """Return a value in the host's memory; waits for the device."""
-        return value.get() if is_device(value) else np.asarray(value)
-
-    def from_host(self, value: Any) -> Any:
-        """Return an array on the device; 0-d values and random states stay where they are."""
-        stays = is_device(value) or np.ndim(value) == 0 or getattr(value, "dtype", None) == np.uint32
-        return value if stays else self.xp.asarray(value)
-
-
-class DevicePerform:
-    """Performs operations on the device, or on the host where all inputs are scalars of the host."""
-
-    def __init__(self, module: DeviceModule) -> None:
-        self.module, self.xp = module, module.xp
-
-    def __call__(self, op: Op, values: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of an operation."""
-        row = CUPY[op.declaration]
-        if row.host or (row.scalars_on_host and not any(is_device(each) for each in values)):
-            given = [self.module.to_host(each) for each in values]
-            return [self._placed(each) for each in op.perform(given)]
-        return row.perform(
-            self.xp, op, [each if is_device(each) else np.asarray(each)[()] for each in values]
-        )
-
-    def _placed(self, value: Any) -> Any:
-        return self.module.from_host(np.asarray(value))
-
-
-class DeviceExecutable:
-    """A program interpreted on the device."""
-
-    def __init__(self, program: Program, xp: Any) -> None:
-        self.module = DeviceModule(xp)
-        self.interpreter = _OnDevice(program, DevicePerform(self.module), self.module, "cupy")
-
-    def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
-        """Return the outputs: on the device if an input was, else on the host."""
-        results = self.interpreter.run(inputs, watch)
-        if any(is_device(each) for each in inputs):
-            return results
-        return [self.module.to_host(each) for each in results]
-
-
-class _OnDevice(Interpreter):
-    """An interpreter whose results stay where they are."""
-
-    def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
-        from scanviz.engine.backends.loop_driver import Place
-
-        with np.errstate(all="ignore"):
-            given = [self.module.from_host(each) for each in inputs]
-            return self.run_program(self.program, given, Place(watch, tell=watch is not None))
 
 
 class CupyBackend:
@@ -117,9 +33,9 @@ class CupyBackend:
 
     def availability(self) -> Availability:
         """Return whether CuPy, a driver and a GPU are here; never raises, imports CuPy only where it is installed."""
-        if importlib.util.find_spec("cupy") is None:
-            return Availability(False, "CuPy is not installed", INSTALL)
         try:
+            if importlib.util.find_spec("cupy") is None:
+                return Availability(False, "CuPy is not installed", INSTALL)
             cupy = importlib.import_module("cupy")
         except Exception as error:  # a broken installation may raise anything at import
             return Availability(False, f"CuPy cannot be imported ({type(error).__name__}: {error})", INSTALL)
@@ -151,7 +67,7 @@ class CupyBackend:
         return compile_for(program, importlib.import_module("cupy"))
 
 
-def compile_for(program: Program, xp: Any) -> DeviceExecutable:
+def compile_for(program: Program, xp: Any, name: str = "cupy") -> DeviceExecutable:
     """Return an executable for an array module with CuPy's names: CuPy itself, or a stand-in for tests.
 
     Raises
@@ -161,4 +77,33 @@ def compile_for(program: Program, xp: Any) -> DeviceExecutable:
     """
     verify_program(program)
     load_rows()
-    return DeviceExecutable(program, xp)
+    check_rows(program, name)
+    return DeviceExecutable(program, xp, name)
+
+
+def check_rows(program: Program, name: str, loop: LoopInstruction | None = None) -> None:
+    """Check that CuPy offers all operations of a program and of its loops but those that another tier runs.
+
+    Raises
+    ------
+    ScanvizNotImplementedError
+        If it does not; names the operation, the loop and the line.
+    """
+    for instruction in program.instructions:
+        if isinstance(instruction, LoopInstruction):
+            if instruction.mode in (None, "auto", name):
+                check_rows(instruction.body, name, instruction)
+        elif isinstance(instruction, BranchInstruction):
+            check_rows(instruction.then_program, name, loop)
+            check_rows(instruction.else_program, name, loop)
+        elif instruction.op.declaration not in CUPY:
+            source = instruction.provenance.source
+            raise ScanvizNotImplementedError(
+                f"the backend 'cupy' has no {instruction.op.name!r}"
+                + (f", used in loop `{loop.name}`" if loop is not None else ""),
+                text=source.text() if source is not None else "",
+                where=source,
+                fix="scan(..., mode='numpy') runs this loop on the host"
+                if loop is not None
+                else "mode='numpy'",
+            )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from scanviz.engine.backends.cupy.table import CUPY, single
-from scanviz.engine.graph.declaration import declared
+from scanviz.engine.backends.cupy.table import CUPY, CupyRow, extension
+from scanviz.engine.graph.declaration import Op, declared
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.elementwise import ElementwiseDeclaration
 
 # scanviz's name → CuPy's
 UFUNCS = {
@@ -28,33 +29,40 @@ UFUNCS = {
 SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "gammaln": "gammaln", "digamma": "digamma"}
 
 
-def _ufunc(name: str) -> Callable[..., Any]:
-    return lambda xp, parameters, *values: getattr(xp, name)(*values)
+def computed(op: Op, values: Sequence[Any]) -> list[Any]:
+    """Return values in the dtypes that NumPy computes an elementwise operation with."""
+    declaration = op.declaration
+    assert isinstance(declaration, ElementwiseDeclaration)
+    *wanted, _ = declaration.result(*(value.dtype for value in values))
+    return [
+        value if value.dtype == dtype else value.astype(dtype)
+        for value, dtype in zip(values, wanted, strict=True)
+    ]
 
 
-def _special(name: str) -> Callable[..., Any]:
-    def call(xp: Any, parameters: Any, x: Any) -> Any:
-        import importlib
+def _ufunc(name: str) -> CupyRow:
+    return CupyRow(lambda xp, op, values: (getattr(xp, name)(*values),))
 
-        return getattr(importlib.import_module("cupyx.scipy.special"), name)(x)
 
-    return call
+def _special(name: str) -> CupyRow:
+    return CupyRow(
+        lambda xp, op, values: (getattr(extension(xp, "scipy.special"), name)(*computed(op, values)),)
+    )
+
+
+def _formula(function: Callable[..., Any]) -> CupyRow:
+    return CupyRow(lambda xp, op, values: (function(xp, *computed(op, values)),))
 
 
 for _name, _cupy in UFUNCS.items():
-    CUPY.row(declared(_name))(single(_ufunc(_cupy)))
+    CUPY.row(declared(_name))(_ufunc(_cupy))
 for _name, _cupy in SPECIAL.items():
-    CUPY.row(declared(_name))(single(_special(_cupy)))
+    CUPY.row(declared(_name))(_special(_cupy))
 
-CUPY.row(e.positive)(single(lambda xp, parameters, x: x.copy()))
-CUPY.row(e.round)(single(lambda xp, parameters, x: xp.rint(x) if x.dtype.kind == "f" else x.copy()))
-CUPY.row(e.sigmoid)(single(lambda xp, parameters, x: 1 / (1 + xp.exp(-_floating(xp, x)))))
-CUPY.row(e.softplus)(single(lambda xp, parameters, x: xp.logaddexp(_floating(xp, x), 0)))
-CUPY.row(e.where)(single(lambda xp, parameters, c, a, b: xp.where(c != 0, a, b)))
-CUPY.row(e.clip)(single(lambda xp, parameters, x, low, high: xp.minimum(xp.maximum(x, low), high)))
-CUPY.row(e.CAST)(single(lambda xp, parameters, x: x.astype(parameters.dtype)))
-
-
-def _floating(xp: Any, x: Any) -> Any:
-    """Return ints and bools as float64, as the functions of this file compute in."""
-    return x if x.dtype.kind == "f" else x.astype("float64")
+CUPY.row(e.positive)(_formula(lambda xp, x: x.copy()))
+CUPY.row(e.round)(_formula(lambda xp, x: x.copy() if x.dtype.kind in "iu" else xp.rint(x)))
+CUPY.row(e.sigmoid)(_formula(lambda xp, x: 1 / (1 + xp.exp(-x))))
+CUPY.row(e.softplus)(_formula(lambda xp, x: xp.logaddexp(x, xp.zeros((), x.dtype))))
+CUPY.row(e.where)(_formula(lambda xp, c, a, b: xp.where(xp.asarray(c), a, b)))
+CUPY.row(e.clip)(_formula(lambda xp, x, low, high: xp.minimum(xp.maximum(x, low), high)))
+CUPY.row(e.CAST)(CupyRow(lambda xp, op, values: (values[0].astype(op.parameters.dtype),)))

@@ -1,10 +1,90 @@
-"""Solving and factorising in CuPy; what it lacks is a hole in the table, reported by name."""
+"""Solving and factorising in CuPy.
+
+CuPy reports matrices that cannot be inverted only where it is asked to, and then waits for the device; it is asked to, as
+an unnoticed wrong number is worse.  CuPy's ``solve`` broadcasts no batches, so they are broadcast before.
+"""
 
 from __future__ import annotations
 
-from scanviz.engine.backends.cupy.table import CUPY, single
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.backends.cupy.table import CUPY, CupyRow, extension, single
+from scanviz.engine.errors import NumericalError
+from scanviz.engine.graph.declaration import Op
 from scanviz.engine.ops import factorise as ops
 
-CUPY.row(ops.INV)(single(lambda xp, p, x: xp.linalg.inv(x)))
+
+@contextmanager
+def reporting(xp: Any, what: str) -> Iterator[None]:
+    """Raise what CuPy's solvers report as a NumericalError that says ``what``."""
+    try:
+        with extension(xp, "").errstate(linalg="raise"):
+            yield
+    except np.linalg.LinAlgError:
+        raise NumericalError(what) from None
+
+
+def _inv(xp: Any, parameters: Any, x: Any) -> Any:
+    with reporting(xp, "the matrix is singular: it has no inverse"):
+        return xp.linalg.inv(x)
+
+
+def factor_of(xp: Any, x: Any, lower: bool) -> Any:
+    """Return the triangular factor; CuPy reads and gives the lower triangle."""
+    with reporting(xp, "the matrix is not positive definite"):
+        return xp.linalg.cholesky(x) if lower else xp.linalg.cholesky(x.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+def each_pair(xp: Any, function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Return ``function(matrices, columns)`` after bringing both to one floating dtype and one batch."""
+    common = np.result_type(*(each.dtype if each.dtype.kind == "f" else np.float64 for each in (a, b)))
+    matrices, columns = a.astype(common), b.astype(common)
+    columns = columns[:, None] if b.ndim == 1 else columns
+    batch = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+    matrices = xp.broadcast_to(matrices, (*batch, *matrices.shape[-2:]))
+    columns = xp.broadcast_to(columns, (*batch, *columns.shape[-2:]))
+    found = function(matrices, columns) if columns.size and matrices.size else xp.zeros(columns.shape, common)
+    return found[..., 0] if b.ndim == 1 else found
+
+
+def triangular(xp: Any, a: Any, b: Any, lower: bool, transposed: bool, unit: bool) -> Any:
+    """Return the solutions of triangular systems, matrix by matrix: older CuPys take no batch."""
+    solve = extension(xp, "scipy.linalg").solve_triangular
+    solved = xp.empty(b.shape, b.dtype)
+    for place in np.ndindex(a.shape[:-2]):
+        zeros = (xp.diagonal(a[place], 0, -2, -1) == 0).tolist()
+        if not unit and any(zeros):
+            row = zeros.index(True)
+            raise NumericalError(f"the matrix is singular: it has a 0 on the diagonal, in row {row}")
+        solved[place] = solve(a[place], b[place], trans=int(transposed), lower=lower, unit_diagonal=unit)
+    return solved
+
+
+def _solve(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+    def general(a: Any, b: Any) -> Any:
+        with reporting(xp, "the matrix is singular: the system has no unique solution"):
+            return xp.linalg.solve(a, b)
+
+    def positive(a: Any, b: Any) -> Any:
+        factor = factor_of(xp, a, lower=True)
+        half = triangular(xp, factor, b, lower=True, transposed=False, unit=False)
+        return triangular(xp, factor, half, lower=True, transposed=True, unit=False)
+
+    return (each_pair(xp, positive if op.parameters.assume == "pos" else general, *values),)
+
+
+def _solve_triangular(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+    lower, transposed, unit = op.parameters
+    return (each_pair(xp, lambda a, b: triangular(xp, a, b, lower, transposed, unit), *values),)
+
+
+CUPY.row(ops.INV)(single(_inv))
+CUPY.row(ops.CHOLESKY)(single(lambda xp, p, x: factor_of(xp, x, p.lower)))
 CUPY.row(ops.DET)(single(lambda xp, p, x: xp.linalg.det(x)))
-CUPY.row(ops.SOLVE)(single(lambda xp, p, a, b: xp.linalg.solve(a, b)))
+CUPY.row(ops.SLOGDET)(CupyRow(lambda xp, op, values: tuple(xp.linalg.slogdet(values[0]))))
+CUPY.row(ops.SOLVE)(CupyRow(_solve))
+CUPY.row(ops.SOLVE_TRIANGULAR)(CupyRow(_solve_triangular))

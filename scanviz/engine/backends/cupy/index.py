@@ -1,26 +1,72 @@
-"""Indexing and assignment in CuPy; numbers in an index are brought to the host."""
+"""Indexing and assignment in CuPy; numbers in an index are brought to the host.
+
+CuPy wraps indices of arrays that lie outside, where NumPy refuses them: they are checked here, which waits for the device.
+Where an index repeats in an assignment, NumPy keeps the last value and CuPy keeps one of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from scanviz.engine.backends.cupy.table import CUPY, single
+from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX, LAST_ROW
-from scanviz.engine.ops.index_pattern import is_basic, numpy_index
+from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, numpy_index
+
+# Dtypes whose additions at repeated places CuPy lacks, and those with the same sums, cut to as many bits.
+WIDER = {"int64": "uint64", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32", "bool": "uint32"}  # fmt: skip
+
+
+def place_of(pattern: IndexParameters, x: Any, numbers: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the index for CuPy, after checking that its integer arrays lie inside of ``x``.
+
+    Raises
+    ------
+    ScanvizIndexError
+        If one does not.
+    """
+    place = numpy_index(pattern, numbers)
+    axis = 0
+    for entry, part in zip(pattern.entries, place, strict=True):
+        if entry.kind == "array" and part.dtype.kind in "iu" and part.size:
+            _check_inside(part, axis, x.shape[axis])
+        axis += 0 if entry.kind == "newaxis" else entry.consumed
+    return place
+
+
+def _check_inside(part: Any, axis: int, size: int) -> None:
+    lowest, highest = int(part.min()), int(part.max())
+    if lowest < -size or highest >= size:
+        outside = highest if highest >= size else lowest
+        raise ScanvizIndexError(f"index {outside} is out of bounds for axis {axis} with size {size}")
+
+
+def _index(xp: Any, pattern: Any, x: Any, *numbers: Any) -> Any:
+    try:
+        return x[place_of(pattern, x, numbers)]
+    except IndexError as error:
+        raise error if isinstance(error, ScanvizIndexError) else ScanvizIndexError(str(error)) from None
 
 
 def _assign(xp: Any, parameters: Any, x: Any, value: Any, *numbers: Any) -> Any:
-    changed, place = x.copy(), numpy_index(parameters.pattern, numbers)
+    changed, place = x.copy(), place_of(parameters.pattern, x, numbers)
     if not parameters.increment:
         changed[place] = value
     elif is_basic(parameters.pattern):
         changed[place] += value
     else:
-        xp.add.at(changed, place, value)
+        wider = WIDER.get(str(x.dtype))
+        if wider is None:
+            xp.add.at(changed, place, value)
+        else:
+            changed = changed.astype(wider)
+            xp.add.at(changed, place, value.astype(wider))
+            changed = changed.astype(x.dtype)
     return changed
 
 
-CUPY.row(INDEX)(single(lambda xp, p, x, *numbers: x[numpy_index(p, numbers)]))
+CUPY.row(INDEX)(single(_index))
 CUPY.row(ASSIGN)(single(_assign))
-CUPY.row(LAST_ROW)(single(lambda xp, p, rows, initial: rows[-1] if len(rows) else initial))
+CUPY.row(LAST_ROW)(single(lambda xp, p, rows, initial: rows[-1] if len(rows) else initial.copy()))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.backends.cupy.table import CUPY, single
+from scanviz.engine.errors import ShapeError
 from scanviz.engine.ops import shape as ops
 
 
@@ -17,19 +18,54 @@ def _vector(xp: Any, parameters: Any, *scalars: Any) -> Any:
 def _dimshuffle(xp: Any, parameters: Any, x: Any) -> Any:
     kept = [axis for axis in parameters.order if axis is not None]
     dropped = [axis for axis in range(x.ndim) if axis not in kept]
+    for axis in dropped:
+        if x.shape[axis] != 1:
+            raise ShapeError(
+                f"axis {axis} cannot be dropped", expected="size 1", found=f"size {x.shape[axis]}"
+            )
     turned = x.transpose([*kept, *dropped]).reshape([x.shape[axis] for axis in kept])
     return turned[tuple(None if axis is None else slice(None) for axis in parameters.order)]
 
 
+def _reshape(xp: Any, parameters: Any, x: Any, *sizes: Any) -> Any:
+    wanted = tuple(int(each) for each in sizes)
+    try:
+        return x.reshape(wanted)
+    except ValueError:
+        raise ShapeError(
+            "cannot be reshaped",
+            expected=f"{x.size} elements in all, as in shape {x.shape}",
+            found=f"shape {wanted}",
+        ) from None
+
+
 def _alloc(xp: Any, parameters: Any, value: Any, *sizes: Any) -> Any:
-    filled = xp.empty(tuple(int(each) for each in sizes), value.dtype)
-    filled[...] = value
+    wanted = tuple(int(each) for each in sizes)
+    if any(size < 0 for size in wanted):
+        raise ShapeError("a size cannot be negative", found=wanted)
+    filled = xp.empty(wanted, value.dtype)
+    try:
+        filled[...] = value
+    except ValueError:
+        raise ShapeError(
+            "cannot be broadcast", expected=f"shape {wanted}", found=f"shape {value.shape}"
+        ) from None
     return filled
+
+
+def _specify_shape(xp: Any, parameters: Any, x: Any, *sizes: Any) -> Any:
+    wanted = tuple(int(each) for each in sizes)
+    if any(size not in (-1, found) for size, found in zip(wanted, x.shape, strict=True)):
+        shown = tuple("any" if size == -1 else size for size in wanted)
+        raise ShapeError(
+            f"`{parameters.name}` has the wrong shape", expected=f"shape {shown}", found=f"shape {x.shape}"
+        )
+    return x
 
 
 CUPY.row(ops.DIMENSION)(single(lambda xp, p, x: np.array(x.shape[p.axis], np.int64)))
 CUPY.row(ops.MAKE_VECTOR)(single(_vector))
-CUPY.row(ops.RESHAPE)(single(lambda xp, p, x, *sizes: x.reshape(tuple(int(each) for each in sizes))))
+CUPY.row(ops.RESHAPE)(single(_reshape))
 CUPY.row(ops.DIMSHUFFLE)(single(_dimshuffle))
 CUPY.row(ops.ALLOC)(single(_alloc, scalars_on_host=False))
-CUPY.row(ops.SPECIFY_SHAPE)(single(lambda xp, p, x, *sizes: x))
+CUPY.row(ops.SPECIFY_SHAPE)(single(_specify_shape))

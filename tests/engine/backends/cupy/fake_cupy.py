@@ -1,13 +1,29 @@
 """A stand-in for CuPy: NumPy arrays in a class that NumPy refuses to touch, as CuPy's are.
 
-Any mixing of host and device arrays that CuPy would refuse fails here too.
+Any mixing of host and device arrays that CuPy would refuse fails here too, and so does any name that is not listed as
+offered by CuPy 14.  Where CuPy differs from NumPy, so does the stand-in: indices outside wrap, additions at repeated
+places know few dtypes, singular matrices are reported only on demand, ``solve`` broadcasts nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import types
 
 import numpy as np
+
+NAMES = """
+add subtract multiply true_divide floor_divide remainder power maximum minimum fmax fmin arctan2 hypot logaddexp copysign
+equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or
+bitwise_xor invert left_shift right_shift negative absolute sign reciprocal square sqrt cbrt exp exp2 expm1 log log2 log10
+log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh deg2rad rad2deg floor ceil trunc rint isnan
+isinf isfinite signbit where sum prod max min all any argmax argmin cumsum cumprod stack zeros empty eye tril triu
+diagonal diag concatenate repeat broadcast_to moveaxis dot matmul tensordot trace sort argsort may_share_memory
+"""
+OFFERED = frozenset(NAMES.split())
+SPECIAL = ("erf", "erfc", "erfinv", "gammaln", "digamma")
+LINALG = ("inv", "det", "slogdet", "cholesky", "solve")
+ADDED_AT_PLACES = ("int32", "uint32", "uint64", "float16", "float32", "float64")
 
 
 class FakeArray:
@@ -19,12 +35,16 @@ class FakeArray:
     def __init__(self, array):
         self.array = np.asarray(array)
 
-    __cuda_array_interface__ = property(lambda self: {"shape": self.shape})
     shape = property(lambda self: self.array.shape)
     dtype = property(lambda self: self.array.dtype)
     ndim = property(lambda self: self.array.ndim)
     nbytes = property(lambda self: self.array.nbytes)
     size = property(lambda self: self.array.size)
+
+    @property
+    def __cuda_array_interface__(self):
+        told = self.array.__array_interface__
+        return {key: told[key] for key in ("shape", "typestr", "data", "strides")} | {"version": 3}
 
     def __array__(self, *arguments, **options):
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`")
@@ -48,33 +68,45 @@ class FakeArray:
         return self.array.tolist()
 
     def __getitem__(self, index):
-        return FakeArray(self.array[unwrap_index(index)])
+        return FakeArray(self.array[wrapped_index(self.array.shape, index)])
 
     def __setitem__(self, index, value):
-        if isinstance(value, np.ndarray) and value.ndim:
-            raise TypeError("a NumPy array cannot be stored in a device array")
-        self.array[unwrap_index(index)] = unwrap(value)
+        if isinstance(value, np.ndarray) and not value.ndim:
+            value = value.item()  # the one NumPy array that CuPy stores
+        self.array[wrapped_index(self.array.shape, index)] = unwrap(value)
 
     def __getattr__(self, name):
-        if name in ("copy", "astype", "reshape", "transpose", "max", "sum"):
+        if name in ("copy", "astype", "reshape", "transpose", "swapaxes", "max", "min", "sum"):
             method = getattr(self.array, name)
             return lambda *arguments, **options: FakeArray(method(*arguments, **options))
         raise AttributeError(name)
 
 
 def unwrap(value):
+    """Return what NumPy computes with, refusing arrays of the host as CuPy does."""
     if isinstance(value, FakeArray):
         return value.array
     if isinstance(value, list | tuple):
         return type(value)(unwrap(each) for each in value)
-    if isinstance(value, np.ndarray) and value.ndim:
+    if isinstance(value, np.ndarray):
         raise TypeError("Unsupported type <class 'numpy.ndarray'>")
     return value
 
 
-def unwrap_index(index):
+def wrapped_index(shape, index):
+    """Return an index for NumPy; integer arrays are wrapped into the array, as CuPy does."""
     parts = index if isinstance(index, tuple) else (index,)
-    return tuple(each.array if isinstance(each, FakeArray) else each for each in parts)
+    found, axis = [], 0
+    for part in parts:
+        array = part.array if isinstance(part, FakeArray) else part
+        if isinstance(part, np.ndarray):
+            raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+        if isinstance(part, FakeArray) and array.dtype.kind in "iu" and shape[axis]:
+            array = array % shape[axis]
+        found.append(array)
+        consumed = array.ndim if isinstance(part, FakeArray) and array.dtype == bool else 1
+        axis += 0 if part is None else consumed
+    return tuple(found)
 
 
 def _binary(name):
@@ -84,63 +116,104 @@ def _binary(name):
     )
 
 
-for _symbol, _name in (
-    ("add", "add"),
-    ("sub", "subtract"),
-    ("mul", "multiply"),
-    ("truediv", "true_divide"),
-    ("ne", "not_equal"),
-):
+for _symbol, _name in {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide",
+    "eq": "equal", "ne": "not_equal", "lt": "less", "ge": "greater_equal",
+}.items():  # fmt: skip
     _forward, _backward = _binary(_name)
     setattr(FakeArray, f"__{_symbol}__", _forward)
     setattr(FakeArray, f"__r{_symbol}__", _backward)
 FakeArray.__neg__ = lambda self: FakeArray(-self.array)
-
-# what cupy 14 lacks of numpy 2, by name
-ABSENT = {
-    "block",
-    "einsum_path",
-    "frompyfunc",
-    "geomspace",
-    "insert",
-    "nditer",
-    "vecdot",
-    "matvec",
-    "vecmat",
-    "unstack",
-    "positive_",
-}
+FakeArray.__hash__ = None
 
 
-class _Ufunc:
+class _Function:
+    """A NumPy function that takes and gives arrays of the device."""
+
     def __init__(self, function):
         self.function = function
 
     def __call__(self, *arguments, **options):
-        return FakeArray(self.function(*(unwrap(each) for each in arguments), **options))
+        result = self.function(*(unwrap(each) for each in arguments), **options)
+        return tuple(map(FakeArray, result)) if isinstance(result, tuple) else FakeArray(result)
 
     def at(self, array, place, value):
-        self.function.at(array.array, unwrap_index(place), unwrap(value))
+        if str(array.dtype) not in ADDED_AT_PLACES:
+            raise TypeError(f"scatter_add only supports {', '.join(ADDED_AT_PLACES)} as data type")
+        self.function.at(array.array, wrapped_index(array.shape, place), unwrap(value))
+
+
+class _Linalg:
+    """``cupy.linalg``: singular matrices raise only inside of ``errstate(linalg="raise")``."""
+
+    def __init__(self, module):
+        self.module = module
+        for name in LINALG:
+            setattr(self, name, self._reporting(getattr(np.linalg, name), name))
+
+    def _reporting(self, function, name):
+        def call(*arrays):
+            if name == "solve":
+                a, b = arrays
+                assert b.ndim == 1 or a.shape[:-1] == b.shape[:-1], "cupy.linalg.solve broadcasts no batches"
+            try:
+                return _Function(function)(*arrays)
+            except np.linalg.LinAlgError:
+                if self.module.raising:
+                    raise
+                return FakeArray(np.full(arrays[-1].shape, np.nan))
+
+        return call
+
+
+def _solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
+    import scipy.linalg
+
+    assert a.ndim == 2, "older CuPys solve one system at a time"
+    found = scipy.linalg.solve_triangular(
+        unwrap(a), unwrap(b), trans=trans, lower=lower, unit_diagonal=unit_diagonal
+    )
+    return FakeArray(found)
 
 
 class FakeCupy(types.ModuleType):
     """A module with CuPy's names."""
 
     def __init__(self):
+        import scipy.special
+
         super().__init__("fake_cupy")
-        self.linalg = types.SimpleNamespace(
-            **{name: _Ufunc(getattr(np.linalg, name)) for name in ("inv", "det", "solve")}
-        )
+        self.raising, self.waits = False, 0
+        self.linalg = _Linalg(self)
+        special = {name: _Function(getattr(scipy.special, name)) for name in SPECIAL}
+        self.extensions = {
+            "": types.SimpleNamespace(errstate=self._errstate),
+            "scipy.special": types.SimpleNamespace(**special),
+            "scipy.linalg": types.SimpleNamespace(solve_triangular=_solve_triangular),
+        }
+        stream = types.SimpleNamespace(synchronize=self._wait)
+        self.cuda = types.SimpleNamespace(get_current_stream=lambda: stream)
 
     def __getattr__(self, name):
-        if name in ABSENT or name.startswith("__"):
-            raise AttributeError(name)
-        return _Ufunc(getattr(np, name))
+        if name not in OFFERED:
+            raise AttributeError(f"module 'cupy' has no attribute {name!r}")
+        return _Function(getattr(np, name))
+
+    @contextlib.contextmanager
+    def _errstate(self, linalg):
+        before, self.raising = self.raising, linalg == "raise"
+        try:
+            yield
+        finally:
+            self.raising = before
+
+    def _wait(self):
+        self.waits += 1
 
     @staticmethod
     def asarray(value):
         return value if isinstance(value, FakeArray) else FakeArray(np.array(value))
 
     @staticmethod
-    def array(value):
-        return FakeArray(np.array(unwrap(value)))
+    def may_share_memory(first, second):
+        return np.may_share_memory(unwrap(first), unwrap(second))

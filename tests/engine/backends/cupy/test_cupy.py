@@ -1,45 +1,16 @@
 """The CuPy backend without a GPU, on a stand-in for its array module, and with one where there is one."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends import registry
-from scanviz.engine.backends.base import Availability
-from scanviz.engine.backends.cupy import CupyBackend, compile_for
-from scanviz.engine.backends.cupy.table import CUPY, load_rows
-from scanviz.engine.errors import BackendError, ScanvizNotImplementedError
 from scanviz.testing import random_loops, run_plainly
+from tests.engine.backends.cupy import stand_in
+from tests.engine.backends.cupy.fake_cupy import FakeArray
 
-_SPEC = importlib.util.spec_from_file_location("fake_cupy", Path(__file__).parent / "fake_cupy.py")
-fake = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(fake)
-
-
-class StandInBackend(CupyBackend):
-    """The CuPy backend with the stand-in for CuPy."""
-
-    name = "stand-in"
-
-    def availability(self):
-        return Availability(True, "a stand-in for CuPy")
-
-    def compile(self, program):
-        return compile_for(program, fake.FakeCupy())
-
-
-registry.register("stand-in", StandInBackend)
-HOLES = {"cholesky", "slogdet", "solve_triangular", "batched_dot", "scan"}
-
-
-def test_the_table_has_only_the_known_holes():
-    load_rows()
-    assert set(CUPY.holes()) == HOLES
+stand_in.register()
 
 
 @given(case=random_loops())
@@ -71,16 +42,9 @@ def test_random_numbers_equal_those_of_the_other_backends():
 def test_device_arrays_come_back_as_device_arrays_without_copies():
     x = T.vector("x")
     f = scanviz.function([x], x * 2, mode="stand-in")
-    result = f(fake.FakeArray(np.arange(3.0)))
-    assert isinstance(result, fake.FakeArray) and result.get().tolist() == [0, 2, 4]
+    result = f(FakeArray(np.arange(3.0)))
+    assert isinstance(result, FakeArray) and result.get().tolist() == [0, 2, 4]
     assert isinstance(f(np.arange(3.0)), np.ndarray)
-
-
-def test_an_operation_that_cupy_lacks_is_named():
-    x = T.matrix("x")
-    f = scanviz.function([x], T.linalg.cholesky(x), mode="stand-in")
-    with pytest.raises(ScanvizNotImplementedError, match="cholesky"):
-        f(np.eye(2))
 
 
 OPERATIONS = {
@@ -117,17 +81,6 @@ def test_operations_agree_with_the_reference(name):
     found = scanviz.function([x], result, mode="stand-in")(value)
     assert found.dtype == expected.dtype
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_a_missing_cupy_is_explained():
-    backend = CupyBackend()
-    found = backend.availability()
-    if found.works:
-        pytest.skip("CuPy and a GPU are here")
-    assert found.why and found.how_to_get
-    x = T.vector("x")
-    with pytest.raises(BackendError, match="cannot run here"):
-        scanviz.function([x], x, mode="cupy")
 
 
 @pytest.mark.gpu

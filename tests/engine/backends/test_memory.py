@@ -130,3 +130,35 @@ def test_results_of_one_call_are_not_touched_by_the_next(tier):
     executable.run([np.full((4, 3), 7.0), np.zeros(3)], None)
     for found, wanted in zip(first, kept, strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+def _last_row_alone(kind):
+    h, n = T.matrix("h"), T.lscalar("n")
+    if kind == "two taps":
+        rows, _ = scanviz.scan(
+            lambda a, b: 0.5 * a + 0.3 * b, outputs_info=dict(initial=h, taps=[-2, -1]), n_steps=n
+        )
+    elif kind == "one number":
+        rows, _ = scanviz.scan(lambda s: s * 0.5 + 1.0, outputs_info=h[0, 0], n_steps=n)
+    elif kind == "views":
+        rows, _ = scanviz.scan(
+            lambda v: T.sigmoid((v + 1.0)[::-1]) * (v * 2.0)[::-1], outputs_info=h[0], n_steps=n
+        )
+    elif kind == "until":
+        rows, _ = scanviz.scan(lambda v: (T.tanh(v), scanviz.until(v[0] > 2)), outputs_info=h[0], n_steps=n)
+    else:
+        rows, _ = scanviz.scan(lambda v: T.tanh(T.dot(v, h.T)[0] + v), outputs_info=h[0], n_steps=n)
+    return scanviz.function([h, n], rows[-1], mode="numpy")
+
+
+@pytest.mark.parametrize("kind", ["two taps", "one number", "views", "until", "product"])
+def test_a_thousand_and_a_hundred_thousand_steps_hold_the_same(kind):
+    f, start, peaks = _last_row_alone(kind), np.zeros((2, 50)), []
+    for steps in (1_000, 20_000, 100_000):
+        f(start, steps)
+        gc.collect()
+        tracemalloc.start()
+        f(start, steps)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert max(peaks) - min(peaks) < 4000, peaks  # a row of 50 numbers a step would be 40 MB

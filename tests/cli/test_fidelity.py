@@ -181,6 +181,9 @@ def test_an_error_of_scanviz_shows_only_the_users_frames(script):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_script_dies_by_the_signal_and_leaves_its_profile(script, number):
     path = script(LOOP + "print('ready', flush=True)\nimport time\ntime.sleep(60)\n")
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored:  # as in a shell's background job: the child would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [sys.executable, "-m", "scanviz", "profile", path.name],
         cwd=script.folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -190,6 +193,8 @@ def test_a_script_dies_by_the_signal_and_leaves_its_profile(script, number):
     time.sleep(0.2)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
+    if ignored:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     assert process.returncode == -number
     assert "wave" in errors
     record = load(script.folder / "script.scanviz")

@@ -115,6 +115,8 @@ def _entry(variable: Variable, part: Any) -> tuple[Entry, list[Variable]]:
         return Entry("slice", numbers[0], numbers[1], numbers[2]), inputs
     if isinstance(part, int | np.integer) and not isinstance(part, bool):
         return Entry("integer", int(part)), []
+    if isinstance(part, str | bytes):
+        raise _no_index(variable, repr(part), type(part).__name__, None)
     index = as_variable(part)
     kind = tensor_type(index)
     if kind.dtype in INTEGERS and kind.ndim == 0:
@@ -126,12 +128,17 @@ def _entry(variable: Variable, part: Any) -> tuple[Entry, list[Variable]]:
         return Entry("array"), [as_variable(np.zeros(0, np.int64))]
     if kind.dtype == BOOLEAN and kind.ndim >= 1:
         return Entry("array", consumed=kind.ndim), [index]
-    raise ScanvizTypeError(
-        f"`{describe(index)}` cannot index `{describe(variable)}`",
+    castable = isinstance(part, Variable) and kind.dtype.startswith("float")
+    raise _no_index(variable, f"`{describe(index)}`", kind, "T.cast(index, 'int64')" if castable else None)
+
+
+def _no_index(variable: Variable, shown: str, found: object, fix: str | None) -> ScanvizTypeError:
+    return ScanvizTypeError(
+        f"{shown} cannot index `{describe(variable)}`",
         where=user_line(),
         expected="integers, slices, None, ..., integer arrays or a boolean mask",
-        found=kind,
-        fix="T.cast(index, 'int64')" if kind.dtype.startswith("float") else None,
+        found=found,
+        fix=fix,
     )
 
 

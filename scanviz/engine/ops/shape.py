@@ -14,7 +14,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
-from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
 from scanviz.engine.ops.support import (
@@ -133,17 +133,19 @@ def sizes_of(shape_like: Any, what: str, ndim: int | None = None) -> list[Variab
     ScanvizTypeError
         If it is no shape, or a vector whose length is not known and ``ndim`` is not given.
     """
+    if isinstance(shape_like, Constant):
+        shape_like = shape_like.value
     if isinstance(shape_like, Variable) and tensor_type(shape_like).ndim == 1:
+        if tensor_type(shape_like).dtype not in INTEGERS:
+            raise ScanvizTypeError(
+                f"{what}: sizes must be integers", where=user_line(), found=shape_like.type
+            )
         length = tensor_type(shape_like).shape[0] if ndim is None else ndim
         if length is None:
             raise ScanvizTypeError(
                 f"{what}: the length of the shape `{describe(shape_like)}` is not known",
                 where=user_line(),
-                fix="ndim=…",
-            )
-        if tensor_type(shape_like).dtype not in INTEGERS:
-            raise ScanvizTypeError(
-                f"{what}: sizes must be integers", where=user_line(), found=shape_like.type
+                fix="ndim=…" if what == "reshape" else "a list: [n, m], or [sizes[0], sizes[1]]",
             )
         from scanviz.engine.ops.index import getitem
 
@@ -357,9 +359,9 @@ def _specify_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     given = np.shape(values[0])
     wanted = tuple(int(each) for each in values[1:])
     if any(size not in (-1, found) for size, found in zip(wanted, given, strict=True)):
-        shown = tuple("any" if size == -1 else size for size in wanted)
+        shown = ", ".join("any" if size == -1 else str(size) for size in wanted)
         raise ShapeError(
-            f"`{op.parameters.name}` has the wrong shape", expected=f"shape {shown}", found=f"shape {given}"
+            f"`{op.parameters.name}` has the wrong shape", expected=f"shape ({shown})", found=f"shape {given}"
         )
     return (values[0],)
 

@@ -203,7 +203,7 @@ def test_an_index_that_cannot_fit_is_refused_when_building(key, words):
         getitem(x, key)
 
 
-@pytest.mark.parametrize("key", [1.5, "a", slice(0.5, None), np.array([0.5])])
+@pytest.mark.parametrize("key", [1.5, "a", slice(0.5, None), np.array([0.5]), True])
 def test_what_is_no_integer_cannot_index(key):
     x = Variable(TensorType("float64", (2, 3)), "x")
     with pytest.raises(ScanvizTypeError, match="x"):

@@ -71,6 +71,8 @@ def test_a_shape_vector_of_unknown_length_needs_ndim():
     vector = Variable(TensorType("int64", (None,)), "sizes")
     with pytest.raises(ScanvizTypeError, match="`sizes` is not known"):
         ops.reshape(matrix(), vector)
+    with pytest.raises(ScanvizTypeError, match="sizes must be integers"):
+        ops.reshape(matrix(), Variable(TensorType("float64", (None,)), "sizes"))
 
 
 @pytest.mark.parametrize("wanted", [(-1, -1), (-2, 3)])
@@ -161,6 +163,7 @@ def test_alloc_takes_sizes_in_every_form():
     assert evaluate(ops.alloc(0.0, sizes), {sizes: np.array([2, 3])}).shape == (2, 3)
     assert evaluate(ops.alloc(0.0, n, 2), {n: np.int32(4)}).shape == (4, 2)
     assert ops.alloc(1.5, np.int64(3)).type.shape == (3,)
+    assert ops.alloc(1.5, ops.constant([2, 3])).type.shape == (2, 3)
     assert ops.alloc(1.5, ()).type.shape == ()
 
 

@@ -18,6 +18,7 @@ from scanviz.engine.function.arguments import In, Out, is_on_device, may_share_m
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
+from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.mode import Mode
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
@@ -76,8 +77,9 @@ class Function:
         self.key = next(_keys)
         wanted = [*(each.variable for each in plan.outputs), *plan.updates.values()]
         self._graph = save_memory(resolve_shapes(wanted))
-        rewritten = time.perf_counter_ns()
         reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]
+        typecheck(reads, self._graph)
+        rewritten = time.perf_counter_ns()
         self.program: Program = lower(reads, self._graph, self.name)
         lowered = time.perf_counter_ns()
         backend = resolve(plan.mode.backend)

@@ -137,6 +137,10 @@ def call_step(fn: Callable[..., Any], inputs: StepInputs, scan_name: str) -> Bui
         If what it returned has none of the accepted forms.
     """
     where = line_of(fn)
+    if not callable(fn):
+        raise ScanvizTypeError(
+            "the step must be a function", where=where, found=repr(fn), fix="scan(fn, sequences=…), fn first"
+        )
     arguments = inputs.arguments
     _check_signature(fn, arguments, where)
     born_after = next_birth()

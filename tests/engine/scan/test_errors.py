@@ -24,6 +24,7 @@ def x():
 
 
 CASES = {
+    "no function": (lambda: scanviz.scan(x(), n_steps=2), ["the step must be a function"]),
     "no steps": (
         lambda: scanviz.scan(lambda: 1.0, name="loop"),
         ["`loop` has no number of steps", "n_steps="],

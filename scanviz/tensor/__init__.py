@@ -6,6 +6,7 @@ from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import creation as _creation
 from scanviz.tensor import elementwise as _elementwise
 from scanviz.tensor import indexing as _indexing
+from scanviz.tensor import joining as _joining
 from scanviz.tensor import linalg, nnet, random  # noqa: F401  # public
 from scanviz.tensor import methods as _methods
 from scanviz.tensor import products as _products
@@ -17,6 +18,7 @@ from scanviz.tensor.constructors import *  # noqa: F403  # the public names of e
 from scanviz.tensor.creation import *  # noqa: F403
 from scanviz.tensor.elementwise import *  # noqa: F403
 from scanviz.tensor.indexing import *  # noqa: F403
+from scanviz.tensor.joining import *  # noqa: F403
 from scanviz.tensor.linalg import *  # noqa: F403
 from scanviz.tensor.nnet import log_softmax, relu, softmax  # noqa: F401  # public
 from scanviz.tensor.products import *  # noqa: F403
@@ -30,6 +32,7 @@ _PARTS = (
     _creation,
     _elementwise,
     _indexing,
+    _joining,
     linalg,
     _products,
     _reductions,

@@ -1,25 +1,25 @@
-"""Functions of shape under NumPy's names: reshaping, permuting, joining, repeating."""
+"""Functions of shape under NumPy's names: reshaping, and axes permuted, added and dropped.
+
+Wherever sizes are known the result's type knows them; asking for a shape computes no values.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
-from scanviz.engine.ops import join
 from scanviz.engine.ops import shape as ops
-from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import shape, specify_shape
-from scanviz.engine.ops.support import as_variable, constant, constant_integer
+from scanviz.engine.ops.support import as_variable, constant_integer
 from scanviz.engine.ops.symbolic_shape import SymbolicDims, as_size
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "concatenate", "dimshuffle", "expand_dims", "flatten", "flip",
-    "moveaxis", "ravel", "repeat", "reshape", "roll", "shape", "shape_padleft", "shape_padright", "size", "specify_shape",
-    "split", "squeeze", "stack", "swapaxes", "tile", "transpose",
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "dimshuffle", "expand_dims", "flatten", "moveaxis", "ravel",
+    "reshape", "shape", "shape_padleft", "shape_padright", "size", "specify_shape", "squeeze", "swapaxes", "transpose",
 ]  # fmt: skip
 
 
@@ -55,6 +55,25 @@ def reshape(x: Any, *newshape: Any, ndim: int | None = None) -> Variable:
 @meaning("method:dimshuffle")
 def dimshuffle(x: Any, *pattern: Any) -> Variable:
     """Axes permuted, added (``"x"``) or dropped (size 1 only).
+
+    Parameters
+    ----------
+    x : array_like
+        Any tensor.
+    pattern : ints and ``"x"``, or one list of these
+        Which axis of ``x`` becomes each axis of the result; ``"x"`` is a new one of size 1.
+
+    Returns
+    -------
+    Variable
+        As many dimensions as the pattern has places, in the dtype of ``x``.
+
+    Raises
+    ------
+    ScanvizValueError
+        If an axis is not there or named twice, or one that is left out is known not to have size 1.
+    ShapeError
+        At run time, if one that is left out has not size 1.
 
     Examples
     --------
@@ -99,6 +118,18 @@ def transpose(x: Any, *order: Any, axes: Sequence[int] | None = None) -> Variabl
 def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     """Two axes exchanged.
 
+    Parameters
+    ----------
+    x : array_like
+        Any tensor.
+    axis1, axis2 : int
+        Which; negative ones count from the last.
+
+    Raises
+    ------
+    ScanvizValueError
+        If an axis is not there.
+
     Examples
     --------
     >>> from scanviz import tensor as T
@@ -112,7 +143,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     return ops.dimshuffle(variable, order)
 
 
-def _axes(axis: Any, ndim: int, what: str) -> list[int]:
+def axes_of(axis: Any, ndim: int, what: str) -> list[int]:
     """Return one axis or several as different numbers from 0."""
     listed = list(axis) if isinstance(axis, list | tuple) else [axis]
     found = [ops.normal_axis(each, ndim, what) for each in listed]
@@ -124,6 +155,18 @@ def _axes(axis: Any, ndim: int, what: str) -> list[int]:
 def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
     """Axes moved to other places, the rest in their order.
 
+    Parameters
+    ----------
+    x : array_like
+        Any tensor.
+    source, destination : int or list of int
+        Which axes, and where each comes in the result.
+
+    Raises
+    ------
+    ScanvizValueError
+        If an axis is not there or named twice, or the two lists differ in length.
+
     Examples
     --------
     >>> from scanviz import tensor as T
@@ -132,7 +175,7 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
     """
     variable = as_variable(x)
     ndim = tensor_type(variable).ndim
-    starts, ends = (_axes(each, ndim, "moveaxis") for each in (source, destination))
+    starts, ends = (axes_of(each, ndim, "moveaxis") for each in (source, destination))
     if len(starts) != len(ends):
         raise ScanvizValueError(
             "moveaxis needs one destination for each source",
@@ -149,6 +192,18 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
 @meaning("method:flatten")
 def flatten(x: Any, ndim: int = 1) -> Variable:
     """The first ``ndim - 1`` axes kept, the rest made one.
+
+    Parameters
+    ----------
+    x : array_like
+        Any tensor.
+    ndim : int, optional
+        Dimensions of the result; by default a vector of all elements.
+
+    Raises
+    ------
+    ScanvizValueError
+        If ``x`` has fewer dimensions.
 
     Examples
     --------
@@ -167,18 +222,18 @@ def flatten(x: Any, ndim: int = 1) -> Variable:
     if rank == ndim:
         return variable
     sizes = [ops.dimension(variable, k) for k in range(rank)]
-    last = _product(sizes[ndim - 1 :]) if ndim > 1 else -1  # beside a size of 0, -1 has no meaning
+    last = product_of(sizes[ndim - 1 :]) if ndim > 1 else -1  # beside a size of 0, -1 has no meaning
     return ops.reshape(variable, [*sizes[: ndim - 1], last])
 
 
-def _product(sizes: Sequence[Variable]) -> Variable:
+def product_of(sizes: Sequence[Variable]) -> Variable:
     """Return the product of sizes, a constant if all are known."""
     return as_size(SymbolicDims([], lambda k: None).product([_known(size) for size in sizes]))
 
 
 @meaning("method:ravel")
 def ravel(x: Any) -> Variable:
-    """All elements as a vector.
+    """All elements as a vector, the last axis running fastest.
 
     Examples
     --------
@@ -193,6 +248,20 @@ def ravel(x: Any) -> Variable:
 def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     """Axes of size 1 dropped: all that are known to be, or the given ones.
 
+    Parameters
+    ----------
+    x : array_like
+        Any tensor.
+    axis : int or list of int, optional
+        Which; unlike NumPy's, the default leaves axes whose size is not known while the graph is built.
+
+    Raises
+    ------
+    ScanvizValueError
+        If an axis is not there, or its size is known not to be 1.
+    ShapeError
+        At run time, if its size is not 1.
+
     Examples
     --------
     >>> from scanviz import tensor as T
@@ -204,12 +273,24 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     if axis is None:
         dropped = {k for k, size in enumerate(sizes) if size == 1}
     else:
-        dropped = set(_axes(axis, len(sizes), "squeeze"))
+        dropped = set(axes_of(axis, len(sizes), "squeeze"))
     return ops.dimshuffle(variable, [k for k in range(len(sizes)) if k not in dropped])
 
 
 def expand_dims(x: Any, axis: int | Sequence[int]) -> Variable:
     """New axes of size 1 at places of the result.
+
+    Parameters
+    ----------
+    x : array_like
+        Any tensor.
+    axis : int or list of int
+        Where in the result.
+
+    Raises
+    ------
+    ScanvizValueError
+        If a place is beyond the result or named twice.
 
     Examples
     --------
@@ -219,13 +300,13 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> Variable:
     """
     variable = as_variable(x)
     rank = tensor_type(variable).ndim + (len(axis) if isinstance(axis, list | tuple) else 1)
-    added = _axes(axis, rank, "expand_dims")
+    added = axes_of(axis, rank, "expand_dims")
     given = iter(range(rank))
     return ops.dimshuffle(variable, ["x" if k in added else next(given) for k in range(rank)])
 
 
 def shape_padleft(x: Any, n_ones: int = 1) -> Variable:
-    """New axes of size 1 before the others.
+    """New axes of size 1 before the others, one or ``n_ones`` of them.
 
     Examples
     --------
@@ -238,7 +319,7 @@ def shape_padleft(x: Any, n_ones: int = 1) -> Variable:
 
 
 def shape_padright(x: Any, n_ones: int = 1) -> Variable:
-    """New axes of size 1 after the others.
+    """New axes of size 1 after the others, one or ``n_ones`` of them.
 
     Examples
     --------
@@ -250,7 +331,7 @@ def shape_padright(x: Any, n_ones: int = 1) -> Variable:
     return ops.dimshuffle(variable, [*range(tensor_type(variable).ndim), *["x"] * n_ones])
 
 
-def _at_least(x: Any, rank: int) -> Variable:
+def at_least(x: Any, rank: int) -> Variable:
     variable = as_variable(x)
     return shape_padleft(variable, max(0, rank - tensor_type(variable).ndim))
 
@@ -264,7 +345,7 @@ def atleast_1d(x: Any) -> Variable:
     >>> T.atleast_1d(3).eval()
     array([3])
     """
-    return _at_least(x, 1)
+    return at_least(x, 1)
 
 
 def atleast_2d(x: Any) -> Variable:
@@ -276,7 +357,7 @@ def atleast_2d(x: Any) -> Variable:
     >>> T.atleast_2d([1, 2]).eval()
     array([[1, 2]])
     """
-    return _at_least(x, 2)
+    return at_least(x, 2)
 
 
 def atleast_3d(x: Any) -> Variable:
@@ -290,11 +371,23 @@ def atleast_3d(x: Any) -> Variable:
     """
     variable = as_variable(x)
     rank = tensor_type(variable).ndim
-    return variable if rank > 2 else shape_padright(_at_least(variable, 2), 1)
+    return variable if rank > 2 else shape_padright(at_least(variable, 2), 1)
 
 
 def broadcast_to(x: Any, sizes: Any) -> Variable:
     """A new array of a shape, filled with ``x`` broadcast to it.
+
+    Parameters
+    ----------
+    x : array_like
+        At most as many dimensions as the shape.
+    sizes : int, scalar variable, list of these or vector variable of known length
+        The shape.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` does not broadcast to it: at once where sizes are known, else at run time.
 
     Examples
     --------
@@ -306,121 +399,14 @@ def broadcast_to(x: Any, sizes: Any) -> Variable:
     return ops.alloc(x, sizes)
 
 
-def concatenate(arrays: Sequence[Any], axis: int = 0) -> Variable:
-    """Arrays joined along an existing axis, in their common dtype.
-
-    Raises
-    ------
-    ScanvizTypeError
-        If numbers of dimensions differ.
-    ShapeError
-        If other sizes are known to differ.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.concatenate([[1, 2], [3]]).eval()
-    array([1, 2, 3])
-    """
-    return join.concatenate(arrays, axis)
-
-
-def stack(arrays: Any, axis: int = 0, *more: Any) -> Variable:
-    """Arrays joined along a new axis.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.stack([[1, 2], [3, 4]], axis=1).eval()
-    array([[1, 3],
-           [2, 4]])
-    """
-    if isinstance(arrays, Variable):
-        raise ScanvizTypeError("stack takes a list of arrays", where=user_line(), fix="T.stack([a, b])")
-    return join.stack(arrays, axis)
-
-
-def split(x: Any, parts: Any, axis: int = 0) -> list[Variable]:
-    """Cut along an axis: into a number of equal parts, or into parts of given sizes.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> a, b = T.split([1, 2, 3], [1, 2])
-    >>> b.eval()
-    array([2, 3])
-    """
-    return join.split(x, parts, axis)
-
-
-@meaning("method:repeat")
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
-    """Each element repeated, along an axis or of the flattened array.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.repeat([1, 2], 2).eval()
-    array([1, 1, 2, 2])
-    """
-    return join.repeat(x, repeats, axis)
-
-
-def tile(x: Any, reps: Any) -> Variable:
-    """The whole array repeated along each axis, as ``numpy.tile``.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.tile([1, 2], 2).eval()
-    array([1, 2, 1, 2])
-    """
-    given = ops.sizes_of(reps, "tile")
-    variable = _at_least(x, len(given))
-    rank = tensor_type(variable).ndim
-    counts = [constant(1, "int64")] * (rank - len(given)) + given
-    sizes = [ops.dimension(variable, k) for k in range(rank)]
-    order = [each for k in range(rank) for each in ("x", k)]
-    flat = [each for pair in zip(counts, sizes, strict=True) for each in pair]
-    whole = ops.alloc(ops.dimshuffle(variable, order), flat)
-    return ops.reshape(whole, [_product(pair) for pair in zip(counts, sizes, strict=True)])
-
-
 def _known(size: Variable) -> int | Variable:
     number = constant_integer(size)
     return size if number is None else number
 
 
-def roll(x: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Variable:
-    """Elements moved along an axis, those beyond the end coming back at the start.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.roll([1, 2, 3], 1).eval()
-    array([3, 1, 2])
-    """
-    return join.roll(x, shift, axis)
-
-
-def flip(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
-    """Order reversed along an axis or several, or along all.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.flip([1, 2, 3]).eval()
-    array([3, 2, 1])
-    """
-    variable = as_variable(x)
-    rank = tensor_type(variable).ndim
-    turned = list(range(rank)) if axis is None else _axes(axis, rank, "flip")
-    return getitem(variable, tuple(slice(None, None, -1 if k in turned else None) for k in range(rank)))
-
-
 @meaning("attribute:size")
 def size(x: Any) -> Variable:
-    """Number of elements.
+    """Number of elements: an int64 scalar, computed from sizes alone.
 
     Examples
     --------
@@ -430,7 +416,7 @@ def size(x: Any) -> Variable:
     array(2)
     """
     variable = as_variable(x)
-    return _product([ops.dimension(variable, k) for k in range(tensor_type(variable).ndim)])
+    return product_of([ops.dimension(variable, k) for k in range(tensor_type(variable).ndim)])
 
 
 meaning("attribute:shape")(shape)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz import tensor as T
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.errors import ScanvizValueError, ShapeError
 from scanviz.engine.ops.evaluate import evaluate
 from tests.engine.ops.checking import check, dtypes, shapes, tame
 
@@ -127,27 +127,6 @@ def test_broadcast_to_gives_what_numpy_gives(array, data):
     check(lambda x: T.broadcast_to(x, wanted), lambda x: np.broadcast_to(x, wanted), [array], data)
 
 
-@given(arrays(), st.one_of(st.integers(0, 3), st.lists(st.integers(0, 3), max_size=4)), st.data())
-def test_tile_gives_what_numpy_gives(array, reps, data):
-    check(lambda x: T.tile(x, reps), lambda x: np.tile(x, reps), [array], data)
-
-
-def test_counts_of_tile_may_be_inputs():
-    x, n = T.matrix("x"), T.iscalar("n")
-    found = evaluate(T.tile(x, (n, 2)), {x: np.ones((2, 3)), n: np.int32(3)})
-    assert found.shape == (6, 6)
-    with pytest.raises(ScanvizTypeError, match="tile"):
-        T.tile(x, 1.5)
-
-
-@given(arrays(), st.data())
-def test_flip_gives_what_numpy_gives(array, data):
-    axes = st.integers(-array.ndim, array.ndim - 1) if array.ndim else st.nothing()
-    several = st.lists(axes, unique_by=lambda k: k % array.ndim).map(tuple)
-    axis = data.draw(st.one_of(st.none(), axes, several))
-    check(lambda x: T.flip(x, axis), lambda x: np.flip(x, axis), [array], data)
-
-
 @given(arrays(), st.data())
 def test_size_and_shape_are_numpys(array, data):
     check(T.size, lambda x: np.int64(x.size), [array], data)
@@ -164,9 +143,3 @@ def test_reshape_takes_sizes_in_every_form():
     assert evaluate(x.reshape(x.shape), {x: values}).shape == (6,)
     assert evaluate(x.reshape(np.array([2, 3])), {x: values}).shape == (2, 3)
     assert evaluate(x.reshape(n), {x: values, n: 6}).shape == (6,)
-
-
-def test_stack_takes_a_list():
-    x = T.vector("x")
-    with pytest.raises(ScanvizTypeError, match=r"T.stack\(\[a, b\]\)"):
-        T.stack(x, x)

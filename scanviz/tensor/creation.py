@@ -91,6 +91,13 @@ def zeros(shape: Any, dtype: object = None) -> Variable:
     dtype : dtype, optional
         ``config.floatX`` by default.
 
+    Raises
+    ------
+    ScanvizTypeError
+        If a size is no integer, or the length of a shape vector is not known.
+    ShapeError
+        If a size is negative: at once where it is known, else at run time.
+
     Examples
     --------
     >>> from scanviz import tensor as T
@@ -117,6 +124,13 @@ def ones(shape: Any, dtype: object = None) -> Variable:
 def zeros_like(x: Any, dtype: object = None) -> Variable:
     """Zeros of the shape of ``x``, in its dtype or another.
 
+    Parameters
+    ----------
+    x : array_like
+        Its shape is taken; none of its values are computed.
+    dtype : dtype, optional
+        That of ``x`` by default.
+
     Examples
     --------
     >>> from scanviz import tensor as T
@@ -130,6 +144,13 @@ def zeros_like(x: Any, dtype: object = None) -> Variable:
 def ones_like(x: Any, dtype: object = None) -> Variable:
     """Ones of the shape of ``x``, in its dtype or another.
 
+    Parameters
+    ----------
+    x : array_like
+        Its shape is taken; none of its values are computed.
+    dtype : dtype, optional
+        That of ``x`` by default.
+
     Examples
     --------
     >>> from scanviz import tensor as T
@@ -141,6 +162,15 @@ def ones_like(x: Any, dtype: object = None) -> Variable:
 
 def full_like(x: Any, fill_value: Any, dtype: object = None) -> Variable:
     """One value in the shape of ``x``, in its dtype or another.
+
+    Parameters
+    ----------
+    x : array_like
+        Its shape is taken; none of its values are computed.
+    fill_value : number or array_like
+        Broadcast to the shape.
+    dtype : dtype, optional
+        That of ``x`` by default.
 
     Examples
     --------
@@ -154,6 +184,22 @@ def full_like(x: Any, fill_value: Any, dtype: object = None) -> Variable:
 def eye(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
     """Matrix with ones on its k-th diagonal, n × m (square by default).
 
+    Parameters
+    ----------
+    n, m : int or integer scalar variable
+        Rows and columns.
+    k : int, optional
+        Which diagonal: 0 the main one, above it positive.
+    dtype : dtype, optional
+        ``config.floatX`` by default.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If a size is no integer.
+    ShapeError
+        At run time, if a size is negative.
+
     Examples
     --------
     >>> from scanviz import tensor as T
@@ -165,7 +211,7 @@ def eye(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
 
 
 def identity(n: Any, dtype: object = None) -> Variable:
-    """Identity matrix.
+    """Identity matrix of n rows, in ``config.floatX`` or another dtype.
 
     Examples
     --------
@@ -177,7 +223,7 @@ def identity(n: Any, dtype: object = None) -> Variable:
 
 
 def tri(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
-    """Matrix with ones at and below its k-th diagonal.
+    """Matrix with ones at and below its k-th diagonal, zeros above; parameters as for :func:`eye`.
 
     Examples
     --------
@@ -192,6 +238,11 @@ def tri(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
 def tril(x: Any, k: int = 0) -> Variable:
     """Lower triangle of the last two axes, zeros above the k-th diagonal.
 
+    Raises
+    ------
+    ScanvizTypeError
+        If ``x`` has fewer than two dimensions.
+
     Examples
     --------
     >>> from scanviz import tensor as T
@@ -204,6 +255,11 @@ def tril(x: Any, k: int = 0) -> Variable:
 
 def triu(x: Any, k: int = 0) -> Variable:
     """Upper triangle of the last two axes, zeros below the k-th diagonal.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If ``x`` has fewer than two dimensions.
 
     Examples
     --------
@@ -252,6 +308,13 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variabl
 
 def diag(x: Any, k: int = 0) -> Variable:
     """Diagonal of a matrix, or the matrix that has a vector on its diagonal.
+
+    Parameters
+    ----------
+    x : array_like
+        Matrix or vector.
+    k : int, optional
+        Which diagonal: 0 the main one, above it positive.
 
     Raises
     ------

@@ -1,0 +1,168 @@
+"""Arrays of the device in and out of functions, where values live, and what those who watch are told; on the stand-in."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine import observe
+from scanviz.engine.backends.cupy.table import CUPY
+from scanviz.engine.errors import ScanvizNotImplementedError, ScanvizTypeError, ShapeError
+from tests.engine.backends.cupy import stand_in
+from tests.engine.backends.cupy.fake_cupy import FakeArray
+
+stand_in.register()
+
+
+def device(value, dtype="float64"):
+    return FakeArray(np.array(value, dtype))
+
+
+def test_arrays_of_the_device_stay_there():
+    x = T.vector("x")
+    f = scanviz.function([x], [x * 2, x.sum(), x.shape[0], T.constant(3.0)], mode="stand-in")
+    results = f(device([1, 2, 3]))
+    assert all(isinstance(each, FakeArray) for each in results)
+    assert [each.tolist() for each in results] == [[2, 4, 6], 6, 3, 3]
+    assert all(isinstance(each, np.ndarray) for each in f([1.0, 2.0, 3.0]))
+
+
+def test_one_array_of_the_device_among_inputs_is_enough():
+    x, y = T.vector("x"), T.vector("y")
+    f = scanviz.function([x, y], x + y, mode="stand-in")
+    assert f(device([1, 2]), np.array([1.0, 1.0])).tolist() == [2, 3]
+    assert isinstance(f(np.array([1.0, 1.0]), y=device([1, 2])), FakeArray)
+
+
+def test_outputs_share_no_memory_with_inputs_constants_or_one_another():
+    x = T.vector("x")
+    held = T.constant(np.arange(3.0))
+    f = scanviz.function([x], [x, x[1:], held, x * 1, x[::-1], held], mode="stand-in")
+    given = device([1, 2, 3])
+    results = f(given)
+    for result in results:
+        result[...] = -1.0
+    assert given.tolist() == [1, 2, 3]
+    assert [each.tolist() for each in f(given)] == [
+        [1, 2, 3],
+        [2, 3],
+        [0, 1, 2],
+        [1, 2, 3],
+        [3, 2, 1],
+        [0, 1, 2],
+    ]
+
+
+def test_a_borrowed_output_is_the_input_itself():
+    x = T.vector("x")
+    f = scanviz.function([x], scanviz.Out(x, borrow=True), mode="stand-in")
+    given = device([1, 2])
+    assert f(given).array is given.array
+
+
+def test_inputs_are_not_written_to():
+    x = T.matrix("x")
+    rows = scanviz.scan(lambda row, h: h + row, sequences=x, outputs_info=T.zeros(2))[0]
+    f = scanviz.function([x], [rows, T.set_subtensor(x[0], 9.0)], mode="stand-in")
+    given = device([[1, 2], [3, 4]])
+    assert f(given)[0].tolist() == [[1, 2], [4, 6]]
+    assert given.tolist() == [[1, 2], [3, 4]]
+
+
+def test_arrays_of_the_device_are_checked_as_others_are():
+    x = T.tensor("float64", (3,), name="x")
+    f = scanviz.function([x], x + 1, mode="stand-in")
+    with pytest.raises(ScanvizTypeError, match="dtype float32, on the device"):
+        f(device([1, 2, 3], "float32"))
+    with pytest.raises(ScanvizTypeError, match="dimensions"):
+        f(device([[1, 2, 3]]))
+    with pytest.raises(ShapeError, match="axis 0"):
+        f(device([1, 2]))
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+def test_backends_of_the_host_refuse_arrays_of_a_device(mode):
+    x = T.vector("x")
+    f = scanviz.function([x], x + 1, mode=mode)
+    with pytest.raises(ScanvizTypeError, match="`x` .*was given an array on a device") as caught:
+        f(device([1, 2]))
+    assert "mode='cupy'" in str(caught.value)
+
+
+def test_updates_of_shared_variables_stay_on_the_host():
+    state, x = scanviz.shared(np.zeros(2), "state"), T.vector("x")
+    f = scanviz.function([x], state * 2, updates={state: state + x}, mode="stand-in")
+    assert [f(device([1, 2])).tolist() for _ in range(2)] == [[0, 0], [2, 4]]
+    assert isinstance(state.get_value(), np.ndarray) and state.get_value().tolist() == [2, 4]
+
+
+def test_random_states_stay_on_the_host_and_draws_equal_numpys():
+    results = []
+    for mode in ("reference", "stand-in"):
+        stream = T.random.RandomStreams(3)
+        x = T.vector("x")
+        rows, updates = scanviz.scan(
+            lambda h, s=stream: [h + s.uniform(size=2), s.integers(0, 9, size=2)],
+            outputs_info=[x, None],
+            n_steps=3,
+        )
+        f = scanviz.function([x], rows, updates=updates, mode=mode)
+        given = np.ones(2)
+        first, second = f(given), f(given if mode == "reference" else device(given))
+        results.append(
+            [np.asarray(each.get() if isinstance(each, FakeArray) else each) for each in [*first, *second]]
+        )
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+class Listener(observe.Observer):
+    """Keeps what it is told."""
+
+    def __init__(self, detail):
+        self.detail, self.values = detail, []
+
+    def instruction(self, function, loop, step, index, elapsed_ns, values):
+        self.values.extend(values)
+
+
+def test_those_who_watch_values_get_arrays_of_the_host():
+    x = T.vector("x")
+    f = scanviz.function([x], scanviz.scan(lambda h: h * 2, outputs_info=x, n_steps=3)[0], mode="stand-in")
+    listener = Listener("values")
+    with observe.observed_by(listener):
+        f(device([1, 2]))
+    assert listener.values and all(isinstance(each, np.ndarray) for each in listener.values)
+
+
+def test_the_device_is_waited_for_only_while_someone_watches():
+    x = T.vector("x")
+    f = scanviz.function([x], scanviz.scan(lambda h: h * 2, outputs_info=x, n_steps=5)[0], mode="stand-in")
+    before = stand_in.LIBRARY.waits
+    f(device([1, 2]))
+    assert stand_in.LIBRARY.waits == before
+    with observe.observed_by(Listener("steps")):
+        f(device([1, 2]))
+    assert stand_in.LIBRARY.waits >= before + 5
+
+
+def test_a_hole_in_the_table_is_told_when_the_function_is_made(monkeypatch):
+    x = T.matrix("x")
+    scanviz.function([x], T.sort(x), mode="stand-in")  # fills the table
+    monkeypatch.delitem(CUPY._rows, "sort")
+    with pytest.raises(ScanvizNotImplementedError, match="no 'sort'") as caught:
+        scanviz.function([x], T.sort(x), mode="stand-in")
+    assert caught.value.where is not None
+    rows = scanviz.scan(lambda row: T.sort(row), sequences=x, name="sorting")[0]
+    with pytest.raises(ScanvizNotImplementedError, match="no 'sort', used in loop `sorting`"):
+        scanviz.function([x], rows, mode="stand-in")
+    hosted = scanviz.scan(lambda row: T.sort(row), sequences=x, name="sorting", mode="numpy")[0]
+    f = scanviz.function([x], hosted, mode="stand-in")
+    assert f(device([[2, 1], [3, 4]])).tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_loop_of_a_host_function_may_run_on_the_device():
+    x = T.vector("x")
+    rows = scanviz.scan(lambda h: h + x, outputs_info=T.zeros_like(x), n_steps=3, mode="stand-in")[0]
+    f = scanviz.function([x], rows * 2, mode="numpy")
+    assert f([1.0, 2.0]).tolist() == [[2, 4], [4, 8], [6, 12]]

@@ -1,0 +1,195 @@
+"""Every row of the CuPy table, run on the stand-in for CuPy and compared with the reference tier."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends.cupy.table import CUPY, load_rows
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.declaration import declarations
+from scanviz.engine.graph.types import DTYPES
+from scanviz.engine.ops.elementwise import ElementwiseDeclaration
+from scanviz.engine.ops.reduce import ReductionDeclaration
+from tests.engine.backends.cupy import stand_in
+from tests.engine.backends.cupy.fake_cupy import OFFERED
+
+stand_in.register()
+load_rows()
+LOOP = "scan"  # an instruction of its own, never performed
+BACKENDS = ["reference", "stand-in"]
+ELEMENTWISE = [each for each in declarations() if isinstance(each, ElementwiseDeclaration)]
+REDUCTIONS = [each for each in declarations() if isinstance(each, ReductionDeclaration)]
+
+
+def same_on_both(inputs, outputs, values, tolerance=0.0):
+    """Check that the reference and the stand-in agree in values, shapes and dtypes."""
+    wanted, found = (
+        scanviz.function(inputs, outputs, mode=mode, on_unused_input="ignore")(*values) for mode in BACKENDS
+    )
+    for a, b, promised in zip(wanted, found, outputs, strict=True):
+        assert isinstance(b, np.ndarray) and a.dtype == b.dtype == promised.type.dtype
+        np.testing.assert_allclose(b, a, rtol=tolerance, atol=tolerance)
+        assert a.shape == b.shape
+
+
+def values_of(dtype, shape, seed):
+    """Return values of a dtype."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 7, shape) if np.dtype(dtype).kind != "f" else rng.normal(size=shape) * 3
+    return values.astype(dtype)
+
+
+def test_every_operation_but_the_loop_has_a_row():
+    assert CUPY.holes() == [LOOP]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("declaration", ELEMENTWISE, ids=lambda each: each.name)
+def test_elementwise_operations_of_every_dtype(declaration, dtype):
+    x, y, s = T.tensor(dtype, (3,)), T.tensor(dtype, (3,)), T.tensor(dtype, ())
+    choices = {1: [(x,), (s,)], 2: [(x, y), (x, s), (s, x)], 3: [(x, y, x), (s, x, s), (x, s, s)]}
+    outputs = []
+    for operands in choices[declaration.arity]:
+        try:
+            outputs.append(declaration(*operands))
+        except ScanvizError:
+            pytest.skip(f"{declaration.name} has no meaning for {dtype}")
+    values = [values_of(dtype, shape, seed) for seed, shape in enumerate([(3,), (3,), ()])]
+    tolerance = {"float16": 4e-3, "float32": 2e-6}.get(outputs[0].type.dtype, 1e-13)
+    same_on_both([x, y, s], outputs, values, tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "uint32", "bool"])
+@pytest.mark.parametrize("declaration", REDUCTIONS, ids=lambda each: each.name)
+def test_reductions(declaration, dtype):
+    x = T.tensor(dtype, (2, 3))
+    outputs = [declaration(x, axis, keepdims=keep) for axis in (None, 0, (0, 1)) for keep in (False, True)]
+    same_on_both([x], outputs, [values_of(dtype, (2, 3), 1)], 1e-3)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_additions_at_repeated_places_of_every_dtype(dtype):
+    x, value, places = T.tensor(dtype, (4,)), T.tensor(dtype, (5,)), T.lvector("places")
+    y = T.inc_subtensor(x[places], value)
+    given = [values_of(dtype, (4,), 1), values_of(dtype, (5,), 2), [0, 2, 0, -1, 3]]
+    same_on_both([x, value, places], [y], given, {"float16": 4e-3}.get(dtype, 1e-6))
+
+
+def test_sums_of_small_integers_wrap_as_numpy_does():
+    x, places = T.tensor("int8", (2,)), T.lvector("places")
+    y = T.inc_subtensor(x[places], np.array([100, 100, 100], np.int8))
+    same_on_both([x, places], [y], [np.array([100, -100], np.int8), [0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3, 1)), ((2, 3, 3), (2, 3, 2))]
+)
+@pytest.mark.parametrize("lower", [True, False])
+def test_systems_and_batches_of_them(shapes, lower):
+    a, b = T.tensor("float64", shapes[0]), T.tensor("float64", shapes[1])
+    base = values_of("float64", shapes[0], 1)
+    positive = base @ np.swapaxes(base, -1, -2) + np.eye(3)
+    outputs = [
+        T.linalg.solve(a, b),
+        T.linalg.solve(a, b, assume_a="pos"),
+        T.linalg.solve_triangular(a, b, lower=lower),
+        T.linalg.solve_triangular(a, b, lower=lower, trans=1),
+        T.linalg.solve_triangular(a, b, lower=lower, unit_diagonal=True),
+        T.linalg.cholesky(a, lower=lower),
+        *T.linalg.slogdet(a),
+        T.linalg.det(a),
+        T.linalg.inv(a),
+    ]
+    same_on_both([a, b], outputs, [positive, values_of("float64", shapes[1], 2)], 1e-10)
+
+
+def test_systems_of_integers_and_of_no_equations():
+    a, b = T.lmatrix("a"), T.lvector("b")
+    same_on_both([a, b], [T.linalg.solve(a, b)], [[[2, 1], [1, 3]], [1, 2]], 1e-12)
+    same_on_both([a, b], [T.linalg.solve(a, b)], [np.zeros((0, 0), int), np.zeros(0, int)])
+
+
+@pytest.mark.parametrize(
+    "first, second", [((4, 2, 3), (4, 3, 5)), ((4, 3), (4, 3)), ((4, 2, 3), (4, 3)), ((4, 3), (4, 2, 3, 5))]
+)
+def test_products_of_pairs(first, second):
+    a, b = T.tensor("float64", first), T.tensor("float64", second)
+    given = [values_of("float64", first, 1), values_of("float64", second, 2)]
+    same_on_both([a, b], [T.batched_dot(a, b)], given, 1e-12)
+
+
+def test_ranges_and_identities_are_numpys():
+    start, stop, step, n = T.fscalar("start"), T.fscalar("stop"), T.fscalar("step"), T.lscalar("n")
+    outputs = [T.arange(start, stop, step), T.eye(n, n + 1, 1), T.arange(n) + 1]
+    same_on_both([start, stop, step, n], outputs, [np.float32(0), np.float32(1), np.float32(0.1), 3])
+
+
+def test_uint32_vectors_live_on_the_device_as_other_vectors_do():
+    x, y = T.tensor("uint32", (None,)), T.vector("y")
+    same_on_both([x, y], [x + x[0], x * y], [np.arange(3, dtype="uint32"), np.arange(3.0)])
+
+
+def refused(function, *values):
+    """Return the message that the reference refuses with, after checking that the stand-in does too."""
+    messages = []
+    for mode in BACKENDS:
+        with pytest.raises(ScanvizError) as caught:
+            function(mode)(*values)
+        messages.append((type(caught.value), caught.value.what, caught.value.expected))
+    assert messages[0] == messages[1]
+    return messages[0][1]
+
+
+X, PLACES, N = T.matrix("x"), T.lvector("i"), T.lscalar("n")
+REFUSED = {
+    "an index outside": ([X, PLACES], lambda: X[PLACES], [np.eye(3), [0, 3]]),
+    "a negative index outside": ([X, PLACES], lambda: X[:, PLACES], [np.eye(3), [0, -4]]),
+    "assignment outside": ([X, PLACES], lambda: T.set_subtensor(X[PLACES], 1.0), [np.eye(3), [7]]),
+    "a singular inverse": ([X], lambda: T.linalg.inv(X), [np.zeros((2, 2))]),
+    "a singular system": ([X], lambda: T.linalg.solve(X, T.ones(2)), [np.zeros((2, 2))]),
+    "no factor": ([X], lambda: T.linalg.cholesky(X), [-np.eye(2)]),
+    "a zero on the diagonal": (
+        [X],
+        lambda: T.linalg.solve_triangular(X, T.ones(2)),
+        [np.array([[1.0, 0], [0, 0]])],
+    ),
+    "a reshape": ([X, N], lambda: X.reshape((N, 2)), [np.eye(3), 4]),
+    "a negative size": ([X, N], lambda: T.alloc(X[0, 0], N), [np.eye(3), -1]),
+    "a promised shape": ([X], lambda: T.specify_shape(X, (2, None)), [np.eye(3)]),
+    "a dropped axis": ([X], lambda: X.dimshuffle(0), [np.eye(3)]),
+    "joining": ([X, N], lambda: T.concatenate([X, X[:N]], axis=1), [np.eye(3), 2]),
+    "negative counts": ([X, PLACES], lambda: T.repeat(X, PLACES, axis=0), [np.eye(3), [1, -1, 2]]),
+    "too few counts": ([X, PLACES], lambda: T.repeat(X, PLACES, axis=0), [np.eye(3), [1, 1]]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses_is_refused_with_the_same_words(name):
+    inputs, build, values = REFUSED[name]
+    assert refused(lambda mode: scanviz.function(inputs, build(), mode=mode), *values)
+
+
+def test_the_names_of_the_stand_in_are_cupys():
+    cupy = pytest.importorskip("cupy")
+    special = pytest.importorskip("cupyx.scipy.special")
+    from tests.engine.backends.cupy.fake_cupy import LINALG, SPECIAL
+
+    assert [name for name in OFFERED if not hasattr(cupy, name)] == []
+    assert [name for name in LINALG if not hasattr(cupy.linalg, name)] == []
+    assert [name for name in SPECIAL if not hasattr(special, name)] == []
+    array = cupy.ndarray  # the class alone: an array needs a GPU
+    methods = [
+        "copy",
+        "astype",
+        "reshape",
+        "transpose",
+        "swapaxes",
+        "max",
+        "min",
+        "sum",
+        "get",
+        "item",
+        "tolist",
+    ]
+    assert [name for name in methods if not hasattr(array, name)] == []

@@ -50,7 +50,7 @@ def constructors_stub() -> str:
 
 
 def _names(names: list[str]) -> str:
-    return "__all__ = [  # noqa: RUF022\n" + "".join(f'    "{name}",\n' for name in sorted(names)) + "]"
+    return "__all__ = [\n" + "".join(f'    "{name}",\n' for name in sorted(names)) + "]"
 
 
 def stubs() -> dict[Path, str]:

@@ -163,10 +163,10 @@ def bernoulli(
     return advance(state, blocks_of_words64(n)), np.asarray(value).astype(dtype, copy=False)
 
 
-def categorical(state: Words, shape: Shape, pvals: npt.ArrayLike, dtype: npt.DTypeLike = "int64") -> Drawn:
-    """Draw the number of a category, with the probabilities on the last axis of ``pvals``.
+def categorical(state: Words, shape: Shape, p: npt.ArrayLike, dtype: npt.DTypeLike = "int64") -> Drawn:
+    """Draw the number of a category, with the probabilities on the last axis of ``p``.
 
-    Parameters and results are as for :func:`integers`; ``pvals.shape[:-1]`` broadcasts to ``shape``, and each
+    Parameters and results are as for :func:`integers`; ``p.shape[:-1]`` broadcasts to ``shape``, and each
     distribution is divided by its sum.
 
     Raises
@@ -184,7 +184,7 @@ def categorical(state: Words, shape: Shape, pvals: npt.ArrayLike, dtype: npt.DTy
     """
     kind = whole_dtype("categorical", dtype)
     n = size_of("categorical", shape)
-    sums = np.cumsum(probabilities("categorical", "pvals", pvals, shape), axis=-1)
+    sums = np.cumsum(probabilities("categorical", "p", p, shape), axis=-1)
     if sums.shape[-1] - 1 > np.iinfo(kind).max:
         raise ScanvizValueError(
             f"categorical: {kind} does not hold the number of a category",

@@ -1,29 +1,30 @@
 """Random draws as ops: a state in, the next state and the values out; nothing is changed in place.
 
-Every draw reads ``(state, sizes…, parameters…)``.  How far the state moves depends on the shape and the distribution alone,
-never on the values drawn, so equal seeds give equal numbers on every backend.  The formulas are those of the
-``distributions`` files beside this one.
+Every draw reads ``(state, sizes…, parameters…)``.  How far the state moves depends on the shape and the
+distribution alone, never on the values drawn, so equal seeds give equal numbers on every backend.  The
+formulas are those of the ``distributions`` files beside this one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
-from scanviz.engine.graph.types import RANDOM_STATE, TensorType, Type, canonical_dtype
+from scanviz.engine.graph.types import INTEGERS, RANDOM_STATE, TensorType, Type, canonical_dtype
 from scanviz.engine.ops import (
     distributions,
     distributions_counts,
     distributions_discrete,
     distributions_selection,
 )
+from scanviz.engine.ops.distribution_parameters import real_dtype, whole_dtype
 from scanviz.engine.ops.shape import dimension, sizes_of
 from scanviz.engine.ops.support import as_integer, as_variable, static_dims
 from scanviz.engine.ops.symbolic_shape import SymbolicDims, as_size
@@ -37,19 +38,78 @@ class DrawParameters(NamedTuple):
     replace: bool = True
 
 
+class _Signature(NamedTuple):
+    """What is known of a distribution when building: its name, its parameters in order and what they must be."""
+
+    name: str
+    result: Literal["real", "whole", "any"]
+    parameters: tuple[str, ...]
+    whole: tuple[str, ...] = ()  # parameters that must be integers
+    last_axis: tuple[str, ...] = ()  # parameters whose last axis counts categories
+    free: tuple[str, ...] = ()  # parameters that do not broadcast to the size drawn
+
+
+_SIGNATURES: dict[str, _Signature] = {}
+
+
 def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     if inputs[0].type != RANDOM_STATE:
         raise ScanvizTypeError(
             f"`{describe(inputs[0])}` is no random state", where=user_line(), found=inputs[0].type
         )
-    shape = _shapes(op, static_dims(inputs))[1]
-    return (RANDOM_STATE, TensorType(op.parameters.dtype, shape))
+    signature, count = _SIGNATURES[op.declaration.name], op.parameters.sizes
+    try:
+        if signature.result != "any":
+            check = real_dtype if signature.result == "real" else whole_dtype
+            check(signature.name, op.parameters.dtype)
+        sizes = _static_shape(op, inputs)
+        for name, variable in zip(signature.parameters, inputs[1 + count :], strict=False):
+            _check_parameter(signature, name, variable, sizes[:count])
+    except (ScanvizTypeError, ShapeError) as error:
+        error.where = error.where or user_line()
+        raise
+    return (RANDOM_STATE, TensorType(op.parameters.dtype, sizes))
+
+
+def _static_shape(op: Op, inputs: Sequence[Variable]) -> tuple[int | None, ...]:
+    """Return the shape that is drawn, as far as it is known when building."""
+    return tuple(_shapes(op, static_dims(inputs))[1])
+
+
+def _check_parameter(
+    signature: _Signature, name: str, variable: Variable, sizes: tuple[int | None, ...]
+) -> None:
+    """Raise what is known to be wrong before there are values: the rest is found when they are drawn."""
+    kind = tensor_type(variable)
+    if name in signature.whole and kind.dtype not in INTEGERS:
+        found = f"`{describe(variable)}`, {kind}"
+        raise ScanvizTypeError(f"{signature.name}: `{name}` must hold integers", found=found)
+    if name in signature.free:
+        return
+    given = kind.shape[:-1] if name in signature.last_axis else kind.shape
+    if name in signature.last_axis and kind.ndim == 0:
+        expected = "one probability a category on the last axis"
+        raise ShapeError(f"{signature.name}: `{name}` holds no category", expected=expected, found=kind)
+    known = sizes[len(sizes) - len(given) :] if len(given) <= len(sizes) else None
+    if known is None or any(
+        one is not None and size is not None and one not in (1, size)
+        for one, size in zip(given, known, strict=True)
+    ):
+        raise ShapeError(
+            f"{signature.name}: `{name}` does not broadcast to the size that is drawn",
+            expected=f"a shape that broadcasts to {_shown(sizes)}",
+            found=f"`{describe(variable)}`, {kind}",
+        )
+
+
+def _shown(sizes: Sequence[int | None]) -> str:
+    return f"({', '.join('?' if size is None else str(size) for size in sizes)})"
 
 
 def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     sizes = tuple(dims.value(k) for k in range(1, 1 + op.parameters.sizes))
     if op.declaration.name == "draw_multinomial":
-        sizes = (*sizes, dims.shapes[-1][-1])
+        sizes = (*sizes, dims.shapes[-1][-1] if dims.shapes[-1] else None)
     if op.declaration.name == "draw_permutation":
         given = dims.shapes[-1]
         sizes = given if given else (dims.value(len(dims.shapes) - 1),)
@@ -66,9 +126,10 @@ def _performer(function: Callable[..., Any]) -> Callable[[Op, Sequence[Array]], 
     return perform
 
 
-def _declare(name: str, function: Callable[..., Any], doc: str) -> Declaration:
+def _declare(function: Callable[..., Any], signature: _Signature, doc: str) -> Declaration:
+    _SIGNATURES[f"draw_{signature.name}"] = signature
     return Declaration(
-        f"draw_{name}",
+        f"draw_{signature.name}",
         "random",
         doc=doc,
         infer=_infer,
@@ -97,26 +158,66 @@ def _permutation(op: Op, state: Array, shape: tuple[int, ...], x: Array) -> Any:
     )
 
 
-UNIFORM = _declare("uniform", _plain(distributions.uniform), "Uniform on [low, high).")
-NORMAL = _declare("normal", _plain(distributions.normal), "Normal with a mean and a standard deviation.")
-EXPONENTIAL = _declare("exponential", _plain(distributions.exponential), "Exponential with a mean.")
-GAMMA = _declare("gamma", _plain(distributions.gamma), "Gamma with a shape parameter and a scale.")
-POISSON = _declare(
-    "poisson", _plain(distributions_counts.poisson), "Number of events where so many are expected."
+UNIFORM = _declare(
+    _plain(distributions.uniform),
+    _Signature("uniform", "real", ("low", "high")),
+    "Uniform on [low, high).",
 )
-BINOMIAL = _declare("binomial", _plain(distributions_counts.binomial), "Number of successes among trials.")
-BERNOULLI = _declare("bernoulli", _plain(distributions_discrete.bernoulli), "True with a probability.")
-INTEGERS = _declare(
-    "integers", _plain(distributions_discrete.integers), "Integers from low up to, not including, high."
+NORMAL = _declare(
+    _plain(distributions.normal),
+    _Signature("normal", "real", ("mean", "std")),
+    "Normal with a mean and a standard deviation.",
+)
+EXPONENTIAL = _declare(
+    _plain(distributions.exponential),
+    _Signature("exponential", "real", ("scale",)),
+    "Exponential with a mean.",
+)
+GAMMA = _declare(
+    _plain(distributions.gamma),
+    _Signature("gamma", "real", ("shape", "scale")),
+    "Gamma with a shape parameter and a scale.",
+)
+POISSON = _declare(
+    _plain(distributions_counts.poisson),
+    _Signature("poisson", "whole", ("lam",)),
+    "Number of events where so many are expected.",
+)
+BINOMIAL = _declare(
+    _plain(distributions_counts.binomial),
+    _Signature("binomial", "whole", ("n", "p"), whole=("n",)),
+    "Number of successes among trials.",
+)
+BERNOULLI = _declare(
+    _plain(distributions_discrete.bernoulli),
+    _Signature("bernoulli", "any", ("p",)),
+    "True with a probability.",
+)
+INTEGERS_BETWEEN = _declare(
+    _plain(distributions_discrete.integers),
+    _Signature("integers", "whole", ("low", "high"), whole=("low", "high")),
+    "Integers from low up to, not including, high.",
 )
 CATEGORICAL = _declare(
-    "categorical", _plain(distributions_discrete.categorical), "Number of a category by its probability."
+    _plain(distributions_discrete.categorical),
+    _Signature("categorical", "whole", ("p",), last_axis=("p",)),
+    "Number of a category by its probability.",
 )
 MULTINOMIAL = _declare(
-    "multinomial", _plain(distributions_counts.multinomial), "How many of n trials fall into each category."
+    _plain(distributions_counts.multinomial),
+    _Signature("multinomial", "whole", ("n", "pvals"), whole=("n",), last_axis=("pvals",)),
+    "How many of n trials fall into each category.",
 )
-CHOICE = _declare("choice", _choice, "Some of the numbers 0 to n - 1.")
-PERMUTATION = _declare("permutation", _permutation, "Numbers 0 to n - 1, or rows, in random order.")
+CHOICE = _declare(
+    _choice,
+    _Signature("choice", "whole", ("a", "p"), whole=("a",), last_axis=("p",), free=("a", "p")),
+    "Some of the numbers 0 to n - 1.",
+)
+PERMUTATION = _declare(
+    _permutation,
+    _Signature("permutation", "any", ("x",), free=("x",)),
+    "Numbers 0 to n - 1, or rows, in random order.",
+)
 
 
 def draw(
@@ -144,12 +245,13 @@ def draw(
     dtype : dtype
         Of the values.
     batch : sequence of (variable, int)
-        Where ``size`` is None: variables whose shape, less so many last axes, is broadcast; all parameters if empty.
+        Where ``size`` is None: variables whose shape, less so many last axes, is broadcast; all parameters if
+        empty.
     """
     inputs = [as_variable(each) for each in parameters]
     if size is None:
         given = batch or [(each, 0) for each in inputs]
-        sizes = _broadcast([(variable, drop) for variable, drop in given])
+        sizes = _broadcast(given)
     else:
         sizes = sizes_of(size, "random draw: size")
     op = Op(declaration, DrawParameters(len(sizes), canonical_dtype(dtype), replace))

@@ -155,7 +155,7 @@ def test_the_largest_uniform_never_picks_a_category_of_probability_0(weights):
 
 @pytest.mark.parametrize("pvals", [[0.5, 0.4], [1.5, -0.5], [math.nan, 1.0], [math.inf, 0.0], [[1.0], [0.9]]])
 def test_what_is_no_distribution_is_refused(pvals):
-    with pytest.raises(ScanvizValueError, match="categorical: `pvals"):
+    with pytest.raises(ScanvizValueError, match="categorical: `p"):
         categorical(STATE, (2,), pvals)
 
 

@@ -132,7 +132,9 @@ def batched_dot_values(first: Array, second: Array) -> Array:
     columns = second[:, :, None] if second.ndim == 2 else np.moveaxis(second, -2, 1)
     rows = int(np.prod(first.shape[1:-1]))
     width = int(np.prod(columns.shape[2:]))
-    product: Array = np.matmul(first.reshape(batch, rows, inner), columns.reshape(batch, columns.shape[1], width))
+    product: Array = np.matmul(
+        first.reshape(batch, rows, inner), columns.reshape(batch, columns.shape[1], width)
+    )
     return product.reshape((batch, *first.shape[1:-1], *(() if second.ndim == 2 else columns.shape[2:])))
 
 

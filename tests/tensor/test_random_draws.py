@@ -1,0 +1,266 @@
+"""Draws in the functional form and from streams: the core's numbers, types known when building, refusals."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.ops import (
+    distributions,
+    distributions_counts,
+    distributions_discrete,
+    distributions_selection,
+)
+from scanviz.engine.ops.philox import seed_state, spawn
+
+SEED = 20261121
+P = [0.1, 0.2, 0.3, 0.4]
+ROWS = np.arange(10.0).reshape(5, 2)
+# name: functional draw, stream's draw, the core's draw
+DRAWS = {
+    "uniform": (
+        lambda s: T.random.uniform(s, -1.0, 2.0, (3, 2)),
+        lambda r: r.uniform(-1.0, 2.0, (3, 2)),
+        lambda s: distributions.uniform(s, (3, 2), -1.0, 2.0),
+    ),
+    "normal": (
+        lambda s: T.random.normal(s, [0.0, 5.0], 2.0, dtype="float32"),
+        lambda r: r.normal([0.0, 5.0], 2.0, dtype="float32"),
+        lambda s: distributions.normal(s, (2,), [0.0, 5.0], 2.0, "float32"),
+    ),
+    "exponential": (
+        lambda s: T.random.exponential(s, 2.0),
+        lambda r: r.exponential(2.0),
+        lambda s: distributions.exponential(s, (), 2.0),
+    ),
+    "gamma": (
+        lambda s: T.random.gamma(s, [[0.5], [2.0]], [1.0, 3.0]),
+        lambda r: r.gamma([[0.5], [2.0]], [1.0, 3.0]),
+        lambda s: distributions.gamma(s, (2, 2), [[0.5], [2.0]], [1.0, 3.0]),
+    ),
+    "poisson": (
+        lambda s: T.random.poisson(s, [1.0, 30.0], size=(4, 2)),
+        lambda r: r.poisson([1.0, 30.0], size=(4, 2)),
+        lambda s: distributions_counts.poisson(s, (4, 2), [1.0, 30.0]),
+    ),
+    "bernoulli": (
+        lambda s: T.random.bernoulli(s, 0.3, 20),
+        lambda r: r.bernoulli(0.3, 20),
+        lambda s: distributions_discrete.bernoulli(s, (20,), 0.3, "int64"),
+    ),
+    "binomial": (
+        lambda s: T.random.binomial(s, [3, 90], 0.4),
+        lambda r: r.binomial(n=[3, 90], p=0.4),
+        lambda s: distributions_counts.binomial(s, (2,), [3, 90], 0.4),
+    ),
+    "integers": (
+        lambda s: T.random.integers(s, -4, 9, 30, "int8"),
+        lambda r: r.integers(-4, 9, 30, "int8"),
+        lambda s: distributions_discrete.integers(s, (30,), -4, 9, "int8"),
+    ),
+    "integers below": (
+        lambda s: T.random.integers(s, 7),
+        lambda r: r.integers(7),
+        lambda s: distributions_discrete.integers(s, (), 0, 7),
+    ),
+    "categorical": (
+        lambda s: T.random.categorical(s, [P, P[::-1]]),
+        lambda r: r.categorical([P, P[::-1]]),
+        lambda s: distributions_discrete.categorical(s, (2,), [P, P[::-1]]),
+    ),
+    "multinomial": (
+        lambda s: T.random.multinomial(s, [5, 60], P),
+        lambda r: r.multinomial(n=[5, 60], pvals=P),
+        lambda s: distributions_counts.multinomial(s, (2,), [5, 60], P),
+    ),
+    "choice": (
+        lambda s: T.random.choice(s, 9, (2, 2), replace=False),
+        lambda r: r.choice(9, (2, 2), replace=False),
+        lambda s: distributions_selection.choice(s, (2, 2), 9, False),
+    ),
+    "weighted choice": (
+        lambda s: T.random.choice(s, 4, p=P),
+        lambda r: r.choice(4, p=P),
+        lambda s: distributions_selection.choice(s, (), 4, True, P),
+    ),
+    "permutation": (
+        lambda s: T.random.permutation(s, 8),
+        lambda r: r.permutation(8),
+        lambda s: distributions_selection.permutation(s, 8),
+    ),
+    "rows permuted": (
+        lambda s: T.random.permutation(s, ROWS),
+        lambda r: r.permutation(ROWS),
+        lambda s: distributions_selection.permutation(s, ROWS),
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", ["reference", "numpy"])
+@pytest.mark.parametrize("name", DRAWS)
+def test_functional_draws_are_the_cores_numbers_and_types(name, mode):
+    functional, _, core = DRAWS[name]
+    following, values = functional(T.random.random_state(SEED))
+    again = functional(following)[1]
+    first, second = scanviz.function([], [values, again], mode=mode)()
+    state, expected = core(seed_state(SEED))
+    np.testing.assert_array_equal(first, expected)
+    np.testing.assert_array_equal(second, core(state)[1])
+    assert first.dtype == expected.dtype == values.type.dtype
+    assert first.shape == values.type.shape  # all of it was known when building
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draw_k_of_a_stream_starts_from_child_k_of_its_seed_and_moves_on_with_each_call(name):
+    _, from_stream, core = DRAWS[name]
+    stream = T.random.RandomStreams(SEED)
+    for _ in range(3):
+        stream.uniform()
+    f = scanviz.function([], from_stream(stream))
+    state = spawn(seed_state(SEED), 3)
+    for _ in range(3):
+        state, expected = core(state)
+        np.testing.assert_array_equal(f(), expected)
+    np.testing.assert_array_equal(stream.state_updates[3][0].get_value(), state)
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_in_a_loop_go_on_from_step_to_step(name):
+    _, from_stream, core = DRAWS[name]
+    stream = T.random.RandomStreams(SEED)
+    values, updates = scanviz.scan(lambda: from_stream(stream), n_steps=4)
+    f = scanviz.function([], values, updates=updates)
+    state = spawn(seed_state(SEED), 0)
+    for _ in range(2):
+        for row in f():
+            state, expected = core(state)
+            np.testing.assert_array_equal(row, expected)
+
+
+def test_a_state_handled_by_hand_goes_through_a_loop_as_an_update():
+    state = T.random.random_state(SEED)
+
+    def step():
+        following, value = T.random.normal(state, size=2)
+        return value, {state: following}
+
+    values, updates = scanviz.scan(step, n_steps=3)
+    f = scanviz.function([], values, updates=updates)
+    expected = seed_state(SEED)
+    for _ in range(2):
+        for row in f():
+            expected, value = distributions.normal(expected, (2,))
+            np.testing.assert_array_equal(row, value)
+
+
+def test_reseeding_starts_every_draw_again():
+    stream = T.random.RandomStreams(1)
+    f = scanviz.function([], [stream.uniform(size=2), stream.permutation(5)])
+    first = f()
+    f()
+    stream.seed(1)
+    for a, b in zip(first, f(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    stream.seed(2)
+    assert not np.array_equal(first[0], f()[0])
+    stream.seed()
+    assert len({tuple(state.get_value().tolist()) for state, _ in stream.state_updates}) == 2
+
+
+def test_streams_without_a_seed_differ():
+    draws = [scanviz.function([], T.random.RandomStreams().uniform(size=4))() for _ in range(2)]
+    assert not np.array_equal(*draws)
+
+
+def test_a_pickled_function_goes_on_where_it_was():
+    stream = T.random.RandomStreams(3)
+    f = scanviz.function([], stream.normal(size=3))
+    f()
+    again = pickle.loads(pickle.dumps(f))
+    np.testing.assert_array_equal(again(), f())
+
+
+@given(n=st.integers(0, 6), m=st.integers(0, 6))
+def test_sizes_and_parameters_may_be_symbolic(n, m):
+    value, expected = SYMBOLIC(n, m, np.full((n, 1), 100.0)), (n, m)
+    assert [each.shape for each in value] == [expected, expected, (*expected, 4), (n,), (n, 1)]
+    assert sorted(value[3].tolist()) == list(range(n))
+
+
+def _symbolic():
+    n, m, mean = T.lscalar("n"), T.lscalar("m"), T.matrix("mean")
+    stream = T.random.RandomStreams(4)
+    return scanviz.function(
+        [n, m, mean],
+        [
+            stream.normal(mean, size=(n, m)),
+            stream.integers(0, 1 + n + m, size=[n, m]),
+            stream.multinomial(n=5, pvals=P, size=T.stack([n, m])),
+            stream.permutation(n),
+            stream.poisson(mean),
+        ],
+    )
+
+
+SYMBOLIC = _symbolic()
+
+
+def test_shapes_of_draws_are_known_without_drawing():
+    mean = T.matrix("mean")
+    stream = T.random.RandomStreams(4)
+    value = stream.multinomial(n=3, pvals=P, size=mean.shape)
+    assert value.type.shape == (None, None, 4)
+    f = scanviz.function([mean], value.shape[0] * 10 + value.shape[2])
+    assert f(np.zeros((3, 2))) == 34
+
+
+def test_a_draw_that_cannot_be_made_leaves_the_stream_as_it_was():
+    stream = T.random.RandomStreams(5)
+    with pytest.raises(ScanvizTypeError):
+        stream.uniform(dtype="int64")
+    assert stream.state_updates == []
+
+
+@pytest.mark.parametrize(
+    ("draw", "error", "message"),
+    [
+        (lambda r: r.uniform(dtype="int32"), ScanvizTypeError, "uniform cannot be drawn as int32"),
+        (lambda r: r.poisson(dtype="float64"), ScanvizTypeError, "poisson cannot be drawn as float64"),
+        (lambda r: r.integers(0.5, 3), ScanvizTypeError, "integers: `low` must hold integers"),
+        (lambda r: r.binomial(n=2.5), ScanvizTypeError, "binomial: `n` must hold integers"),
+        (lambda r: r.normal([1.0, 2.0, 3.0], size=(2,)), ShapeError, "normal: `mean` does not broadcast"),
+        (lambda r: r.normal(T.matrix("m"), size=3), ShapeError, "normal: `mean` does not broadcast"),
+        (lambda r: r.categorical([P, P, P], size=(2,)), ShapeError, "categorical: `p` does not broadcast"),
+        (lambda r: r.categorical(0.5), ShapeError, "categorical: `p` holds no category"),
+        (lambda r: r.multinomial(n=3), ScanvizTypeError, "multinomial needs the probabilities"),
+        (lambda r: r.permutation(2.5), ScanvizTypeError, "permutation: how many must be an integer"),
+        (lambda r: T.random.uniform(T.scalar("x")), ScanvizTypeError, "a draw needs a random state first"),
+        (lambda r: T.random.uniform(1.0, 2.0), ScanvizTypeError, "a draw needs a random state first"),
+        (lambda r: T.random.RandomStreams(-1), ScanvizValueError, "seed is out of range"),
+        (lambda r: T.random.RandomStreams(1.5), ScanvizTypeError, "seed must be an integer"),
+        (lambda r: r.seed("a"), ScanvizTypeError, "seed must be an integer"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_where_it_is_written(draw, error, message):
+    with pytest.raises(error, match=message) as caught:
+        draw(T.random.RandomStreams(1))
+    assert "test_random_draws.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", ["reference", "numpy"])
+def test_a_bad_parameter_met_when_drawing_is_named_and_changes_nothing(mode):
+    std = T.vector("std")
+    stream = T.random.RandomStreams(6)
+    f = scanviz.function([std], stream.normal(0.0, std), mode=mode)
+    before = stream.state_updates[0][0].get_value()
+    with pytest.raises(ScanvizValueError, match=r"`std` is out of range") as caught:
+        f([1.0, -2.0])
+    assert "std[1] = -2.0" in str(caught.value) and "test_random_draws.py" in str(caught.value)
+    np.testing.assert_array_equal(stream.state_updates[0][0].get_value(), before)
+    with pytest.raises(ScanvizValueError, match="std"):
+        f([1.0, np.nan])

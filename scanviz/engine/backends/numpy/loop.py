@@ -24,7 +24,13 @@ from scanviz.engine.backends.numpy.compiled import CompiledSource, failing_line
 from scanviz.engine.backends.numpy.emit import dtype_of
 from scanviz.engine.backends.numpy.specialised import LoopCode
 from scanviz.engine.backends.numpy.watched import Pace, run_watched
-from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
+from scanviz.engine.program.instructions import (
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    StepOutputSlot,
+)
 from scanviz.engine.program.specialise import is_scalar
 
 _HOST = ArrayModule()
@@ -57,12 +63,12 @@ class LoopRunner:
         place = {number: k for k, number in enumerate(loop.inputs)}
         self.n_steps = place[loop.n_steps]
         self.sequences = [place[slot.outer] for slot in loop.sequences]
-        self.states = [place[slot.outer] for slot in loop.states]
-        self.carries = [place[slot.outer] for slot in loop.carries]
-        self.constants = [place[slot.outer] for slot in loop.non_sequences]
-        self.dtypes = [dtype_of(loop.body, slot.writes[0][1]) for slot in loop.states]
-        self.scalar_carries = [is_scalar(loop.body, slot.read) for slot in loop.carries]
-        self.scalar_constants = [is_scalar(loop.body, slot.inner) for slot in loop.non_sequences]
+        body = loop.body
+        self.states = [(slot, place[slot.outer], dtype_of(body, slot.writes[0][1])) for slot in loop.states]
+        self.reads = [k for k, slot in enumerate(loop.states) for _ in slot.reads]
+        self.carries = [(place[slot.outer], is_scalar(body, slot.read)) for slot in loop.carries]
+        self.constants = [(place[slot.outer], is_scalar(body, slot.inner)) for slot in loop.non_sequences]
+        self.step_outputs = list(enumerate(loop.step_outputs))
 
     def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Run the loop for the values of its instruction's inputs and return its results."""
@@ -82,23 +88,24 @@ class LoopCall:
         check_sequences(loop, self.sequences, self.steps)
         self.states = [
             StateRows(loop, slot, np.asarray(values[k]), self.steps, dtype, _HOST)
-            for slot, k, dtype in zip(loop.states, runner.states, runner.dtypes, strict=True)
+            for slot, k, dtype in runner.states
         ]
-        self.carried = tuple(_picked(values, runner.carries, runner.scalar_carries))
-        self.constants = _picked(values, runner.constants, runner.scalar_constants)
-        self.shapes = [each.shape[1:] for each in self.sequences]
-        self.shapes += [rows.row_shape for rows in self.states for _ in rows.slot.reads]
-        self.shapes += [each.shape for each in (*self.carried, *self.constants)]
-        self.made = runner.code.get(tuple(self.shapes), [rows.row_shape for rows in self.states], watch)
-        self.outputs = [OutputRows(loop, slot, self.steps, _HOST) for slot in loop.step_outputs]
-        for k, output in enumerate(self.outputs):
-            shape = self.made.plan.shapes[output.slot.inner]
-            if (
-                output.slot.result is not None
-                and ("output", k) not in self.made.checked
-                and shape is not None
-            ):
-                output.start(shape)
+        self.carried = tuple([_picked(values[k], scalar) for k, scalar in runner.carries])
+        self.constants = [_picked(values[k], scalar) for k, scalar in runner.constants]
+        shapes = [each.shape[1:] for each in self.sequences]
+        shapes += [self.states[k].row_shape for k in runner.reads]
+        shapes += [each.shape for each in self.carried]
+        shapes += [each.shape for each in self.constants]
+        self.shapes = shapes
+        self.made = runner.code.get(tuple(shapes), self.states, watch)
+        self.outputs = [self._output_rows(k, slot) for k, slot in runner.step_outputs]
+
+    def _output_rows(self, k: int, slot: StepOutputSlot) -> OutputRows:
+        made, rows = self.made, OutputRows(self.loop, slot, self.steps, _HOST)
+        shape = made.plan.shapes[slot.inner]
+        if slot.result is not None and ("output", k) not in made.checked and shape is not None:
+            rows.start(shape)
+        return rows
 
     def run(self) -> list[Any]:
         """Run all steps and return the results in the order of the instruction's outputs."""
@@ -191,11 +198,9 @@ class LoopCall:
         return [found[number] for number in self.loop.outputs]
 
 
-def _picked(values: Sequence[Any], places: Sequence[int], scalars: Sequence[bool]) -> list[Any]:
-    """Return values at places, single numbers as NumPy scalars."""
-    return [
-        np.asarray(values[k])[()] if scalar else values[k] for k, scalar in zip(places, scalars, strict=True)
-    ]
+def _picked(value: Any, scalar: bool) -> Any:
+    """Return a value, a single number as a NumPy scalar."""
+    return np.asarray(value)[()] if scalar else value
 
 
 __all__ = ["LoopCall", "LoopRunner"]

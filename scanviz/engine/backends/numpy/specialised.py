@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.backends.base import Watch
+from scanviz.engine.backends.buffers import StateRows
 from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source
 from scanviz.engine.backends.numpy.emit import overwrites, writes
 from scanviz.engine.backends.numpy.source import LoopWriter, Variant
@@ -84,17 +85,15 @@ class LoopCode:
         self.misses = 0
         self._lock = threading.RLock()
 
-    def get(
-        self, shapes: tuple[Any, ...], rows: Sequence[tuple[int, ...]], watch: Watch | None
-    ) -> Specialised:
+    def get(self, shapes: tuple[Any, ...], states: Sequence[StateRows], watch: Watch | None) -> Specialised:
         """Return the code for shapes, making it where they are new.
 
         Parameters
         ----------
         shapes : tuple of shape
             Of the body's inputs.
-        rows : sequence of shape
-            Of the rows of each state.
+        states : sequence of StateRows
+            The rows of each state.
         watch : Watch or None
             Is told of new code.
         """
@@ -109,7 +108,9 @@ class LoopCode:
             if changing and _ANY in self.cache:
                 self.cache.move_to_end(_ANY)
                 return self.cache[_ANY]
-            found = self._for_any() if changing else self._for_shapes(shapes, rows)
+            found = (
+                self._for_any() if changing else self._for_shapes(shapes, [each.row_shape for each in states])
+            )
             self.cache[_ANY if changing else shapes] = found
             if len(self.cache) > CACHED:
                 self.cache.popitem(last=False)

@@ -1,4 +1,8 @@
-"""Elementwise operations in CuPy, by name where CuPy has the function, as a formula where it has not."""
+"""Elementwise operations in CuPy, by name where CuPy has the function, as a formula where it has not.
+
+Where NumPy's integers have no value of their own CuPy gives another one, or one where NumPy refuses: 1 // 0 as
+``reciprocal(0)``, shifts by more bits than there are, integers to negative powers.
+"""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ from scanviz.engine.program.instructions import AnyInstruction, Instruction, Pro
 
 
 def is_device(value: Any) -> bool:
-    """Return whether a value lies in a GPU's memory."""
-    return type(value) is not np.ndarray and hasattr(value, "__cuda_array_interface__")
+    """Return whether a value lies in a GPU's memory; asks its class, for an array makes its description anew when asked."""
+    return type(value) is not np.ndarray and hasattr(type(value), "__cuda_array_interface__")
 
 
 class DeviceModule(ArrayModule):
@@ -106,8 +106,11 @@ class DeviceInterpreter(Interpreter):
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs where they are."""
         with np.errstate(all="ignore"):
+            take = self.module.xp.asarray  # arrays of other libraries on the device are taken without a copy
             given = [
-                self.module.placed(each, self.program.registers[number].type)
+                self.module.placed(
+                    take(each) if is_device(each) else each, self.program.registers[number].type
+                )
                 for number, each in zip(self.program.inputs, inputs, strict=True)
             ]
             return self.run_program(self.program, given, Place(watch, tell=watch is not None))

@@ -119,6 +119,14 @@ def test_products_of_pairs(first, second):
     same_on_both([a, b], [T.batched_dot(a, b)], given, 1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])
+def test_softmax_of_every_kind_and_of_nothing(dtype):
+    x = T.tensor(dtype, (None, 3))
+    outputs = [T.softmax(x), T.log_softmax(x, axis=0), T.softmax(x, axis=None)]
+    same_on_both([x], outputs, [values_of(dtype, (2, 3), 1)], 1e-6 if dtype == "float32" else 1e-12)
+    same_on_both([x], outputs, [np.zeros((0, 3), dtype)])
+
+
 def test_ranges_and_identities_are_numpys():
     start, stop, step, n = T.fscalar("start"), T.fscalar("stop"), T.fscalar("step"), T.lscalar("n")
     outputs = [T.arange(start, stop, step), T.eye(n, n + 1, 1), T.arange(n) + 1]

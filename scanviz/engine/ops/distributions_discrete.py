@@ -41,12 +41,14 @@ from scanviz.engine.ops.philox import (
     advance,
     blocks_at,
     blocks_of_words64,
+    draw_word64,
     draw_words64,
     pairs,
 )
 from scanviz.engine.ops.unit_interval import Doubles, from_zero
 
 _MASK32 = np.uint64(2**32 - 1)
+_MASK64 = 2**64 - 1
 _SHIFT = np.uint64(32)
 
 
@@ -91,6 +93,8 @@ def integers(
     n = size_of("integers", shape)
     start, stop = wholes("integers", "low", low, shape), wholes("integers", "high", high, shape)
     limits = np.iinfo(kind)
+    if not shape and limits.min <= int(start) < int(stop) <= limits.max + 1:
+        return advance(state, 1), np.array(_one_integer(state, int(start), int(stop)), kind)
     if not np.all(start < stop):
         raise ScanvizValueError(
             "integers: there is none to draw",
@@ -104,6 +108,17 @@ def integers(
     offsets = _below(state, n, span if span.size == 1 else flat(span, shape))
     value = (offsets.reshape(shape) + first).astype(kind)
     return advance(state, blocks_of_words64(n)), np.asarray(value)
+
+
+def _one_integer(state: Words, low: int, high: int) -> int:
+    """Return one integer: the same as below, without the cost of NumPy on tiny arrays."""
+    span = high - low
+    product = draw_word64(state) * span
+    for lane in itertools.count(1):
+        if product & _MASK64 >= span or product & _MASK64 >= 2**64 % span:
+            break
+        product = int(draw_words64(state, 1, lane)[0]) * span
+    return low + (product >> 64)
 
 
 def _below(state: Words, n: int, span: Words64) -> Words64:

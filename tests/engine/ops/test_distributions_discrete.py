@@ -46,6 +46,24 @@ def test_integers_are_lemires_for_any_dtype_and_range(wanted, n, seed):
     np.testing.assert_array_equal(after, advance(state, -(-n // 2)))
 
 
+@given(wanted=ranges(), seed=st.integers(0, 2**64 - 1))
+def test_a_single_integer_is_the_first_of_many(wanted, seed):
+    dtype, low, high = wanted
+    after, value = integers(seed_state(seed), (), low, high, dtype)
+    assert type(value) is np.ndarray and value.dtype == dtype and value.shape == ()
+    assert value.tolist() == integer_by_hand(seed_state(seed), 0, low, high)
+    np.testing.assert_array_equal(after, advance(seed_state(seed), 1))
+
+
+def test_a_single_integer_is_drawn_again_when_its_word_is_rejected():
+    span = 2**63 + 1
+    states = [seed_state(seed) for seed in range(50)]
+    got = [int(integers(state, (), 0, span, "uint64")[1]) for state in states]
+    assert got == [integer_by_hand(state, 0, 0, span) for state in states]
+    first = [int(draw_words64(state, 1)[0]) * span >> 64 for state in states]
+    assert 10 < sum(a != b for a, b in zip(first, got, strict=True)) < 40
+
+
 def test_rejected_words_are_drawn_again_in_the_next_lane():
     span = 2**63 + 1  # nearly half of all words are rejected
     _, value = integers(STATE, (300,), 0, span, "uint64")
@@ -87,11 +105,19 @@ def test_single_integers_from_state_to_state_are_equally_likely():
 
 @pytest.mark.parametrize(
     ("low", "high", "dtype"),
-    [(3, 3, "int64"), (4, 3, "int64"), (0, 129, "int8"), (-1, 5, "uint8"), ([0, 5], [1, 5], "int64")],
+    [
+        (3, 3, "int64"),
+        (2**63, 2**63 + 1, "int64"),
+        (4, 3, "int64"),
+        (0, 129, "int8"),
+        (-1, 5, "uint8"),
+        ([0, 5], [1, 5], "int64"),
+    ],
 )
 def test_empty_ranges_and_those_a_dtype_does_not_hold_are_refused(low, high, dtype):
-    with pytest.raises(ScanvizValueError, match="integers"):
-        integers(STATE, (2,), low, high, dtype)
+    for shape in ((2,), () if np.ndim(low) == 0 else (1, 2)):
+        with pytest.raises(ScanvizValueError, match="integers"):
+            integers(STATE, shape, low, high, dtype)
 
 
 def test_ends_that_are_no_integers_are_refused():

@@ -23,6 +23,8 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.shared import SharedVariable, shared_random_state
+from scanviz.engine.graph.types import canonical_dtype
+from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.philox import Words, seed_state, spawn
 from scanviz.tensor import random_draws as draws
 from scanviz.tensor.random_draws import (
@@ -142,6 +144,13 @@ class RandomStreams:
         self.state_updates.append((state, following))
         return values
 
+    def _count(self, function: Callable[..., draws.Drawn], *parameters: Any, dtype: object) -> Variable:
+        """Draw whole numbers; in a floating dtype, as old scripts ask for, they are drawn as int64 and cast."""
+        wanted = canonical_dtype(dtype)
+        if not wanted.startswith("float"):
+            return self._draw(function, *parameters, wanted)
+        return cast(self._draw(function, *parameters, "int64"), wanted)
+
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: object = None) -> Variable:
         """Draw from the uniform distribution on [low, high).
 
@@ -181,7 +190,7 @@ class RandomStreams:
 
     def poisson(self, lam: Any = 1.0, size: Any = None, dtype: object = "int64") -> Variable:
         """Draw numbers of events where ``lam`` are expected."""
-        return self._draw(draws.poisson, lam, size, dtype)
+        return self._count(draws.poisson, lam, size, dtype=dtype)
 
     def bernoulli(self, p: Any = 0.5, size: Any = None, dtype: object = "int64") -> Variable:
         """Draw 1 with probability ``p``, else 0."""
@@ -189,11 +198,11 @@ class RandomStreams:
 
     def binomial(self, size: Any = None, n: Any = 1, p: Any = 0.5, dtype: object = "int64") -> Variable:
         """Draw numbers of successes among ``n`` trials of probability ``p`` (``size`` first, as in old scripts)."""
-        return self._draw(draws.binomial, n, p, size, dtype)
+        return self._count(draws.binomial, n, p, size, dtype=dtype)
 
     def categorical(self, p: Any, size: Any = None, dtype: object = "int64") -> Variable:
         """Draw numbers of categories, with their probabilities on the last axis of ``p``."""
-        return self._draw(draws.categorical, p, size, dtype)
+        return self._count(draws.categorical, p, size, dtype=dtype)
 
     def multinomial(
         self, size: Any = None, n: Any = 1, pvals: Any = None, dtype: object = "int64"
@@ -206,7 +215,7 @@ class RandomStreams:
             raise ScanvizTypeError(
                 "multinomial needs the probabilities of the categories", where=user_line(), fix="pvals=[…]"
             )
-        return self._draw(draws.multinomial, n, pvals, size, dtype)
+        return self._count(draws.multinomial, n, pvals, size, dtype=dtype)
 
     def integers(self, low: Any, high: Any = None, size: Any = None, dtype: object = "int64") -> Variable:
         """Draw integers from ``low`` (0 if one argument is given) up to, not including, ``high``."""

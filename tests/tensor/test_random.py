@@ -122,3 +122,9 @@ def test_the_functional_form_hands_states_on():
     _, second = T.random.uniform(following, size=2)
     a, b = scanviz.function([], [first, second])()
     assert not np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_counts_can_be_asked_for_in_a_floating_dtype(dtype):
+    values = draw(lambda s: s.binomial(size=(3, 4), n=1, p=0.5, dtype=dtype))
+    assert values.dtype == dtype and set(values.ravel().tolist()) <= {0, 1}

@@ -1,0 +1,46 @@
+"""The benchmarks run, compare what they measure, and write what they say; their numbers are no matter of tests."""
+
+import json
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=300
+    )
+
+
+def test_tiers_give_what_loops_by_hand_give_and_the_table_is_written_with_the_machine_in_words(tmp_path):
+    done = run("loops.py", "--quick", "--json", str(tmp_path / "new" / "loops.json"))
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "new" / "loops.json").read_text(encoding="utf-8"))
+    assert found["benchmark"] == "loops"
+    assert set(found["machine"]) == {"processor", "processors", "system", "python", "numpy"}
+    assert platform.node() not in found["machine"].values()
+    for row in found["rows"]:
+        assert row["numpy_ratio"] > 0 and row["reference_ratio"] > 0
+        assert row["loop"] in done.stdout
+    assert {row["goal"] for row in found["rows"]} == {1.1, 1.2, None}
+
+
+def test_nothing_is_timed_that_gives_something_else_than_the_loop_by_hand():
+    code = (
+        "import sys, loops, by_hand, workloads\n"
+        "sys.argv = ['loops.py', '--quick']\n"
+        "by_hand.power = lambda a, steps: a\n"
+        "loops.main()\n"
+    )
+    done = run("-c", code)
+    assert done.returncode != 0
+    assert "Not equal to tolerance" in done.stderr
+
+
+def test_no_loop_of_the_memory_benchmark_grows_with_its_steps():
+    done = run("memory.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "grows" not in done.stdout

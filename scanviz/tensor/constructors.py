@@ -41,13 +41,20 @@ def tensor(dtype: object = None, shape: Any = (), name: str | None = None) -> Va
     name : str, optional
         Name for messages, dumps and keyword arguments.
 
+    Raises
+    ------
+    ScanvizTypeError
+        If the dtype, the shape or the name is none.
+    ScanvizValueError
+        If a size is negative.
+
     Examples
     --------
     >>> from scanviz import tensor as T
     >>> T.tensor("int32", (3, None), "grid").type
     TensorType('int32', (3, None))
     """
-    return Variable(TensorType(config.floatX if dtype is None else dtype, tuple(shape)), _checked(name))
+    return Variable(TensorType(config.floatX if dtype is None else dtype, shape), _checked(name))
 
 
 def _checked(name: object) -> str | None:
@@ -104,7 +111,11 @@ def _constructor(prefix: str, kind: str, fixed: str | None) -> Callable[..., Var
     sizes = _SHAPES[kind]
 
     def make(name: str | None = None, dtype: object = None) -> Variable:
-        wanted = fixed or canonical_dtype(config.floatX if dtype is None else dtype)
+        wanted = canonical_dtype(dtype) if dtype is not None else fixed or config.floatX
+        if fixed is not None and wanted != fixed:
+            raise ScanvizTypeError(
+                f"T.{prefix}{kind} is {fixed}", found=wanted, fix=f"T.{kind}({name!r}, dtype={wanted!r})"
+            )
         return Variable(TensorType(wanted, sizes), _checked(name))
 
     make.__name__ = make.__qualname__ = prefix + kind

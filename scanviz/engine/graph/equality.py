@@ -40,6 +40,7 @@ def structurally_equal(
     if len(first) != len(second):
         return False
     matched: dict[Variable, Variable] = dict(pairs or {})
+    taken = set(matched.values())  # inputs of the second graph: only what stands for them equals them
     stack = list(zip(first, second, strict=True))
     while stack:
         a, b = stack.pop()
@@ -48,8 +49,12 @@ def structurally_equal(
             if known is not b:
                 return False
             continue
+        if b in taken:
+            return False
         matched[a] = b
-        if a is b:
+        if a is b and (
+            a.owner is None or not pairs
+        ):  # a shared node may read an input that stands for another
             continue
         if isinstance(a, Constant) and isinstance(b, Constant):
             if not equal_constants(a, b):

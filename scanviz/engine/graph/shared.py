@@ -81,18 +81,12 @@ def checked(value: Any, kind: Type, name: str) -> Array:
     dtype = "uint32" if not isinstance(kind, TensorType) else kind.dtype
     shape: tuple[int | None, ...] = (6,) if not isinstance(kind, TensorType) else kind.shape
     if array.dtype.name != dtype:
-        weak = isinstance(value, bool | int | float) or (
-            isinstance(value, list | tuple | range) and array.dtype.kind in "biuf"
-        )
-        safe = np.can_cast(array.dtype, dtype, "safe") or (
-            weak and np.can_cast(array.dtype, dtype, "same_kind")
-        )
-        if not safe or array.dtype.kind == "b" != np.dtype(dtype).kind:
+        if not _converts(value, array, dtype):
             raise ScanvizTypeError(
                 f"`{name}` cannot hold this value",
                 expected=f"dtype {dtype}",
-                found=f"dtype {array.dtype}",
-                fix=f"value.astype({dtype!r})",
+                found=f"dtype {array.dtype}" + (f", {array}" if array.ndim == 0 else ""),
+                fix=f"np.asarray(value, {dtype!r})",
             )
         array = array.astype(dtype)
     if array.ndim != len(shape) or any(
@@ -103,6 +97,23 @@ def checked(value: Any, kind: Type, name: str) -> Array:
             f"`{name}` cannot hold this value", expected=f"shape ({shown})", found=f"shape {array.shape}"
         )
     return array
+
+
+def _converts(value: Any, array: Array, dtype: str) -> bool:
+    """Return whether a value may become an array of another dtype: safely, or exactly from Python's own integers."""
+    if array.dtype.kind not in "biuf" or array.dtype.kind == "b" != np.dtype(dtype).kind:
+        return False
+    if np.can_cast(array.dtype, dtype, "safe"):
+        return True
+    if not isinstance(value, bool | int | float | list | tuple | range):
+        return False
+    wanted = np.dtype(dtype).kind
+    if array.dtype.kind in "iu" and wanted in "iu":
+        limits = np.iinfo(dtype)
+        return array.size == 0 or bool(array.min() >= limits.min and array.max() <= limits.max)
+    return wanted == "f" or (
+        array.size == 0 and wanted != "b"
+    )  # the dtype of an empty list is no one's choice
 
 
 def shared(
@@ -126,6 +137,11 @@ def shared(
     SharedVariable
         With ``get_value`` and ``set_value``.
 
+    Raises
+    ------
+    ScanvizTypeError
+        If the value is symbolic, no array, or of a dtype that scanviz does not compute with.
+
     Examples
     --------
     >>> count = shared(0, name="count")
@@ -137,7 +153,12 @@ def shared(
         raise ScanvizTypeError(
             f"shared() takes a value, `{describe(value)}` is symbolic", fix="shared(numpy_array)"
         )
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ScanvizTypeError(
+            "shared() takes an array, or lists that are one", found=type(value).__name__
+        ) from error
     kind = TensorType(canonical_dtype(array.dtype), array.shape if strict else (None,) * array.ndim)
     return SharedVariable(kind, array if borrow else array.copy(), name)
 

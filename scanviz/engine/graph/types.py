@@ -6,6 +6,8 @@ broadcast flags: a dimension of size 1 is known to be 1, an unknown one is check
 
 from __future__ import annotations
 
+from operator import index
+
 import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
@@ -55,6 +57,19 @@ def canonical_dtype(dtype: object) -> str:
     return name
 
 
+def _checked_sizes(shape: object) -> tuple[int | None, ...]:
+    """Return a shape as a tuple of int or None, or raise what it is instead."""
+    try:
+        return tuple(None if size is None else index(size) for size in shape)  # type: ignore[attr-defined]  # anything
+    except TypeError:
+        raise ScanvizTypeError(
+            "a shape is a tuple with one entry a dimension",
+            expected="sizes, or None where unknown",
+            found=repr(shape),
+            fix='T.tensor("float64", (3, None), "x")',
+        ) from None
+
+
 class TensorType:
     """An array of a dtype, with a shape whose dimensions may be unknown.
 
@@ -76,7 +91,7 @@ class TensorType:
     shape: Shape
 
     def __init__(self, dtype: object, shape: tuple[int | None, ...] | list[int | None] = ()) -> None:
-        sizes = tuple(None if size is None else int(size) for size in shape)
+        sizes = _checked_sizes(shape)
         if any(size is not None and size < 0 for size in sizes):
             raise ScanvizValueError(
                 "a dimension cannot be negative", expected="sizes of 0 or more, or None", found=sizes

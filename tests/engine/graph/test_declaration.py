@@ -1,0 +1,65 @@
+"""Declarations, ops with parameters, and tables of meanings."""
+
+import pickle
+from typing import NamedTuple
+
+import pytest
+
+from scanviz import tensor as T
+from scanviz.engine.errors import InternalError, ScanvizNotImplementedError
+from scanviz.engine.graph.declaration import Declaration, MeaningTable, Op, declarations, declared
+
+
+class Parameters(NamedTuple):
+    axis: int | None = None
+    keepdims: bool = False
+
+
+def add():
+    return declared("add")
+
+
+def test_every_declaration_is_found_by_its_name_and_documented():
+    all_of_them = list(declarations())
+    assert len({each.name for each in all_of_them}) == len(all_of_them) > 100
+    for each in all_of_them:
+        assert declared(each.name) is each and each.doc and each.family
+
+
+def test_a_name_can_be_declared_once_only():
+    with pytest.raises(InternalError, match="declared twice"):
+        Declaration("add", "elementwise", doc="", infer=lambda op, i: [], perform=lambda op, v: [])
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ScanvizNotImplementedError, match="nonsense"):
+        declared("nonsense")
+
+
+def test_ops_are_equal_if_declaration_and_parameters_are():
+    assert Op(add(), Parameters(1)) == Op(add(), Parameters(1)) != Op(add(), Parameters(2))
+    assert hash(Op(add(), Parameters(1))) == hash(Op(add(), Parameters(1)))
+    assert Op(add()) != Op(declared("multiply")) and Op(add()) != "add"
+
+
+def test_an_op_prints_the_parameters_that_are_set():
+    assert str(Op(add(), Parameters(1))) == "add{axis=1, keepdims=False}"
+    assert (str(Op(add())), repr(Op(add()))) == ("add", "Op(add)")
+    assert str(T.vector("x")[1:].owner.op) == "index[1:]"
+
+
+def test_an_op_pickles_by_name():
+    op = T.sum(T.matrix("x"), axis=1).owner.op
+    again = pickle.loads(pickle.dumps(op))
+    assert again == op and again.declaration is op.declaration
+
+
+def test_a_table_gives_rows_and_names_its_holes():
+    table = MeaningTable("meaning of tests", "tests/{family}.py")
+    table.row(add(), declared("multiply"))("row")
+    assert table[add()] == table.get(declared("multiply")) == "row"
+    assert add() in table and declared("tanh") not in table and "add" not in table
+    assert "tanh" in table.holes() and "add" not in table.holes()
+    assert table.get(declared("tanh")) is None
+    with pytest.raises(ScanvizNotImplementedError, match=r"tests/elementwise\.py"):
+        table[declared("tanh")]

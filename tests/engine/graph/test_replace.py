@@ -1,0 +1,78 @@
+"""Replacing variables rebuilds what is below and shares what is above; the old graph stays."""
+
+import numpy as np
+import pytest
+
+from scanviz import tensor as T
+from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.equality import structurally_equal
+from scanviz.engine.graph.replace import copy_graph, replace
+from scanviz.engine.ops.evaluate import evaluate
+
+
+def test_the_new_graph_reads_the_replacement_and_the_old_one_does_not_change():
+    x, y = T.vector("x"), T.vector("y")
+    old = T.exp(x) * 2
+    (new,) = replace([old], {x: y})
+    np.testing.assert_allclose(evaluate(new, {y: np.ones(2)}), 2 * np.e * np.ones(2))
+    np.testing.assert_allclose(evaluate(old, {x: np.zeros(2)}), [2.0, 2.0])
+
+
+def test_what_does_not_read_it_is_shared_with_the_old_graph():
+    x, y, z = T.vector("x"), T.vector("y"), T.vector("z")
+    shared_part = T.exp(y)
+    new = replace([shared_part + x, shared_part], {x: z})
+    assert new[0].owner.inputs[0] is shared_part is new[1]
+
+
+def test_rebuilt_nodes_keep_their_birth_and_names():
+    x, z = T.vector("x"), T.vector("z")
+    old = T.exp(x)
+    old.name = "e"
+    (new,) = replace([old], {x: z})
+    assert (new.owner.birth, new.name) == (old.owner.birth, "e")
+
+
+def test_a_replacement_may_be_computed_from_what_it_replaces():
+    x = T.vector("x")
+    e = T.exp(x)
+    (new,) = replace([T.log(e)], {e: e + 1})
+    np.testing.assert_allclose(evaluate(new, {x: np.zeros(1)}), np.log([2.0]))
+
+
+def test_two_variables_are_exchanged_at_once():
+    x, y = T.scalar("x"), T.scalar("y")
+    (new,) = replace([x - y], {x: y, y: x})
+    assert evaluate(new, {x: np.array(1.0), y: np.array(5.0)}) == 4.0
+
+
+def test_an_output_itself_can_be_replaced():
+    x, y = T.scalar("x"), T.scalar("y")
+    assert replace([x, x + 1], {x: y})[0] is y
+
+
+def test_a_replacement_of_another_type_is_refused():
+    x, y = T.scalar("x"), T.vector("y")
+    with pytest.raises(InternalError, match="`y` cannot replace `x`"):
+        replace([x + 1], {x: y})
+
+
+def test_types_are_inferred_anew_from_a_replacement_that_knows_more():
+    x = T.vector("x")
+    (new,) = replace([T.exp(x)], {x: T.tensor("float64", (3,))})
+    assert new.type.shape == (3,)
+
+
+def test_a_copy_computes_the_same_over_inputs_of_its_own():
+    x = T.vector("x")
+    inputs, outputs = copy_graph([x], [T.exp(x), x])
+    assert inputs[0] is not x and inputs[0].name == "x" and outputs[1] is inputs[0]
+    assert structurally_equal([T.exp(x)], outputs[:1], {x: inputs[0]})
+
+
+def test_a_very_deep_graph_is_replaced():
+    x = y = T.scalar("x")
+    for _ in range(3000):
+        y = y + 1
+    z = T.scalar("z")
+    assert evaluate(replace([y], {x: z})[0], {z: np.array(0.0)}) == 3000

@@ -10,6 +10,7 @@ WIDE, MIDDLE = 96, 78
 _COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs")
 FULL_BAR = 2.5  # medians that fill a bar of the sparkline, so that a usual step's is of a third
 _COSTLY = 0.05  # a share of a loop's time that recording may take before it is said
+FEW_STEPS = 32  # below, a loop may never have reached steps that are timed in detail
 
 
 def place(name: str, source: SourceRecord | None) -> str:
@@ -175,10 +176,17 @@ def _filled(bins: list[float]) -> list[float]:
     return found
 
 
+def _untimed(loop: LoopRecord) -> str:
+    """Return why no operation of a loop has a time of its own."""
+    if loop.steps < FEW_STEPS:
+        return "too few steps to time its operations one by one (--detail ops times all)"
+    return "operations were not timed one by one in this tier"
+
+
 def _operation_table(loop: LoopRecord, width: int, top: int) -> list[Line]:
     timed = [each for each in loop.operations if each.samples]
     if not timed:
-        return [Line("  operations were not timed one by one in this tier", QUIET)] if loop.operations else []
+        return [Line(f"  {_untimed(loop)}", QUIET)] if loop.operations else []
     timed.sort(key=lambda each: -each.mean_ns)
     room = max(16, width // 2 - 14)
     rows = [["  operation", "a step", "of body"]]

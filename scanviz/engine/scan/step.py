@@ -21,7 +21,7 @@ from scanviz.engine.scan.arguments import OutputArgument, SequenceArgument
 from scanviz.engine.scan.returns import StepReturn, parse_return
 from scanviz.engine.scan.variables import step_name
 
-_ENDING = re.compile(r"_?(t[mp]?\d*|prev|previous|last|old)$")
+_ENDING = re.compile(r"_(t[mp]?\d*|prev|previous|last|old)$")
 
 
 @dataclass(frozen=True, slots=True)

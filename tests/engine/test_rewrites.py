@@ -42,7 +42,10 @@ def test_keeping_only_rows_that_are_read_changes_no_value(case):
 @given(case=random_loops(updates=False))
 def test_rewriting_twice_is_rewriting_once(case):
     results, _, _, _ = case.build()
-    wanted = [*(each[-1] for each in results), *(each.shape[0] for each in results)]
+    last = [
+        each[-1] for each in results if each.type.shape[0] != 0
+    ]  # a loop known to take no step has no last row
+    wanted = [*last, *(each.shape[0] for each in results)]
     for rewrite in (save_memory, resolve_shapes):
         once = rewrite(wanted)
         assert structurally_equal(once, rewrite(once))

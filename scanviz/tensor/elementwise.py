@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.config import config
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.syntax import meaning
@@ -117,19 +118,50 @@ for _name in ("clip", "round"):
 def cast(x: Any, dtype: object) -> Variable:
     """Return ``x`` in another dtype, as NumPy's ``astype``.
 
+    Parameters
+    ----------
+    x : array_like
+        What to convert.
+    dtype : dtype
+        Anything that NumPy takes for one, or ``"floatX"`` for ``config.floatX``.
+
+    Returns
+    -------
+    Variable
+        ``x`` itself if it has the dtype already.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is no dtype that scanviz computes with.
+
     Examples
     --------
     >>> from scanviz import tensor as T
     >>> T.cast([1.7, -1.7], "int64").eval()
     array([ 1, -1])
     """
-    return ops.cast(x, dtype)
+    return ops.cast(x, config.floatX if isinstance(dtype, str) and dtype == "floatX" else dtype)
 
 
 def isclose(
     first: Any, second: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Variable:
     """Return whether elements are equal within a tolerance: ``|a - b| <= atol + rtol |b|``, as NumPy defines it.
+
+    Parameters
+    ----------
+    first, second : array_like
+        Of shapes that broadcast together.
+    rtol, atol : float
+        Relative and absolute tolerance.
+    equal_nan : bool
+        Whether NaN equals NaN.
+
+    Returns
+    -------
+    Variable
+        Of dtype bool.
 
     Examples
     --------
@@ -138,6 +170,8 @@ def isclose(
     array([ True, False])
     """
     a, b = as_variable(first), as_variable(second)
+    if not tensor_type(b).dtype.startswith("float"):
+        b = ops.cast(b, "float64")  # differences of integers may wrap around
     near = ops.less_equal(
         ops.absolute(ops.subtract(a, b)), ops.add(ops.multiply(ops.absolute(b), rtol), atol)
     )
@@ -149,6 +183,16 @@ def isclose(
 
 def xlogx(x: Any) -> Variable:
     """Return ``x log(x)``, 0 at 0.
+
+    Parameters
+    ----------
+    x : array_like
+        Not negative: NaN where it is.
+
+    Returns
+    -------
+    Variable
+        Of the dtype of ``log(x)``.
 
     Examples
     --------
@@ -166,6 +210,18 @@ def nan_to_num(
 ) -> Variable:
     """Return ``x`` with NaN and infinities replaced, by default by 0 and the largest finite numbers.
 
+    Parameters
+    ----------
+    x : array_like
+        Integers stay as they are.
+    nan, posinf, neginf : float, optional
+        What to put for NaN, infinity and minus infinity.
+
+    Returns
+    -------
+    Variable
+        Of the dtype of ``x``.
+
     Examples
     --------
     >>> from scanviz import tensor as T
@@ -179,8 +235,8 @@ def nan_to_num(
     largest = float(np.finfo(dtype).max)
     high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
     finite = ops.where(ops.isnan(variable), nan, variable)
-    infinite = ops.where(ops.greater(variable, 0), high, low)
-    return ops.where(ops.isinf(variable), infinite, finite)
+    above = ops.where(ops.equal(variable, np.inf), high, finite)
+    return ops.where(ops.equal(variable, -np.inf), low, above)
 
 
 __all__ = [  # most names are made above

@@ -41,7 +41,9 @@ def values_of(dtype, shape, seed):
 
 
 def test_every_operation_but_the_loop_has_a_row():
-    assert CUPY.holes() == [LOOP]
+    assert [name for name in CUPY.holes() if not name.startswith("test_")] == [
+        LOOP
+    ]  # other tests declare ops too
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -16,6 +16,7 @@ import numpy as np
 
 from scanviz.engine.backends.buffers import wraps
 from scanviz.engine.backends.numpy.emit import Emitter
+from scanviz.engine.backends.numpy.single_row import written_over
 from scanviz.engine.backends.numpy.steady import steady_instructions
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
 from scanviz.engine.program.lifetimes import aliases
@@ -70,6 +71,8 @@ class LoopWriter:
         self.before: list[str] = []
         self.once: list[tuple[str, int]] = []  # lines of instructions that are run before the first step
         self.steady = steady_instructions(loop, plan)
+        last_alone = {k for k, slot in enumerate(loop.states) if self._alternates(k) and slot.reads}
+        self.single = written_over(loop, plan, last_alone)
         self.iterated: list[tuple[str, str]] = []  # (name of the step's value, what to iterate over)
         self.emitter.namespace["clock"] = perf_counter_ns
 
@@ -162,6 +165,9 @@ class LoopWriter:
     def _open_rows(self) -> None:
         """Name the rows that operations write straight into."""
         for (kind, k), number in self.row_names.items():
+            if kind == "state" and k in self.single:
+                self.emitter.call_it(number, self.history[k][0])
+                continue
             name = self.emitter.name(number)
             if kind == "state":
                 slot = self.loop.states[k]
@@ -319,8 +325,8 @@ class LoopWriter:
                 self.line(f"    {text}")
 
     def _leave(self, done: str) -> list[str]:
-        """Return the lines that store, when the loop is left after ``done`` steps, the states held in variables."""
-        held = [k for k in self.history if self._held(k)]
+        """Return the lines that store, when the loop is left after ``done`` steps, the states that are not in place."""
+        held = [k for k in self.history if self._held(k) or k in self.single]
         return [f"{self.states[k]}[{self._place(k, done, -1)}] = {self.history[k][0]}" for k in held]
 
     def _carries(self) -> str:

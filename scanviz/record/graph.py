@@ -1,14 +1,15 @@
 """A graph as data: nodes, variables and loops, for dumps and pictures.
 
 Variables and nodes are numbered in order of computation, so the same graph gives the same record in every process.
+:mod:`scanviz.record.codec` writes a snapshot as JSON data and reads it back.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class VariableSnapshot:
     """A variable.
 
@@ -30,7 +31,7 @@ class VariableSnapshot:
     role: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class NodeSnapshot:
     """An operation: its inputs and outputs are numbers of variables.
 
@@ -38,7 +39,7 @@ class NodeSnapshot:
     ----------
     op : str
         As printed.
-    inputs, outputs : list of int
+    inputs, outputs : tuple of int
         Variables it reads and gives.
     source : str
         ``file:line`` of the user's line, or empty.
@@ -49,39 +50,55 @@ class NodeSnapshot:
     """
 
     op: str
-    inputs: list[int]
-    outputs: list[int]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
     source: str
     text: str
     loop: int | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LoopVariableSnapshot:
-    """A loop variable of a Scan: numbers of inner variables count in the step's graph, outer ones around the loop."""
+    """A loop variable of a Scan: numbers of inner variables count in the step's graph, outer ones around the loop.
+
+    Attributes
+    ----------
+    kind : str
+        ``"sequence"``, ``"sitsot"``, ``"mitsot"``, ``"mitmot"``, ``"carry"``, ``"nitsot"`` or ``"non_sequence"``.
+    name : str
+        What the user calls it.
+    reads, writes : tuple of int
+        Steps it is read and written at, relative to t.
+    inner_inputs, inner_outputs : tuple of int
+        Its variables in the step.
+    outer_input, outer_output : int or None
+        What it starts from around the loop, and what the loop gives for it.
+    keep_last : int or None
+        How many rows are kept, None for all.
+    """
 
     kind: str
     name: str
-    reads: list[int]
-    writes: list[int]
-    inner_inputs: list[int]
-    inner_outputs: list[int]
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    inner_inputs: tuple[int, ...]
+    inner_outputs: tuple[int, ...]
     outer_input: int | None
     outer_output: int | None
     keep_last: int | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LoopSnapshot:
     """A Scan: its name, loop variables and the graph of its step."""
 
     name: str
-    variables: list[LoopVariableSnapshot]
+    variables: tuple[LoopVariableSnapshot, ...]
     step: GraphSnapshot
     until: int | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class GraphSnapshot:
     """A graph.
 
@@ -89,17 +106,17 @@ class GraphSnapshot:
     ----------
     title : str
         What it is the graph of.
-    variables, nodes, loops : list
+    variables, nodes, loops : tuple
         Its parts, in order of computation.
-    outputs : list of int
+    outputs : tuple of int
         Variables wanted of it.
-    output_names : list of str
+    output_names : tuple of str
         What the outputs are called there, such as ``h[t]`` for a state.
     """
 
     title: str
-    variables: list[VariableSnapshot] = field(default_factory=list)
-    nodes: list[NodeSnapshot] = field(default_factory=list)
-    loops: list[LoopSnapshot] = field(default_factory=list)
-    outputs: list[int] = field(default_factory=list)
-    output_names: list[str] = field(default_factory=list)
+    variables: tuple[VariableSnapshot, ...]
+    nodes: tuple[NodeSnapshot, ...]
+    loops: tuple[LoopSnapshot, ...]
+    outputs: tuple[int, ...]
+    output_names: tuple[str, ...]

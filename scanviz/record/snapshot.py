@@ -51,8 +51,8 @@ def snapshot(what: Any) -> GraphSnapshot:
     ['add', 'tanh']
     """
     if isinstance(what, Function):
-        names = [describe(each) for each in what.outputs]
-        return _Builder(what.name).graph([*what.outputs, *what.updated_values], [*names, *what.updated_names])
+        names = [*[""] * len(what.outputs), *what.updated_names]
+        return _Builder(what.name).graph([*what.outputs, *what.updated_values], names)
     if isinstance(what, Variable):
         return _Builder(describe(what)).graph([what], [""])
     if isinstance(what, Apply):
@@ -70,9 +70,11 @@ class _Builder:
     """Collects one graph."""
 
     def __init__(self, title: str, inputs: Sequence[Variable] = ()) -> None:
-        self.out = GraphSnapshot(title)
+        self.title, self.inputs = title, frozenset(inputs)
         self.number: dict[Variable, int] = {}
-        self.inputs = inputs
+        self.variables: list[VariableSnapshot] = []
+        self.nodes: list[NodeSnapshot] = []
+        self.loops: list[LoopSnapshot] = []
         for each in inputs:
             self.place(each)
 
@@ -85,34 +87,35 @@ class _Builder:
                 "computed" if variable.owner is not None and variable not in self.inputs else _role(variable)
             )
             label = describe(variable) if role != "computed" else variable.name or ""
-            self.out.variables.append(VariableSnapshot(variable.name or "", label, str(variable.type), role))
+            self.variables.append(VariableSnapshot(variable.name or "", label, str(variable.type), role))
         return known
 
     def graph(self, outputs: Sequence[Variable], names: Sequence[str]) -> GraphSnapshot:
         """Return the graph of outputs."""
         for node in toposort(outputs, self.inputs):
             self.node(node)
-        self.out.outputs = [self.place(each) for each in outputs]
-        self.out.output_names = list(names)
-        return self.out
+        wanted = tuple(self.place(each) for each in outputs)
+        return GraphSnapshot(
+            self.title, tuple(self.variables), tuple(self.nodes), tuple(self.loops), wanted, tuple(names)
+        )
 
     def node(self, node: Apply) -> None:
         """Add an operation, and its loop if it is one."""
-        inputs = [self.place(each) for each in node.inputs]
-        outputs = [self.place(each) for each in node.outputs]
+        inputs = tuple(self.place(each) for each in node.inputs)
+        outputs = tuple(self.place(each) for each in node.outputs)
         source = node.provenance.source
         place, text = (str(source), source.text()) if source is not None else ("", "")
         loop = None
         if isinstance(node.op, Scan):
-            loop = len(self.out.loops)
-            self.out.loops.append(self.loop(ScanView(node)))
-        self.out.nodes.append(NodeSnapshot(str(node.op), inputs, outputs, place, text, loop))
+            loop = len(self.loops)
+            self.loops.append(self.loop(ScanView(node)))
+        self.nodes.append(NodeSnapshot(str(node.op), inputs, outputs, place, text, loop))
 
     def loop(self, view: ScanView) -> LoopSnapshot:
         """Return the record of a loop."""
         step = _Builder(view.op.scan_name, view.op.inner_inputs)
         graph = step.graph(view.op.inner_outputs, _output_names(view.op))
-        variables = [self.loop_variable(each, view, step) for each in view.op.variables]
+        variables = tuple(self.loop_variable(each, view, step) for each in view.op.variables)
         until = step.number[view.op.until.condition] if view.op.until is not None else None
         return LoopSnapshot(view.op.scan_name, variables, graph, until)
 
@@ -126,18 +129,18 @@ class _Builder:
             variable.name,
             reads,
             writes,
-            [step.number[each] for each in inner_inputs(variable)],
-            [step.number[each] for each in inner_outputs(variable)],
+            tuple(step.number[each] for each in inner_inputs(variable)),
+            tuple(step.number[each] for each in inner_outputs(variable)),
             self.number[outer_input] if outer_input is not None else None,
             self.number[outer_output] if outer_output is not None else None,
             keep.last if keep is not None else None,
         )
 
 
-def _taps(variable: LoopVariable) -> tuple[list[int], list[int]]:
+def _taps(variable: LoopVariable) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if isinstance(variable, State):
-        return list(variable.reads), list(variable.writes)
-    return ([variable.tap], []) if isinstance(variable, LoopSequence) else ([], [])
+        return tuple(variable.reads), tuple(variable.writes)
+    return ((variable.tap,), ()) if isinstance(variable, LoopSequence) else ((), ())
 
 
 def _output_names(op: Scan) -> list[str]:

@@ -185,7 +185,7 @@ def _clean(text: str) -> str:
 def print_graph(graph: GraphSnapshot, file: TextIO, *, types: bool = False, lines: bool = False) -> None:
     """Print a graph, in colour on a terminal that wants it."""
     tty = hasattr(file, "isatty") and file.isatty()
-    if not tty or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb":
+    if not tty or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         file.write(graph_text(graph, types=types, lines=lines))
         return
     from rich.console import Console

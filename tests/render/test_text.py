@@ -1,6 +1,7 @@
 """The text dump: trees, shared values, loops linked to what is around them."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -81,3 +82,69 @@ def test_the_dump_is_the_same_each_time():
 def test_what_has_no_graph_is_refused():
     with pytest.raises(scanviz.ScanvizError, match="has no graph"):
         scanviz.dprint(3)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def coloured(what, monkeypatch, **environment):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    out = Terminal()
+    scanviz.dprint(what, out)
+    return out.getvalue()
+
+
+def test_a_terminal_gets_colour_around_the_same_text(monkeypatch):
+    x = T.vector("x" * 200)
+    shown = coloured(T.tanh(x) + 1, monkeypatch)
+    assert "\x1b[" in shown
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == text(T.tanh(x) + 1)
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"NO_COLOR": "0"}, {"TERM": "dumb"}], ids=str)
+def test_who_wants_no_colour_gets_none(monkeypatch, environment):
+    y = T.tanh(T.vector("x"))
+    assert coloured(y, monkeypatch, **environment) == text(y)
+
+
+def test_brackets_in_names_are_text_and_no_markup(monkeypatch):
+    x = T.vector("[red]x[/red]")
+    assert "[red]x[/red]" in re.sub(r"\x1b\[[0-9;]*m", "", coloured(x + 1, monkeypatch))
+
+
+def test_the_outputs_of_a_draw_are_told_apart():
+    x = T.matrix("x")
+    sign, logarithm = T.linalg.slogdet(x)
+    shown = text([sign, logarithm])
+    assert "slogdet.0 [A]" in shown and "slogdet.1 [B]" in shown
+    assert shown.count("└─ x") == 1
+
+
+def test_letters_go_on_through_the_loops_and_past_z():
+    x = T.vector("x")
+    rows, _ = scanviz.scan(lambda v, h: h * v, x, 0.0)
+    y = rows
+    for _ in range(30):
+        y = T.tanh(y)
+    letters = re.findall(r"\[([A-Z]+)\](?! ···)", text(y))
+    assert {"A", "Z", "AA", "AF"} <= set(letters)
+    assert re.search(r"h\[t\] = multiply \[A[A-Z]\]", text(y))
+
+
+def test_an_input_alone_is_one_line():
+    assert text(T.vector("x")) == "x\n" and text([T.vector("x"), T.scalar()]) == "x\nunnamed float64[]\n"
+
+
+def test_a_file_is_written_to_and_nothing_is_printed(tmp_path, capsys):
+    path = tmp_path / "graph.txt"
+    with path.open("w", encoding="utf-8") as file:
+        scanviz.dprint(T.vector("x"), file)
+    assert path.read_text(encoding="utf-8") == "x\n" and capsys.readouterr().out == ""
+    scanviz.dprint(T.vector("x"))
+    assert capsys.readouterr().out == "x\n"

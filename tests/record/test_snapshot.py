@@ -1,0 +1,107 @@
+"""Graphs as records: numbered in order of computation, linked across loops, the same after writing and reading."""
+
+import json
+
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.record.codec import decode, encode
+from scanviz.record.graph import GraphSnapshot
+from scanviz.record.snapshot import snapshot
+
+
+def nested():
+    m, w = T.matrix("m"), T.scalar("w")
+
+    def step(row, w):
+        sums, _ = scanviz.scan(lambda v, total, w: total * w + v, row, 0.0, w, name="inner")
+        return sums[-1], scanviz.until(sums[-1] > 3)
+
+    return scanviz.scan(step, m, non_sequences=w, name="outer")[0], m, w
+
+
+def test_nodes_and_variables_are_numbered_in_order_of_computation():
+    x = T.vector("x")
+    graph = snapshot(T.tanh(x) * x)
+    assert [node.op for node in graph.nodes] == ["tanh", "multiply"]
+    assert graph.nodes[1].inputs == (graph.nodes[0].outputs[0], 0)
+    assert [each.role for each in graph.variables] == ["input", "computed", "computed"]
+
+
+def test_roles_names_and_labels_say_what_a_variable_is():
+    x, s = T.vector("x"), scanviz.shared(1.0, "s")
+    graph = snapshot(x * s + 2)
+    assert {each.label: each.role for each in graph.variables if each.label} == {
+        "x": "input",
+        "s": "shared",
+        "2.0": "constant",
+    }
+
+
+def test_a_node_has_the_users_line():
+    y = T.tanh(T.vector("x"))
+    (node,) = snapshot(y).nodes
+    assert "test_snapshot.py:" in node.source and node.text == 'y = T.tanh(T.vector("x"))'
+
+
+def test_a_loop_variable_links_the_step_to_what_is_around_the_loop():
+    x, h0 = T.vector("x"), T.scalar("h0")
+    h, _ = scanviz.scan(lambda v, h: h + v, x, h0, name="sums")
+    graph = snapshot(h)
+    (loop,) = graph.loops
+    state = next(each for each in loop.variables if each.kind == "sitsot")
+    assert (state.reads, state.writes) == ((-1,), (0,))
+    assert graph.variables[state.outer_input].name == "h0"
+    assert loop.step.variables[state.inner_inputs[0]].label == "h[t-1]"
+    assert state.outer_output == graph.outputs[0] and state.inner_outputs == loop.step.outputs[:1]
+    sequence = next(each for each in loop.variables if each.kind == "sequence")
+    assert graph.variables[sequence.outer_input].name == "x" and sequence.outer_output is None
+
+
+def test_a_loop_inside_a_step_is_a_loop_of_that_steps_graph():
+    graph = snapshot(nested()[0])
+    (outer,) = graph.loops
+    (inner,) = outer.step.loops
+    assert (outer.name, inner.name) == ("outer", "inner")
+    assert outer.until is not None and inner.until is None
+    assert [node.loop for node in outer.step.nodes if node.loop is not None] == [0]
+
+
+def forms():
+    rows, m, w = nested()
+    return {
+        "a variable": rows,
+        "several": [rows, rows.sum()],
+        "an apply": rows.owner,
+        "a function": scanviz.function([m, w], rows, updates={scanviz.shared(0.0, "count"): w}),
+        "a draw": T.random.RandomStreams(1).uniform((2,)),
+    }
+
+
+@pytest.mark.parametrize("form", forms())
+def test_written_and_read_again_it_is_the_same(form):
+    graph = snapshot(forms()[form])
+    assert decode(GraphSnapshot, json.loads(json.dumps(encode(graph)))) == graph
+
+
+@pytest.mark.parametrize("form", forms())
+def test_the_same_graph_built_again_gives_the_same_record(form):
+    assert snapshot(forms()[form]) == snapshot(forms()[form])
+
+
+def test_a_scan_alone_gives_the_graph_of_its_step():
+    loop = nested()[0].owner.op
+    graph = snapshot(loop)
+    assert graph.title == "outer" and graph.output_names[-1] == "until" and graph.loops
+
+
+def test_a_record_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        snapshot(T.vector("x")).title = "other"
+
+
+@pytest.mark.parametrize("what", [3, "x", None, [1], {}])
+def test_what_has_no_graph_is_refused(what):
+    with pytest.raises(scanviz.ScanvizError, match="has no graph"):
+        snapshot(what)

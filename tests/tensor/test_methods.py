@@ -1,5 +1,7 @@
 """Operators, methods and attributes of variables mean what they mean on NumPy arrays."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,26 @@ EXPRESSIONS = {
     "repeated": lambda a, i: a.repeat(2, axis=1),
     "diagonal": lambda a, i: a.diagonal(),
     "numpy on the left": lambda a, i: A * a + np.float64(2) - a,
+    "taken": lambda a, i: a.take(np.array([2, 0]), axis=1),
+    "taken flat": lambda a, i: a.take(np.array([5, 0])),
+    "squeezed": lambda a, i: a[:1].squeeze(axis=0),
+    "swapped": lambda a, i: a.swapaxes(0, 1),
+    "sorted": lambda a, i: a.sort(axis=1) if not isinstance(a, np.ndarray) else np.sort(a, axis=1),
+    "order": lambda a, i: a.argsort(axis=1),
+    "trace": lambda a, i: a.trace(),
+    "truth": lambda a, i: (a > 0).any(axis=0) & (i > 0).all(),
+    "raveled": lambda a, i: a.ravel() + i.ravel(),
+    "transposed": lambda a, i: a.transpose() @ a.transpose((0, 1)),
+    "transposed by axes": lambda a, i: a.transpose(1, 0),
+    "multiplied": lambda a, i: a.dot(a.T),
+    "copied": lambda a, i: a.copy() + (i > 4).copy(),
+    "nonzero": lambda a, i: (a > 0).nonzero()[1],
+    "all of it": lambda a, i: a.sum() + a.mean() + a.max() - a.min() + a.argmax() + a.size,
+    "kept dimensions": lambda a, i: a.sum(axis=-1, keepdims=True) + a.max(axis=(0, 1), keepdims=True),
+    "sizes": lambda a, i: a * a.shape[0] + a.shape[1],
+    "reflected shifts and bits": lambda a, i: (1 << (i & 3)) + (256 >> (i & 3)) + (6 & i) + (8 | i) + (5 ^ i),
+    "reflected power and comparisons": lambda a, i: (2.0**a) * (2 > a) * (5 >= a) * (-7 < a) * (-6 <= a),  # noqa: SIM300
+    "division by negative numbers": lambda a, i: (a // -2) + (i % -4) + (-i // 4),
 }
 
 
@@ -126,3 +148,35 @@ def test_complex_numbers_are_refused_clearly():
     for make in (lambda: T.tensor("complex128", ()), lambda: T.constant(1j), lambda: scanviz.shared(1j)):
         with pytest.raises(scanviz.ScanvizError, match=r"complex|two real variables"):
             make()
+
+
+LIKE = {"zeros_like": np.zeros_like, "ones_like": np.ones_like}
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_arrays_like_a_variable_have_its_shape_and_dtype(name):
+    i = T.imatrix("i")
+    found = getattr(i, name)().eval({i: INTEGERS.astype("int32")})
+    expected = LIKE[name](INTEGERS, dtype="int32")
+    assert found.dtype == expected.dtype and found.tolist() == expected.tolist()
+
+
+def test_dimshuffle_adds_drops_and_moves_dimensions():
+    x = T.row("x")
+    assert x.dimshuffle(1, "x", 0).broadcastable == (False, True, True)
+    assert x.dimshuffle(1).eval({x: [[1.0, 2.0]]}).tolist() == [1.0, 2.0]
+
+
+def test_methods_are_documented_and_have_signatures():
+    x = T.vector("x")
+    assert (
+        x.sum.__doc__ == T.sum.__doc__ and x.eval.__name__ and "axis" in inspect.signature(x.sum).parameters
+    )
+
+
+def test_eval_takes_values_of_the_inputs_and_names_one_that_is_missing():
+    x, y = T.vector("x"), T.vector("y")
+    assert (x + y).eval({x: [1.0], y: [2.0]}).tolist() == [3.0]
+    assert T.constant(2).eval() == 2
+    with pytest.raises(scanviz.ScanvizError, match="`y`"):
+        (x + y).eval({x: [1.0]})

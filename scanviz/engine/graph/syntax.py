@@ -7,6 +7,7 @@ import, one function a name.  Each method below only looks its meaning up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scanviz.engine.errors import InternalError, ScanvizTypeError
@@ -82,9 +83,7 @@ class Syntax:
         method = MEANINGS.get(f"method:{name}")
         if method is None:
             raise AttributeError(f"a symbolic variable has no attribute {name!r}")
-        from functools import partial
-
-        return partial(method, self)
+        return MethodType(method, self)
 
     def __dir__(self) -> list[str]:
         added = [name.split(":", 1)[1] for name in MEANINGS if ":" in name]

@@ -204,3 +204,18 @@ def test_new_code_is_told_once_for_each_set_of_shapes():
         executable.run([np.ones((4, width)), np.ones(width)], Watch(1, (listener,)))
     assert "change from run to run" in listener.code[-1][2]
     assert len(listener.code) < 30
+
+
+def test_short_steps_are_told_in_long_chunks_and_long_steps_in_short_ones():
+    from scanviz.engine.backends.numpy.watched import Pace
+
+    lengths = {}
+    for step_ns in (1_000, 100_000, 10**9):
+        pace = Pace()
+        pace.step_ns = step_ns
+        told = list(chunks(20_000, "steps", pace))
+        lengths[step_ns] = max(end - first for _, first, end in told)
+        timed = sum(end - first for variant, first, end in told if variant == "ops")
+        assert 0.0125 < timed / 20_000 < 0.018
+    assert lengths[1_000] == 63 * 64
+    assert lengths[1_000] > lengths[100_000] > lengths[10**9] == 63

@@ -1,8 +1,9 @@
 """Running a watched loop in chunks: mostly one stamp a step, now and then one an operation.
 
 With detail ``"steps"`` most chunks run the *steps* variant.  A burst of the *ops* variant follows the first few steps
-and then each :data:`PERIOD` steps, about one step in sixty, so that operations get their share of time without being
-timed in every step.  With detail ``"ops"`` every step is timed so.
+and then again and again, for one step in :data:`SHARE`, so that operations get their share of time without being timed
+in every step.  Chunks are long where steps are short, which costs least, and short where steps are long, so that whoever
+watches hears of them while they happen.  With detail ``"ops"`` every step is timed so.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 
 WARM_UP = 2  # steps before the first burst, which pay for what is cold
 FIRST_BURST = 16  # steps of the first burst
-PERIOD = 1024  # steps from one burst to the next
-BURST = 16  # steps of a later burst
+SHARE = 64  # later bursts are one step in so many
+LONGEST_BURST = 64  # steps
+TELL_NS = 50_000_000  # observers hear of long steps about so often
+PERIOD = 1024  # steps of a chunk in which every operation is timed
 
 
 class Pace:
@@ -38,12 +41,20 @@ class Pace:
         Steps to run with one time each before the next burst.
     burst : int
         Steps of that burst.
+    step_ns : int
+        What a step took lately, 0 while that is not known.
     """
 
-    __slots__ = ("burst", "until")
+    __slots__ = ("burst", "step_ns", "until")
 
     def __init__(self) -> None:
-        self.until, self.burst = WARM_UP, FIRST_BURST
+        self.until, self.burst, self.step_ns = WARM_UP, FIRST_BURST, 0
+
+    def move_on(self) -> None:
+        """Begin the time before the next burst."""
+        affordable = TELL_NS // (SHARE * max(1, self.step_ns))
+        self.burst = min(max(1, affordable), LONGEST_BURST)
+        self.until = (SHARE - 1) * self.burst
 
 
 def chunks(steps: int, detail: str, pace: Pace | None = None) -> Iterator[tuple[Variant, int, int]]:
@@ -67,7 +78,7 @@ def chunks(steps: int, detail: str, pace: Pace | None = None) -> Iterator[tuple[
         else:
             pace.burst -= end - first
             if not pace.burst:
-                pace.until, pace.burst = PERIOD - BURST, BURST
+                pace.move_on()
         yield variant, first, end
         first = end
 
@@ -89,9 +100,10 @@ def run_watched(call: LoopCall, scratch: list[Any], watch: Watch) -> int:
                     stamps.end()
                 finally:
                     series = stamps.series(call, done)
-                    done += len(series.step_ns)
-                    spent += int(series.step_ns.sum())
-                    if len(series.step_ns):
+                    count, taken = len(series.step_ns), int(series.step_ns.sum())
+                    done, spent = done + count, spent + taken
+                    if count:
+                        call.runner.pace.step_ns = taken // count
                         watch.loop_steps(series)
     finally:
         elapsed = perf_counter_ns() - call.begun

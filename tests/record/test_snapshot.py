@@ -3,12 +3,15 @@
 import json
 
 import pytest
+from hypothesis import given
 
 import scanviz
 from scanviz import tensor as T
 from scanviz.record.codec import decode, encode
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.snapshot import snapshot
+from scanviz.render.text import graph_text
+from scanviz.testing.loops import random_loops
 
 
 def nested():
@@ -105,3 +108,21 @@ def test_a_record_cannot_be_changed():
 def test_what_has_no_graph_is_refused(what):
     with pytest.raises(scanviz.ScanvizError, match="has no graph"):
         snapshot(what)
+
+
+@given(case=random_loops())
+def test_any_loop_is_recorded_whole_and_printed(case):
+    results = case.build()[0]
+    graph = snapshot(list(results))
+    assert decode(GraphSnapshot, json.loads(json.dumps(encode(graph)))) == graph
+    shown = graph_text(graph, types=True)
+    for loop in graph.loops:
+        assert f"loop {loop.name}" in shown
+        inner, outer = range(len(loop.step.variables)), range(len(graph.variables))
+        given = [number for each in loop.variables for number in each.inner_inputs]
+        assert given == list(range(len(given))), (
+            "a step's inputs are numbered first, in the order of loop variables"
+        )
+        for each in loop.variables:
+            assert set(each.inner_inputs) | set(each.inner_outputs) <= set(inner)
+            assert {each.outer_input, each.outer_output} - {None} <= set(outer)

@@ -31,7 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"scanviz: {error}\n")
         return 2
     except BrokenPipeError:
-        sys.stderr.close()
+        if _ran_program():
+            raise
+        sys.stderr.close()  # the reader of our output has gone, as with `scanviz report FILE | head`
         return 141
     except Exception as error:
         if not _is_own(error):
@@ -42,10 +44,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _is_own(error: Exception) -> bool:
     """Return whether an error is a message for the user of a command, which needs no traceback."""
+    errors = sys.modules.get("scanviz.engine.errors")
+    return errors is not None and isinstance(error, errors.ScanvizError) and not _ran_program()
+
+
+def _ran_program() -> bool:
     from scanviz.cli.options import ran_program
 
-    errors = sys.modules.get("scanviz.engine.errors")
-    return errors is not None and isinstance(error, errors.ScanvizError) and not ran_program()
+    return ran_program()
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -56,9 +62,9 @@ def _dispatch(arguments: list[str]) -> int:
         sys.stdout.write(_help())
         return 0 if arguments else 2
     if first in ("-V", "--version"):
-        from importlib.metadata import version
+        from scanviz import __version__
 
-        sys.stdout.write(f"scanviz {version('scanviz')}\n")
+        sys.stdout.write(f"scanviz {__version__}\n")
         return 0
     if first not in COMMANDS:
         raise UsageError(

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from scanviz.engine import observe
 from scanviz.profiler.progress import Progress
 from scanviz.profiler.recorder import Recorder
-from scanviz.profiler.runner import Program, die_by_interrupt, run
+from scanviz.profiler.runner import CannotRunError, Program, die_by_interrupt, run
 from scanviz.record.file import is_profile, save
 from scanviz.record.model import OutcomeRecord
 
@@ -76,6 +76,9 @@ def run_profiled(program: Program, wishes: Wishes) -> None:
     try:
         run(program)
         ended.outcome = OutcomeRecord("ok", 0)
+    except CannotRunError:
+        ended.forget()  # nothing ran: an earlier profile of that name stays
+        raise
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
         ended.outcome = OutcomeRecord(
@@ -101,6 +104,12 @@ class Ending:
         self.progress = Progress(recorder.progress)
         self.done = False
         self.process = os.getpid()
+        self.stream = sys.stderr  # the program may put another in its place, for its own messages
+
+    def forget(self) -> None:
+        """Keep no profile and print nothing."""
+        self.done = True
+        observe.detach(self.recorder)
 
     def finish(self) -> None:
         """Save the profile and print the report, once, in the process that was asked to."""
@@ -123,33 +132,30 @@ class Ending:
     def _print(self, saved: bool) -> None:
         from scanviz.profiler.report import print_report
 
-        sys.stderr.write("\n")
-        print_report(self.recorder.record(), sys.stderr, top=self.wishes.top, scan_name=self.wishes.scan)
+        self.stream.write("\n")
+        print_report(self.recorder.record(), self.stream, top=self.wishes.top, scan_name=self.wishes.scan)
         if saved:
-            sys.stderr.write(f"saved {self.wishes.output}  (scanviz report {self.wishes.output})\n")
+            self.stream.write(f"saved {self.wishes.output}  (scanviz report {self.wishes.output})\n")
 
     @staticmethod
     def _flush() -> None:
         sys.stdout.flush()
 
-    @staticmethod
-    def _try(action: Callable[[], None], problem: str) -> bool:
+    def _try(self, action: Callable[[], None], problem: str) -> bool:
         """Do something that must not hide how the program itself ended."""
         try:
             action()
         except Exception as error:  # whatever it is, the program's own ending comes first
             if problem:
                 try:
-                    sys.stderr.write(f"scanviz: {problem}: {error}\n")
+                    self.stream.write(f"scanviz: {problem}: {error}\n")
                 except Exception:  # a closed stderr: there is nobody left to tell
                     return False
             return False
         return True
 
     def catch_termination(self) -> None:
-        """Save the profile before SIGTERM ends the process, unless the program handles the signal itself."""
-        if not hasattr(signal, "SIGTERM") or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-            return
+        """Save the profile before SIGTERM or SIGHUP ends the process, unless the program handles the signal itself."""
 
         def terminated(number: int, frame: FrameType | None) -> None:
             self.outcome = OutcomeRecord("interrupted", 128 + number, "terminated")
@@ -157,4 +163,7 @@ class Ending:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 
-        signal.signal(signal.SIGTERM, terminated)
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, terminated)

@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="shorter loops, fewer rounds")
     parser.add_argument("--json", help="write the rows there")
     options = parser.parse_args()
-    print(f"{'loop':<32}{'by hand':>12}{'numpy':>12}{'ratio':>8}{'goal':>7}{'reference':>12}{'ratio':>8}")
+    print(f"{'loop':<36}{'by hand':>12}{'numpy':>12}{'ratio':>8}{'goal':>7}{'reference':>12}{'ratio':>8}")
     rows = []
     for each in workloads(options.quick):
         tiers = {mode: each.build(mode) for mode in ("numpy", "reference")}
@@ -49,7 +49,7 @@ def main() -> None:
         goal = f"{each.goal:.1f}" if each.goal else "–"
         missed = " missed" if each.goal and row["numpy_ratio"] > each.goal else ""
         print(
-            f"{each.name:<32}{row['by_hand_ms']:>9.2f} ms{row['numpy_ms']:>9.2f} ms{row['numpy_ratio']:>8.2f}{goal:>7}"
+            f"{each.name:<36}{row['by_hand_ms']:>9.2f} ms{row['numpy_ms']:>9.2f} ms{row['numpy_ratio']:>8.2f}{goal:>7}"
             f"{row['reference_ms']:>9.2f} ms{row['reference_ratio']:>8.2f}{missed}"
         )
     write_json(options.json, rows, "loops")

@@ -62,9 +62,8 @@ def _dispatch(arguments: list[str]) -> int:
         sys.stdout.write(_help())
         return 0 if arguments else 2
     if first in ("-V", "--version"):
-        from scanviz import __version__
-
-        sys.stdout.write(f"scanviz {__version__}\n")
+        package = sys.modules[__name__.partition(".")[0]]  # loaded before this file, and right without an installation
+        sys.stdout.write(f"scanviz {package.__version__}\n")
         return 0
     if first not in COMMANDS:
         raise UsageError(

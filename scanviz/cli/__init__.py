@@ -62,7 +62,7 @@ def _dispatch(arguments: list[str]) -> int:
         sys.stdout.write(_help())
         return 0 if arguments else 2
     if first in ("-V", "--version"):
-        package = sys.modules[__name__.partition(".")[0]]  # loaded before this file, and right without an installation
+        package = sys.modules["scanviz"]  # loaded before this file, and right without an installation
         sys.stdout.write(f"scanviz {package.__version__}\n")
         return 0
     if first not in COMMANDS:

@@ -16,7 +16,8 @@ from types import CodeType, TracebackType
 from scanviz.engine.errors import ScanvizError
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_CALLED_LIBRARIES = ("numpy", "scipy", "cupy")  # their frames are no more the program's than scanviz's own
+# What scanviz itself calls: frames there are no more the program's than scanviz's own.
+_CALLED_LIBRARIES = {"numpy", "scipy", "cupy"} | sys.stdlib_module_names
 
 
 def show_program_only(error: BaseException, entry: CodeType) -> None:
@@ -95,7 +96,8 @@ def _tidy_chain(error: BaseException) -> None:
 def _tidy(error: BaseException) -> None:
     frames = _frames(error.__traceback__)
     kept = [each for each in frames if not _is_own(each)]
-    programs_error = bool(frames) and _is_program(frames[-1])
+    last_own = max((place for place, each in enumerate(frames) if _is_own(each)), default=-1)
+    programs_error = any(_is_program(each) for each in frames[last_own + 1 :])
     if not kept or not (isinstance(error, ScanvizError) or programs_error):
         return
     shown: TracebackType | None = None
@@ -105,20 +107,17 @@ def _tidy(error: BaseException) -> None:
 
 
 def _unlink_inner_errors(error: BaseException) -> None:
-    """Let an error come from what the program raised, not from what scanviz caught to explain it."""
-    origin = _origin(error)
-    if origin is None or _has_program_frames(origin):
+    """Let an error come from what the program raised, not from what scanviz caught to explain it.
+
+    Where scanviz itself cut the chain it cut off its own inner error: what stood behind that one is looked for all the same.
+    """
+    origin = error.__cause__ or error.__context__
+    if origin is None or (error.__cause__ is not None and _has_program_frames(origin)):
         return
     while origin is not None and not _has_program_frames(origin):
-        origin = _origin(origin)
+        origin = origin.__cause__ or origin.__context__
     error.__cause__ = None
     error.__context__, error.__suppress_context__ = origin, origin is None
-
-
-def _origin(error: BaseException) -> BaseException | None:
-    if error.__cause__ is not None:
-        return error.__cause__
-    return None if error.__suppress_context__ else error.__context__
 
 
 def _has_program_frames(error: BaseException) -> bool:

@@ -1,0 +1,157 @@
+"""Corners of running programs faithfully: archives, processes, signals, streams, and where the profile goes."""
+
+import signal
+import sys
+import zipapp
+
+import pytest
+
+from scanviz.record.file import load
+from tests.cli.test_fidelity import LOOP, both, launch, script  # noqa: F401  # the fixture is used by name
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and forks are not Windows'")
+
+PROGRAMS = {
+    "a broken pipe": "raise BrokenPipeError('mine')",
+    "an interrupt": "raise KeyboardInterrupt",
+    "a group of errors": "raise ExceptionGroup('several', [ValueError(1), KeyError(2)])",
+    "an odd exit code": "import sys; sys.exit(-1)",
+    "an exit with a list": "import sys; sys.exit([1])",
+    "an error in a thread": "import threading\nt = threading.Thread(target=lambda: 1 / 0, name='t'); t.start(); t.join()",
+    "the last traceback": """
+        import sys, traceback
+        def hook(kind, value, trace):
+            print(len(traceback.extract_tb(sys.last_traceback)), len(traceback.extract_tb(trace)))
+        sys.excepthook = hook
+        1 / 0
+        """,
+    "warnings": "import warnings\nwarnings.warn('old', DeprecationWarning)\nwarnings.warn('odd')",
+    "processes that spawn": """
+        import multiprocessing, sys
+        def square(x):
+            return x * x, __name__, sys.argv[1:]
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(pool.map(square, [1, 2]))
+        """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_behaves_as_under_python(script, name):  # noqa: F811
+    path = script(PROGRAMS[name])
+    plain, run = both(script.folder, path.name)
+    profiled = launch(script.folder, "-m", "scanviz", "profile", "--quiet", path.name)
+    for done in (run, profiled):
+        assert (done.returncode, done.stdout, done.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+
+
+@posix
+def test_processes_that_fork_end_by_themselves_and_save_nothing(script):  # noqa: F811
+    path = script(
+        LOOP + "import os\nsys.stdout.flush()\nif os.fork() == 0:\n    f(np.ones(5)); sys.exit(3)\n"
+        "print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+    )
+    done = launch(script.folder, "-m", "scanviz", "profile", path.name)
+    assert done.returncode == 0 and done.stdout == "(200,)\n3\n"
+    assert done.stderr.count("saved") == 1
+    assert load(script.folder / "script.scanviz").loops[0].steps == 200
+
+
+@posix
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_signals_that_end_a_program_find_its_profile_saved(script, name):  # noqa: F811
+    path = script(LOOP + f"import os, signal\nos.kill(os.getpid(), signal.{name})\n")
+    plain = launch(script.folder, path.name)
+    done = launch(script.folder, "-m", "scanviz", "profile", path.name)
+    assert done.returncode == plain.returncode == -getattr(signal, name)
+    assert load(script.folder / "script.scanviz").outcome.status == "interrupted"
+
+
+@posix
+def test_a_program_that_catches_a_signal_keeps_its_way(script):  # noqa: F811
+    path = script(
+        LOOP + "import os, signal\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(4))\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+    )
+    done = launch(script.folder, "-m", "scanviz", "profile", "-q", path.name)
+    assert done.returncode == 4 and load(script.folder / "script.scanviz").outcome.code == 4
+
+
+def test_archives_run_as_under_python(script):  # noqa: F811
+    script("import sys\nprint(sys.argv, sys.path[0], __file__, __package__)\n", "app/__main__.py")
+    zipapp.create_archive(
+        script.folder / "app", script.folder / "app.pyz", interpreter="/usr/bin/env python3"
+    )
+    for target in ("app.pyz", "./app/"):
+        plain, run = both(script.folder, target, "one")
+        assert plain.returncode == run.returncode == 0 and run.stdout == plain.stdout
+
+
+def test_a_program_is_read_from_standard_input(script):  # noqa: F811
+    source = "import sys\nprint(sys.argv, sys.path[0], sorted(globals()))\n1 / 0\n"
+    plain, run = both(script.folder, "-", "one", input=source)
+    assert plain.returncode == run.returncode == 1
+    assert (run.stdout, run.stderr) == (plain.stdout, plain.stderr)
+
+
+def test_a_failing_package_shows_its_own_frame(script):  # noqa: F811
+    script("import nothing_here\n", "package/__init__.py")
+    script("", "package/part.py")
+    _, run = both(script.folder, "-m", "package.part")
+    assert run.returncode == 1 and run.stderr.count("File ") == 1
+    assert "No module named 'nothing_here'" in run.stderr
+
+
+def test_steps_of_a_thread_that_outlives_the_script_are_in_the_profile(script):  # noqa: F811
+    path = script(
+        LOOP + "import threading, time\n"
+        "threading.Thread(target=lambda: (time.sleep(0.3), f(np.ones(50)))).start()\n"
+    )
+    done = launch(script.folder, "-m", "scanviz", "profile", "-q", path.name)
+    assert done.returncode == 0 and load(script.folder / "script.scanviz").loops[0].steps == 250
+
+
+def test_nothing_to_run_leaves_an_earlier_profile_alone(script):  # noqa: F811
+    path = script(LOOP)
+    launch(script.folder, "-m", "scanviz", "profile", "-q", path.name)
+    before = (script.folder / "script.scanviz").read_bytes()
+    path.unlink()
+    done = launch(script.folder, "-m", "scanviz", "profile", path.name)
+    assert done.returncode == 2 and "can't open file" in done.stderr and "saved" not in done.stderr
+    assert (script.folder / "script.scanviz").read_bytes() == before
+
+
+def test_a_second_profile_replaces_the_first(script):  # noqa: F811
+    path = script(LOOP + "f(np.ones(len(sys.argv)))\n")
+    for arguments, steps in ((["a"], 202), (["a", "b"], 203)):
+        launch(script.folder, "-m", "scanviz", "profile", "-q", path.name, *arguments)
+        assert load(script.folder / "script.scanviz").loops[0].steps == steps
+    assert len(list(script.folder.glob("*.scanviz"))) == 1
+
+
+def test_a_profile_that_cannot_be_saved_hides_neither_report_nor_exit_code(script):  # noqa: F811
+    path = script(LOOP + "import os\nos.rmdir('gone')\nsys.exit(5)\n")
+    (script.folder / "gone").mkdir()
+    done = launch(script.folder, "-m", "scanviz", "profile", "-o", "gone/p.scanviz", path.name)
+    assert done.returncode == 5 and "could not be saved" in done.stderr
+    assert "wave" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_report_goes_where_standard_error_went_at_the_start(script):  # noqa: F811
+    path = script(LOOP + "sys.stderr = open('log', 'w')\nsys.stdout = sys.stderr\n")
+    done = launch(script.folder, "-m", "scanviz", "profile", path.name)
+    assert done.returncode == 0 and "wave" in done.stderr
+    assert (script.folder / "log").read_text() == ""
+
+
+def test_options_after_the_script_are_the_scripts(script):  # noqa: F811
+    path = script("import sys; print(sys.argv[1:])")
+    arguments = ["--quiet", "-o", "x", "--bogus", "--", "-h"]
+    done = launch(script.folder, "-m", "scanviz", "profile", "-q", "--", path.name, *arguments)
+    assert done.returncode == 0 and done.stdout == f"{arguments}\n" and done.stderr == ""
+
+
+def test_the_version_is_said_without_an_installation(tmp_path):
+    done = launch(tmp_path, "-m", "scanviz", "--version")
+    assert done.returncode == 0 and done.stdout.startswith("scanviz 0.")

@@ -84,6 +84,7 @@ for _declaration in declarations():
 eq, neq = globals()["equal"], globals()["not_equal"]
 lt, le, gt, ge = (globals()[name] for name in ("less", "less_equal", "greater", "greater_equal"))
 switch, sqr, abs_ = globals()["where"], globals()["square"], globals()["absolute"]
+globals()["abs"] = abs_  # NumPy 2's short name; this file itself needs no other
 true_divide, remainder = globals()["divide"], globals()["mod"]
 
 _OPERATORS = [
@@ -240,6 +241,6 @@ def nan_to_num(
 
 
 __all__ = [  # most names are made above
-    "abs_", "cast", "eq", "ge", "gt", "isclose", "le", "lt", "nan_to_num", "neq", "remainder", "sqr", "switch",
+    "abs", "abs_", "cast", "eq", "ge", "gt", "isclose", "le", "lt", "nan_to_num", "neq", "remainder", "sqr", "switch",
     "true_divide", "xlogx", *_made,
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import platform
 import shutil
@@ -10,6 +11,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
+from scanviz import __version__
 from scanviz.cli.options import Option, UsageError, help_text, parse
 
 USAGE = "doctor [--json]"
@@ -47,13 +49,13 @@ def main(arguments: list[str]) -> int:
         return 0
     if parsed.rest:
         raise UsageError(f"doctor takes no arguments, found {parsed.rest[0]!r}")
-    findings = [*_backends(), *_extras(), _dot()]
+    findings = [*_backends(), *_extras(), _dot(), _driver()]
     if "json" in parsed.options:
         json.dump([each._asdict() for each in findings], sys.stdout, indent=1)
         sys.stdout.write("\n")
         return 0
     place = f"Python {platform.python_version()}, {platform.machine()} {platform.system()}"
-    sys.stdout.write(f"scanviz {_version('scanviz') or 'not installed'}, {place}\n")
+    sys.stdout.write(f"scanviz {__version__}, {place}\n")
     for kind in dict.fromkeys(each.kind for each in findings):
         sys.stdout.write(f"\n{kind}\n")
         for each in findings:
@@ -117,4 +119,23 @@ def _dot() -> Finding:
         "",
         "Graphviz layouts",
         "your system's package graphviz, such as apt-get install graphviz",
+    )
+
+
+def _driver() -> Finding:
+    """Ask NVIDIA's driver for the CUDA version that it can run."""
+    number = ctypes.c_int(0)
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        works = library.cuDriverGetVersion(ctypes.byref(number)) == 0 and number.value > 0
+    except (OSError, AttributeError):  # no such library, or one that is no driver
+        works = False
+    shown = f"CUDA {number.value // 1000}.{number.value % 1000 // 10}" if works else ""
+    return Finding(
+        "programs",
+        "GPU driver",
+        works,
+        shown,
+        "loops on an NVIDIA GPU",
+        "an NVIDIA GPU and its driver, from your system's packages or NVIDIA",
     )

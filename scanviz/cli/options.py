@@ -109,6 +109,8 @@ def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) ->
             continue
         name, equals, value = word.partition("=")
         option = known.get(name)
+        if option is None and word[:2] in known and known[word[:2]].value:
+            name, equals, value, option = word[:2], "joined", word[2:], known[word[:2]]  # -oFILE
         if option is None:
             raise UsageError(f"unknown option {name}{suggestion(name, known)}")
         if option.value and not equals:

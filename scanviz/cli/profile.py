@@ -1,8 +1,11 @@
 """Run a script, a module (-m) or code (-c) and show where its loops spend their time.
 
 The program runs as under python: same arguments, streams and exit code. The report goes to standard error when the
-program ends, however it ends; the profile is saved as SCRIPT.scanviz in the working folder. Options stand before the
-script; everything after it is the program's.
+program ends, however it ends; the profile is saved as SCRIPT.scanviz in the working folder. Only what ends a process at
+once (os._exit, SIGKILL, a crash) leaves no profile. Options stand before the script; everything after it is the program's.
+
+An earlier profile of the same name is replaced, any other file never: without -o the new one is then numbered, with -o
+it is an error unless --force is given. NO_COLOR is honoured.
 """
 
 from __future__ import annotations

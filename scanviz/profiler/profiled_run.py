@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -135,7 +136,9 @@ class Ending:
         self.stream.write("\n")
         print_report(self.recorder.record(), self.stream, top=self.wishes.top, scan_name=self.wishes.scan)
         if saved:
-            self.stream.write(f"saved {self.wishes.output}  (scanviz report {self.wishes.output})\n")
+            self.stream.write(
+                f"saved {self.wishes.output}  (scanviz report {shlex.quote(str(self.wishes.output))})\n"
+            )
 
     @staticmethod
     def _flush() -> None:

@@ -1,5 +1,6 @@
 """Corners of running programs faithfully: archives, processes, signals, streams, and where the profile goes."""
 
+import json
 import signal
 import sys
 import zipapp
@@ -150,6 +151,24 @@ def test_options_after_the_script_are_the_scripts(script):  # noqa: F811
     arguments = ["--quiet", "-o", "x", "--bogus", "--", "-h"]
     done = launch(script.folder, "-m", "scanviz", "profile", "-q", "--", path.name, *arguments)
     assert done.returncode == 0 and done.stdout == f"{arguments}\n" and done.stderr == ""
+
+
+def test_a_report_of_a_loop_that_is_not_there_names_those_that_are(script):  # noqa: F811
+    path = script(LOOP)
+    launch(script.folder, "-m", "scanviz", "profile", "-q", "-op.scanviz", path.name)
+    done = launch(script.folder, "-m", "scanviz", "report", "p.scanviz", "--scan", "wav")
+    assert done.returncode == 2 and "did you mean wave?" in done.stderr and done.stdout == ""
+    one = launch(script.folder, "-m", "scanviz", "report", "p.scanviz", "--scan", "wave")
+    assert one.returncode == 0 and "wave" in one.stdout
+    two = launch(script.folder, "-m", "scanviz", "report", "p.scanviz", "q.scanviz")
+    assert two.returncode == 2 and "takes one FILE, found 2" in two.stderr
+
+
+def test_doctor_as_json_tells_how_to_get_what_is_missing(tmp_path):
+    done = launch(tmp_path, "-m", "scanviz", "doctor", "--json")
+    found = {each["name"]: each for each in json.loads(done.stdout)}
+    assert found["numpy"]["works"] and {"dot", "GPU driver", "cupy", "llvmlite"} <= set(found)
+    assert all(each["works"] or each["how_to_get"] for each in found.values())
 
 
 def test_the_version_is_said_without_an_installation(tmp_path):

@@ -11,7 +11,6 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
-from scanviz import __version__
 from scanviz.cli.options import Option, UsageError, help_text, parse
 
 USAGE = "doctor [--json]"
@@ -55,7 +54,7 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write("\n")
         return 0
     place = f"Python {platform.python_version()}, {platform.machine()} {platform.system()}"
-    sys.stdout.write(f"scanviz {__version__}, {place}\n")
+    sys.stdout.write(f"scanviz {sys.modules['scanviz'].__version__}, {place}\n")
     for kind in dict.fromkeys(each.kind for each in findings):
         sys.stdout.write(f"\n{kind}\n")
         for each in findings:

@@ -36,7 +36,7 @@ class Progress:
     def start(self) -> None:
         """Begin, if standard error is a terminal that wants it."""
         wanted = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        if not wanted or "NO_COLOR" in os.environ:
+        if not wanted or os.environ.get("NO_COLOR"):
             return
         self._thread = threading.Thread(target=self._show, daemon=True, name="scanviz progress")
         self._thread.start()

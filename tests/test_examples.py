@@ -1,0 +1,55 @@
+"""Every example runs as a user would run it, and prints what can be checked."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def run(name):
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / f"{name}.py")],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return done.stdout
+
+
+def number(pattern, text):
+    found = re.search(pattern, text)
+    assert found, f"{pattern!r} is not in:\n{text}"
+    return float(found.group(1))
+
+
+def test_every_example_is_tested_here():
+    assert {path.stem for path in (ROOT / "examples").glob("*.py")} == set(CHECKS)
+
+
+CHECKS = {
+    "power": lambda text: (
+        "[  0   1   3   6  10" in text and "= 19.0" in text and "42.0 50.0 sum 92.0" in text
+    ),
+    "several_taps_rnn": lambda text: number(r"NumPy: (\S+)", text) < 1e-12 and "steps: 496" in text,
+    "kalman": lambda text: number(r"filtered.* (\S+) m", text) < 0.5 * number(r"measured.* (\S+) m", text),
+    "gibbs": lambda text: abs(number(r"correlation (\S+)", text) - 0.8) < 0.02 and "True" in text,
+    "newton": lambda text: number(r"error: (\S+)", text) < 1e-15 and 10 <= number(r"after (\d+)", text) <= 40,
+    "mandelbrot": lambda text: 400 < number(r"60 steps: (\d+)", text) < 460 and len(text.splitlines()) == 29,
+    "char_lstm": lambda text: abs(number(r"entropy (\S+)", text) - number(r"gives (\S+)", text)) < 0.1,
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_an_example_prints_what_it_should(name):
+    text = run(name)
+    assert CHECKS[name](text), text

@@ -7,7 +7,6 @@ the options as they do for python.
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -168,9 +167,3 @@ def help_text(usage: str, about: str | None, options: Sequence[Option]) -> str:
         choices = f" ({', '.join(each.choices)})" if each.choices else ""
         rows.append(f"  {names:<24} {each.help}{choices}")
     return f"usage: scanviz {usage}\n\n{(about or '').strip()}\n\noptions:\n" + "\n".join(rows) + "\n"
-
-
-def show_help(usage: str, about: str | None, options: Sequence[Option]) -> int:
-    """Print a command's help and return exit code 0."""
-    sys.stdout.write(help_text(usage, about, options))
-    return 0

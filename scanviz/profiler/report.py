@@ -11,9 +11,10 @@ import os
 from typing import TextIO
 
 from scanviz.profiler.report_loops import function_lines, loop_lines
-from scanviz.profiler.report_text import HEADING, QUIET, WARNING, Line, plain, plainest, styled
+from scanviz.profiler.report_text import HEADING, QUIET, WARNING, Line, plainest, styled
 from scanviz.profiler.units import counted, duration, share
 from scanviz.record.model import LoopRecord, ProfileRecord
+from scanviz.record.plain_text import plain
 
 NARROWEST = 40
 USUAL_TOP = 8

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from scanviz.profiler.report_text import HOT, QUIET, TITLE, WARNING, Line, clipped, plain, table
+from scanviz.profiler.report_text import HOT, QUIET, TITLE, WARNING, Line, clipped, table
 from scanviz.profiler.units import amount, counted, duration, share, size, sparkline
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
+from scanviz.record.plain_text import plain
 
 WIDE, MIDDLE = 96, 78
 _COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs")

@@ -11,10 +11,6 @@ import unicodedata
 from typing import NamedTuple
 
 HEADING, TITLE, QUIET, WARNING, HOT = "1", "1;36", "2", "33", "31"
-# Controls, line separators, directions of writing, invisible characters and lone surrogates.
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
-)
 _WITH_UNIT = re.compile(r"(?<=\d) (?=(?:[µnm]?s|%|[KMG]?i?B)(?!\w))")
 _PLAIN_SIGNS = str.maketrans(
     {"·": "-", "…": "~", "–": "-", "×": "x", "→": ">", "µ": "u", "█": "#"}
@@ -38,17 +34,6 @@ class Line(NamedTuple):
     text: str
     style: str = ""
     wraps: bool = False
-
-
-def plain(text: str) -> str:
-    r"""Return text from a script with unsafe characters written out, so that it can't steer a terminal.
-
-    Examples
-    --------
-    >>> print(plain("a\x1b[31mb\nc"))
-    a\x1b[31mb\nc
-    """
-    return _UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
 def plainest(text: str, encoding: str) -> str:

@@ -22,8 +22,7 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.scan.layout import Layout
 from scanviz.engine.scan.loop import Scan
-from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs, kind_of
-from scanviz.engine.scan.variables import Sequence as LoopSequence
+from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs, kind_of, taps_of
 from scanviz.record.model import (
     FunctionRecord,
     LoopRecord,
@@ -190,12 +189,7 @@ def _as_tuples(entries: dict[int, Any]) -> dict[str, tuple[int, ...]]:
 
 
 def _variable(variable: LoopVariable, loop: LoopInstruction, outer: Program) -> LoopVariableRecord:
-    reads: tuple[int, ...] = ()
-    writes: tuple[int, ...] = ()
-    if isinstance(variable, State):
-        reads, writes = tuple(variable.reads), tuple(variable.writes)
-    elif isinstance(variable, LoopSequence):
-        reads = (variable.tap,)
+    reads, writes = taps_of(variable)
     inner = [*inner_inputs(variable), *inner_outputs(variable)]
     slot = _slot(variable, loop)
     return LoopVariableRecord(

@@ -18,9 +18,7 @@ from scanviz.engine.scan.variables import (
     inner_outputs,
     kind_of,
     step_name,
-)
-from scanviz.engine.scan.variables import (
-    Sequence as LoopSequence,
+    taps_of,
 )
 from scanviz.record.graph import (
     GraphSnapshot,
@@ -122,7 +120,7 @@ class _Builder:
     def loop_variable(self, variable: LoopVariable, view: ScanView, step: _Builder) -> LoopVariableSnapshot:
         """Return the record of a loop variable, with both sides' numbers."""
         outer_input, outer_output = view.outer_input(variable), view.outer_output(variable)
-        reads, writes = _taps(variable)
+        reads, writes = taps_of(variable)
         keep = getattr(variable, "keep", None)
         return LoopVariableSnapshot(
             kind_of(variable),
@@ -135,12 +133,6 @@ class _Builder:
             self.number[outer_output] if outer_output is not None else None,
             keep.last if keep is not None else None,
         )
-
-
-def _taps(variable: LoopVariable) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    if isinstance(variable, State):
-        return tuple(variable.reads), tuple(variable.writes)
-    return ((variable.tap,), ()) if isinstance(variable, LoopSequence) else ((), ())
 
 
 def _output_names(op: Scan) -> list[str]:

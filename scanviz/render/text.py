@@ -7,11 +7,11 @@ colour is added at the end, where the terminal wants it.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from typing import TextIO
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, VariableSnapshot
+from scanviz.record.plain_text import plain
 
 _KINDS = ("sequence", "mitmot", "mitsot", "sitsot", "carry", "nitsot", "non_sequence")
 _STYLES = {
@@ -57,7 +57,7 @@ def _loops(tree: _Tree, types: bool, lines: bool) -> Iterator[TextLine]:
         inner = _Tree(loop.step, types, lines, "  ", tree.letter_count)
         yield [
             ("loop ", ""),
-            (_clean(loop.name), "title"),
+            (plain(loop.name), "title"),
             (", ends by until" if loop.until is not None else "", ""),
         ]
         yield from _variable_lines(loop, tree, inner)
@@ -94,7 +94,7 @@ def _links(variable: LoopVariableSnapshot, outer: _Tree, inner: _Tree) -> TextLi
             ("gives ", ""),
             (outer.call(variable.outer_output) + kept, "name"),
         ]
-    return [(_clean(text), style) for text, style in parts]
+    return [(plain(text), style) for text, style in parts]
 
 
 class _Tree:
@@ -127,7 +127,7 @@ class _Tree:
         for number, name in zip(self.graph.outputs, self.graph.output_names, strict=True):
             prefix: TextLine = [(self.indent, "")]
             if name:
-                prefix += [(_clean(name), "name"), (" = ", "")]
+                prefix += [(plain(name), "name"), (" = ", "")]
             yield from self._subtree(number, prefix, self.indent + "  ")
 
     def _subtree(self, number: int, prefix: TextLine, below: str) -> Iterator[TextLine]:
@@ -150,20 +150,20 @@ class _Tree:
         variable = self.graph.variables[number]
         parts: TextLine = []
         if made is None:
-            parts.append((_clean(variable.label), "name"))
+            parts.append((plain(variable.label), "name"))
         else:
             node = self.graph.nodes[made]
             op = node.op if len(node.outputs) == 1 else f"{node.op}.{node.outputs.index(number)}"
-            parts += [(_clean(op), "op"), (f" [{self.letters[number]}]", "letter")]
+            parts += [(plain(op), "op"), (f" [{self.letters[number]}]", "letter")]
             if variable.name:
-                parts.append((f" {_clean(variable.name)}", "name"))
+                parts.append((f" {plain(variable.name)}", "name"))
             if number in self.shown:
                 parts.append((" ···", "letter"))
         if self.types:
             parts.append((f" {variable.type}", "type"))
         if self.lines and made is not None and number not in self.shown and self.graph.nodes[made].source:
             node = self.graph.nodes[made]
-            parts.append((f"  {_clean(node.source)}: {_clean(node.text)}", "line"))
+            parts.append((f"  {plain(node.source)}: {plain(node.text)}", "line"))
         return parts
 
 
@@ -175,11 +175,6 @@ def _letter(number: int) -> str:
         number, rest = divmod(number - 1, 26)
         text = chr(65 + rest) + text
     return text
-
-
-def _clean(text: str) -> str:
-    """Return text with control characters made visible."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 def print_graph(graph: GraphSnapshot, file: TextIO, *, types: bool = False, lines: bool = False) -> None:

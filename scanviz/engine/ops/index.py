@@ -18,7 +18,6 @@ from scanviz.engine.ops.index_pattern import (
     Entry,
     IndexParameters,
     input_entries,
-    is_basic,
     numpy_index,
     parse_index,
 )
@@ -209,11 +208,6 @@ def index_inputs(variable: Variable) -> tuple[Variable, IndexParameters, tuple[V
             fix="set_subtensor(x[index], value), with one index: x[0, 1], not x[0][1]",
         )
     return node.inputs[0], node.op.parameters, node.inputs[1:]
-
-
-def basic_index(op: Op) -> bool:
-    """Return whether an index op gives a view."""
-    return is_basic(op.parameters)
 
 
 def _last_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:

@@ -20,7 +20,7 @@ from scanviz.engine.scan.arguments import non_sequence_arguments, output_argumen
 from scanviz.engine.scan.loop import Scan, ScanSettings
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps
 from scanviz.engine.scan.unroll import unroll_one_step
-from scanviz.engine.scan.updates import Updates
+from scanviz.engine.scan.updates import Updates, updates_of_loop
 
 
 def scan(
@@ -156,12 +156,8 @@ def _apply(
     results = dict(
         zip(parts.givers, build(op, [steps, *outer], [each.name for each in parts.givers]), strict=True)
     )
-    updates = Updates()
-    for variable, shared_variable in parts.shared:
-        updates[shared_variable] = parts.final_value(variable, results[variable])
-        if shared_variable.default_update is not None:
-            shared_variable.default_update = updates[shared_variable]
-    return [results[each] for each in parts.outputs], updates
+    final = {each: parts.final_value(variable, results[variable]) for variable, each in parts.shared}
+    return [results[each] for each in parts.outputs], updates_of_loop(final)
 
 
 def _returned(

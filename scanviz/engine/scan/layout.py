@@ -23,7 +23,6 @@ from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.reachability import connection_matrix, reaching_inputs
 from scanviz.engine.scan.variables import (
     LoopVariable,
-    State,
     inner_inputs,
     inner_outputs,
     kind_of,
@@ -170,8 +169,3 @@ def _mapping(source: str, source_spans: Spans, target: str, target_spans: Spans)
     if single:
         return {index: (found[0] if found else -1) for index, found in sorted(entries.items())}
     return {index: list(found) for index, found in sorted(entries.items())}
-
-
-def taps_of(variable: LoopVariable) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the taps a loop variable reads and writes; both empty where taps have no meaning."""
-    return (tuple(variable.reads), tuple(variable.writes)) if isinstance(variable, State) else ((), ())

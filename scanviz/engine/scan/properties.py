@@ -184,8 +184,7 @@ class ScanPropertiesMixin:
         return self._taps("mitsot", 0)
 
     def _taps(self, kind: str, which: int) -> list[tuple[int, ...]]:
-        from scanviz.engine.scan.layout import taps_of
-        from scanviz.engine.scan.variables import kind_of
+        from scanviz.engine.scan.variables import kind_of, taps_of
 
         return [taps_of(each)[which] for each in self.layout().inner_input_spans if kind_of(each) == kind]
 

@@ -6,7 +6,7 @@ from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.scan.assemble import LoopParts
-from scanviz.engine.scan.updates import Updates
+from scanviz.engine.scan.updates import Updates, updates_of_loop
 from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, Sequence, State, inner_outputs
 
 
@@ -22,12 +22,8 @@ def unroll_one_step(parts: LoopParts) -> tuple[list[Variable], Updates]:
     givers = [each for each in parts.variables if inner_outputs(each)]
     computed = replace([inner_outputs(each)[0] for each in givers], values)
     result: dict[LoopVariable, Variable] = dict(zip(givers, computed, strict=True))
-    updates = Updates()
-    for variable, shared in parts.shared:
-        updates[shared] = result[variable]
-        if shared.default_update is not None:
-            shared.default_update = result[variable]
-    return [_as_rows(each, result[each]) for each in parts.outputs], updates
+    final = {shared: result[variable] for variable, shared in parts.shared}
+    return [_as_rows(each, result[each]) for each in parts.outputs], updates_of_loop(final)
 
 
 def _first_values(variable: LoopVariable, parts: LoopParts) -> dict[Variable, Variable]:

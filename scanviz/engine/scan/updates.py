@@ -70,3 +70,15 @@ class Updates(dict[SharedVariable, Variable]):
 
     def __or__(self, other: Any) -> Updates:  # type: ignore[override]  # conflicts are refused, so the result is one of ours
         return self.__add__(other)
+
+
+def updates_of_loop(final: Mapping[SharedVariable, Variable]) -> Updates:
+    """Return a loop's updates from the values of shared variables after it.
+
+    Where a variable has a default update, as random states do, that becomes the loop's: a function that is not given the
+    updates still moves the state past all that the loop drew.
+    """
+    for shared, value in final.items():
+        if shared.default_update is not None:
+            shared.default_update = value
+    return Updates(final)

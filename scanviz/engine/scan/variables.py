@@ -194,6 +194,17 @@ def has_outer_output(variable: LoopVariable) -> bool:
     return isinstance(variable, State | StepOutput | Carry)
 
 
+def taps_of(variable: LoopVariable) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the taps a loop variable reads and writes; a sequence reads the one it was cut for, others have none."""
+    match variable:
+        case State():
+            return tuple(variable.reads), tuple(variable.writes)
+        case Sequence():
+            return (variable.tap,), ()
+        case _:
+            return (), ()
+
+
 def step_name(name: str, tap: int) -> str:
     """Return how a row is written, such as ``h[t-1]``."""
     return f"{name}[t]" if tap == 0 else f"{name}[t{tap:+d}]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -247,3 +247,55 @@ LAST_ROW = Declaration(
 def last_row(rows: Variable, initial: Variable) -> Variable:
     """Return the last of ``rows``, or ``initial`` if there are none, as after a loop of no steps."""
     return build_one(Op(LAST_ROW), rows, initial)
+
+
+class HistoryParameters(NamedTuple):
+    """How many initial rows stand in front."""
+
+    offset: int
+
+
+def _history_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+    rows, initial = tensor_type(inputs[0]), tensor_type(inputs[1])
+    if rows.dtype != initial.dtype or initial.ndim not in (rows.ndim - 1, rows.ndim):
+        raise ScanvizTypeError(
+            f"the initial rows `{describe(inputs[1])}` are not like those of `{describe(inputs[0])}`",
+            where=user_line(),
+            expected=rows,
+            found=initial,
+        )
+    try:
+        return (rows.with_shape(_history_shapes(op, static_dims(inputs))[0]),)
+    except ShapeError as error:
+        raise located(error, op, inputs) from None
+
+
+def _history_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    rows, initial = dims.shapes
+    row = initial if len(initial) < len(rows) else initial[1:]
+    return ((dims.add(rows[0], op.parameters.offset), *map(dims.same, rows[1:], row)),)
+
+
+def _history_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    rows, initial = values
+    first = initial[None] if np.ndim(initial) < np.ndim(rows) else initial[: op.parameters.offset]
+    return (np.concatenate([first, rows]),)
+
+
+STATE_HISTORY = Declaration(
+    "state_history",
+    "index",
+    doc="All rows of a loop's state, those it started from in front.",
+    infer=_history_infer,
+    perform=_history_perform,
+    shapes=_history_shapes,
+)
+
+
+def state_history(rows: Variable, initial: Variable, offset: int) -> Variable:
+    """Return ``rows`` with the ``offset`` rows that the loop started from in front.
+
+    ``initial`` is one row, or a stack of which the first ``offset`` count.  Where ``rows`` is the result of a loop, its own
+    buffer holds both and nothing is copied (:mod:`scanviz.engine.program.lower`).
+    """
+    return build_one(Op(STATE_HISTORY, HistoryParameters(offset)), rows, initial)

@@ -18,10 +18,10 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
-from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, canonical_dtype
+from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import dimension, normal_axis
-from scanviz.engine.ops.support import as_variable, constant, constant_integer, infer_by
+from scanviz.engine.ops.support import as_variable, constant, constant_integer, infer_by, static_dims
 
 
 class ReduceParameters(NamedTuple):
@@ -277,3 +277,39 @@ def _build_cumulative(declaration: Declaration, value: Any, axis: int | None, dt
     wanted = None if dtype is None else canonical_dtype(dtype)
     place = single_axis(axis, variable, declaration.name)
     return build_one(Op(declaration, CumulativeParameters(place, wanted)), variable)
+
+
+def _to_shape_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+    kind = tensor_type(inputs[0])
+    if kind.ndim != len(inputs) - 1:
+        raise ScanvizValueError(
+            "sum_to_shape takes one size an axis", expected=kind.ndim, found=len(inputs) - 1
+        )
+    return (kind.with_shape(_to_shape_shapes(op, static_dims(inputs))[0]),)
+
+
+def _to_shape_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (tuple(dims.value(k) for k in range(1, len(dims.shapes))),)
+
+
+def _to_shape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    given, wanted = np.shape(values[0]), tuple(int(each) for each in values[1:])
+    if given == wanted:
+        return (values[0],)
+    axes = tuple(k for k, (a, b) in enumerate(zip(given, wanted, strict=True)) if a != b)
+    if builtins.any(wanted[axis] != 1 for axis in axes):
+        raise ShapeError(
+            "cannot be summed to a shape", expected=f"shape {wanted}, or larger where it is 1", found=given
+        )
+    return (np.add.reduce(values[0], axes, keepdims=True),)
+
+
+SUM_TO_SHAPE = Declaration(
+    "sum_to_shape",
+    "reduce",
+    doc="Sum along the axes whose size is to be 1: what undoes broadcasting.",
+    infer=_to_shape_infer,
+    perform=_to_shape_perform,
+    shapes=_to_shape_shapes,
+    views=0,
+)

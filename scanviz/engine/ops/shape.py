@@ -346,6 +346,25 @@ def _is_scalar(value: Any) -> bool:
     return isinstance(value, Variable) and tensor_type(value).ndim == 0
 
 
+def _broadcast_size(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    sizes = {int(each) for each in values} - {1}
+    if len(sizes) > 1:
+        raise ShapeError(
+            "dimensions do not broadcast together", expected="equal sizes, or 1", found=sorted(sizes)
+        )
+    return (np.array(sizes.pop() if sizes else 1, np.int64),)
+
+
+BROADCAST_SIZE = Declaration(
+    "broadcast_size",
+    "shape",
+    doc="The size that sizes broadcast to: those of 1 stretch.",
+    infer=infer_by(lambda op, kinds: ("int64",)),
+    perform=_broadcast_size,
+    shapes=_no_shape,
+)
+
+
 def _specify_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     wanted = [dims.value(k) for k in range(1, len(dims.shapes))]
     merged = [

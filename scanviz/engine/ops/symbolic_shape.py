@@ -16,7 +16,7 @@ from scanviz.engine.graph.dims import Dim, Dims
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.shape import DIMENSION, AxisParameters
+from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, AxisParameters
 from scanviz.engine.ops.support import constant, constant_integer
 
 Shape = tuple[Any, ...]  # of ints and int64 scalar variables
@@ -130,12 +130,8 @@ class SymbolicDims(Dims):
             return None
         if not symbols:
             return 1
-        result: Dim = symbols[0]
-        for each in symbols[1:]:  # both are equal or one is 1; the larger is the size, unless one is 0
-            both = self._pair(e.maximum, result, each)
-            zero = build_one(Op(e.equal), self._pair(e.minimum, result, each), constant(0, "int64"))
-            result = e.where(zero, constant(0, "int64"), both)
-        return result
+        terms = list(dict.fromkeys(each for symbol in symbols for each in _broadcast_terms(symbol)))
+        return terms[0] if len(terms) == 1 else build_one(Op(BROADCAST_SIZE), *terms)
 
     def choose(self, condition: Dim, first: Dim, second: Dim) -> Dim:
         """Return the dimension that a condition chooses, as a graph where the two may differ."""
@@ -207,6 +203,12 @@ class SymbolicDims(Dims):
         return self.minimum(self.maximum(place, low), high)
 
 
+def _broadcast_terms(size: Variable) -> Sequence[Variable]:
+    """Return the sizes that a size is the broadcast of: itself, if it is no such thing."""
+    node = size.owner
+    return node.inputs if node is not None and node.op.declaration is BROADCAST_SIZE else (size,)
+
+
 def _may_be_negative(size: Variable) -> bool:
     """Return whether a number is not made of sizes alone, by sums and products."""
     if size.owner is None:
@@ -215,7 +217,7 @@ def _may_be_negative(size: Variable) -> bool:
     declaration = size.owner.op.declaration
     if declaration is DIMENSION:
         return False
-    kept = (e.add, e.multiply, e.floor_divide, e.maximum, e.minimum, e.CAST)
+    kept = (e.add, e.multiply, e.floor_divide, e.maximum, e.minimum, e.CAST, BROADCAST_SIZE)
     return declaration not in kept or any(_may_be_negative(each) for each in size.owner.inputs)
 
 

@@ -10,12 +10,14 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.types import TensorType, common_shape
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.shape import DIMENSION
+from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, Program
 
 ConcreteShape = tuple[int, ...] | None
 Partial = tuple[int | None, ...]  # a shape with unknown sizes
-_SIZE_ARITHMETIC = frozenset((e.add, e.subtract, e.multiply, e.floor_divide, e.maximum, e.minimum))
+_SIZE_ARITHMETIC = frozenset(
+    (e.add, e.subtract, e.multiply, e.floor_divide, e.maximum, e.minimum, BROADCAST_SIZE)
+)
 
 
 def propagate_shapes(program: Program, inputs: Sequence[ConcreteShape]) -> list[ConcreteShape]:

@@ -43,6 +43,7 @@ FAMILIES = (
     "neural",
     "random",
     "control",
+    "barrier",
 )
 
 

@@ -1,0 +1,54 @@
+"""Adding the cotangents that meet in one variable.
+
+Parts of an array that were read by index come back as zeros with the part added in; several of these become one array of
+zeros with all parts added in, instead of a sum of arrays that are mostly zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one
+from scanviz.engine.ops.assign import ASSIGN
+from scanviz.engine.ops.elementwise import add
+from scanviz.engine.ops.shape import ALLOC
+
+
+def add_cotangents(terms: Sequence[Variable]) -> Variable:
+    """Return the sum of cotangents of one variable, all of its shape.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> add_cotangents([x, x * 2]).eval({x: [1.0]})
+    array([3.])
+    """
+    parts = [each for each in terms if _assigned_to_zeros(each) is not None]
+    whole = [each for each in terms if _assigned_to_zeros(each) is None]
+    if not whole:
+        whole, parts = parts[:1], parts[1:]
+    total = whole[0]
+    for each in whole[1:]:
+        total = add(total, each)
+    for each in parts:
+        node = _assigned_to_zeros(each)
+        assert node is not None
+        total = build_one(node.op, total, *node.inputs[1:])
+    return total
+
+
+def _assigned_to_zeros(variable: Variable) -> Apply | None:
+    """Return the node that added one part into zeros, None if that is not what made a variable."""
+    node = variable.owner
+    if node is None or node.op.declaration is not ASSIGN or not node.op.parameters.increment:
+        return None
+    return node if is_zeros(node.inputs[0]) else None
+
+
+def is_zeros(variable: Variable) -> bool:
+    """Return whether a variable is known to hold nothing but zeros."""
+    node = variable.owner
+    if node is not None and node.op.declaration is ALLOC:
+        return is_zeros(node.inputs[0])
+    return isinstance(variable, Constant) and not variable.value.any()

@@ -1,0 +1,82 @@
+"""Forward mode over any graph: tangents of inputs are pushed forward to the outputs.
+
+One sweep in the order of computation; what no tangent reaches has none (zero).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from scanviz.engine.gradient.reverse import RULE, is_differentiable, load_rows
+from scanviz.engine.gradient.sizes import shape_memory
+from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative, Undefined, connection
+from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.provenance import made_by
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.elementwise import cast
+
+
+def push_forward(
+    seeds: Mapping[Variable, Variable],
+    outputs: Sequence[Variable],
+    consider_constant: Collection[Variable] = (),
+) -> list[Derivative]:
+    """Return the tangents of ``outputs`` for tangents of some variables.
+
+    Parameters
+    ----------
+    seeds : mapping of Variable to Variable
+        Variable → its tangent, of the same type.
+    outputs : sequence of Variable
+        What is wanted.
+    consider_constant : collection of Variable
+        Variables that have no tangent, whatever they are computed from.
+
+    Returns
+    -------
+    list
+        One entry an output: its tangent, None if it is zero, or an Undefined.
+    """
+    load_rows()
+    blocked = set(consider_constant)
+    found: dict[Variable, Derivative] = {each: value for each, value in seeds.items() if each not in blocked}
+    with shape_memory():
+        for node in toposort(outputs):
+            for output, tangent in zip(node.outputs, _through(node, found), strict=True):
+                if tangent is not None and output not in found and output not in blocked:
+                    found[output] = _fitting(output, tangent)
+    return [found.get(each) for each in outputs]
+
+
+def _through(node: Apply, found: Mapping[Variable, Derivative]) -> Sequence[Derivative]:
+    """Return the tangents of a node's outputs."""
+    tangents = [found.get(each) for each in node.inputs]
+    nothing: list[Derivative] = [None] * len(node.outputs)
+    if all(each is None for each in tangents):
+        return nothing
+    pattern = connection(node)
+    undefined = {k: each for k, each in enumerate(tangents) if isinstance(each, Undefined)}
+    given = [
+        each if isinstance(each, Variable) and any(row) else None
+        for each, row in zip(tangents, pattern, strict=True)
+    ]
+    results = nothing
+    if any(each is not None for each in given):
+        with made_by(RULE, node.provenance, (node.birth,)):
+            results = list(PUSHFORWARDS[node.op.declaration](node, given))
+    for index in range(len(node.outputs)):
+        for k, why in undefined.items():
+            if pattern[k][index]:
+                results[index] = why
+    return [
+        each if is_differentiable(output) else None
+        for each, output in zip(results, node.outputs, strict=True)
+    ]
+
+
+def _fitting(variable: Variable, tangent: Derivative) -> Derivative:
+    kind = variable.type
+    if isinstance(tangent, Variable) and isinstance(kind, TensorType):
+        return cast(tangent, kind.dtype)
+    return tangent

@@ -1,0 +1,1 @@
+"""Derivatives of loops: back-propagation through time, and tangents carried along."""

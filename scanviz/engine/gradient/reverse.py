@@ -1,0 +1,154 @@
+"""Reverse mode over any graph: cotangents of outputs are pulled back to what the outputs were computed from.
+
+One sweep from the outputs to the inputs.  Only nodes on a path from a wanted variable to an output take part, and a
+pullback is told which inputs are wanted, so nothing is built that nobody asked for.  Cotangents that meet in one variable are
+added; parts written into zeros are written into one another instead.
+
+Source: the vector-Jacobian product as in Griewank and Walther, "Evaluating Derivatives" (2nd ed., 2008), chapter 3.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scanviz.engine.errors import InternalError
+from scanviz.engine.gradient.accumulate import add_cotangents
+from scanviz.engine.gradient.sizes import shape_memory
+from scanviz.engine.gradient.table import FAMILIES, PULLBACKS, Derivative, Undefined, connection
+from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.provenance import made_by
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import FLOATS, TensorType, fits
+from scanviz.engine.ops.elementwise import cast
+
+RULE = "gradient"
+
+
+def load_rows() -> None:
+    """Import the files that fill the tables."""
+    for family in FAMILIES:
+        importlib.import_module(f"scanviz.engine.gradient.{family}")
+
+
+def is_differentiable(variable: Variable) -> bool:
+    """Return whether a variable can have a derivative at all: a floating array."""
+    return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
+
+
+@dataclass(slots=True)
+class Cotangents:
+    """What has arrived at each variable of a graph so far."""
+
+    terms: dict[Variable, list[Variable]] = field(default_factory=dict)
+    undefined: dict[Variable, Undefined] = field(default_factory=dict)
+
+    def arrive(self, variable: Variable, value: Derivative) -> None:
+        """Add one cotangent of a variable."""
+        if isinstance(value, Undefined):
+            self.undefined.setdefault(variable, value)
+        elif value is not None:
+            self.terms.setdefault(variable, []).append(_fitting(variable, value))
+
+    def total(self, variable: Variable) -> Derivative:
+        """Return the sum of what arrived: None for nothing, an Undefined if any of it is."""
+        if variable in self.undefined:
+            return self.undefined[variable]
+        terms = self.terms.get(variable)
+        if not terms:
+            return None
+        if len(terms) > 1:
+            self.terms[variable] = [add_cotangents(terms)]
+        return self.terms[variable][0]
+
+
+def _fitting(variable: Variable, value: Variable) -> Variable:
+    """Return a cotangent in the dtype of its variable, after a check that its shape can be right."""
+    kind, given = variable.type, value.type
+    assert isinstance(kind, TensorType) and isinstance(given, TensorType)
+    if given.dtype != kind.dtype:
+        value = cast(value, kind.dtype)
+    if not fits(value.type, kind):
+        raise InternalError(
+            f"a pullback gave `{describe(variable)}` a cotangent of another shape",
+            expected=kind,
+            found=value.type,
+        )
+    return value
+
+
+def reached_from(
+    sources: Collection[Variable], outputs: Sequence[Variable], stop: Collection[Variable] = ()
+) -> set[Variable]:
+    """Return the variables above ``outputs`` that have a derivative with respect to one of ``sources``, these included."""
+    load_rows()
+    blocked = set(stop)
+    reached = {each for each in sources if each not in blocked}
+    for node in toposort(outputs):
+        connected = [k for k, each in enumerate(node.inputs) if each in reached]
+        if not connected:
+            continue
+        pattern = connection(node)
+        for index, output in enumerate(node.outputs):
+            if (
+                output not in blocked
+                and is_differentiable(output)
+                and any(pattern[k][index] for k in connected)
+            ):
+                reached.add(output)
+    return reached
+
+
+def pull_back(
+    seeds: Mapping[Variable, Variable], wrt: Sequence[Variable], consider_constant: Collection[Variable] = ()
+) -> list[Derivative]:
+    """Return the cotangents of ``wrt`` for cotangents of outputs.
+
+    Parameters
+    ----------
+    seeds : mapping of Variable to Variable
+        Output → its cotangent, of the same type.
+    wrt : sequence of Variable
+        What is wanted.
+    consider_constant : collection of Variable
+        Taken as constants: nothing is pulled back through them.
+
+    Returns
+    -------
+    list
+        One entry a variable of ``wrt``: its cotangent, None if it is zero everywhere or not connected, or an
+        :class:`Undefined`.
+    """
+    outputs = list(seeds)
+    reached = reached_from(wrt, outputs, consider_constant)
+    found = Cotangents()
+    for output, value in seeds.items():
+        if output in reached:
+            found.arrive(output, value)
+    with shape_memory():
+        for node in reversed(toposort(outputs)):
+            if any(each in reached for each in node.outputs):
+                _through(node, found, reached)
+        return [found.total(each) for each in wrt]
+
+
+def _through(node: Apply, found: Cotangents, reached: Collection[Variable]) -> None:
+    """Pull the cotangents of a node's outputs back to its inputs."""
+    totals = [found.total(each) if each in reached else None for each in node.outputs]
+    wanted = [each in reached for each in node.inputs]
+    pattern = connection(node)
+    for total, output in zip(totals, node.outputs, strict=True):
+        if isinstance(total, Undefined):  # and so is all that it was computed from
+            for k, each in enumerate(node.inputs):
+                if wanted[k] and pattern[k][output.index]:
+                    found.arrive(each, total)
+    given = [None if isinstance(each, Undefined) else each for each in totals]
+    if all(each is None for each in given) or not any(wanted):
+        return
+    wanted = [mine and any(row) for mine, row in zip(wanted, pattern, strict=True)]
+    with made_by(RULE, node.provenance, (node.birth,)):
+        derivatives = PULLBACKS[node.op.declaration](node, given, wanted)
+    for each, mine, derivative in zip(node.inputs, wanted, derivatives, strict=True):
+        if mine:
+            found.arrive(each, derivative)

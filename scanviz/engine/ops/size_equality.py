@@ -1,0 +1,72 @@
+"""Whether two sizes are equal for sure, before there are values.
+
+Both are written as sums of terms with whole factors; equal sums are equal sizes.  Terms that are no sums themselves are
+compared as graphs.  "No" means only that it could not be shown.
+"""
+
+from __future__ import annotations
+
+from scanviz.engine.graph.equality import structurally_equal
+from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.support import constant_integer
+
+LARGEST = 12  # terms of a sum; beyond it nothing is shown
+
+
+def surely_equal(first: object, second: object) -> bool:
+    """Return whether two sizes (ints or int64 scalar variables) are equal whatever the inputs are.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> n = T.lscalar("n")
+    >>> surely_equal(n + 1 - 1, n), surely_equal(n, n + 1)
+    (True, False)
+    """
+    if first is second:
+        return True
+    if isinstance(first, int) and isinstance(second, int):
+        return first == second
+    terms: list[tuple[Variable, int]] = []
+    rest = _collect(first, 1, terms) + _collect(second, -1, terms)
+    return rest == 0 and len(terms) <= LARGEST and all(factor == 0 for _, factor in _merged(terms))
+
+
+def _collect(size: object, factor: int, terms: list[tuple[Variable, int]]) -> int:
+    """Add the terms of a size to a list and return its constant part."""
+    total = 0
+    stack = [(size, factor)]
+    while stack and len(terms) <= LARGEST:
+        each, times = stack.pop()
+        known = (
+            each if isinstance(each, int) else constant_integer(each) if isinstance(each, Variable) else None
+        )
+        if known is not None:
+            total += times * known
+            continue
+        assert isinstance(each, Variable)
+        node = each.owner
+        declaration = node.op.declaration if node is not None else None
+        if node is not None and declaration is e.add:
+            stack += [(node.inputs[0], times), (node.inputs[1], times)]
+        elif node is not None and declaration is e.subtract:
+            stack += [(node.inputs[0], times), (node.inputs[1], -times)]
+        else:
+            terms.append((each, times))
+    return total
+
+
+def _merged(terms: list[tuple[Variable, int]]) -> list[tuple[Variable, int]]:
+    found: list[tuple[Variable, int]] = []
+    for each, factor in terms:
+        for k, (known, total) in enumerate(found):
+            if known is each or structurally_equal([known], [each]):
+                found[k] = (known, total + factor)
+                break
+        else:
+            found.append((each, factor))
+    return found
+
+
+__all__ = ["surely_equal"]

@@ -1,1 +1,276 @@
-"""Derivatives of loops: back-propagation through time, and tangents carried along."""
+"""Back-propagation through time: the pullback of a loop is a loop that goes through its steps from the last to the first.
+
+One rule a role (the table of states is in :mod:`scanviz.engine.gradient.adjoint`):
+
+=============  ===============================================================================
+forward        backward
+=============  ===============================================================================
+sequence       result of each step, turned round again; zero for rows that no step read
+non-sequence   a sitsot that the steps' contributions are added to, from zeros
+state          a mitmot over the cotangent of its rows, in reversed time
+step output    a sequence: the cotangent of its rows, reversed
+carry, until   nothing: random states and conditions have no derivative
+=============  ===============================================================================
+
+The step of the backward loop is the pullback of the forward step.  What it needs of the forward step's values comes from
+:mod:`scanviz.engine.gradient.residuals`.  Only loop variables on a way from something wanted to something that has a
+cotangent take part.  ``truncate_gradient=k`` runs the last k steps alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from scanviz.engine.errors import InternalError
+from scanviz.engine.gradient.adjoint import AdjointTaps, adjoint_taps
+from scanviz.engine.gradient.loop_connection import downstream, upstream
+from scanviz.engine.gradient.loop_rows import LoopRows, turned
+from scanviz.engine.gradient.residuals import Residuals, row_name
+from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.sizes import zeros_like
+from scanviz.engine.gradient.table import PULLBACKS, Derivative, Undefined
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.traversal import depending_on, toposort
+from scanviz.engine.ops.elementwise import add
+from scanviz.engine.ops.index import last_row
+from scanviz.engine.scan.loop import SCAN, GradientOf, Scan, ScanSettings, ScanView, row_type
+from scanviz.engine.scan.variables import (
+    LoopVariable,
+    NonSequence,
+    State,
+    StepOutput,
+    has_outer_input,
+    has_outer_output,
+    inner_outputs,
+    kind_of,
+    step_name,
+)
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+
+@PULLBACKS.row(SCAN)
+def _pullback(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    op = node.op
+    assert isinstance(op, Scan)
+    readers = [each for each in op.variables if has_outer_input(each)]
+    givers = [each for each in op.variables if has_outer_output(each)]
+    given = {each: value for each, value in zip(givers, cotangents, strict=True) if value is not None}
+    asked = [each for each, mine in zip(readers, wanted[1:], strict=True) if mine]
+    found = BackwardLoop(ScanView(node), given, asked).derivatives()
+    return [None, *(found.get(each) for each in readers)]
+
+
+class BackwardLoop:
+    """The back-propagation of one loop.
+
+    Parameters
+    ----------
+    view : ScanView
+        The forward loop.
+    given : mapping
+        Loop variable → cotangent of its outer output.
+    wanted : sequence of loop variables
+        Those whose outer inputs' cotangents are asked for.
+    """
+
+    def __init__(
+        self, view: ScanView, given: Mapping[LoopVariable, Variable], wanted: Sequence[LoopVariable]
+    ) -> None:
+        op = view.op
+        self.view, self.op, self.given = view, op, given
+        part = upstream(op, list(given)) & downstream(op, wanted)
+        self.wanted = [each for each in wanted if each in part]
+        self.states = [each for each in op.variables if isinstance(each, State) and each in part]
+        self.outputs = [each for each in op.variables if isinstance(each, StepOutput) and each in part]
+        self.taps: dict[State, AdjointTaps] = {each: adjoint_taps(each) for each in self.states}
+        # the backward step's variables: cotangents of rows, and sums so far
+        self.rows = {each: self._rows_of(each) for each in self.states}
+        self.arriving = {each: Variable(each.value.type, f"grad_{each.name}[t]") for each in self.outputs}
+        self.sums = {
+            each: Variable(each.variable.type, f"grad_{each.name}")
+            for each in self.wanted
+            if isinstance(each, NonSequence)
+        }
+        self.forward: dict[tuple[LoopVariable, int], Variable] = {}
+
+    def _rows_of(self, state: State) -> dict[int, Variable]:
+        kind = row_type(state)
+        return {tap: Variable(kind, step_name(f"grad_{state.name}", tap)) for tap in self.taps[state].reads}
+
+    def derivatives(self) -> dict[LoopVariable, Derivative]:
+        """Return the cotangent of each wanted loop variable's outer input."""
+        if not self.wanted or not (self.states or self.outputs):
+            return {}
+        pulled = self._pulled()
+        undefined = self._undefined(pulled)
+        variables = self._variables({each: d for each, d in pulled.items() if isinstance(d, Variable)})
+        return {**self._apply(variables), **undefined}
+
+    def _pulled(self) -> dict[Variable, Derivative]:
+        """Return what one step backwards gives each variable that the forward step reads."""
+        seeds: dict[Variable, Variable] = {}
+        arriving = [
+            (write, self.rows[each][tap]) for each in self.states for tap, write in each.writes.items()
+        ]
+        arriving += [(each.value, value) for each, value in self.arriving.items()]
+        for result, value in arriving:
+            seeds[result] = add(seeds[result], value) if result in seeds else value
+        wrt: list[Variable] = [read for each in self.states for read in each.reads.values()]
+        wrt += [each.slice for each in self.wanted if isinstance(each, LoopSequence)]
+        wrt += [each.variable for each in self.sums]
+        return dict(zip(wrt, pull_back(seeds, wrt), strict=True))
+
+    def _undefined(self, pulled: Mapping[Variable, Derivative]) -> dict[LoopVariable, Undefined]:
+        """Return the wanted loop variables that have no derivative: their own, or of a state they go into."""
+        found: dict[LoopVariable, Undefined] = {}
+        owner: dict[Variable, LoopVariable] = {}
+        for each in (*self.states, *self.wanted):
+            match each:
+                case State():
+                    owner.update(dict.fromkeys(each.reads.values(), each))
+                case LoopSequence():
+                    owner[each.slice] = each
+                case NonSequence():
+                    owner[each.variable] = each
+                case _:
+                    pass
+        for inner, derivative in pulled.items():
+            if isinstance(derivative, Undefined):
+                touched = upstream(self.op, [owner[inner]])
+                found.update({each: derivative for each in self.wanted if each in touched})
+        return found
+
+    def _variables(self, pulled: Mapping[Variable, Variable]) -> list[LoopVariable]:
+        """Return the loop variables of the backward loop, over variables of the backward step alone."""
+        made: list[LoopVariable] = []
+        for state in self.states:
+            made.append(self._adjoint(state, pulled))
+        for each, total in self.sums.items():
+            term = pulled.get(each.variable)
+            made.append(
+                State(f"grad_{each.name}", {-1: total}, {0: total if term is None else add(total, term)})
+            )
+        self.sequences = [
+            each for each in self.wanted if isinstance(each, LoopSequence) and each.slice in pulled
+        ]
+        made += [StepOutput(f"grad_{each.name}", pulled[each.slice]) for each in self.sequences]
+        return self._closed(made)
+
+    def _adjoint(self, state: State, pulled: Mapping[Variable, Variable]) -> State:
+        """Return the adjoint of a state; its taps are negative: time is reversed."""
+        rows, taps = self.rows[state], self.taps[state]
+        writes: dict[int, Variable] = {}
+        for tap in taps.kept:
+            term = pulled.get(state.reads[tap])
+            if term is not None:
+                writes[-tap] = add(term, rows[tap])
+        for tap in taps.replaced:
+            term = pulled.get(state.reads[tap])
+            writes[-tap] = term if term is not None else zeros_like(rows[tap])
+        for tap in taps.cleared:
+            writes[-tap] = zeros_like(rows[tap])
+        if not writes:  # nothing of the state is read with a derivative: its rows only pass
+            first = taps.reads[0]
+            writes[-first] = rows[first]
+        return State(f"grad_{state.name}", {-tap: row for tap, row in rows.items()}, writes)
+
+    def _closed(self, made: Sequence[LoopVariable]) -> list[LoopVariable]:
+        """Return loop variables with values of the forward step replaced by what provides them."""
+        self.residuals = Residuals(self.view, self._forward_row, self._like)
+        results = [value for each in made for value in inner_outputs(each)]
+        own = [
+            *(row for rows in self.rows.values() for row in rows.values()),
+            *self.arriving.values(),
+            *self.sums.values(),
+        ]
+        dependent = depending_on(own, results)
+        frontier = dict.fromkeys(
+            each
+            for node in toposort(results)
+            if any(output in dependent for output in node.outputs)
+            for each in node.inputs
+            if each not in dependent and not isinstance(each, Constant)
+        )
+        frontier |= dict.fromkeys(
+            each for each in results if each not in dependent and not isinstance(each, Constant)
+        )
+        fresh = iter(replace(results, self.residuals.provide(list(frontier)), check=False))
+        return [_with_results(each, [next(fresh) for _ in inner_outputs(each)]) for each in made]
+
+    def _forward_row(self, variable: LoopVariable, tap: int) -> Variable:
+        """Return the backward step's variable that holds a row or value of the forward loop."""
+        known = self.forward.get((variable, tap))
+        if known is None:
+            kind = _value(variable, tap).type
+            known = self.forward[variable, tap] = Variable(kind, row_name(variable, tap))
+        return known
+
+    def _like(self, inner: Variable) -> Variable | None:
+        """Return a variable that the backward step has anyway, of the shape of an input of the forward step."""
+        for state, rows in self.rows.items():
+            if any(inner is read for read in state.reads.values()):
+                return next(iter(rows.values()))
+        return None
+
+    def _apply(self, variables: Sequence[LoopVariable]) -> dict[LoopVariable, Derivative]:
+        """Apply the backward loop and return the cotangents of the forward loop's outer inputs."""
+        rows = LoopRows(self.view, self.residuals.kept, [each for each, _ in self.forward])
+        readers: dict[LoopVariable, Variable] = {}
+        for (variable, tap), inner in self.forward.items():
+            if isinstance(variable, NonSequence):
+                readers[NonSequence(variable.name, inner)] = rows.value(variable)
+            else:
+                readers[LoopSequence(variable.name, inner, tap)] = rows.reversed(variable, tap)
+        for output, arriving in self.arriving.items():
+            readers[LoopSequence(f"grad_{output.name}", arriving)] = turned(self.given[output])
+        outer = [*readers.values(), *(rows.buffer(each, self.given.get(each)) for each in self.states)]
+        outer += [zeros_like(rows.value(each)) for each in self.sums]
+        op = Scan([*readers, *variables], None, self._settings())
+        names = [each.name for each in variables]
+        results = build(op, [rows.steps_back, *outer], names)
+        found: dict[LoopVariable, Derivative] = {}
+        for each, result in zip([*self.states, *self.sums, *self.sequences], results, strict=True):
+            match each:
+                case NonSequence():
+                    found[each] = last_row(result, zeros_like(rows.value(each)))
+                case LoopSequence():
+                    found[each] = rows.of_sequence(each, result)
+                case State() if each in self.wanted:
+                    found[each] = rows.of_initial(each, result, self.given.get(each))
+                case _:
+                    pass
+        return found
+
+    def _settings(self) -> ScanSettings:
+        settings = self.op.settings
+        return settings._replace(
+            name=f"grad_of_{settings.name}",
+            recompute=False,
+            gradient_of=GradientOf(settings.name, self.view.node.birth),
+        )
+
+
+def _value(variable: LoopVariable, tap: int) -> Variable:
+    """Return the forward step's variable that a row or value is the value of."""
+    match variable:
+        case State():
+            return variable.reads[tap] if tap in variable.reads else variable.writes[tap]
+        case StepOutput():
+            return variable.value
+        case LoopSequence():
+            return variable.slice
+        case NonSequence():
+            return variable.variable
+        case _:
+            raise InternalError(f"a {kind_of(variable)} has no rows")
+
+
+def _with_results(variable: LoopVariable, results: Sequence[Variable]) -> LoopVariable:
+    match variable:
+        case State():
+            return State(variable.name, variable.reads, dict(zip(variable.writes, results, strict=True)))
+        case _:
+            return StepOutput(variable.name, results[0])

@@ -60,6 +60,7 @@ FAMILIES = (
     "join",
     "linalg",
     "loop",
+    "loop_forward",
     "neural",
     "random",
     "reduce",

@@ -39,6 +39,13 @@ from scanviz.engine.scan.variables import (
 )
 
 
+class GradientOf(NamedTuple):
+    """The loop that a backward loop belongs to: its name, and the birth id of its node."""
+
+    name: str
+    birth: int
+
+
 class ScanSettings(NamedTuple):
     """What a loop was asked for beside its computation.
 
@@ -56,6 +63,10 @@ class ScanSettings(NamedTuple):
         Whether to record this loop.
     strict : bool
         Whether captured shared variables were refused.
+    recompute : bool
+        Whether a gradient runs this loop again where it needs its values, instead of keeping them.
+    gradient_of : GradientOf or None
+        The loop that this one is the back-propagation of.
     """
 
     name: str
@@ -64,6 +75,8 @@ class ScanSettings(NamedTuple):
     allow_gc: bool = True
     profile: bool = False
     strict: bool = False
+    recompute: bool = False
+    gradient_of: GradientOf | None = None
 
 
 class Scan(Op, ScanPropertiesMixin):
@@ -79,7 +92,8 @@ class Scan(Op, ScanPropertiesMixin):
         Name and run-time wishes.
     """
 
-    __slots__ = ("settings", "until", "variables")
+    __slots__ = ("derived", "settings", "until", "variables")
+    derived: dict[str, Any]  # what was found out about the loop, kept by those who asked
     variables: tuple[LoopVariable, ...]
     until: Until | None
     settings: ScanSettings
@@ -92,6 +106,7 @@ class Scan(Op, ScanPropertiesMixin):
         object.__setattr__(self, "variables", tuple(variables))
         object.__setattr__(self, "until", until)
         object.__setattr__(self, "settings", settings)
+        object.__setattr__(self, "derived", {})
 
     @property
     def scan_name(self) -> str:
@@ -126,9 +141,7 @@ class Scan(Op, ScanPropertiesMixin):
             [_shape_of_variable(v) for v in self.variables],
             [_shape_of_variable(v) for v in other.variables],
         )
-        if mine != theirs or self.settings._replace(name="", profile=False) != other.settings._replace(
-            name="", profile=False
-        ):
+        if mine != theirs or _compared(self.settings) != _compared(other.settings):
             return False
         pairs = dict(zip(self.inner_inputs, other.inner_inputs, strict=True))
         return structurally_equal(self.inner_outputs, other.inner_outputs, pairs)
@@ -141,6 +154,11 @@ class Scan(Op, ScanPropertiesMixin):
     def __reduce__(self) -> tuple[object, ...]:
         described = [_without_results(each) for each in self.variables]
         return (_restore, (described, flatten(self.inner_outputs), self.until is not None, self.settings))
+
+
+def _compared(settings: ScanSettings) -> ScanSettings:
+    """Return the settings less those that do not change what a loop computes or how."""
+    return settings._replace(name="", profile=False, gradient_of=None)
 
 
 def _without_results(variable: LoopVariable) -> tuple[object, ...]:
@@ -415,4 +433,4 @@ def rename(op: Scan, name: str) -> Scan:
     return Scan(op.variables, op.until, op.settings._replace(name=name))
 
 
-__all__ = ["SCAN", "Scan", "ScanSettings", "ScanView", "rename", "row_type", "scan_views"]
+__all__ = ["SCAN", "GradientOf", "Scan", "ScanSettings", "ScanView", "rename", "row_type", "scan_views"]

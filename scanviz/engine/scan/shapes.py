@@ -75,20 +75,24 @@ def _result_shape(
                 return given
             return (_rows(steps, variable.keep.last), *(given if variable.kind == "sitsot" else given[1:]))
         case StepOutput():
-            constants = {
-                each.variable: view.outer_input(each)
-                for each in view.op.variables
-                if isinstance(each, NonSequence)
-            }
-            outside = {inner: given for inner, given in constants.items() if given is not None}
-            return (
-                _rows(steps, variable.keep.last),
-                *(_outside(size, sizes, outside) for size in shape_of(variable.value)),
-            )
+            return (_rows(steps, variable.keep.last), *_row_shape(variable.value, view, sizes))
         case Carry():
             return None
         case _:
             return None
+
+
+def row_shape(view: ScanView, value: Variable, shape: ShapeOf = shape_of) -> Shape:
+    """Return the shape of a variable of a step in sizes around the loop; None for each that may change from step to step."""
+    return _row_shape(value, view, _inner_sizes(view, shape))
+
+
+def _row_shape(value: Variable, view: ScanView, sizes: dict[Variable, Shape]) -> Shape:
+    constants = {
+        each.variable: view.outer_input(each) for each in view.op.variables if isinstance(each, NonSequence)
+    }
+    outside = {inner: given for inner, given in constants.items() if given is not None}
+    return tuple(_outside(size, sizes, outside) for size in shape_of(value))
 
 
 def _rows(steps: Variable | None, last: int | None) -> Any:
@@ -128,4 +132,4 @@ def _dimension_nodes(graph: list[Variable]) -> list[Apply]:
     return [node for node in toposort(graph) if node.op.declaration is DIMENSION]
 
 
-__all__ = ["result_shapes"]
+__all__ = ["result_shapes", "row_shape"]

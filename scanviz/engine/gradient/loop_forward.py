@@ -1,0 +1,101 @@
+"""Forward mode through a loop: tangents are carried along beside the values they belong to.
+
+The loop gets, for each loop variable that a tangent reaches, one more of the same kind: a sequence of tangents beside a
+sequence, a state of tangents with the same taps beside a state.  Values and tangents of one step come from the same step,
+so nothing is kept from step to step that the loop would not keep anyway, and a stop condition ends both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from scanviz.engine.gradient.forward import push_forward
+from scanviz.engine.gradient.loop_connection import downstream
+from scanviz.engine.gradient.sizes import zeros_like
+from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative, Undefined
+from scanviz.engine.graph.nodes import Apply, Variable, build
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView
+from scanviz.engine.scan.variables import (
+    LoopVariable,
+    NonSequence,
+    State,
+    StepOutput,
+    has_outer_input,
+    has_outer_output,
+    inner_inputs,
+    inner_outputs,
+)
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+Tangents = Mapping[Variable, Derivative]
+
+
+@PUSHFORWARDS.row(SCAN)
+def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    op, view = node.op, ScanView(node)
+    assert isinstance(op, Scan)
+    readers = [each for each in op.variables if has_outer_input(each)]
+    given = {each: value for each, value in zip(readers, tangents[1:], strict=True) if value is not None}
+    reached = downstream(op, list(given))
+    moving = [each for each in op.variables if each in reached]
+    inner = {
+        read: Variable(read.type, f"tangent_{read.name or each.name}")
+        for each in moving
+        for read in inner_inputs(each)
+    }
+    results = list(dict.fromkeys(result for each in moving for result in inner_outputs(each)))
+    pushed = dict(zip(results, push_forward(inner, results), strict=True))
+    undefined = _undefined(op, moving, pushed)
+    twins = {each: twin for each in moving if (twin := _twin(each, inner, pushed)) is not None}
+    outer = [_outer(view, each, given) for each, twin in twins.items() if has_outer_input(twin)]
+    fresh = Scan(
+        [*op.variables, *twins.values()], op.until, op.settings._replace(name=f"rop_of_{op.scan_name}")
+    )
+    givers = [each for each in twins if has_outer_output(each)]
+    names = [each.name for each in (*node.outputs,)] + [twins[each].name for each in givers]
+    made = build(fresh, [*node.inputs, *outer], names)[len(node.outputs) :]
+    found: dict[LoopVariable, Derivative] = {**dict(zip(givers, made, strict=True)), **undefined}
+    return [found.get(each) for each in op.variables if has_outer_output(each)]
+
+
+def _outer(view: ScanView, variable: LoopVariable, given: Mapping[LoopVariable, Variable]) -> Variable:
+    """Return the tangent of what a loop variable reads around the loop; zeros where none was given."""
+    value = view.outer_input(variable)
+    assert value is not None  # its twin has an outer input, so it has one
+    tangent = given.get(variable)
+    return tangent if tangent is not None else zeros_like(value)
+
+
+def _twin(
+    variable: LoopVariable, inner: Mapping[Variable, Variable], pushed: Tangents
+) -> LoopVariable | None:
+    """Return the loop variable that carries another's tangent, None where it is zero at every step."""
+    name = f"tangent_{variable.name}"
+
+    def tangent(result: Variable) -> Variable:
+        found = pushed[result]
+        return found if isinstance(found, Variable) else zeros_like(result)
+
+    match variable:
+        case LoopSequence():
+            return LoopSequence(name, inner[variable.slice], variable.tap, variable.argument)
+        case NonSequence():
+            return NonSequence(name, inner[variable.variable])
+        case State():
+            reads = {tap: inner[read] for tap, read in variable.reads.items()}
+            return State(name, reads, {tap: tangent(result) for tap, result in variable.writes.items()})
+        case StepOutput():
+            return StepOutput(name, tangent(variable.value)) if pushed[variable.value] is not None else None
+        case _:
+            return None
+
+
+def _undefined(op: Scan, moving: Sequence[LoopVariable], pushed: Tangents) -> dict[LoopVariable, Undefined]:
+    """Return the results that have no tangent: their own, or because of a state that has none."""
+    found: dict[LoopVariable, Undefined] = {}
+    for each in moving:
+        for result in inner_outputs(each):
+            why = pushed[result]
+            if isinstance(why, Undefined):
+                found.update(dict.fromkeys(downstream(op, [each]), why))
+    return found

@@ -1,0 +1,186 @@
+"""What a backward loop must know of the forward one, and how it comes to know it.
+
+The step of the backward loop reads values of the forward step.  Each is had in the cheapest of four ways:
+
+1. it is there: a row of a sequence, a non-sequence, a row of a state or a result that the loop gives anyway;
+2. it is computed again, where that is a few cheap operations on what is there;
+3. it is kept: the forward loop gives one result more, a row a step (a *residual*);
+4. it is computed again whatever it costs, where its shape changes from step to step or the loop around it was asked
+   not to keep values (:func:`scanviz.scan_checkpoints`).
+
+The forward loop with its residuals is a new node beside the user's; the rewrite that merges the two
+(:mod:`scanviz.engine.rewrites.residuals`) knows them by their loop variables, which they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from scanviz.engine.gradient.adjoint import survives
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebuild
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.index import INDEX
+from scanviz.engine.ops.index_pattern import is_basic
+from scanviz.engine.ops.shape import DIMENSION
+from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.shapes import row_shape
+from scanviz.engine.scan.variables import (
+    ALL,
+    LoopVariable,
+    NonSequence,
+    State,
+    StepOutput,
+    step_name,
+)
+from scanviz.engine.scan.variables import (
+    Sequence as LoopSequence,
+)
+
+_CHEAP_FAMILIES = frozenset(("shape", "join", "creation", "barrier"))
+_CHEAP = frozenset(
+    (
+        e.add, e.subtract, e.multiply, e.divide, e.negative, e.positive, e.absolute, e.sign, e.square, e.reciprocal,
+        e.maximum, e.minimum, e.fmax, e.fmin, e.equal, e.not_equal, e.less, e.less_equal, e.greater, e.greater_equal,
+        e.logical_and, e.logical_or, e.logical_xor, e.logical_not, e.where, e.clip, e.CAST, e.floor, e.ceil,
+        e.isnan, e.isinf, e.isfinite,
+    )
+)  # fmt: skip
+
+# gives the backward step's variable for a loop variable of the forward loop and the tap to read it at
+RowOf = Callable[[LoopVariable, int], Variable]
+
+
+def is_cheap(node: Apply) -> bool:
+    """Return whether computing a node again costs less than keeping its result of every step."""
+    declaration = node.op.declaration
+    if declaration is INDEX:
+        return is_basic(node.op.parameters)
+    return declaration in _CHEAP or declaration.family in _CHEAP_FAMILIES
+
+
+class Residuals:
+    """Finds values of a forward step for the backward one.
+
+    Parameters
+    ----------
+    view : ScanView
+        The forward loop.
+    row : callable
+        ``row(loop variable, tap)``: the backward step's variable that holds a row or value of the forward loop.
+    size_of : callable
+        ``size_of(inner input)``: a variable of the backward step of the same shape, if there is one at no cost.
+    """
+
+    def __init__(self, view: ScanView, row: RowOf, size_of: Callable[[Variable], Variable | None]) -> None:
+        self.view, self.row, self.size_of = view, row, size_of
+        self.kept: list[StepOutput] = []
+        self.known: dict[Variable, Variable] = {}
+        self._there = _there(view.op)
+        self._free: dict[Variable, bool] = {}
+
+    def provide(self, wanted: Sequence[Variable]) -> dict[Variable, Variable]:
+        """Return forward variable → variable of the backward step, for each of ``wanted``."""
+        return {each: self._value(each) for each in wanted}
+
+    def _value(self, variable: Variable) -> Variable:
+        stack = [variable]
+        while stack:
+            each = stack[-1]
+            if each in self.known:
+                stack.pop()
+                continue
+            found = self._without_computing(each)
+            if found is None:
+                waiting = self._inputs(each)
+                missing = [given for given in waiting if given not in self.known]
+                if missing:
+                    stack.extend(missing)
+                    continue
+                found = self._computed(each)
+            self.known[each] = found
+            stack.pop()
+        return self.known[variable]
+
+    def _inputs(self, variable: Variable) -> Sequence[Variable]:
+        if variable.owner is None:
+            raise AssertionError(f"`{describe(variable)}` is no variable of the step")
+        return variable.owner.inputs
+
+    def _without_computing(self, variable: Variable) -> Variable | None:
+        """Return a value that is there or kept, None for one to compute again."""
+        if isinstance(variable, Constant):
+            return variable
+        place = self._there.get(variable)
+        if place is not None:
+            return self.row(*place)
+        node = variable.owner
+        if node is None:
+            return self._keep(variable)
+        if node.op.declaration is DIMENSION and node.inputs[0].owner is None:
+            like = self.size_of(node.inputs[0])
+            return rebuild(node, [like]).outputs[0] if like is not None else None
+        if self._is_free(variable) or not self._worth_keeping(node) or not self._keepable(variable):
+            return None
+        return self._keep(variable)
+
+    def _worth_keeping(self, node: Apply) -> bool:
+        return not (isinstance(node.op, Scan) and node.op.settings.recompute)
+
+    def _keepable(self, variable: Variable) -> bool:
+        """Return whether a variable has the same shape at every step."""
+        if not isinstance(variable.type, TensorType):
+            return False
+        return None not in variable.type.shape or None not in row_shape(self.view, variable)
+
+    def _is_free(self, variable: Variable) -> bool:
+        """Return whether a variable follows from what is there by cheap operations alone."""
+        for node in toposort([variable], self._there.keys()):
+            for each in node.outputs:
+                if each not in self._free:
+                    self._free[each] = is_cheap(node) and all(
+                        given in self._there or isinstance(given, Constant) or self._free.get(given, False)
+                        for given in node.inputs
+                    )
+        return self._free.get(variable, False)
+
+    def _keep(self, variable: Variable) -> Variable:
+        result = StepOutput(variable.name or describe(variable), variable, ALL)
+        self.kept.append(result)
+        return self.row(result, 0)
+
+    def _computed(self, variable: Variable) -> Variable:
+        node = variable.owner
+        assert node is not None
+        fresh = rebuild(node, [self.known[each] for each in node.inputs])
+        for old, new in zip(node.outputs, fresh.outputs, strict=True):
+            self.known.setdefault(old, new)
+        return self.known[variable]
+
+
+def _there(op: Scan) -> dict[Variable, tuple[LoopVariable, int]]:
+    """Return the variables of a step whose values the loop has for every step: the loop variable and tap to read."""
+    found: dict[Variable, tuple[LoopVariable, int]] = {}
+    for each in op.variables:
+        match each:
+            case State():
+                kept = {tap: row for tap, row in each.reads.items() if survives(each, tap)}
+                if each.kind != "mitmot":
+                    kept |= each.writes
+                for tap, row in kept.items():
+                    found.setdefault(row, (each, tap))
+            case StepOutput():
+                found.setdefault(each.value, (each, 0))
+            case LoopSequence():
+                found[each.slice] = (each, 0)
+            case NonSequence():
+                found[each.variable] = (each, 0)
+            case _:
+                pass
+    return found
+
+
+def row_name(variable: LoopVariable, tap: int) -> str:
+    """Return how a row of the forward loop is called in the backward one."""
+    return variable.name if isinstance(variable, NonSequence) else step_name(variable.name, tap)

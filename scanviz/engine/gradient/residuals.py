@@ -78,6 +78,7 @@ class Residuals:
         self.kept: list[StepOutput] = []
         self.known: dict[Variable, Variable] = {}
         self._there = _there(view.op)
+        self._births = {node.birth for node in toposort(view.op.inner_outputs)}
         self._free: dict[Variable, bool] = {}
 
     def provide(self, wanted: Sequence[Variable]) -> dict[Variable, Variable]:
@@ -126,6 +127,9 @@ class Residuals:
         return self._keep(variable)
 
     def _worth_keeping(self, node: Apply) -> bool:
+        """Return whether the forward step computes a node anyway; what only the gradient needs is left to its own step."""
+        if node.birth not in self._births:
+            return False
         return not (isinstance(node.op, Scan) and node.op.settings.recompute)
 
     def _keepable(self, variable: Variable) -> bool:

@@ -16,7 +16,7 @@ from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.inner import rewrite_steps
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import LoopVariable, has_outer_output
+from scanviz.engine.scan.variables import LoopVariable, StepOutput, has_outer_output
 
 NAME = "merge_residuals"
 
@@ -64,7 +64,13 @@ def _replaced(outputs: Sequence[Variable], first: Apply, second: Apply) -> list[
     """Return the graph with both loops replaced by one that has the variables of both."""
     a, b = ScanView(first), ScanView(second)
     own = set(a.op.variables)
-    added = [each for each in b.op.variables if each not in own]
+    known = {(each.value, each.keep): each for each in a.op.variables if isinstance(each, StepOutput)}
+    twins: dict[LoopVariable, LoopVariable] = {
+        each: known[each.value, each.keep]
+        for each in b.op.variables
+        if isinstance(each, StepOutput) and each not in own and (each.value, each.keep) in known
+    }
+    added = [each for each in b.op.variables if each not in own and each not in twins]
     variables: list[LoopVariable] = [*a.op.variables, *added]
     more = [given for each in added if (given := b.outer_input(each)) is not None]
     op = a.op.with_variables(variables, a.op.until)
@@ -78,7 +84,7 @@ def _replaced(outputs: Sequence[Variable], first: Apply, second: Apply) -> list[
     mapping: dict[Variable, Variable] = {}
     for old in (a, b):
         for each in old.op.variables:
-            result, new = old.outer_output(each), view.outer_output(each)
+            result, new = old.outer_output(each), view.outer_output(twins.get(each, each))
             if has_outer_output(each) and result is not None and new is not None:
                 mapping[result] = new
     return replace(outputs, mapping, check=False)

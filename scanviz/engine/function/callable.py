@@ -22,10 +22,7 @@ from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.mode import Mode
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
-from scanviz.engine.rewrites.barrier import remove_barriers
-from scanviz.engine.rewrites.keep import save_memory
-from scanviz.engine.rewrites.residuals import merge_residuals
-from scanviz.engine.rewrites.shape import resolve_shapes
+from scanviz.engine.rewrites.pipeline import rewritten_graph
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Program
@@ -78,7 +75,7 @@ class Function:
         self.plan, self.name, self.where = plan, plan.name, plan.where
         self.key = next(_keys)
         wanted = [*(each.variable for each in plan.outputs), *plan.updates.values()]
-        self._graph = save_memory(resolve_shapes(remove_barriers(merge_residuals(wanted))))
+        self._graph = rewritten_graph(wanted)
         reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]
         typecheck(reads, self._graph)
         rewritten = time.perf_counter_ns()

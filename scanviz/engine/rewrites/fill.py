@@ -1,0 +1,95 @@
+"""Numbers that were spread over an array only to be multiplied with one: elementwise operations do that by themselves.
+
+The gradient of a sum is one number at every element.  An elementwise operation of that and of an array of the same
+shape gives the same with the number itself; and a product with 1 is the other factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, rebuild, tensor_type
+from scanviz.engine.graph.provenance import made_by
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import FLOATS
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.shape import ALLOC, DIMSHUFFLE
+from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.symbolic_shape import Shape, shape_of
+from scanviz.engine.rewrites.inner import rewrite_steps
+
+NAME = "unfill"
+
+
+def unfill(outputs: Sequence[Variable]) -> list[Variable]:
+    """Return ``outputs`` with filled arrays taken apart where an elementwise operation fills them anyway."""
+    current = rewrite_steps(outputs, unfill)
+    known: dict[Variable, Shape] = {}
+    new_of: dict[Variable, Variable] = {}
+    for node in toposort(current):
+        inputs = [new_of.get(each, each) for each in node.inputs]
+        changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
+        fresh = rebuild(node, inputs) if changed else node
+        if isinstance(node.op.declaration, e.ElementwiseDeclaration) and len(node.inputs) == 2:
+            fresh = _without_fill(fresh, known)
+            same = _of_fills(fresh, known)
+            same = _other_factor(fresh, known) if same is None else same
+            if same is not None:
+                new_of[node.outputs[0]] = same
+                continue
+        if fresh is not node:
+            new_of.update(zip(node.outputs, fresh.outputs, strict=True))
+    return [new_of.get(each, each) for each in current]
+
+
+def _without_fill(node: Apply, known: dict[Variable, Shape]) -> Apply:
+    """Return an operation of two arrays over what one of them was filled with, if the other has the whole shape."""
+    for k, each in enumerate(node.inputs):
+        filled, other = each.owner, node.inputs[1 - k]
+        if filled is None or filled.op.declaration is not ALLOC or not _same_shape(each, other, known):
+            continue
+        if other.owner is not None and other.owner.op.declaration is ALLOC:
+            continue  # two filled arrays: see _of_fills
+        inputs = list(node.inputs)
+        inputs[k] = filled.inputs[0]
+        with made_by(NAME, node.provenance, (node.birth,)):
+            return rebuild(node, inputs)
+    return node
+
+
+def _of_fills(node: Apply, known: dict[Variable, Shape]) -> Variable | None:
+    """Return an operation of two filled arrays of one shape as one filled array."""
+    first, second = (each.owner for each in node.inputs)
+    if first is None or second is None or not first.op.declaration is second.op.declaration is ALLOC:
+        return None
+    if not _same_shape(node.inputs[0], node.inputs[1], known):
+        return None
+    with made_by(NAME, node.provenance, (node.birth,)):
+        number = build_one(node.op, first.inputs[0], second.inputs[0])
+        return build_one(first.op, number, *first.inputs[1:])
+
+
+def _other_factor(node: Apply, known: dict[Variable, Shape]) -> Variable | None:
+    """Return the other factor of a product with 1, if it has the dtype and shape of the product."""
+    if node.op.declaration is not e.multiply:
+        return None
+    for k, each in enumerate(node.inputs):
+        other = node.inputs[1 - k]
+        if not is_one(each) or other.type != node.outputs[0].type or tensor_type(other).dtype not in FLOATS:
+            continue
+        if tensor_type(each).ndim == 0 or _same_shape(node.outputs[0], other, known):
+            return other
+    return None
+
+
+def is_one(variable: Variable) -> bool:
+    """Return whether a variable is known to be the number 1, whatever its number of dimensions."""
+    node = variable.owner
+    if node is not None and node.op.declaration is DIMSHUFFLE:
+        return is_one(node.inputs[0])
+    return isinstance(variable, Constant) and variable.value.size == 1 and bool(variable.value.item() == 1)
+
+
+def _same_shape(first: Variable, second: Variable, known: dict[Variable, Shape]) -> bool:
+    a, b = shape_of(first, known), shape_of(second, known)
+    return len(a) == len(b) and all(surely_equal(x, y) for x, y in zip(a, b, strict=True))

@@ -1,0 +1,49 @@
+"""Small numbers known when building are computed when building, in the steps of loops too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild, tensor_type
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.rewrites.inner import rewrite_steps
+
+LARGEST = 64  # elements of a constant made here
+FAMILIES = frozenset(("elementwise", "reduce", "shape", "index"))
+
+
+def fold_constants(outputs: Sequence[Variable]) -> list[Variable]:
+    """Return ``outputs`` with operations of small constants replaced by their values."""
+    current = rewrite_steps(outputs, fold_constants)
+    new_of: dict[Variable, Variable] = {}
+    for node in toposort(current):
+        inputs = [new_of.get(each, each) for each in node.inputs]
+        changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
+        fresh = rebuild(node, inputs) if changed else node
+        folded = _folded(fresh)
+        if folded is not None:
+            new_of[node.outputs[0]] = folded
+        elif changed:
+            new_of.update(zip(node.outputs, fresh.outputs, strict=True))
+    return [new_of.get(each, each) for each in current]
+
+
+def _folded(node: Apply) -> Constant | None:
+    """Return the value of a node, None where it is not known, not small, or an error that belongs to run time."""
+    if node.op.declaration.family not in FAMILIES or len(node.outputs) != 1:
+        return None
+    values = [each.value for each in node.inputs if isinstance(each, Constant)]
+    if len(values) < len(node.inputs) or not node.inputs or sum(each.size for each in values) > LARGEST:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            value = np.asarray(node.op.perform(values)[0])
+    except ScanvizError:
+        return None
+    kind = tensor_type(node.outputs[0])
+    if value.size > LARGEST:
+        return None
+    return Constant(kind.with_shape(value.shape), value.astype(kind.dtype, copy=False), node.outputs[0].name)

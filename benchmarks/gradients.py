@@ -75,7 +75,11 @@ def measured(batch: int, steps: int, rounds: int) -> dict[str, object]:
     rng = np.random.default_rng(0)
     shape = (steps, batch, UNITS)
     values = [rng.normal(size=shape), rng.normal(size=shape) / 4, rng.normal(size=(batch, UNITS)) / 4]
-    values += [rng.normal(size=(UNITS, UNITS)) / 12, rng.normal(size=(UNITS, UNITS)) / 8, rng.normal(size=UNITS) / 4]
+    values += [
+        rng.normal(size=(UNITS, UNITS)) / 12,
+        rng.normal(size=(UNITS, UNITS)) / 8,
+        rng.normal(size=UNITS) / 4,
+    ]
     symbolic()  # the tables of derivatives are read when first used
     build = min(seconds(symbolic) for _ in range(rounds))
     inputs, outputs = symbolic()

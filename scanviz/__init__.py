@@ -22,9 +22,13 @@ from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import Function, In, Out, function
 from scanviz.engine.function.callable import PROFILER
+from scanviz.engine.gradient.grad import grad
+from scanviz.engine.gradient.jacobian import hessian, hessian_vector_product, jacobian
+from scanviz.engine.gradient.operators import Lop, Rop
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.shared import SharedVariable, shared
 from scanviz.engine.mode import Mode
+from scanviz.engine.ops.barrier import consider_constant, disconnected_grad, grad_clip, zero_grad
 from scanviz.engine.scan.build import scan
 from scanviz.engine.scan.returns import until
 from scanviz.engine.scan.updates import Updates
@@ -76,8 +80,10 @@ __all__ = [
     "Function",
     "In",
     "Layout",
+    "Lop",
     "Mode",
     "Out",
+    "Rop",
     "Scan",
     "ScanArgs",
     "ScanvizError",
@@ -85,13 +91,20 @@ __all__ = [
     "Updates",
     "Variable",
     "config",
+    "consider_constant",
+    "disconnected_grad",
     "dot",
     "dprint",
     "filter",
     "foldl",
     "foldr",
     "function",
+    "grad",
+    "grad_clip",
+    "hessian",
+    "hessian_vector_product",
     "ifelse",
+    "jacobian",
     "map",
     "profile",
     "reduce",
@@ -99,4 +112,5 @@ __all__ = [
     "shared",
     "tensor",
     "until",
+    "zero_grad",
 ]

@@ -105,6 +105,14 @@ class ScanvizNotImplementedError(ScanvizError, NotImplementedError):
     """Something scanviz does not do (yet), refused clearly."""
 
 
+class DisconnectedInputError(ScanvizError, ValueError):
+    """A derivative with respect to something that has none: it is not connected."""
+
+
+class UndefinedGradientError(ScanvizError, ValueError):
+    """A derivative through an operation that has none."""
+
+
 class NumericalError(ScanvizError, ArithmeticError):
     """A numerical method could not go on, such as a singular matrix."""
 
@@ -125,6 +133,7 @@ class InternalError(ScanvizError, RuntimeError):
 
 __all__ = [
     "BackendError",
+    "DisconnectedInputError",
     "InternalError",
     "MissingInputError",
     "NumericalError",
@@ -134,5 +143,6 @@ __all__ = [
     "ScanvizTypeError",
     "ScanvizValueError",
     "ShapeError",
+    "UndefinedGradientError",
     "UnusedInputError",
 ]

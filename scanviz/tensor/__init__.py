@@ -5,6 +5,7 @@ from scanviz.engine.graph.types import TensorType  # noqa: F401  # public
 from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import creation as _creation
 from scanviz.tensor import elementwise as _elementwise
+from scanviz.tensor import gradient as _gradient
 from scanviz.tensor import indexing as _indexing
 from scanviz.tensor import joining as _joining
 from scanviz.tensor import linalg, nnet, random  # noqa: F401  # public
@@ -17,6 +18,7 @@ from scanviz.tensor import statistics as _statistics
 from scanviz.tensor.constructors import *  # noqa: F403  # the public names of each part
 from scanviz.tensor.creation import *  # noqa: F403
 from scanviz.tensor.elementwise import *  # noqa: F403
+from scanviz.tensor.gradient import *  # noqa: F403
 from scanviz.tensor.indexing import *  # noqa: F403
 from scanviz.tensor.joining import *  # noqa: F403
 from scanviz.tensor.linalg import *  # noqa: F403
@@ -31,6 +33,7 @@ _PARTS = (
     _constructors,
     _creation,
     _elementwise,
+    _gradient,
     _indexing,
     _joining,
     linalg,

@@ -20,13 +20,14 @@ from scanviz.engine.ops import elementwise as ops
 from scanviz.engine.ops.support import as_variable
 
 _PARAMETERS = {1: ("x",), 2: ("first", "second"), 3: ("condition", "first", "second")}
+_NAMED = {"clip": ("x", "low", "high"), "polygamma": ("order", "x")}
 _TRUTH = {"isnan", "isinf", "isfinite", "signbit", "logical_not"}
 _INTEGER_ONLY = {"invert", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"}
 
 
 def _function(declaration: ops.ElementwiseDeclaration) -> Callable[..., Variable]:
     """Return the public function of an elementwise declaration."""
-    names = ("x", "low", "high") if declaration.name == "clip" else _PARAMETERS[declaration.arity]
+    names = _NAMED.get(declaration.name, _PARAMETERS[declaration.arity])
 
     def apply(*arguments: Any, **named: Any) -> Variable:
         if named:
@@ -47,7 +48,7 @@ def _documentation(declaration: ops.ElementwiseDeclaration, names: tuple[str, ..
     comparison = declaration.name in _TRUTH or declaration.symbol in ("==", "!=", "<", "<=", ">", ">=")
     result = "bool" if comparison or declaration.name.startswith("logical") else dtype
     vector = "T.lvector('x')" if dtype == "int64" else "T.vector('x')"
-    call = ", ".join([vector] * len(names))
+    call = ", ".join("1" if each == "order" else vector for each in names)
     listed = ", ".join(names)
     return f"""{declaration.doc}
 

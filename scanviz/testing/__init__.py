@@ -1,9 +1,10 @@
-"""Testing tools, public: hypothesis strategies for whole random loops, and a plain Python loop to compare with.
+"""Testing tools, public: hypothesis strategies for whole random loops, a plain Python loop to compare with, a check of derivatives.
 
 They need hypothesis (``pip install "scanviz[test]"``); scanviz itself does not.
 """
 
 from scanviz.testing.loops import LoopCase, random_loops
 from scanviz.testing.plain import run_plainly
+from scanviz.testing.verify import GradientMismatchError, verify_grad
 
-__all__ = ["LoopCase", "random_loops", "run_plainly"]
+__all__ = ["GradientMismatchError", "LoopCase", "random_loops", "run_plainly", "verify_grad"]

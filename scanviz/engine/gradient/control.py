@@ -1,1 +1,46 @@
-"""Derivatives of the family control."""
+"""Derivatives of ``ifelse``: only the branch that was taken has one, and only its derivative is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.gradient.sizes import zeros_like
+from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative
+from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.ops.control import IFELSE, ifelse
+
+
+@CONNECTIONS.row(IFELSE)
+def _connection(node: Apply) -> Sequence[Sequence[bool]]:
+    count = len(node.outputs)
+    return [[False] * count, *([k % count == j for j in range(count)] for k in range(2 * count))]
+
+
+@PULLBACKS.row(IFELSE)
+def _pullback(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    test, count = node.inputs[0], len(node.outputs)
+    found: list[Derivative] = [None]
+    for k, branch in enumerate(node.inputs[1:]):
+        cotangent = cotangents[k % count]
+        if cotangent is None or not wanted[1 + k]:
+            found.append(None)
+        elif k < count:
+            found.append(ifelse(test, cotangent, zeros_like(branch)))
+        else:
+            found.append(ifelse(test, zeros_like(branch), cotangent))
+    return found
+
+
+@PUSHFORWARDS.row(IFELSE)
+def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    test, count = node.inputs[0], len(node.outputs)
+    found: list[Derivative] = []
+    for k in range(count):
+        pair = [(tangents[1 + k + shift], node.inputs[1 + k + shift]) for shift in (0, count)]
+        if all(tangent is None for tangent, _ in pair):
+            found.append(None)
+        else:
+            found.append(ifelse(test, *(zeros_like(value) if t is None else t for t, value in pair)))
+    return found

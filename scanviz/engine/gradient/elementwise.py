@@ -3,16 +3,31 @@
 The Jacobian of an elementwise op with respect to one input is diagonal, so one function a row and input serves both
 modes: ``rule(t, *inputs, output)`` is ``t`` times the partial derivative.  In reverse mode ``t`` is the cotangent, and the
 product is then summed over the axes along which the input was stretched; in forward mode it is the tangent.
+
+Where there is no derivative, one is chosen:
+
+=======================================  ==========================================================
+at                                       derivative
+=======================================  ==========================================================
+``absolute`` at 0                        0
+``maximum``, ``minimum`` of equal values  half to each; ``fmax``, ``fmin`` likewise, and all to a number beside NaN
+``clip`` at its bounds                   1 with respect to the value, 0 with respect to the bounds
+``hypot(0, 0)``                          0
+``floor``, ``round``, ``sign``, …        0 everywhere
+``power(0, b)``, with respect to b       0 for b > 0
+``mod``, ``floor_divide``                as if the quotient rounded down did not change
+=======================================  ==========================================================
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
 from scanviz.engine.graph.declaration import Declaration
-from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.ops import elementwise as e
 
 # t, inputs…, output → t times the partial derivative; None where that is zero everywhere
@@ -50,9 +65,125 @@ def derivatives(declaration: Declaration, *partials: Partial | None) -> None:
 
 derivatives(e.add, lambda t, a, b, y: t, lambda t, a, b, y: t)
 derivatives(e.subtract, lambda t, a, b, y: t, lambda t, a, b, y: -t)
-derivatives(e.multiply, lambda t, a, b, y: t * b, lambda t, a, b, y: t * a)
-derivatives(e.tanh, lambda t, x, y: t * (1 - y * y))
+derivatives(
+    e.multiply,
+    lambda t, a, b, y: t * b if a is not b else (t * 2) * a,
+    lambda t, a, b, y: t * a if a is not b else None,
+)
+derivatives(e.divide, lambda t, a, b, y: t / b, lambda t, a, b, y: -t * y / b)
+derivatives(e.floor_divide, None, None)
+derivatives(e.mod, lambda t, a, b, y: t, lambda t, a, b, y: -t * e.floor_divide(a, b))
+
+
+def _power_base(t: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+    """Return t b a^(b-1), which is 0 for b = 0 whatever a is."""
+    if isinstance(b, Constant) and b.value.size and bool((b.value == 2).all()):
+        return t * (a * 2)
+    if isinstance(b, Constant) and bool((b.value != 0).all()):
+        return t * (b * e.power(a, b - 1))
+    none = e.equal(b, 0)
+    return t * (b * e.power(a, e.where(none, 1, b - 1)))
+
+
+def _power_exponent(t: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+    """Return t a^b log a; at a = 0 the power wins over the logarithm."""
+    return t * y * e.log(e.where(e.equal(a, 0), 1, a))
+
+
+derivatives(e.power, _power_base, _power_exponent)
+
+
+def _chosen(t: Variable, better: Variable, equal: Variable) -> Variable:
+    """Return t where a value was chosen, half of it where it was equal to the other."""
+    return e.where(better, t, e.where(equal, t * 0.5, 0))
+
+
+derivatives(
+    e.maximum,
+    lambda t, a, b, y: _chosen(t, e.greater(a, b), e.equal(a, b)),
+    lambda t, a, b, y: _chosen(t, e.greater(b, a), e.equal(a, b)),
+)
+derivatives(
+    e.minimum,
+    lambda t, a, b, y: _chosen(t, e.less(a, b), e.equal(a, b)),
+    lambda t, a, b, y: _chosen(t, e.less(b, a), e.equal(a, b)),
+)
+derivatives(
+    e.fmax,
+    lambda t, a, b, y: _chosen(t, e.logical_or(e.greater(a, b), e.isnan(b)), e.equal(a, b)),
+    lambda t, a, b, y: _chosen(t, e.logical_or(e.greater(b, a), e.isnan(a)), e.equal(a, b)),
+)
+derivatives(
+    e.fmin,
+    lambda t, a, b, y: _chosen(t, e.logical_or(e.less(a, b), e.isnan(b)), e.equal(a, b)),
+    lambda t, a, b, y: _chosen(t, e.logical_or(e.less(b, a), e.isnan(a)), e.equal(a, b)),
+)
+derivatives(
+    e.arctan2,
+    lambda t, a, b, y: t * b / (a * a + b * b),
+    lambda t, a, b, y: -t * a / (a * a + b * b),
+)
+
+
+def _not_zero(y: Variable) -> Variable:
+    return e.where(e.equal(y, 0), 1, y)
+
+
+derivatives(e.hypot, lambda t, a, b, y: t * a / _not_zero(y), lambda t, a, b, y: t * b / _not_zero(y))
+derivatives(e.logaddexp, lambda t, a, b, y: t * e.sigmoid(a - b), lambda t, a, b, y: t * e.sigmoid(b - a))
+derivatives(e.copysign, lambda t, a, b, y: e.where(e.equal(e.signbit(a), e.signbit(b)), t, -t), None)
+
+for _declaration in (
+    e.equal, e.not_equal, e.less, e.less_equal, e.greater, e.greater_equal, e.logical_and, e.logical_or, e.logical_xor,
+    e.bitwise_and, e.bitwise_or, e.bitwise_xor, e.left_shift, e.right_shift,
+):  # fmt: skip
+    derivatives(_declaration, None, None)
+for _declaration in (
+    e.logical_not, e.invert, e.sign, e.floor, e.ceil, e.trunc, e.round, e.isnan, e.isinf, e.isfinite, e.signbit,
+):  # fmt: skip
+    derivatives(_declaration, None)
+
+derivatives(e.negative, lambda t, x, y: -t)
+derivatives(e.positive, lambda t, x, y: t)
+derivatives(e.absolute, lambda t, x, y: t * e.sign(x))
+derivatives(e.reciprocal, lambda t, x, y: -t * (y * y))
+derivatives(e.square, lambda t, x, y: t * (x * 2))
+derivatives(e.sqrt, lambda t, x, y: t * 0.5 / y)
+derivatives(e.cbrt, lambda t, x, y: t / (y * y * 3))
+derivatives(e.exp, lambda t, x, y: t * y)
+derivatives(e.exp2, lambda t, x, y: t * (y * math.log(2)))
+derivatives(e.expm1, lambda t, x, y: t * (y + 1))
+derivatives(e.log, lambda t, x, y: t / x)
+derivatives(e.log2, lambda t, x, y: t / (x * math.log(2)))
+derivatives(e.log10, lambda t, x, y: t / (x * math.log(10)))
+derivatives(e.log1p, lambda t, x, y: t / (x + 1))
 derivatives(e.sin, lambda t, x, y: t * e.cos(x))
 derivatives(e.cos, lambda t, x, y: -t * e.sin(x))
-derivatives(e.exp, lambda t, x, y: t * y)
+derivatives(e.tan, lambda t, x, y: t * (y * y + 1))
+derivatives(e.arcsin, lambda t, x, y: t / e.sqrt((1 - x) * (1 + x)))
+derivatives(e.arccos, lambda t, x, y: -t / e.sqrt((1 - x) * (1 + x)))
+derivatives(e.arctan, lambda t, x, y: t / (x * x + 1))
+derivatives(e.sinh, lambda t, x, y: t * e.cosh(x))
+derivatives(e.cosh, lambda t, x, y: t * e.sinh(x))
+derivatives(e.tanh, lambda t, x, y: t * (1 - y * y))
+derivatives(e.arcsinh, lambda t, x, y: t / e.hypot(x, 1))
+derivatives(e.arccosh, lambda t, x, y: t / (e.sqrt(x - 1) * e.sqrt(x + 1)))
+derivatives(e.arctanh, lambda t, x, y: t / ((1 - x) * (1 + x)))
+derivatives(e.deg2rad, lambda t, x, y: t * (math.pi / 180))
+derivatives(e.rad2deg, lambda t, x, y: t * (180 / math.pi))
+derivatives(e.sigmoid, lambda t, x, y: t * (y * (1 - y)))
+derivatives(e.softplus, lambda t, x, y: t * e.sigmoid(x))
+derivatives(e.erf, lambda t, x, y: t * (e.exp(-x * x) * (2 / math.sqrt(math.pi))))
+derivatives(e.erfc, lambda t, x, y: -t * (e.exp(-x * x) * (2 / math.sqrt(math.pi))))
+derivatives(e.erfinv, lambda t, x, y: t * (e.exp(y * y) * (math.sqrt(math.pi) / 2)))
+derivatives(e.gammaln, lambda t, x, y: t * e.digamma(x))
+derivatives(e.digamma, lambda t, x, y: t * e.polygamma(1, x))
+derivatives(e.polygamma, None, lambda t, n, x, y: t * e.polygamma(n + 1, x))
+derivatives(e.where, None, lambda t, c, a, b, y: e.where(c, t, 0), lambda t, c, a, b, y: e.where(c, 0, t))
+derivatives(
+    e.clip,
+    lambda t, x, low, high, y: e.where(e.logical_and(e.greater_equal(x, low), e.less_equal(x, high)), t, 0),
+    lambda t, x, low, high, y: e.where(e.logical_and(e.less(x, low), e.less_equal(low, high)), t, 0),
+    lambda t, x, low, high, y: e.where(e.greater(e.maximum(x, low), high), t, 0),
+)
 derivatives(e.CAST, lambda t, x, y: t)

@@ -1,1 +1,206 @@
-"""Derivatives of the family factorise."""
+"""Derivatives of inverses, determinants, solutions and factors.
+
+Sources: Giles, "An extended collection of matrix derivative results for forward and reverse mode algorithmic
+differentiation" (2008), section 2; for Cholesky, Murray, "Differentiation of the Cholesky decomposition" (2016), equations
+8 and 10.  ``cholesky`` and ``solve(…, assume_a="pos")`` read one triangle of a matrix that is taken to be symmetric: their
+derivatives with respect to it are those along symmetric changes, and symmetric.  ``det`` has its derivative from the
+inverse, so a singular matrix is an error there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.gradient.linalg import rank, swapped
+from scanviz.engine.gradient.sizes import sizes, sum_to_shape
+from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.ops import factorise as f
+from scanviz.engine.ops.creation import eye, triangle
+from scanviz.engine.ops.linalg import matmul
+from scanviz.engine.ops.reduce import sum as sum_over
+from scanviz.engine.ops.shape import dimshuffle
+from scanviz.engine.ops.symbolic_shape import as_size
+
+
+@PULLBACKS.row(f.INV)
+def _inv(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]) -> Sequence[Derivative]:
+    (g,) = cotangents
+    turned = swapped(node.outputs[0])
+    return [None if g is None else -matmul(matmul(turned, g), turned)]
+
+
+@PUSHFORWARDS.row(f.INV)
+def _inv_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    (t,) = tangents
+    y = node.outputs[0]
+    return [None if t is None else -matmul(matmul(y, t), y)]
+
+
+def _over_matrices(value: Variable) -> Variable:
+    """Return one number a matrix as an array that multiplies its elements."""
+    return dimshuffle(value, [*range(rank(value)), "x", "x"])
+
+
+def _sum_of_products(first: Variable, second: Variable) -> Variable:
+    last = rank(first)
+    return sum_over(first * second, axis=(last - 2, last - 1))
+
+
+@PULLBACKS.row(f.DET)
+def _det(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]) -> Sequence[Derivative]:
+    (g,) = cotangents
+    if g is None:
+        return [None]
+    return [_over_matrices(g * node.outputs[0]) * swapped(f.inv(node.inputs[0]))]
+
+
+@PUSHFORWARDS.row(f.DET)
+def _det_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    (t,) = tangents
+    if t is None:
+        return [None]
+    return [node.outputs[0] * _sum_of_products(swapped(f.inv(node.inputs[0])), t)]
+
+
+@PULLBACKS.row(f.SLOGDET)
+def _slogdet(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    g = cotangents[1]  # the sign changes nowhere but where it is not defined
+    return [None if g is None else _over_matrices(g) * swapped(f.inv(node.inputs[0]))]
+
+
+@PUSHFORWARDS.row(f.SLOGDET)
+def _slogdet_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    (t,) = tangents
+    return [None, None if t is None else _sum_of_products(swapped(f.inv(node.inputs[0])), t)]
+
+
+def _symmetric(value: Variable) -> Variable:
+    return (value + swapped(value)) * 0.5
+
+
+def _lower_half(value: Variable) -> Variable:
+    """Return the lower triangle with half of the diagonal: Φ in Murray's paper."""
+    size = as_size(sizes(value)[-1])
+    diagonal = eye(size, dtype=tensor_type(value).dtype)
+    return triangle(value, 0, True) - value * diagonal * 0.5
+
+
+@PULLBACKS.row(f.CHOLESKY)
+def _cholesky(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (g,) = cotangents
+    if g is None:
+        return [None]
+    lower = node.op.parameters.lower
+    factor, given = (node.outputs[0], g) if lower else (swapped(node.outputs[0]), swapped(g))
+    inner = _lower_half(matmul(swapped(factor), triangle(given, 0, True)))
+    left = f.solve_triangular(factor, inner, lower=True, trans=1)
+    whole = swapped(f.solve_triangular(factor, swapped(left), lower=True, trans=1))
+    return [_symmetric(whole)]
+
+
+@PUSHFORWARDS.row(f.CHOLESKY)
+def _cholesky_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    (t,) = tangents
+    if t is None:
+        return [None]
+    lower = node.op.parameters.lower
+    factor = node.outputs[0] if lower else swapped(node.outputs[0])
+    left = f.solve_triangular(factor, _symmetric(t), lower=True)
+    inner = swapped(f.solve_triangular(factor, swapped(left), lower=True))
+    moved = matmul(factor, _lower_half(inner))
+    return [moved if lower else swapped(moved)]
+
+
+def _as_columns(value: Variable, right: Variable) -> Variable:
+    """Return a solution (or its derivative) as matrices of columns, where the right side is one vector."""
+    return dimshuffle(value, [*range(rank(value)), "x"]) if rank(right) == 1 else value
+
+
+def _as_sides(value: Variable, right: Variable) -> Variable:
+    """Return columns as the right side that they belong to: summed over a batch that it was stretched to."""
+    if rank(right) > 1:
+        return sum_to_shape(value, right)
+    vectors = dimshuffle(value, list(range(rank(value) - 1)))
+    return sum_to_shape(vectors, right)
+
+
+@PULLBACKS.row(f.SOLVE)
+def _solve(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (g,) = cotangents
+    a, b = node.inputs
+    if g is None:
+        return [None, None]
+    positive = node.op.parameters.assume == "pos"
+    side = f.solve(a if positive else swapped(a), _as_columns(g, b), node.op.parameters.assume)
+    matrix = None
+    if wanted[0]:
+        matrix = sum_to_shape(-matmul(side, swapped(_as_columns(node.outputs[0], b))), a)
+        matrix = _symmetric(matrix) if positive else matrix
+    return [matrix, _as_sides(side, b) if wanted[1] else None]
+
+
+@PUSHFORWARDS.row(f.SOLVE)
+def _solve_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    b = node.inputs[1]
+    matrix, side = tangents
+    if matrix is not None and node.op.parameters.assume == "pos":
+        matrix = _symmetric(matrix)
+    moved = None if matrix is None else -matmul(matrix, _as_columns(node.outputs[0], b))
+    return [_solved_again(node, moved, side)]
+
+
+def _solved_again(node: Apply, moved: Variable | None, side: Variable | None) -> Derivative:
+    """Return the solution for what the right side changes by: its own tangent, and what the matrix's does to the solution."""
+    a, b = node.inputs
+    columns = None if side is None else _as_columns(side, b)
+    if moved is None and columns is None:
+        return None
+    total = columns if moved is None else moved if columns is None else columns + moved
+    assert total is not None
+    solved = build_one(node.op, a, total)
+    return dimshuffle(solved, list(range(rank(solved) - 1))) if rank(b) == 1 else solved
+
+
+@PULLBACKS.row(f.SOLVE_TRIANGULAR)
+def _triangular(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (g,) = cotangents
+    a, b = node.inputs
+    if g is None:
+        return [None, None]
+    lower, transposed, unit = node.op.parameters
+    side = f.solve_triangular(
+        a, _as_columns(g, b), lower=lower, trans=0 if transposed else 1, unit_diagonal=unit
+    )
+    matrix = None
+    if wanted[0]:
+        x = _as_columns(node.outputs[0], b)
+        whole = -matmul(x, swapped(side)) if transposed else -matmul(side, swapped(x))
+        matrix = sum_to_shape(_kept_triangle(whole, lower, unit), a)
+    return [matrix, _as_sides(side, b) if wanted[1] else None]
+
+
+def _kept_triangle(value: Variable, lower: bool, unit: bool) -> Variable:
+    """Return the triangle that is read; without the diagonal where that is taken to be 1."""
+    shift = 0 if not unit else -1 if lower else 1
+    return triangle(value, shift, lower)
+
+
+@PUSHFORWARDS.row(f.SOLVE_TRIANGULAR)
+def _triangular_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    lower, transposed, unit = node.op.parameters
+    matrix, side = tangents
+    moved = None
+    if matrix is not None:
+        kept = _kept_triangle(matrix, lower, unit)
+        x = _as_columns(node.outputs[0], node.inputs[1])
+        moved = -matmul(swapped(kept) if transposed else kept, x)
+    return [_solved_again(node, moved, side)]

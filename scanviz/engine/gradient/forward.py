@@ -53,7 +53,7 @@ def _through(node: Apply, found: Mapping[Variable, Derivative]) -> Sequence[Deri
     """Return the tangents of a node's outputs."""
     tangents = [found.get(each) for each in node.inputs]
     nothing: list[Derivative] = [None] * len(node.outputs)
-    if all(each is None for each in tangents):
+    if all(each is None for each in tangents) or not any(map(is_differentiable, node.outputs)):
         return nothing
     pattern = connection(node)
     undefined = {k: each for k, each in enumerate(tangents) if isinstance(each, Undefined)}

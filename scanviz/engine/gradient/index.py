@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import zeros_like
+from scanviz.engine.gradient.sizes import sum_to_shape, zeros_like
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops.assign import ASSIGN, AssignParameters
-from scanviz.engine.ops.elementwise import greater, where
+from scanviz.engine.ops.elementwise import cast, greater, where
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem, last_row, state_history
 from scanviz.engine.ops.shape import dimension
+from scanviz.engine.ops.support import constant
 
 CONNECTIONS.row(INDEX)(only(0))
+CONNECTIONS.row(ASSIGN)(only(0, 1))
 
 
 @PULLBACKS.row(INDEX)
@@ -32,6 +34,40 @@ def _index(
 @PUSHFORWARDS.row(INDEX)
 def _index_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
     return [None if tangents[0] is None else build_one(node.op, tangents[0], *node.inputs[1:])]
+
+
+@PULLBACKS.row(ASSIGN)
+def _assign(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    """Give the source all but what was replaced, and the value what stands where it was put.
+
+    Of places named twice in one assignment, each counts as if it held the value: NumPy keeps the last.
+    """
+    _, value, *numbers = node.inputs
+    rest: list[Derivative] = [None] * len(numbers)
+    (cotangent,) = cotangents
+    if cotangent is None:
+        return [None, None, *rest]
+    pattern, increment = node.op.parameters
+    source: Derivative = cotangent
+    if wanted[0] and not increment:
+        nothing = constant(0, tensor_type(cotangent).dtype)
+        source = build_one(Op(ASSIGN, AssignParameters(pattern, False)), cotangent, nothing, *numbers)
+    part = None
+    if wanted[1]:
+        part = sum_to_shape(build_one(Op(INDEX, pattern), cotangent, *numbers), value)
+    return [source if wanted[0] else None, part, *rest]
+
+
+@PUSHFORWARDS.row(ASSIGN)
+def _assign_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    if tangents[0] is None and tangents[1] is None:
+        return [None]
+    source, _, *numbers = node.inputs
+    first = zeros_like(source) if tangents[0] is None else tangents[0]
+    second = constant(0, tensor_type(source).dtype) if tangents[1] is None else tangents[1]
+    return [build_one(node.op, first, cast(second, tensor_type(source).dtype), *numbers)]
 
 
 @PULLBACKS.row(LAST_ROW)

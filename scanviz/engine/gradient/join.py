@@ -1,1 +1,82 @@
-"""Derivatives of the family join."""
+"""Derivatives of joining arrays: each part takes its own part of the derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.gradient.sizes import sizes, zeros_like
+from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.ops.assign import ASSIGN, AssignParameters
+from scanviz.engine.ops.creation import arange
+from scanviz.engine.ops.elementwise import add
+from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.join import CONCATENATE, REPEAT, repeat
+from scanviz.engine.ops.shape import reshape
+from scanviz.engine.ops.symbolic_shape import as_size
+
+
+@PULLBACKS.row(CONCATENATE)
+def _concatenate(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (cotangent,) = cotangents
+    if cotangent is None:
+        return [None] * len(node.inputs)
+    axis = node.op.parameters.axis
+    found: list[Derivative] = []
+    start: Variable | int = 0
+    for k, (each, mine) in enumerate(zip(node.inputs, wanted, strict=True)):
+        size = sizes(each)[axis]
+        stop = size if isinstance(start, int) and start == 0 else _sum(start, size)
+        last = k == len(node.inputs) - 1
+        place = slice(None if k == 0 else start, None if last else stop)
+        found.append(getitem(cotangent, (*[slice(None)] * axis, place)) if mine else None)
+        start = stop
+    return found
+
+
+def _sum(first: Variable | int, second: Variable | int) -> Variable | int:
+    if isinstance(first, int) and isinstance(second, int):
+        return first + second
+    return add(first, second)
+
+
+@PUSHFORWARDS.row(CONCATENATE)
+def _concatenate_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    if all(each is None for each in tangents):
+        return [None]
+    parts = [zeros_like(each) if t is None else t for each, t in zip(node.inputs, tangents, strict=True)]
+    return [build_one(node.op, *parts)]
+
+
+CONNECTIONS.row(REPEAT)(only(0))
+
+
+@PULLBACKS.row(REPEAT)
+def _repeat(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    """Add each copy back to the element it is a copy of: the places are the elements' numbers, repeated alike."""
+    (cotangent,) = cotangents
+    if cotangent is None:
+        return [None, None]
+    given, counts = node.inputs
+    axis = node.op.parameters.axis
+    whole = zeros_like(given)
+    if axis is None:
+        whole, axis = reshape(whole, [-1]), 0
+    places = repeat(arange(as_size(sizes(whole)[axis])), counts, axis=0)
+    part = getitem(whole, (*[slice(None)] * axis, places))
+    assert part.owner is not None
+    op = Op(ASSIGN, AssignParameters(part.owner.op.parameters, True))
+    added = build_one(op, whole, cotangent, *part.owner.inputs[1:])
+    if node.op.parameters.axis is None:
+        added = reshape(added, [as_size(each) for each in sizes(given)], ndim=len(sizes(given)))
+    return [added, None]
+
+
+@PUSHFORWARDS.row(REPEAT)
+def _repeat_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    return [None if tangents[0] is None else build_one(node.op, tangents[0], node.inputs[1])]

@@ -1,1 +1,186 @@
-"""Derivatives of the family linalg."""
+"""Derivatives of products of matrices and tensors.
+
+For Y = A B the cotangents are Ā = Ȳ Bᵀ and B̄ = Aᵀ Ȳ (Giles, "An extended collection of matrix derivative results", 2008,
+section 2.2.2); the tangent is that of a product.  Transposes are views, so a backward step has two products and no copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.gradient.sizes import sizes, sum_to_shape
+from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.ops import linalg as la
+from scanviz.engine.ops.creation import eye
+from scanviz.engine.ops.shape import dimshuffle, reshape
+from scanviz.engine.ops.symbolic_shape import as_size
+
+
+def rank(variable: Variable) -> int:
+    """Return the number of dimensions of a variable."""
+    return tensor_type(variable).ndim
+
+
+def swapped(value: Variable) -> Variable:
+    """Return matrices with their last two axes exchanged: a view."""
+    last = rank(value)
+    return dimshuffle(value, [*range(last - 2), last - 1, last - 2])
+
+
+def _outer(column: Variable, row: Variable) -> Variable:
+    return dimshuffle(column, 0, "x") * dimshuffle(row, "x", 0)
+
+
+@PUSHFORWARDS.row(la.DOT, la.MATMUL, la.BATCHED_DOT, la.TENSORDOT)
+def _product_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    a, b = node.inputs
+    first, second = tangents
+    terms = [build_one(node.op, first, b)] if first is not None else []
+    terms += [build_one(node.op, a, second)] if second is not None else []
+    return [None if not terms else terms[0] if len(terms) == 1 else terms[0] + terms[1]]
+
+
+@PULLBACKS.row(la.DOT)
+def _dot(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]) -> Sequence[Derivative]:
+    (g,) = cotangents
+    a, b = node.inputs
+    if g is None:
+        return [None, None]
+    first, second = wanted
+    match rank(a), rank(b):
+        case 1, 1:
+            return [g * b if first else None, g * a if second else None]
+        case 2, 1:
+            return [_outer(g, b) if first else None, la.dot(swapped(a), g) if second else None]
+        case 1, 2:
+            return [la.dot(b, g) if first else None, _outer(a, g) if second else None]
+        case 2, 2:
+            return [
+                la.dot(g, swapped(b)) if first else None,
+                la.dot(swapped(a), g) if second else None,
+            ]
+        case _:
+            row = rank(b) - 2 if rank(b) > 1 else 0
+            return _contraction(a, b, g, (rank(a) - 1,), (row,), wanted)
+
+
+def _contraction(
+    a: Variable, b: Variable, g: Variable, first: Sequence[int], second: Sequence[int], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    """Return the cotangents of a sum of products over pairs of axes."""
+    free_a = [axis for axis in range(rank(a)) if axis not in first]
+    free_b = [axis for axis in range(rank(b)) if axis not in second]
+    left, right = list(range(len(free_a))), list(range(len(free_a), len(free_a) + len(free_b)))
+    partner_of_b = dict(zip(second, first, strict=True))
+    partner_of_a = dict(zip(first, second, strict=True))
+    found: list[Derivative] = [None, None]
+    if wanted[0]:
+        axes = [*free_a, *(partner_of_b[axis] for axis in sorted(second))]
+        found[0] = dimshuffle(la.tensordot(g, b, (right, free_b)), _inverse(axes))
+    if wanted[1]:
+        axes = [*(partner_of_a[axis] for axis in sorted(first)), *free_b]
+        found[1] = dimshuffle(la.tensordot(a, g, (free_a, left)), _inverse(axes))
+    return found
+
+
+def _inverse(order: Sequence[int]) -> list[int]:
+    """Return where each axis is in an order of axes."""
+    return [list(order).index(axis) for axis in range(len(order))]
+
+
+@PULLBACKS.row(la.TENSORDOT)
+def _tensordot(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (g,) = cotangents
+    if g is None:
+        return [None, None]
+    a, b = node.inputs
+    first, second = node.op.parameters
+    return _contraction(a, b, g, first, second, wanted)
+
+
+@PULLBACKS.row(la.MATMUL)
+def _matmul(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (g,) = cotangents
+    a, b = node.inputs
+    if g is None:
+        return [None, None]
+    one, other = rank(a) == 1, rank(b) == 1
+    matrix_a = dimshuffle(a, "x", 0) if one else a
+    matrix_b = dimshuffle(b, 0, "x") if other else b
+    axes: list[int | str] = list(range(rank(g)))
+    if other:
+        axes.append("x")
+    if one:
+        axes.insert(len(axes) - 1, "x")
+    matrix_g = dimshuffle(g, axes)
+    found: list[Derivative] = [None, None]
+    if wanted[0]:
+        part = sum_to_shape(la.matmul(matrix_g, swapped(matrix_b)), matrix_a)
+        found[0] = dimshuffle(part, 1) if one else part
+    if wanted[1]:
+        part = sum_to_shape(la.matmul(swapped(matrix_a), matrix_g), matrix_b)
+        found[1] = dimshuffle(part, 0) if other else part
+    return found
+
+
+@PULLBACKS.row(la.BATCHED_DOT)
+def _batched_dot(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    """Bring both to stacks of matrices, multiply those, and bring the results back."""
+    (g,) = cotangents
+    a, b = node.inputs
+    if g is None:
+        return [None, None]
+    batch, inner = as_size(sizes(a)[0]), as_size(sizes(a)[-1])
+    moved = _rows_first(b)
+    matrix_b = reshape(moved, [batch, inner, -1])
+    matrix_a = reshape(a, [batch, -1, inner])
+    width = as_size(sizes(matrix_b)[-1])
+    matrix_g = reshape(g, [batch, -1, width])
+    found: list[Derivative] = [None, None]
+    if wanted[0]:
+        found[0] = _in_shape(la.matmul(matrix_g, swapped(matrix_b)), a)
+    if wanted[1]:
+        part = _in_shape(la.matmul(swapped(matrix_a), matrix_g), moved)
+        order = list(range(rank(b)))
+        order.insert(max(rank(b) - 2, 1), order.pop(1))  # the summed axis back to its place
+        found[1] = dimshuffle(part, order)
+    return found
+
+
+def _rows_first(b: Variable) -> Variable:
+    """Return the second factor of a batched product with the axis that is summed right after the batch."""
+    order = list(range(rank(b)))
+    order.insert(1, order.pop(max(rank(b) - 2, 1)))
+    return dimshuffle(b, order)
+
+
+def _in_shape(value: Variable, like: Variable) -> Variable:
+    return reshape(value, [as_size(each) for each in sizes(like)], ndim=rank(like))
+
+
+@PULLBACKS.row(la.TRACE)
+def _trace(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (g,) = cotangents
+    (x,) = node.inputs
+    if g is None:
+        return [None]
+    offset, axis1, axis2 = node.op.parameters
+    shape = sizes(x)
+    ones = eye(as_size(shape[axis1]), as_size(shape[axis2]), offset, tensor_type(x).dtype)
+    spread = dimshuffle(g, [*range(rank(g)), "x", "x"]) * ones
+    rest = [axis for axis in range(rank(x)) if axis not in (axis1, axis2)]
+    return [dimshuffle(spread, _inverse([*rest, axis1, axis2]))]
+
+
+@PUSHFORWARDS.row(la.TRACE)
+def _trace_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    return [None if tangents[0] is None else build_one(node.op, tangents[0])]

@@ -84,7 +84,7 @@ def reached_from(
     """Return the variables above ``outputs`` that have a derivative with respect to one of ``sources``, these included."""
     load_rows()
     blocked = set(stop)
-    reached = {each for each in sources if each not in blocked}
+    reached = {each for each in sources if each not in blocked and is_differentiable(each)}
     for node in toposort(outputs):
         connected = [k for k, each in enumerate(node.inputs) if each in reached]
         if not connected:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import sum_to_shape
+from scanviz.engine.gradient.sizes import sizes, sum_to_shape
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, nothing, only
-from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops import shape as s
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.support import constant
+from scanviz.engine.ops.symbolic_shape import as_size
 
 CONNECTIONS.row(s.DIMENSION)(nothing)
-CONNECTIONS.row(s.ALLOC)(only(0))
+CONNECTIONS.row(s.BROADCAST_SIZE)(nothing)
+for _each in (s.ALLOC, s.RESHAPE, s.SPECIFY_SHAPE):
+    CONNECTIONS.row(_each)(only(0))
 
 
 @PULLBACKS.row(s.DIMSHUFFLE)
@@ -43,3 +49,51 @@ def _alloc(
 @PUSHFORWARDS.row(s.ALLOC)
 def _alloc_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
     return [None if tangents[0] is None else s.alloc(tangents[0], list(node.inputs[1:]))]
+
+
+@PULLBACKS.row(s.RESHAPE)
+def _reshape(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    rest: list[Derivative] = [None] * (len(node.inputs) - 1)
+    (cotangent,) = cotangents
+    if cotangent is None:
+        return [None, *rest]
+    shape = sizes(node.inputs[0])
+    return [s.reshape(cotangent, [as_size(each) for each in shape], ndim=len(shape)), *rest]
+
+
+@PUSHFORWARDS.row(s.RESHAPE)
+def _reshape_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    return [None if tangents[0] is None else build_one(node.op, tangents[0], *node.inputs[1:])]
+
+
+@PULLBACKS.row(s.SPECIFY_SHAPE)
+def _specify(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    return [cotangents[0], *[None] * (len(node.inputs) - 1)]
+
+
+@PUSHFORWARDS.row(s.SPECIFY_SHAPE)
+def _specify_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    return [tangents[0]]
+
+
+@PULLBACKS.row(s.MAKE_VECTOR)
+def _vector(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (cotangent,) = cotangents
+    return [
+        getitem(cotangent, k) if mine and cotangent is not None else None for k, mine in enumerate(wanted)
+    ]
+
+
+@PUSHFORWARDS.row(s.MAKE_VECTOR)
+def _vector_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    if all(each is None for each in tangents):
+        return [None]
+    dtype = tensor_type(node.outputs[0]).dtype
+    parts = [constant(0, dtype) if each is None else cast(each, dtype) for each in tangents]
+    return [s.stack_scalars(parts)]

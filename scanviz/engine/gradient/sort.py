@@ -1,1 +1,51 @@
-"""Derivatives of the family sort."""
+"""Derivatives of sorting: elements move, and their derivatives move back.  ``argsort`` gives integers, which have none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.gradient.sizes import sizes
+from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
+from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.ops.creation import arange
+from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.shape import dimshuffle, reshape
+from scanviz.engine.ops.sort import SORT, argsort
+from scanviz.engine.ops.symbolic_shape import as_size
+
+
+def _taken(value: Variable, order: Variable, axis: int) -> Variable:
+    """Return elements along an axis in an order of their own for each line."""
+    ndim = tensor_type(value).ndim
+    index: list[Variable] = []
+    for k in range(ndim):
+        if k == axis:
+            index.append(order)
+        else:
+            lines = arange(as_size(sizes(value)[k]))
+            index.append(dimshuffle(lines, ["x"] * k + [0] + ["x"] * (ndim - k - 1)))
+    return getitem(value, tuple(index))
+
+
+@PULLBACKS.row(SORT)
+def _sort(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]) -> Sequence[Derivative]:
+    (cotangent,) = cotangents
+    given, axis = node.inputs[0], node.op.parameters.axis
+    if cotangent is None:
+        return [None]
+    order = argsort(given, axis)
+    if axis is None:
+        back = getitem(cotangent, argsort(order, 0))
+        return [reshape(back, [as_size(each) for each in sizes(given)], ndim=len(sizes(given)))]
+    return [_taken(cotangent, argsort(order, axis), axis)]
+
+
+@PUSHFORWARDS.row(SORT)
+def _sort_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    (tangent,) = tangents
+    given, axis = node.inputs[0], node.op.parameters.axis
+    if tangent is None:
+        return [None]
+    if axis is None:
+        return [getitem(reshape(tangent, [-1]), argsort(given, None))]
+    return [_taken(tangent, argsort(given, axis), axis)]

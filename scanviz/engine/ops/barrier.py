@@ -79,6 +79,20 @@ def zero_grad(value: Any) -> Variable:
     return build_one(Op(ZERO_GRAD), as_variable(value))
 
 
+def consider_constant(value: Any) -> Variable:
+    """Return ``value`` unchanged, taken as a constant by derivatives: :func:`zero_grad` under its name in old scripts.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.scalar("x")
+    >>> scanviz.grad(x * scanviz.consider_constant(x), x).eval({x: 3.0})
+    array(3.)
+    """
+    return zero_grad(value)
+
+
 def grad_clip(value: Any, lower_bound: float, upper_bound: float) -> Variable:
     """Return ``value`` unchanged; each element of the gradient that comes back to it is limited to an interval.
 

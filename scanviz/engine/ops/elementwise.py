@@ -285,6 +285,21 @@ gammaln = _by_scipy("gammaln", functions.gammaln, "Logarithm of the absolute val
 digamma = _by_scipy("digamma", functions.digamma, "Derivative of gammaln.")
 
 
+def _of_order(order: Any, kind: Any) -> tuple[Any, ...]:
+    if order is not int and np.dtype(order).kind not in "iu":
+        raise TypeError("the order of a derivative is an integer")
+    return (np.dtype("int64"), *_special(float if kind is int else kind))
+
+
+polygamma = elementwise(
+    "polygamma",
+    functions.polygamma,
+    "Derivative of digamma of an order: polygamma(0, x) is digamma(x).",
+    result=_of_order,
+    arity=2,
+)
+
+
 def _where_dtypes(condition: Any, first: Any, second: Any) -> tuple[Any, ...]:
     common = np.add.resolve_dtypes((first, second, None))[-1] if first is not second else np.dtype(first)
     if np.dtype(first) == np.dtype(second) == np.dtype(bool):

@@ -121,3 +121,14 @@ def gammaln(x: Any, out: Array | None = None) -> Array:
 def digamma(x: Any, out: Array | None = None) -> Array:
     """Return the derivative of gammaln."""
     return _special("digamma", x, out)
+
+
+def polygamma(order: Any, x: Any, out: Array | None = None) -> Array:
+    """Return the derivative of digamma of a whole order."""
+    given = np.asarray(x)
+    dtype = given.dtype if given.dtype.kind == "f" else np.dtype("float64")
+    value = np.asarray(scipy_module("special").polygamma(np.asarray(order), given.astype(dtype, copy=False)))
+    if out is None:
+        return value.astype(dtype, copy=False)
+    np.copyto(out, value, casting="same_kind")
+    return out

@@ -24,7 +24,7 @@ SPECIAL = {
     "gammaln": special.gammaln,
     "digamma": special.digamma,
 }
-ORACLES = {name: getattr(np, name) for name in OPS if name not in (*SPECIAL, "where", "clip")}
+ORACLES = {name: getattr(np, name) for name in OPS if name not in (*SPECIAL, "polygamma", "where", "clip")}
 UNARY = sorted(name for name in ORACLES if OPS[name].arity == 1)
 BINARY = sorted(name for name in ORACLES if OPS[name].arity == 2)
 COMPARISONS = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
@@ -82,6 +82,18 @@ def test_special_functions_agree_with_scipy(name, data):
         return SPECIAL[name](x.astype("float64")).astype(dtype)
 
     check(OPS[name], exact, [array], data, rtol=8 * np.finfo(dtype).eps, atol=8 * np.finfo(dtype).tiny)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_polygamma_agrees_with_scipy_and_takes_whole_orders_alone(dtype):
+    x = np.array([0.5, 1.0, 2.5, 8.0], dtype)
+
+    def exact(order, points):
+        return special.polygamma(order, points.astype("float64")).astype(dtype)
+
+    check(e.polygamma, exact, [np.array([0, 1, 2, 3]), x], rtol=8 * np.finfo(dtype).eps)
+    with pytest.raises(ScanvizTypeError, match="polygamma"):
+        e.polygamma(0.5, x)
 
 
 @pytest.mark.parametrize("name", sorted(SPECIAL))

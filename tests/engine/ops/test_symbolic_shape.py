@@ -16,12 +16,13 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.evaluate import evaluate
-from scanviz.engine.ops.shape import DIMENSION, dimension
+from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, dimension
 from scanviz.engine.ops.support import infer_by
 from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, SymbolicDims, as_size, shape_of
 from scanviz.engine.rewrites.shape import resolve_shapes
 
 SIZES = (
+    BROADCAST_SIZE,
     e.add,
     e.subtract,
     e.multiply,

@@ -58,11 +58,17 @@ def _formula(function: Callable[..., Any]) -> CupyRow:
     return CupyRow(lambda xp, op, values: (function(xp, *computed(op, values)),))
 
 
+def _polygamma(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+    order, x = computed(op, values)
+    return (extension(xp, "scipy.special").polygamma(order, x).astype(x.dtype, copy=False),)
+
+
 for _name, _cupy in UFUNCS.items():
     CUPY.row(declared(_name))(_ufunc(_cupy))
 for _name, _cupy in SPECIAL.items():
     CUPY.row(declared(_name))(_special(_cupy))
 
+CUPY.row(e.polygamma)(CupyRow(_polygamma))
 CUPY.row(e.positive)(_formula(lambda xp, x: x.copy()))
 CUPY.row(e.round)(_formula(lambda xp, x: x.copy() if x.dtype.kind in "iu" else xp.rint(x)))
 CUPY.row(e.sigmoid)(_formula(lambda xp, x: 1 / (1 + xp.exp(-x))))

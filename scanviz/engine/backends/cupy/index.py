@@ -12,7 +12,7 @@ from typing import Any
 from scanviz.engine.backends.cupy.table import CUPY, single
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.ops.assign import ASSIGN
-from scanviz.engine.ops.index import INDEX, LAST_ROW
+from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
 from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, numpy_index
 
 # Dtypes whose additions at repeated places CuPy lacks, and those with the same sums, cut to as many bits.
@@ -70,3 +70,11 @@ def _assign(xp: Any, parameters: Any, x: Any, value: Any, *numbers: Any) -> Any:
 CUPY.row(INDEX)(single(_index))
 CUPY.row(ASSIGN)(single(_assign))
 CUPY.row(LAST_ROW)(single(lambda xp, p, rows, initial: rows[-1] if len(rows) else initial.copy()))
+
+
+def _history(xp: Any, parameters: Any, rows: Any, initial: Any) -> Any:
+    first = initial[None] if initial.ndim < rows.ndim else initial[: parameters.offset]
+    return xp.concatenate([xp.asarray(first), xp.asarray(rows)])
+
+
+CUPY.row(STATE_HISTORY)(single(_history))

@@ -59,3 +59,4 @@ CUPY.row(ops.RESHAPE)(single(_reshape))
 CUPY.row(ops.DIMSHUFFLE)(single(_dimshuffle))
 CUPY.row(ops.ALLOC)(single(_alloc, scalars_on_host=False))
 CUPY.row(ops.SPECIFY_SHAPE)(CupyRow(lambda xp, op, values: op.perform(values)))  # looks at shapes alone
+CUPY.row(ops.BROADCAST_SIZE)(CupyRow(lambda xp, op, values: op.perform(values)))  # numbers of the host

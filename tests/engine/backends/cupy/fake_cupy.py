@@ -21,7 +21,7 @@ isinf isfinite signbit where sum prod max min all any argmax argmin cumsum cumpr
 diagonal diag concatenate repeat broadcast_to moveaxis dot matmul tensordot trace sort argsort may_share_memory
 """
 OFFERED = frozenset(NAMES.split())
-SPECIAL = ("erf", "erfc", "erfinv", "gammaln", "digamma")
+SPECIAL = ("erf", "erfc", "erfinv", "gammaln", "digamma", "polygamma")
 LINALG = ("inv", "det", "slogdet", "cholesky", "solve")
 ADDED_AT_PLACES = ("int32", "uint32", "uint64", "float16", "float32", "float64")
 

@@ -1,0 +1,153 @@
+"""``grad``: what it gives, its options, and what it says where there is no derivative."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.errors import DisconnectedInputError, ScanvizError, UndefinedGradientError
+from scanviz.engine.gradient.grad import Disconnected
+from scanviz.engine.gradient.table import Undefined
+
+x, y = T.vector("x"), T.vector("y")
+AT = [1.0, 2.0, 3.0]
+
+
+def value(gradient, at=AT):
+    return np.asarray(scanviz.function([x], gradient, on_unused_input="ignore")(at)).tolist()
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_the_result_is_like_wrt(kind):
+    cost = T.sum(x * y)
+    found = scanviz.grad(cost, kind([x, y]))
+    assert type(found) is kind and len(found) == 2
+    named = scanviz.grad(cost, {"first": x, "second": y})
+    assert list(named) == ["first", "second"]
+    assert value(scanviz.grad(T.sum(x**2), x)) == [2.0, 4.0, 6.0]
+    assert scanviz.grad(T.sum(x**2), [x, x])[1].type == x.type
+
+
+def test_gradients_are_named_as_in_mathematics():
+    cost = T.sum(x**2)
+    assert scanviz.grad(cost, x).name == "d(cost)/d(x)"
+    cost.name = "error"
+    assert scanviz.grad(cost, x).name == "d(error)/d(x)"
+
+
+def test_the_dtype_is_that_of_the_variable():
+    z = T.fvector("z")
+    assert scanviz.grad(T.sum(T.cast(z, "float64") ** 2), z).dtype == "float32"
+
+
+def test_of_a_variable_on_the_way():
+    h = T.tanh(x)
+    cost = T.sum(h * h + h)
+    np.testing.assert_allclose(value(scanviz.grad(cost, h)), 2 * np.tanh(AT) + 1)
+
+
+def test_of_a_shared_variable():
+    w = scanviz.shared(np.array([1.0, 2.0]), "w")
+    assert scanviz.function([], scanviz.grad(T.sum(w**3), w))().tolist() == [3.0, 12.0]
+
+
+def test_consider_constant_stops_at_the_variable():
+    h = x * 2
+    assert value(scanviz.grad(T.sum(h * x), x, consider_constant=[h])) == [2.0, 4.0, 6.0]
+    assert value(scanviz.grad(T.sum(h * x), x, consider_constant=h)) == [2.0, 4.0, 6.0]
+
+
+def test_known_gradients_are_where_the_sweep_starts():
+    h = x**2
+    assert value(scanviz.grad(None, x, known_grads={h: T.ones_like(h)})) == [2.0, 4.0, 6.0]
+    both = scanviz.grad(T.sum(h), x, known_grads=[(h, [1.0, 0.0, 0.0])])
+    assert value(both) == [4.0, 4.0, 6.0]
+    with pytest.raises(ScanvizError, match="known_grads: the gradient of"):
+        scanviz.grad(None, x, known_grads={h: 1.0})
+    with pytest.raises(ScanvizError, match="nothing to differentiate"):
+        scanviz.grad(None, x)
+
+
+@pytest.mark.parametrize(
+    ("build", "why"),
+    [
+        (lambda: T.sum(y), "nothing that is differentiated is computed from it"),
+        (
+            lambda: T.sum(y) * T.cast(x.shape[0], "float64"),
+            r"of it, .*dimension.*takes no value that has a derivative",
+        ),
+        (lambda: T.sum(y * T.cast(T.argmax(x), "float64")), r"which is int64\[\] and has no derivative"),
+        (lambda: T.sum(T.where(x > 0, 1.0, 2.0)), r"which is bool\[\?\] and has no derivative"),
+        (lambda: T.sum(scanviz.disconnected_grad(x)), "disconnected_grad"),
+    ],
+)
+def test_the_message_says_where_the_way_breaks(build, why):
+    with pytest.raises(DisconnectedInputError, match=why) as caught:
+        scanviz.grad(build(), x)
+    assert "`x` is not connected" in str(caught.value) and 'disconnected_inputs="ignore"' in str(caught.value)
+    assert "test_grad.py" in str(caught.value)
+
+
+def test_what_is_done_about_a_disconnected_variable():
+    cost = T.sum(y)
+    with pytest.warns(UserWarning, match="`x` is not connected"):
+        found = scanviz.grad(cost, x, disconnected_inputs="warn")
+    assert value(found) == [0.0, 0.0, 0.0]
+    assert scanviz.grad(cost, x, disconnected_inputs="ignore", return_disconnected="none") is None
+    said = scanviz.grad(cost, x, disconnected_inputs="ignore", return_disconnected="disconnected")
+    assert isinstance(said, Disconnected) and not said and "nothing that is differentiated" in said.why
+
+
+def test_a_zero_derivative_is_connected():
+    assert value(scanviz.grad(T.sum(T.floor(x)), x)) == [0.0, 0.0, 0.0]
+    assert value(scanviz.grad(T.sum(scanviz.zero_grad(x)), x)) == [0.0, 0.0, 0.0]
+    assert value(scanviz.grad(T.sum(scanviz.consider_constant(x) * x), x)) == AT
+
+
+def test_whole_numbers_have_no_derivative():
+    k = T.lvector("k")
+    cost = T.sum(T.cast(k, "float64") ** 2)
+    with pytest.raises(DisconnectedInputError, match="a step between whole numbers has no derivative"):
+        scanviz.grad(cost, k)
+    found = scanviz.grad(cost, k, disconnected_inputs="ignore")
+    assert found.dtype == "float64" and found.eval({k: [1, 2]}).tolist() == [0.0, 0.0]
+
+
+def test_a_draw_without_a_derivative_is_named():
+    p = T.scalar("p")
+    values = T.random.RandomStreams(1).gamma(p, size=(2,))
+    h = values * 2
+    h.name = "h"
+    with pytest.raises(UndefinedGradientError, match="no derivative with respect to `p`") as caught:
+        scanviz.grad(T.sum(h), p)
+    assert "rejection" in str(caught.value) and "`p` → `h`" in str(caught.value)
+    assert isinstance(scanviz.grad(T.sum(h), p, null_gradients="return"), Undefined)
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        (x, "is not one number"),
+        (T.sum(T.lvector("k")), "is int64, which has no derivative"),
+        (3.0, "must be a symbolic number"),
+    ],
+)
+def test_the_cost_must_be_a_floating_number(cost, message):
+    with pytest.raises(ScanvizError, match=message):
+        scanviz.grad(cost, x)
+
+
+def test_wrt_must_be_variables():
+    with pytest.raises(ScanvizError, match="is a constant"):
+        scanviz.grad(T.sum(x), T.constant([1.0]))
+    with pytest.raises(ScanvizError, match="is no symbolic array"):
+        scanviz.grad(T.sum(x), 3)
+    with pytest.raises(ScanvizError, match="disconnected_inputs cannot be used"):
+        scanviz.grad(T.sum(x), x, disconnected_inputs="shout")
+
+
+def test_graphs_of_gradients_know_where_they_come_from():
+    cost = T.sum(T.tanh(x))
+    found = scanviz.grad(cost, x)
+    provenance = found.owner.provenance
+    assert provenance.rule == "gradient" and "test_grad.py" in str(provenance.source) and provenance.parents

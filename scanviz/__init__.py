@@ -30,6 +30,7 @@ from scanviz.engine.graph.shared import SharedVariable, shared
 from scanviz.engine.mode import Mode
 from scanviz.engine.ops.barrier import consider_constant, disconnected_grad, grad_clip, zero_grad
 from scanviz.engine.scan.build import scan
+from scanviz.engine.scan.checkpoints import scan_checkpoints
 from scanviz.engine.scan.returns import until
 from scanviz.engine.scan.updates import Updates
 from scanviz.engine.scan.views import filter, foldl, foldr, map, reduce
@@ -109,6 +110,7 @@ __all__ = [
     "profile",
     "reduce",
     "scan",
+    "scan_checkpoints",
     "shared",
     "tensor",
     "until",

@@ -99,7 +99,7 @@ class StateRows:
     ) -> None:
         self.loop, self.slot, self.module = loop, slot, module
         if slot.kind == "mitmot":
-            self.array = module.copy(initial)
+            self.array = initial if slot.in_place else module.copy(initial)
             self.size, self.row_shape = len(initial), tuple(initial.shape[1:])
             taps = [tap for tap, _ in (*slot.reads, *slot.writes)]
             needed = slot.offset + steps + max(taps) if steps else 0
@@ -134,6 +134,10 @@ class StateRows:
         if tuple(value.shape) != self.row_shape:
             raise changed_shape(self.loop, self.slot, step, self.row_shape, tuple(value.shape))
         self.array[self.position(step, tap)] = value
+
+    def history(self, done: int) -> Any:
+        """Return the initial rows and those of ``done`` steps: all rows, in a buffer that keeps all."""
+        return self.array[: self.slot.offset + done]
 
     def result(self, done: int) -> Any:
         """Return the rows of the result after ``done`` steps."""

@@ -171,6 +171,8 @@ class LoopRun:
         for rows in self.states:
             if rows.slot.result is not None:
                 found[rows.slot.result] = rows.result(done)
+            if rows.slot.history is not None:
+                found[rows.slot.history] = rows.history(done)
         for output in self.outputs:
             if output.slot.result is not None:
                 fallback = self._row_shape(output.slot.inner) if output.row_shape is None else ()

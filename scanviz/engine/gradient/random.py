@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
-from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, Undefined
+from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, Undefined, nothing
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.ops import random as r
@@ -36,6 +36,8 @@ def _of_parameters(node: Apply) -> Sequence[Sequence[bool]]:
     return [[False, k >= first] for k in range(len(node.inputs))]
 
 
+CONNECTIONS.row(r.STATE_WORDS)(nothing)
+CONNECTIONS.row(r.WORDS_STATE)(nothing)
 for _each in (r.UNIFORM, r.NORMAL, r.EXPONENTIAL, r.GAMMA, *_CHOSEN):
     CONNECTIONS.row(_each)(_of_parameters)
 

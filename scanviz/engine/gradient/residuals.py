@@ -17,12 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scanviz.engine.gradient.adjoint import survives
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebuild
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.graph.types import TensorType
+from scanviz.engine.graph.types import RANDOM_STATE, TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import is_basic
+from scanviz.engine.ops.random import STATE_WORDS, WORDS_STATE
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import row_shape
@@ -150,6 +152,8 @@ class Residuals:
         return self._free.get(variable, False)
 
     def _keep(self, variable: Variable) -> Variable:
+        if variable.type == RANDOM_STATE:  # kept as numbers
+            return build_one(Op(WORDS_STATE), self._keep(build_one(Op(STATE_WORDS), variable)))
         result = StepOutput(variable.name or describe(variable), variable, ALL)
         self.kept.append(result)
         return self.row(result, 0)

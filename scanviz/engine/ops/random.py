@@ -220,6 +220,34 @@ PERMUTATION = _declare(
 )
 
 
+def _words_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+    return (TensorType("uint32", (6,)),)
+
+
+def _state_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+    return (RANDOM_STATE,)
+
+
+STATE_WORDS = Declaration(
+    "state_words",
+    "random",
+    doc="The six words of a random state as numbers, so that a loop can keep the state of every step.",
+    infer=_words_infer,
+    perform=lambda op, values: (np.asarray(values[0]),),
+    shapes=lambda op, dims: ((6,),),
+    views=0,
+)
+WORDS_STATE = Declaration(
+    "words_state",
+    "random",
+    doc="The random state of six words.",
+    infer=_state_infer,
+    perform=lambda op, values: (np.asarray(values[0]),),
+    shapes=lambda op, dims: ((6,),),
+    views=0,
+)
+
+
 def draw(
     declaration: Declaration,
     state: Variable,

@@ -98,6 +98,10 @@ class StateSlot:
         None if nothing uses it.
     keep_last : int or None
         Rows of the result to keep, the last ones; None for all.
+    history : int or None
+        Outer register of the result with the initial rows in front, where something reads that: the same memory.
+    in_place : bool
+        Whether a mitmot may take over the array that it starts from: nothing else needs it.
     """
 
     name: str
@@ -108,6 +112,8 @@ class StateSlot:
     offset: int
     result: int | None
     keep_last: int | None
+    history: int | None = None
+    in_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)

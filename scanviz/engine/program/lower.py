@@ -14,6 +14,7 @@ from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, describe
 from scanviz.engine.graph.traversal import free_leaves, toposort
 from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.ops.index import STATE_HISTORY
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -27,8 +28,9 @@ from scanviz.engine.program.instructions import (
     StateSlot,
     StepOutputSlot,
 )
+from scanviz.engine.program.ownership import taken_over
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, State, StepOutput
+from scanviz.engine.scan.variables import ALL, Carry, LoopVariable, NonSequence, State, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 _loop_keys = itertools.count(1)
@@ -63,6 +65,7 @@ class _Lowering:
         self.registers: list[Register] = []
         self.constants: dict[int, Array] = {}
         self.instructions: list[AnyInstruction] = []
+        self.histories: dict[Variable, Variable] = {}
         self.inputs = [self.place(each) for each in inputs]
         self.given = inputs
         self.outputs = outputs
@@ -81,8 +84,10 @@ class _Lowering:
         nodes = toposort(self.outputs, self.given)
         self.read = {each for node in nodes for each in node.inputs} | set(self.outputs)
         branches, lazy = _lazy_parts(nodes, self.outputs)
+        self.histories = _histories([node for node in nodes if node not in lazy])
+        fused = {each.owner for each in self.histories.values()}
         for node in nodes:
-            if node in lazy:
+            if node in lazy or node in fused:
                 continue
             self.instructions.append(self.lower_node(node, branches))
         outputs = [self.place(each) for each in self.outputs]
@@ -97,7 +102,7 @@ class _Lowering:
             tuple(self.inputs),
             tuple(outputs),
             self.constants,
-            tuple(_with_frees(self.instructions, outputs, self.inputs)),
+            tuple(taken_over(_with_frees(self.instructions, outputs, self.inputs), outputs, self.inputs)),
         )
 
     def lower_node(
@@ -146,7 +151,7 @@ class _Lowering:
         return LoopInstruction(
             op=op,
             inputs=tuple(self.place(each) for each in node.inputs),
-            outputs=tuple(self.place(each) for each in node.outputs if each in self.read),
+            outputs=tuple(self.place(each) for each in self.given_by(node)),
             provenance=node.provenance,
             birth=node.birth,
             frees=(),
@@ -164,6 +169,11 @@ class _Lowering:
             mode=op.settings.mode,
             profile=op.settings.profile,
         )
+
+    def given_by(self, node: Apply) -> list[Variable]:
+        """Return what a loop gives that something reads."""
+        results = [each for each in node.outputs if each in self.read]
+        return [*results, *(self.histories[each] for each in results if each in self.histories)]
 
 
 class _Slots:
@@ -192,8 +202,22 @@ class _Slots:
         writes = tuple((tap, next(self.results)) for tap in each.writes)
         keep = each.keep.last
         return StateSlot(
-            each.name, each.kind, self.outer(each), reads, writes, each.offset, self.result(each), keep
+            each.name,
+            each.kind,
+            self.outer(each),
+            reads,
+            writes,
+            each.offset,
+            self.result(each),
+            keep,
+            self.history(each),
         )
+
+    def history(self, each: State) -> int | None:
+        """Return the register of a state's rows with the initial ones in front, None where nothing reads them so."""
+        result = self.view.outer_output(each)
+        found = self.lowering.histories.get(result) if result is not None else None
+        return self.lowering.place(found) if found is not None else None
 
     def step_output(self, each: StepOutput) -> StepOutputSlot:
         """Return a step output's slot."""
@@ -212,6 +236,28 @@ class _Slots:
     def non_sequence(self, each: NonSequence) -> NonSequenceSlot:
         """Return a non-sequence's slot."""
         return NonSequenceSlot(each.name, self.outer(each), self.inner[each.variable])
+
+
+def _histories(nodes: Sequence[Apply]) -> dict[Variable, Variable]:
+    """Return the results of states that are also wanted with their initial rows: result → both, which the loop gives."""
+    found: dict[Variable, Variable] = {}
+    for node in nodes:
+        if node.op.declaration is not STATE_HISTORY:
+            continue
+        rows, initial = node.inputs
+        if rows.owner is None or not isinstance(rows.owner.op, Scan):
+            continue
+        view = ScanView(rows.owner)
+        state = view.loop_variable(rows)
+        if (
+            isinstance(state, State)
+            and state.kind != "mitmot"
+            and state.keep == ALL
+            and view.outer_input(state) is initial
+            and state.offset == node.op.parameters.offset
+        ):
+            found.setdefault(rows, node.outputs[0])
+    return found
 
 
 def _body_inputs(op: Scan) -> list[Variable]:

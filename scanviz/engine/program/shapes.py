@@ -43,6 +43,17 @@ def _known(shape: Partial) -> ConcreteShape:
 
 def partial_shapes(program: Program, inputs: Sequence[Partial | None]) -> list[Partial]:
     """Return the shape of each register with None for each size that is not known."""
+    return _followed(program, inputs)[0]
+
+
+def known_sizes(program: Program, inputs: Sequence[ConcreteShape]) -> dict[int, int]:
+    """Return the registers that hold sizes which follow from the shapes of the inputs alone, with their values."""
+    sizes = _followed(program, inputs)[1]
+    return {number: size for number, size in sizes.items() if number not in program.constants}
+
+
+def _followed(program: Program, inputs: Sequence[Partial | None]) -> tuple[list[Partial], dict[int, int]]:
+    """Return the shape of each register, and the registers whose values are known sizes."""
     shapes = [_static(each.type) for each in program.registers]
     for number, shape in zip(program.inputs, inputs, strict=True):
         if shape is not None:
@@ -57,7 +68,7 @@ def partial_shapes(program: Program, inputs: Sequence[Partial | None]) -> list[P
         for number, shape in zip(instruction.outputs, _results(instruction, shapes, sizes), strict=True):
             if shape is not None:
                 shapes[number] = common_shape(shape, shapes[number])
-    return shapes
+    return shapes, sizes
 
 
 def _note_size(instruction: AnyInstruction, shapes: Sequence[Partial], sizes: dict[int, int]) -> None:
@@ -116,6 +127,8 @@ def _loop_results(
     found: dict[int | None, Partial] = {}
     for slot, row in zip(loop.states, rows, strict=True):
         found[slot.result] = shapes[slot.outer] if slot.kind == "mitmot" else (kept(slot.keep_last), *row)
+        if slot.history is not None:
+            found[slot.history] = (None if steps is None else steps + slot.offset, *row)
     for output in loop.step_outputs:
         found[output.result] = (kept(output.keep_last), *inner[output.inner])
     return [found.get(number) for number in loop.outputs]

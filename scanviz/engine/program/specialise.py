@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, Program
 from scanviz.engine.program.lifetimes import aliases, last_uses
-from scanviz.engine.program.shapes import ConcreteShape, propagate_shapes
+from scanviz.engine.program.shapes import ConcreteShape, known_sizes, propagate_shapes
 
 Writes = Callable[[Instruction, Program], bool]
 Overwrites = Callable[[Instruction, Program], Sequence[int]]
@@ -22,9 +22,13 @@ Overwrites = Callable[[Instruction, Program], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The register is the row that a slot of the loop stores: ``("state", 2)`` or ``("output", 0)``."""
+    """The register is the row that a slot of the loop stores: ``("state", 2)`` or ``("output", 0)``.
+
+    ``tap`` is the one that a mitmot writes it at, 0 for all others.
+    """
 
     slot: tuple[str, int]
+    tap: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +55,15 @@ class MemoryPlan:
         The buffers to make.
     in_place : int
         How many operations write over one of their inputs.
+    sizes : dict
+        Register → the size that it holds, where that follows from the shapes of the inputs.
     """
 
     shapes: list[ConcreteShape]
     places: dict[int, Place] = field(default_factory=dict)
     buffers: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
     in_place: int = 0
+    sizes: dict[int, int] = field(default_factory=dict)
 
     @property
     def buffer_bytes(self) -> int:
@@ -86,8 +93,9 @@ def specialise(
     writes, overwrites : callable
         Whether an instruction can write its result into a given array, and the positions of the inputs that it may be.
     """
-    plan = MemoryPlan(propagate_shapes(loop.body, inputs))
+    plan = MemoryPlan(propagate_shapes(loop.body, inputs), sizes=known_sizes(loop.body, inputs))
     _place_rows(loop, plan, rows, writes)
+    _place_mitmot_rows(loop, plan, rows, writes, overwrites)
     _place_buffers(loop.body, plan, writes, overwrites)
     return plan
 
@@ -115,6 +123,52 @@ def _place_rows(
         fits = slot in rows and plan.shapes[number] == rows[slot] and not is_scalar(body, number)
         if fits and number not in plan.places and isinstance(made, Instruction) and writes(made, body):
             plan.places[number] = Row(slot)
+
+
+def _place_mitmot_rows(
+    loop: LoopInstruction,
+    plan: MemoryPlan,
+    rows: dict[tuple[str, int], tuple[int, ...]],
+    writes: Writes,
+    overwrites: Overwrites,
+) -> None:
+    """Let operations write straight into rows of mitmots, where the row as it was is needed by nothing later.
+
+    The row that is written may have been read in the same step: then this must be the last use of what was read, or of a
+    view of it, and the operation one that may write over that input.
+    """
+    body, last, shared = loop.body, last_uses(loop.body), aliases(loop.body)
+    made = {number: (k, each) for k, each in enumerate(body.instructions) for number in each.outputs}
+    for k, slot in enumerate(loop.states):
+        if slot.kind != "mitmot":
+            continue
+        reads = dict(slot.reads)
+        for tap, number in slot.writes:
+            index, maker = made.get(number, (-1, None))
+            fits = ("state", k) in rows and plan.shapes[number] == rows["state", k]
+            if not fits or is_scalar(body, number) or number in plan.places:
+                continue
+            if not isinstance(maker, Instruction) or len(maker.outputs) != 1 or not writes(maker, body):
+                continue
+            if _may_replace(reads.get(tap), index, maker, body, last, shared, overwrites):
+                plan.places[number] = Row(("state", k), tap)
+
+
+def _may_replace(
+    old: int | None,
+    index: int,
+    maker: Instruction,
+    body: Program,
+    last: dict[int, int],
+    shared: dict[int, frozenset[int]],
+    overwrites: Overwrites,
+) -> bool:
+    """Return whether an instruction may write its result over a row that the step has read (None: it has not)."""
+    if old is None or old not in last or last[old] < index:
+        return True
+    viewed = any(old in shared.get(each, ()) for each in maker.inputs)
+    places = [each for each in overwrites(maker, body) if maker.inputs[each] == old]
+    return last[old] == index and not viewed and len(places) == maker.inputs.count(old)
 
 
 def _place_buffers(body: Program, plan: MemoryPlan, writes: Writes, overwrites: Overwrites) -> None:

@@ -58,7 +58,13 @@ def _without_fill(node: Apply, known: dict[Variable, Shape]) -> Apply:
 
 
 def _of_fills(node: Apply, known: dict[Variable, Shape]) -> Variable | None:
-    """Return an operation of two filled arrays of one shape as one filled array."""
+    """Return an operation of two filled arrays of one shape, or of one and a number, as one filled array."""
+    for k, each in enumerate(node.inputs):
+        other, filled = node.inputs[1 - k], each.owner
+        if filled is not None and filled.op.declaration is ALLOC and tensor_type(other).ndim == 0:
+            inputs = [other, filled.inputs[0]] if k else [filled.inputs[0], other]
+            with made_by(NAME, node.provenance, (node.birth,)):
+                return build_one(filled.op, build_one(node.op, *inputs), *filled.inputs[1:])
     first, second = (each.owner for each in node.inputs)
     if first is None or second is None or not first.op.declaration is second.op.declaration is ALLOC:
         return None

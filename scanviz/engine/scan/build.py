@@ -102,7 +102,7 @@ def scan(
     """
     if isinstance(profile, str) and profile and name is None:
         name = profile
-    settings = _settings(name, truncate_gradient, mode, allow_gc, bool(profile), strict)
+    settings = loop_settings(name, truncate_gradient, mode, allow_gc, bool(profile), strict)
     wanted = assemble.Wanted(
         fn,
         sequence_arguments(sequences),
@@ -121,7 +121,7 @@ def scan(
     return _returned(results, updates, bool(return_list), bool(return_updates), settings)
 
 
-def _settings(
+def loop_settings(
     name: str | None,
     truncate_gradient: int,
     mode: str | None,
@@ -129,6 +129,7 @@ def _settings(
     profile: bool,
     strict: bool | str,
 ) -> ScanSettings:
+    """Return what a loop was asked for beside its computation, checked."""
     if type(truncate_gradient) is not int or truncate_gradient < -1 or truncate_gradient == 0:
         raise ScanvizValueError(
             "truncate_gradient cannot be used",
@@ -178,4 +179,4 @@ def _returned(
     return outputs
 
 
-__all__ = ["scan"]
+__all__ = ["loop_settings", "scan"]

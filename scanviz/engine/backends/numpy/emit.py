@@ -145,6 +145,13 @@ class Emitter:
             known = self._numbers[value, dtype] = self.bind(array, _constant_name(array))
         return known
 
+    def bind_size(self, size: int) -> str:
+        """Return a global name for a size that is known when the code is written."""
+        known = self._numbers.get((size, "size"))
+        if known is None:
+            known = self._numbers[size, "size"] = self.bind(np.int64(size), f"size_{size}")
+        return known
+
     def expression(self, instruction: Instruction, out: str | None) -> str:
         """Return the source of an instruction's results, or of writing its one result to ``out``."""
         inputs = [self.name(number) for number in instruction.inputs]

@@ -184,6 +184,8 @@ class LoopCall:
         for rows in self.states:
             if rows.slot.result is not None:
                 found[rows.slot.result] = rows.result(done)
+            if rows.slot.history is not None:
+                found[rows.slot.history] = rows.history(done)
         for output in self.outputs:
             if output.slot.result is not None:
                 fallback: tuple[int, ...] = ()

@@ -18,6 +18,7 @@ from scanviz.engine.backends.buffers import wraps
 from scanviz.engine.backends.numpy.emit import Emitter
 from scanviz.engine.backends.numpy.single_row import written_over
 from scanviz.engine.backends.numpy.steady import steady_instructions
+from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
 from scanviz.engine.program.lifetimes import aliases
 from scanviz.engine.program.specialise import Buffer, MemoryPlan, Row, is_scalar
@@ -88,9 +89,14 @@ class LoopWriter:
         named = [*(slot.name for slot in loop.states), *(slot.name for slot in loop.step_outputs)]
         self.keepers = [fresh(f"{name}_keeper") for name in named]
         self.buffers = [fresh(f"buffer{k}") for k in range(len(self.plan.buffers))]
-        self.row_names = {
-            place.slot: number for number, place in self.plan.places.items() if isinstance(place, Row)
+        placed = [(number, place) for number, place in self.plan.places.items() if isinstance(place, Row)]
+        mitmots = {("state", k) for k, slot in enumerate(loop.states) if slot.kind == "mitmot"}
+        self.row_names = {place.slot: number for number, place in placed if place.slot not in mitmots}
+        self.mitmot_rows = {
+            (place.slot[1], place.tap): number for number, place in placed if place.slot in mitmots
         }
+        for number, size in self.plan.sizes.items():
+            self.emitter.call_it(number, self.emitter.bind_size(size))
         self.emitter.fixed = {slot.inner for slot in loop.non_sequences if is_scalar(loop.body, slot.inner)}
         self._read_inputs()
         self._open_rows()
@@ -123,7 +129,7 @@ class LoopWriter:
                 continue
             for tap, number in slot.reads:
                 name = self.emitter.name(number)
-                if wraps(slot) or slot.kind == "mitmot":
+                if wraps(slot):
                     self.line(f"{name} = {self.states[k]}[{self._place(k, 't', tap)}]")
                 else:
                     shift = slot.offset + tap
@@ -164,6 +170,15 @@ class LoopWriter:
 
     def _open_rows(self) -> None:
         """Name the rows that operations write straight into."""
+        for (k, tap), number in self.mitmot_rows.items():
+            slot = self.loop.states[k]
+            read = dict(slot.reads).get(tap)
+            if read is not None:
+                self.emitter.call_it(number, self.emitter.name(read))  # the row that was read: written over
+                continue
+            shift = slot.offset + tap
+            rows = f"{self.states[k]}[{_plus('first', shift)}:{_plus('last', shift)}]"
+            self.iterated.append((self.emitter.name(number), rows))
         for (kind, k), number in self.row_names.items():
             if kind == "state" and k in self.single:
                 self.emitter.call_it(number, self.history[k][0])
@@ -191,6 +206,8 @@ class LoopWriter:
             hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
             self.line(self.emitter.call_statement(instruction, self.runners[index], hint) + comment, index)
             return
+        if self._needs_nothing(instruction):
+            return
         if index in self.steady:
             self.once += [(text + comment, index) for text in self.emitter.statements(instruction, None)]
             return
@@ -206,6 +223,20 @@ class LoopWriter:
             self.line(text_line + comment, index)
             comment = ""
 
+    def _needs_nothing(self, instruction: Instruction) -> bool:
+        """Return whether an instruction costs nothing for these shapes: a size that is known, a sum over no axes."""
+        (output, *others) = instruction.outputs
+        if not others and output in self.plan.sizes:
+            return True
+        if instruction.op.declaration is not SUM_TO_SHAPE:
+            return False
+        given = instruction.inputs[0]
+        shape = self.plan.shapes[output]
+        if shape is None or shape != self.plan.shapes[given] or output in self.plan.places:
+            return False
+        self.emitter.call_it(output, self.emitter.name(given))
+        return True
+
     def _store(self) -> None:
         """Store the rows that no operation wrote in place.
 
@@ -217,6 +248,8 @@ class LoopWriter:
         for k, slot in enumerate(self.loop.states):
             for tap, number in slot.writes:
                 name = self.emitter.name(number)
+                if self.mitmot_rows.get((k, tap)) == number:
+                    continue
                 if slot.kind == "mitmot":
                     mitmots.append((k, name, tap))
                 elif ("state", k) in self.checked:

@@ -26,7 +26,7 @@ def steady_instructions(loop: LoopInstruction, plan: MemoryPlan) -> set[int]:
     plan : MemoryPlan
         Where the body's registers live.
     """
-    fixed = {slot.inner for slot in loop.non_sequences} | set(loop.body.constants)
+    fixed = {slot.inner for slot in loop.non_sequences} | set(loop.body.constants) | set(plan.sizes)
     whole = {number for number, place in plan.places.items() if isinstance(place, Buffer)}
     views: set[int] = set()  # arrays that are one view of a buffer in every step
     found: set[int] = set()

@@ -1,0 +1,335 @@
+"""``scan_checkpoints``: a loop whose gradient keeps every N-th state and computes the rest again.
+
+The loop becomes a loop of chunks: an outer Scan whose step is an inner Scan over N steps.  What the outer loop keeps for
+its gradient is one state a chunk; the inner loop is marked ``recompute``, so the backward step of the outer loop runs it
+again and goes back through it at once (:mod:`scanviz.engine.gradient.residuals`).  Memory falls from n rows to n/N + N
+rows, least for N about √n, and each step is computed twice.  Steps that do not fill a chunk are a loop of their own behind.
+
+Source: one level of the schedule in Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost" (2016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from scanviz.engine.errors import ScanvizNotImplementedError, ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.nodes import Constant, Variable, build, tensor_type
+from scanviz.engine.graph.provenance import building_scan, user_line
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.creation import arange
+from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.ops.index import getitem, last_row, state_history
+from scanviz.engine.ops.join import concatenate
+from scanviz.engine.ops.reduce import sum as sum_over
+from scanviz.engine.ops.shape import dimension, reshape, specify_shape
+from scanviz.engine.ops.support import as_integer, constant, constant_integer
+from scanviz.engine.scan import assemble
+from scanviz.engine.scan.arguments import non_sequence_arguments, output_arguments, sequence_arguments
+from scanviz.engine.scan.build import loop_settings
+from scanviz.engine.scan.loop import Scan, ScanSettings, row_type
+from scanviz.engine.scan.steps import cut_sequences, number_of_steps
+from scanviz.engine.scan.updates import Updates, updates_of_loop
+from scanviz.engine.scan.variables import (
+    Carry,
+    LoopVariable,
+    NonSequence,
+    State,
+    StepOutput,
+    has_outer_input,
+    has_outer_output,
+)
+from scanviz.engine.scan.variables import (
+    Sequence as LoopSequence,
+)
+
+
+def scan_checkpoints(
+    fn: Callable[..., Any],
+    sequences: Any = None,
+    outputs_info: Any = None,
+    non_sequences: Any = None,
+    name: str = "checkpointscan_fn",
+    n_steps: Any = None,
+    save_every_N: int | Variable | Literal["auto"] = 10,  # the documents' name
+    padding: bool = True,
+) -> tuple[Any, Updates]:
+    """Run a loop like :func:`scan`, keeping every N-th row: less memory for its gradient, for more time.
+
+    Parameters
+    ----------
+    fn, sequences, outputs_info, non_sequences, n_steps
+        As for :func:`scan`.  ``fn`` may not end the loop by ``until``: chunks have a fixed length.
+    name : str
+        Name of the loop; its parts are ``NAME_outer``, ``NAME_inner`` and ``NAME_rest``.
+    save_every_N : int, integer scalar or "auto"
+        Steps of a chunk; ``"auto"`` takes the square root of the number of steps, rounded up.
+    padding : bool
+        False promises that the number of steps is a multiple of ``save_every_N``: then no loop for the rest is built.  A broken
+        promise is an error, when building or when run.  (The name is the documents'; nothing is padded.)
+
+    Returns
+    -------
+    outputs : Variable, list of Variable or None
+        Of each output the rows of steps N-1, 2 N-1, … and of the last step, where that is another one: ``outputs[-1]`` is
+        always the last row.
+    updates : Updates
+        New values of shared variables.
+
+    Raises
+    ------
+    ScanvizError
+        As for :func:`scan`, and if ``save_every_N`` is no positive integer.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x, w = T.vector("x"), T.scalar("w")
+    >>> h, _ = scanviz.scan_checkpoints(lambda x_t, h, w: T.tanh(w * h + x_t), x, 0.0, w, save_every_N=2)
+    >>> f = scanviz.function([x, w], [h, scanviz.grad(h[-1], w)])
+    >>> [each.shape for each in f([0.1, 0.2, 0.3, 0.4, 0.5], 0.9)]
+    [(3,), ()]
+    """
+    settings = loop_settings(name, -1, None, None, False, False)
+    wanted = assemble.Wanted(
+        fn,
+        sequence_arguments(sequences),
+        output_arguments(outputs_info),
+        non_sequence_arguments(non_sequences),
+        False,
+    )
+    steps = number_of_steps(wanted.sequences, n_steps, settings.name)
+    step = assemble.build_step(wanted, settings.name)
+    parts = assemble.loop_parts(wanted, step, cut_sequences(wanted.sequences, False))
+    if parts.until is not None:
+        raise ScanvizNotImplementedError(
+            f"loop `{name}` ends by a condition, and chunks of a fixed length cannot",
+            where=step.where,
+            fix="scan(…), which keeps every row",
+        )
+    chunks = _Chunks(parts, settings, steps, _chunk(save_every_N, steps), bool(padding))
+    rows, final = chunks.build()
+    outputs = [rows[each] for each in parts.outputs]
+    updates = updates_of_loop({shared: final[variable] for variable, shared in parts.shared})
+    return (None if not outputs else outputs[0] if len(outputs) == 1 else outputs), updates
+
+
+def _chunk(wanted: Any, steps: Variable) -> Variable:
+    """Return the number of steps of a chunk as an int64 scalar of at least 1."""
+    if isinstance(wanted, str):
+        if wanted != "auto":
+            raise ScanvizTypeError(
+                "save_every_N cannot be used",
+                where=user_line(),
+                expected='an integer, or "auto"',
+                found=repr(wanted),
+            )
+        root = e.ceil(e.sqrt(e.cast(steps, "float64")))
+        return e.maximum(e.cast(root, "int64"), 1)
+    size = as_integer(wanted, "save_every_N")
+    known = constant_integer(size)
+    if known is not None and known < 1:
+        raise ScanvizValueError(
+            "save_every_N must be at least 1",
+            where=user_line(),
+            expected="a positive number of steps",
+            found=known,
+        )
+    return size
+
+
+@dataclass(slots=True)
+class _Chunks:
+    """The loop of chunks over the parts of a loop of single steps."""
+
+    parts: assemble.LoopParts
+    settings: ScanSettings
+    steps: Variable
+    size: Variable
+    padding: bool
+    outer: dict[LoopVariable, LoopVariable] = field(
+        default_factory=dict
+    )  # inner loop variable → the outer loop's
+    given: dict[LoopVariable, Variable] = field(
+        default_factory=dict
+    )  # inner loop variable → what its chunk reads
+
+    def build(self) -> tuple[dict[LoopVariable, Variable], dict[LoopVariable, Variable]]:
+        """Return the rows that are kept of each result, and the last values of states and carries."""
+        count, whole, rest = self._counts()
+        results = self._outer_results(count, whole)
+        last = {each: self._last(each, results[each]) for each in results}
+        rows = {each: self._kept(each, result) for each, result in results.items()}
+        if rest is None:
+            return rows, {
+                each: self._single(each, value) for each, value in last.items() if self._carried(each)
+            }
+        behind = self._rest(whole, rest, last)
+        final: dict[LoopVariable, Variable] = {}
+        for each, result in behind.items():
+            if isinstance(each, Carry):
+                rows[each] = final[each] = result
+            else:
+                rows[each] = concatenate([rows[each], getitem(result, slice(-1, None))], axis=0)
+                if self._carried(each):
+                    final[each] = last_row(result, self._single(each, last[each]))
+        return rows, final
+
+    def _counts(self) -> tuple[Variable, Variable, Variable | None]:
+        """Return how many chunks there are, the steps in them, and those left; None where there are none for sure."""
+        count = _folded(e.floor_divide(self.steps, self.size))
+        whole = _folded(e.multiply(count, self.size))
+        rest = _folded(e.subtract(self.steps, whole))
+        left = constant_integer(rest)
+        if left == 0:
+            return count, whole, None
+        if self.padding:
+            return count, whole, rest
+        if left is not None:
+            raise ScanvizValueError(
+                f"loop `{self.settings.name}`: padding=False, and the steps are no multiple of save_every_N",
+                where=user_line(),
+                expected=f"a multiple of {constant_integer(self.size)}",
+                found=f"{constant_integer(self.steps)} steps",
+                fix="padding=True",
+            )
+        beyond = arange(rest)
+        beyond.name = "steps beyond a multiple of save_every_N, with padding=False"
+        none = e.add(count, sum_over(specify_shape(beyond, (0,))))  # 0, or an error when run
+        return none, e.multiply(none, self.size), None
+
+    def _outer_results(self, count: Variable, whole: Variable) -> dict[LoopVariable, Variable]:
+        """Apply the outer loop and return its results by the inner loop's variables."""
+        size = Variable(self.size.type, "save_every_N")
+        fixed = constant_integer(self.size) is not None
+        inputs: list[Variable] = []
+        for each in self.parts.variables:
+            if not isinstance(each, StepOutput):
+                self.given[each] = self._reads(each)
+                inputs.append(self._chunked(each, count, whole))
+        with building_scan(f"{self.settings.name}_outer"):
+            inner = self._inner("inner", recompute=True)
+            results = self._applied(inner, self.size if fixed else size, self.given)
+            variables = [self._outer_variable(each, results) for each in self.parts.variables]
+        if not fixed:
+            variables.append(NonSequence("save_every_N", size))
+            inputs.append(self.size)
+        op = Scan(variables, None, self.settings._replace(name=f"{self.settings.name}_outer"))
+        givers = self.parts.givers
+        made = build(op, [count, *inputs], [each.name for each in givers])
+        return dict(zip(givers, made, strict=True))
+
+    def _inner(self, suffix: str, recompute: bool) -> Scan:
+        settings = self.settings._replace(name=f"{self.settings.name}_{suffix}", recompute=recompute)
+        return Scan(self.parts.variables, None, settings)
+
+    def _applied(
+        self, op: Scan, steps: Variable, given: dict[LoopVariable, Variable]
+    ) -> dict[LoopVariable, Variable]:
+        inputs = [given[each] for each in op.variables if has_outer_input(each)]
+        givers = [each for each in op.variables if has_outer_output(each)]
+        return dict(zip(givers, build(op, [steps, *inputs], [each.name for each in givers]), strict=True))
+
+    def _reads(self, variable: LoopVariable) -> Variable:
+        """Return the outer step's variable that a loop variable of the inner loop reads."""
+        match variable:
+            case LoopSequence():
+                row = tensor_type(variable.slice)
+                return Variable(row.with_shape((None, *row.shape)), variable.name)
+            case NonSequence():
+                return Variable(variable.variable.type, variable.name)
+            case State():
+                row = row_type(variable)
+                window = row if variable.kind == "sitsot" else row.with_shape((variable.offset, *row.shape))
+                return Variable(window, variable.name)
+            case Carry():
+                return Variable(variable.read.type, variable.name)
+            case _:
+                raise AssertionError("a step output reads nothing")
+
+    def _chunked(self, variable: LoopVariable, count: Variable, whole: Variable) -> Variable:
+        """Return what the outer loop reads for a loop variable: sequences cut into chunks, states as they begin."""
+        value = self.parts.outer[variable]
+        match variable:
+            case LoopSequence():
+                sizes = [dimension(value, axis) for axis in range(1, tensor_type(value).ndim)]
+                return reshape(getitem(value, slice(None, whole)), [count, self.size, *sizes])
+            case State() if variable.kind == "mitsot":
+                return getitem(value, slice(None, variable.offset))
+            case _:
+                return value
+
+    def _outer_variable(self, variable: LoopVariable, results: dict[LoopVariable, Variable]) -> LoopVariable:
+        """Return the outer loop's variable for one of the inner loop."""
+        match variable:
+            case LoopSequence():
+                made: LoopVariable = LoopSequence(
+                    variable.name, self.given[variable], variable.tap, variable.argument
+                )
+            case NonSequence():
+                made = NonSequence(variable.name, self.given[variable], variable.captured)
+            case State():
+                window = self.given[variable]
+                if variable.kind == "sitsot":
+                    new = getitem(results[variable], -1)
+                else:
+                    every = state_history(results[variable], window, variable.offset)
+                    new = getitem(every, slice(-variable.offset, None))
+                made = State(variable.name, {-1: window}, {0: new}, shared=variable.shared)
+            case Carry():
+                made = Carry(variable.name, self.given[variable], results[variable], variable.shared)
+            case StepOutput():
+                made = StepOutput(variable.name, getitem(results[variable], -1))
+        self.outer[variable] = made
+        return made
+
+    def _rest(
+        self, whole: Variable, rest: Variable, last: dict[LoopVariable, Variable]
+    ) -> dict[LoopVariable, Variable]:
+        """Apply the loop over the steps that fill no chunk."""
+        given: dict[LoopVariable, Variable] = {}
+        for each in self.parts.variables:
+            if isinstance(each, LoopSequence):
+                given[each] = getitem(self.parts.outer[each], slice(whole, None))
+            elif isinstance(each, NonSequence):
+                given[each] = self.parts.outer[each]
+            elif not isinstance(each, StepOutput):
+                given[each] = last[each]
+        return self._applied(self._inner("rest", recompute=False), rest, given)
+
+    @staticmethod
+    def _carried(variable: LoopVariable) -> bool:
+        return isinstance(variable, State | Carry)
+
+    def _last(self, variable: LoopVariable, result: Variable) -> Variable:
+        """Return what a state is after the last chunk: one row, or as many as its deepest tap reaches back."""
+        if not isinstance(variable, State):
+            return result
+        begun = self.parts.outer[variable]
+        return last_row(
+            result, begun if variable.kind == "sitsot" else getitem(begun, slice(None, variable.offset))
+        )
+
+    @staticmethod
+    def _single(variable: LoopVariable, last: Variable) -> Variable:
+        mitsot = isinstance(variable, State) and variable.kind == "mitsot"
+        return getitem(last, -1) if mitsot else last
+
+    @staticmethod
+    def _kept(variable: LoopVariable, result: Variable) -> Variable:
+        """Return the user's rows of an outer result: of a state with several rows a chunk, the last."""
+        mitsot = isinstance(variable, State) and variable.kind == "mitsot"
+        return getitem(result, (slice(None), -1)) if mitsot else result
+
+
+def _folded(size: Variable) -> Variable:
+    """Return a size as a constant where all that it is made of is known."""
+    owner = size.owner
+    if owner is None or not all(isinstance(each, Constant) for each in owner.inputs):
+        return size
+    return constant(int(evaluate(size, {})), "int64")
+
+
+__all__ = ["scan_checkpoints"]

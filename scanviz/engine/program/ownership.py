@@ -18,39 +18,52 @@ from scanviz.engine.program.instructions import AnyInstruction, Instruction, Loo
 _FRESH = frozenset((ALLOC, ASSIGN, CONCATENATE))
 
 
-def taken_over(
+def owned_registers(
     instructions: Sequence[AnyInstruction], outputs: Sequence[int], inputs: Sequence[int]
-) -> list[AnyInstruction]:
-    """Return instructions with the mitmots marked that may work in the array they are given.
+) -> set[int]:
+    """Return the registers whose arrays the one instruction that reads them may change.
+
+    Their arrays are new, and nothing else reads them: so there is no view of them either.
 
     Parameters
     ----------
     instructions : sequence
-        Of one program, with the registers that each is the last to read.
+        Of one program.
     outputs, inputs : sequence of int
-        The program's: never taken over.
+        The program's: never among the result.
     """
-    maker = {number: each for each in instructions for number in each.outputs}
     readers: dict[int, int] = {}
     for each in instructions:
         for number in each.inputs:
             readers[number] = readers.get(number, 0) + 1
     kept = {*outputs, *inputs}
+    return {
+        number
+        for each in instructions
+        if isinstance(each, Instruction) and each.op.declaration in _FRESH
+        for number in each.outputs
+        if readers.get(number) == 1 and number not in kept
+    }
 
-    def is_ours(number: int) -> bool:
-        made = maker.get(number)
-        fresh = isinstance(made, Instruction) and made.op.declaration in _FRESH
-        return fresh and readers[number] == 1 and number not in kept  # read here alone, so by no view of it
 
+def taken_over(
+    instructions: Sequence[AnyInstruction], outputs: Sequence[int], inputs: Sequence[int]
+) -> list[AnyInstruction]:
+    """Return instructions with the mitmots marked that may work in the array they are given."""
+    ours = owned_registers(instructions, outputs, inputs)
     found: list[AnyInstruction] = []
     for each in instructions:
         if isinstance(each, LoopInstruction) and any(
-            slot.kind == "mitmot" and is_ours(slot.outer) for slot in each.states
+            slot.kind == "mitmot" and slot.outer in ours for slot in each.states
         ):
             states = tuple(
-                with_fields(slot, in_place=slot.kind == "mitmot" and is_ours(slot.outer))
+                with_fields(slot, in_place=slot.kind == "mitmot" and slot.outer in ours)
                 for slot in each.states
             )
-            each = with_fields(each, states=states)
-        found.append(each)
+            found.append(with_fields(each, states=states))
+        else:
+            found.append(each)
     return found
+
+
+__all__ = ["owned_registers", "taken_over"]

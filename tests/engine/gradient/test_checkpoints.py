@@ -76,7 +76,7 @@ def test_updates_and_random_draws(steps):
 
 def test_numbers_drawn_before_are_drawn_again_backwards():
     rng = T.random.RandomStreams(5)
-    kept, updates = scanviz.scan_checkpoints(
+    kept, _updates = scanviz.scan_checkpoints(
         lambda h, w: T.tanh(h * w * rng.uniform(size=(2,))),
         outputs_info=h0,
         non_sequences=W,

@@ -11,6 +11,7 @@ from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.errors import translate
 from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source, failing_line
 from scanviz.engine.backends.numpy.emit import Emitter
+from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -18,6 +19,7 @@ from scanviz.engine.program.instructions import (
     LoopInstruction,
     Program,
 )
+from scanviz.engine.program.ownership import owned_registers
 
 MakeRunner = Callable[[Program, LoopInstruction | BranchInstruction], Any]
 
@@ -38,6 +40,7 @@ class FlatProgram:
             for index, each in enumerate(program.instructions)
             if not isinstance(each, Instruction)
         }
+        self.owned = owned_registers(program.instructions, program.outputs, program.inputs)
         self._plain = self._compile(False)
         self._timed: CompiledSource | None = None
 
@@ -63,8 +66,12 @@ class FlatProgram:
                 where[len(lines)] = index
             if timed:
                 lines.append("    record(clock())")
-            gone = [
+            alive = {emitter.name(number) for number in instruction.outputs}
+            names = [
                 emitter.name(number) for number in instruction.frees if number not in self.program.constants
+            ]
+            gone = [
+                name for name in names if name not in alive or instruction.outputs[0] in instruction.frees
             ]
             if gone:
                 lines.append(f"    del {', '.join(gone)}")
@@ -74,9 +81,17 @@ class FlatProgram:
 
     def _statements(self, emitter: Emitter, index: int, instruction: AnyInstruction) -> list[str]:
         if isinstance(instruction, Instruction):
-            return emitter.statements(instruction, None)
+            return emitter.statements(instruction, self._written_over(emitter, instruction))
         hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
         return [emitter.call_statement(instruction, self.runners[index], hint)]
+
+    def _written_over(self, emitter: Emitter, instruction: Instruction) -> str | None:
+        """Return the array that an assignment may change instead of a copy of it: nothing else reads it."""
+        source = instruction.inputs[0] if instruction.inputs else None
+        if instruction.op.declaration is not ASSIGN or source not in self.owned:
+            return None
+        emitter.call_it(instruction.outputs[0], emitter.name(source))
+        return emitter.name(source)
 
     def run(self, inputs: Sequence[Any], watch: Watch | None, tell: bool) -> list[Any]:
         """Return the outputs; with ``tell`` the time of each instruction is told to observers."""

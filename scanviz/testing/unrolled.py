@@ -1,0 +1,90 @@
+"""Random loops without a loop: the same computation as a graph that a Python ``for`` builds step by step.
+
+Its gradients, of any order, come from the derivatives of single operations alone, so they are what the gradients of a Scan
+are compared with.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scanviz import tensor as T
+from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.testing.loops import LoopCase
+from scanviz.testing.plain import run_plainly
+
+
+def unroll(
+    case: LoopCase, inputs: list[tuple[Variable, Array]], state: Variable | None
+) -> tuple[list[Variable], Variable | None]:
+    """Return the results of a loop and the last value of its shared variable, as graphs without a Scan.
+
+    Parameters
+    ----------
+    case : LoopCase
+        The loop.
+    inputs : list of (Variable, array)
+        The symbolic inputs of the scan to compare with, as ``case.build()`` returns them.
+    state : Variable or None
+        Its shared variable.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> from scanviz.testing import random_loops
+    >>> case = find(random_loops(stops=False), lambda case: case.n_steps == 2)
+    >>> results, _, inputs, state = case.build()
+    >>> [each.ndim for each in unroll(case, inputs, state)[0]] == [each.ndim for each in results]
+    True
+    """
+    named = {str(variable.name): variable for variable, _ in inputs}
+    lows = [min(0, *each.taps) for each in case.sequences]
+    highs = [max(0, *each.taps) for each in case.sequences]
+    possible = [
+        len(each.values) - (high - low) for each, low, high in zip(case.sequences, lows, highs, strict=True)
+    ]
+    steps = len(run_plainly(case)[0][0])
+    rows: list[list[Variable]] = [_initial(case, k, named) for k in range(len(case.outputs))]
+    depths = [0 if each.initial is None else -min(each.taps) for each in case.outputs]
+    for t in range(steps):
+        values: list[Variable] = []
+        for k, (each, low, count) in enumerate(zip(case.sequences, lows, possible, strict=True)):
+            centre = (count - 1 - t if case.go_backwards else t) - low
+            values += [named[f"x{k}"][centre + tap] for tap in each.taps]
+        for output, kept, depth in zip(case.outputs, rows, depths, strict=True):
+            values += [kept[depth + t + tap] for tap in output.taps]
+        values += [named[f"w{k}"] for k in range(len(case.constants))]
+        values += [named["captured"]] if case.captured is not None else []
+        values += [state] if state is not None else []
+        if case.nested is not None:
+            last = values[0]
+            for _ in range(3):
+                last = case.nested.apply([last, values[0]])
+            values.append(last)
+        results = [each.value.apply(values) for each in case.outputs]
+        if case.update is not None:
+            state = case.update.apply(values)
+        for kept, result in zip(rows, results, strict=True):
+            kept.append(result)
+    outputs = [_stacked(kept[depth:], case) for kept, depth in zip(rows, depths, strict=True)]
+    return outputs, state
+
+
+def _initial(case: LoopCase, k: int, named: dict[str, Variable]) -> list[Variable]:
+    output = case.outputs[k]
+    if output.initial is None:
+        return []
+    given = named[f"h{k}"]
+    return [given] if output.taps == (-1,) else [given[row] for row in range(-min(output.taps))]
+
+
+def _stacked(rows: list[Any], case: LoopCase) -> Variable:
+    if rows:
+        stacked: Variable = T.stack(rows)
+        return stacked
+    return T.constant(np.zeros((0, *case.row), case.dtype))
+
+
+__all__ = ["unroll"]

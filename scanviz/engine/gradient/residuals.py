@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scanviz.engine.gradient.adjoint import survives
+from scanviz.engine.gradient.sizes import sizes
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
 from scanviz.engine.graph.traversal import toposort
@@ -26,8 +27,9 @@ from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import is_basic
 from scanviz.engine.ops.random import STATE_WORDS, WORDS_STATE
 from scanviz.engine.ops.shape import DIMENSION
+from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.shapes import row_shape
+from scanviz.engine.scan.shapes import inner_sizes, row_shape
 from scanviz.engine.scan.variables import (
     ALL,
     LoopVariable,
@@ -82,6 +84,7 @@ class Residuals:
         self._there = _there(view.op)
         self._births = {node.birth for node in toposort(view.op.inner_outputs)}
         self._free: dict[Variable, bool] = {}
+        self._sizes: dict[Variable, Shape] | None = None
 
     def provide(self, wanted: Sequence[Variable]) -> dict[Variable, Variable]:
         """Return forward variable → variable of the backward step, for each of ``wanted``."""
@@ -138,7 +141,11 @@ class Residuals:
         """Return whether a variable has the same shape at every step."""
         if not isinstance(variable.type, TensorType):
             return False
-        return None not in variable.type.shape or None not in row_shape(self.view, variable)
+        if None not in variable.type.shape:
+            return True
+        if self._sizes is None:
+            self._sizes = inner_sizes(self.view, sizes)
+        return None not in row_shape(variable, self.view, self._sizes)
 
     def _is_free(self, variable: Variable) -> bool:
         """Return whether a variable follows from what is there by cheap operations alone."""

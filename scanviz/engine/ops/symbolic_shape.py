@@ -259,6 +259,14 @@ def _own_shape(variable: Variable, memory: dict[Variable, Shape]) -> Shape:
     if not isinstance(kind, TensorType):
         return ()
     found = _by_rule(variable, memory) if None in kind.shape else None
+    return _completed(variable, found)
+
+
+def _completed(variable: Variable, found: Shape | None) -> Shape:
+    """Return the sizes of a variable: those of its type, then those a rule found, then questions to the variable."""
+    kind = variable.type
+    if not isinstance(kind, TensorType):
+        return ()
     sizes: list[Dim] = []
     for axis, size in enumerate(kind.shape):
         inferred = found[axis] if found is not None else None
@@ -277,7 +285,11 @@ def _by_rule(variable: Variable, memory: dict[Variable, Shape]) -> Shape | None:
         return None
     special = SYMBOLIC_SHAPE_RULES.get(node.op.declaration)
     if special is not None:
-        return special(node, lambda each: shape_of(each, memory))[variable.index]
+        every = special(node, lambda each: shape_of(each, memory))
+        for output, found in zip(node.outputs, every, strict=True):  # all at once: a loop has many
+            if output is not variable:
+                memory.setdefault(output, _completed(output, found))
+        return every[variable.index]
     rule = node.op.declaration.shapes
     if rule is None:
         return None

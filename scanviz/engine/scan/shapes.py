@@ -35,7 +35,7 @@ from scanviz.engine.scan.variables import (
 def result_shapes(node: Apply, shape: ShapeOf) -> Sequence[Shape | None]:
     """Return the shapes of a loop's outer outputs."""
     view = ScanView(node)
-    sizes = _inner_sizes(view, shape)
+    sizes = inner_sizes(view, shape)
     results: list[Shape | None] = []
     for variable in view.op.variables:
         if has_outer_output(variable):
@@ -43,7 +43,7 @@ def result_shapes(node: Apply, shape: ShapeOf) -> Sequence[Shape | None]:
     return results
 
 
-def _inner_sizes(view: ScanView, shape: ShapeOf) -> dict[Variable, Shape]:
+def inner_sizes(view: ScanView, shape: ShapeOf) -> dict[Variable, Shape]:
     """Return the shapes of the step's inputs in sizes around the loop."""
     known: dict[Variable, Shape] = {}
     for variable in view.op.variables:
@@ -75,24 +75,24 @@ def _result_shape(
                 return given
             return (_rows(steps, variable.keep.last), *(given if variable.kind == "sitsot" else given[1:]))
         case StepOutput():
-            return (_rows(steps, variable.keep.last), *_row_shape(variable.value, view, sizes))
+            return (_rows(steps, variable.keep.last), *row_shape(variable.value, view, sizes))
         case Carry():
             return None
         case _:
             return None
 
 
-def row_shape(view: ScanView, value: Variable, shape: ShapeOf = shape_of) -> Shape:
-    """Return the shape of a variable of a step in sizes around the loop; None for each that may change from step to step."""
-    return _row_shape(value, view, _inner_sizes(view, shape))
+def row_shape(value: Variable, view: ScanView, sizes: dict[Variable, Shape]) -> Shape:
+    """Return the shape of a variable of a step in sizes around the loop; None for each that may change from step to step.
 
-
-def _row_shape(value: Variable, view: ScanView, sizes: dict[Variable, Shape]) -> Shape:
+    ``sizes`` are those of the step's inputs, from :func:`inner_sizes`.
+    """
     constants = {
         each.variable: view.outer_input(each) for each in view.op.variables if isinstance(each, NonSequence)
     }
     outside = {inner: given for inner, given in constants.items() if given is not None}
-    return tuple(_outside(size, sizes, outside) for size in shape_of(value))
+    memory: dict[Variable, Shape] = view.op.derived.setdefault("inner shapes", {})  # the step never changes
+    return tuple(_outside(size, sizes, outside) for size in shape_of(value, memory))
 
 
 def _rows(steps: Variable | None, last: int | None) -> Any:
@@ -132,4 +132,4 @@ def _dimension_nodes(graph: list[Variable]) -> list[Apply]:
     return [node for node in toposort(graph) if node.op.declaration is DIMENSION]
 
 
-__all__ = ["result_shapes", "row_shape"]
+__all__ = ["inner_sizes", "result_shapes", "row_shape"]

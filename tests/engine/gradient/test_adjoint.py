@@ -1,0 +1,219 @@
+"""The adjoint rule of states: random taps and non-linear steps against unrolled graphs, at orders one to three."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.gradient.adjoint import adjoint_taps, rows_after, survives
+from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.scan.layout import Layout
+from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.variables import NonSequence, Sequence, State, StepOutput
+from tests.engine.backends.running import loop
+
+WIDTH = 2
+TAPS = st.lists(st.integers(-3, 2), min_size=1, max_size=3, unique=True)
+N = T.constant(3)
+
+
+def mixture(coefficients, values):
+    """Return a non-linear function of rows, with coefficients of its own."""
+    first, second, third = values[:3]
+    return T.tanh(coefficients[0] * first * second + T.sin(coefficients[1] * third))
+
+
+class Case:
+    """A loop over mitmots with given taps, and a sequence, a non-sequence, a sitsot, a mitsot and a step output beside."""
+
+    def __init__(self, taps, steps, seed, extra):
+        self.taps, self.steps, self.extra = taps, steps, extra
+        self.rng = np.random.default_rng(seed)
+        self.x, self.w = T.matrix("x"), T.vector("w")
+        self.buffers = [T.matrix(f"buffer{k}") for k in range(len(taps))]
+        self.start, self.past = T.vector("start"), T.matrix("past")
+        self.coefficients = [
+            [self.rng.normal(size=2) for _ in writes]
+            for _, writes in [*taps, ((), (0,)), ((), (0,)), ((), (0,))]
+        ]
+
+    def step(self, rows, x, w, h, old):
+        """Return new rows of each mitmot, of the sitsot and the mitsot, and the step output, from what a step reads."""
+        seen = [value for group in rows for value in group] + [x, w, h, *old]
+        new = [
+            [mixture(c, np.roll(np.array(seen, object), k)) for k, c in enumerate(group)]
+            for group in self.coefficients
+        ]
+        return new[:-3], new[-3][0], new[-2][0], new[-1][0]
+
+    def scan(self):
+        x, w, h, old = T.vector(), T.vector(), T.vector(), [T.vector(), T.vector()]
+        reads = [[T.vector() for _ in reads] for reads, _ in self.taps]
+        writes, new_h, new_past, seen = self.step(reads, x, w, h, old)
+        states = [
+            State(f"m{k}", dict(zip(r, values, strict=True)), dict(zip(wr, new, strict=True)))
+            for k, ((r, wr), values, new) in enumerate(zip(self.taps, reads, writes, strict=True))
+        ]
+        rest = [State("h", {-1: h}, {0: new_h}), State("p", {-2: old[0], -1: old[1]}, {0: new_past})]
+        variables = [Sequence("x", x), *states, *rest, StepOutput("seen", seen), NonSequence("w", w)]
+        outer = [self.x, *self.buffers, self.start, self.past, self.w]
+        return loop(variables, T.constant(self.steps), outer)
+
+    def unrolled(self):
+        offsets = [max(0, -min(*r, *w)) for r, w in self.taps]
+        buffers = [[b[k] for k in range(self.size(j))] for j, b in enumerate(self.buffers)]
+        h, past, hs, ps, seen = self.start, [self.past[0], self.past[1]], [], [], []
+        for t in range(self.steps):
+            rows = [
+                [b[o + t + tap] for tap in r]
+                for b, o, (r, _) in zip(buffers, offsets, self.taps, strict=True)
+            ]
+            writes, h, new_past, output = self.step(rows, self.x[t], self.w, h, past)
+            for b, o, (_, w), new in zip(buffers, offsets, self.taps, writes, strict=True):
+                for tap, value in zip(w, new, strict=True):
+                    b[o + t + tap] = value
+            past = [past[1], new_past]
+            hs.append(h)
+            ps.append(new_past)
+            seen.append(output)
+        nothing = T.zeros((0, WIDTH))
+        return [T.stack(v) if v else nothing for v in (*buffers, hs, ps, seen)]
+
+    def size(self, k):
+        r, w = self.taps[k]
+        return max(0, -min(*r, *w)) + self.steps + max(0, *r, *w) + self.extra
+
+    @property
+    def wrt(self):
+        return [*self.buffers, self.x, self.w, self.start, self.past]
+
+    def values(self):
+        shapes = [(self.size(k), WIDTH) for k in range(len(self.taps))]
+        shapes += [(self.steps, WIDTH), (WIDTH,), (WIDTH,), (2, WIDTH)]
+        return [self.rng.normal(size=shape) for shape in shapes]
+
+
+def is_mitmot(taps):
+    return State("s", dict.fromkeys(taps[0], T.vector()), dict.fromkeys(taps[1], T.vector())).kind == "mitmot"
+
+
+CASES = st.builds(
+    Case,
+    st.lists(st.tuples(TAPS, TAPS).filter(is_mitmot), min_size=1, max_size=2),
+    st.integers(0, 4),
+    st.integers(0, 10**6),
+    st.integers(0, 2),
+)
+
+
+def orders(outputs, wrt, weights, highest):
+    """Return the cost and its gradients, each order's being of the sum of sines of the one before."""
+    cost = sum((T.sum(T.sin(each * w)) for each, w in zip(outputs, weights, strict=True)), T.constant(0.0))
+    found = [cost]
+    for _ in range(highest):
+        gradients = pull_back({cost: T.constant(1.0)}, wrt)
+        gradients = [T.zeros_like(x) if g is None else g for g, x in zip(gradients, wrt, strict=True)]
+        found += gradients
+        cost = sum((T.sum(T.sin(g)) for g in gradients), T.constant(0.0))
+    return found
+
+
+def check(case, highest, mode, tolerance):
+    weights = case.rng.uniform(0.3, 1.2, len(case.taps) + 3)
+    mine = orders(case.scan(), case.wrt, weights, highest)
+    theirs = orders(case.unrolled(), case.wrt, weights, highest)
+    f = scanviz.function(case.wrt, [*mine, *theirs], mode=mode, on_unused_input="ignore")
+    found = f(*case.values())
+    for a, b in zip(found[: len(mine)], found[len(mine) :], strict=True):
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+@given(case=CASES, mode=st.sampled_from(["numpy", "reference"]))
+def test_first_order(case, mode):
+    check(case, 1, mode, 1e-9)
+
+
+@given(case=CASES)
+def test_second_order(case):
+    case.steps = min(case.steps, 3)
+    check(case, 2, "numpy", 1e-8)
+
+
+@given(taps=st.tuples(TAPS, TAPS).filter(is_mitmot), steps=st.integers(0, 2), seed=st.integers(0, 10**6))
+@settings(max_examples=15)
+def test_third_order(taps, steps, seed):
+    check(Case([taps], steps, seed, 0), 3, "numpy", 1e-6)
+
+
+def state(reads, writes):
+    return State("s", {tap: T.vector() for tap in reads}, {tap: T.vector() for tap in writes})
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "kept", "replaced", "cleared"),
+    [
+        ((-1,), (0,), (-1,), (), ()),
+        ((-3, -1), (0,), (-3, -1), (), ()),
+        ((0, 1), (1,), (0,), (1,), ()),
+        ((-2, 0, 1), (0, 1, 2), (-2,), (0, 1), (2,)),
+        ((1,), (-1,), (1,), (), (-1,)),
+    ],
+)
+def test_the_table_of_taps(reads, writes, kept, replaced, cleared):
+    taps = adjoint_taps(state(reads, writes))
+    assert taps[1:] == (kept, replaced, cleared)
+    assert set(taps.reads) == {*reads, *writes}
+
+
+def test_what_survives_a_loop():
+    assert survives(state((-1,), (0,)), -1)
+    assert survives(state((0, 1), (1,)), 0) and not survives(state((0, 1), (1,)), 1)
+    assert rows_after(state((-1,), (0,))) == 0 and rows_after(state((0, 2), (1,))) == 2
+
+
+def backward_loops(outputs):
+    return [node for node in toposort(outputs) if isinstance(node.op, Scan) and node.op.settings.gradient_of]
+
+
+def test_gradients_of_a_gradient_loop_read_and_write_one_tap():
+    x, h0 = T.vector("x"), T.scalar("h0")
+    h, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h * h), x, h0, name="rnn")
+    first = scanviz.grad(h[-1], x)
+    (node,) = backward_loops([first])
+    assert node.op.scan_name == "grad_of_rnn" and node.op.settings.gradient_of == ("rnn", h.owner.birth)
+    assert (node.op.mitmot_taps(), node.op.mitmot_out_taps()) == ([(0, 1)], [(1,)])
+    second = scanviz.grad(T.sum(first**2), x)
+    loops = {each.op.scan_name: each for each in backward_loops([second])}
+    deeper = loops["grad_of_grad_of_rnn"].op
+    assert (deeper.mitmot_taps(), deeper.mitmot_out_taps()) == ([(-1, 0)], [(-1, 0)]) or set(
+        deeper.mitmot_out_taps()[0]
+    ) == {-1, 0}
+
+
+@given(case=CASES, seed=st.integers(0, 99))
+def test_mappings_and_connections_of_mitmot_loops(case, seed):
+    """j is in B_from_A[i] exactly when i is in A_from_B[j]; what is not connected does not change when perturbed."""
+    outputs = case.scan()
+    node = outputs[0].owner
+    layout = Layout(node)
+    maps = layout.var_mappings
+    for name, mapping in maps.items():
+        target, source = name.split("_from_")
+        back = maps[f"{source}_from_{target}"]
+        as_lists = {i: j if isinstance(j, list) else [] if j == -1 else [j] for i, j in mapping.items()}
+        as_lists_back = {i: j if isinstance(j, list) else [] if j == -1 else [j] for i, j in back.items()}
+        for i, found in as_lists.items():
+            assert all(i in as_lists_back[j] for j in found), name
+    pattern = layout.connection_pattern()
+    f = scanviz.function(case.wrt, layout.outer_outputs, on_unused_input="ignore")
+    values = case.values()
+    before = f(*values)
+    for k, variable in enumerate(case.wrt):
+        position = next(i for i, each in enumerate(layout.outer_inputs) if each is variable)
+        moved = [v + 0.1 * (j == k) for j, v in enumerate(values)]
+        for j, (a, b) in enumerate(zip(before, f(*moved), strict=True)):
+            if not pattern[position][j]:
+                np.testing.assert_array_equal(a, b)

@@ -1,0 +1,257 @@
+"""Back-propagation through loops of every kind, at the corners where systems before were wrong or stopped."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.errors import UndefinedGradientError
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.program.instructions import all_loops
+from scanviz.engine.scan.loop import Scan
+from scanviz.testing import verify_grad
+
+MODES = ("numpy", "reference")
+X = np.random.default_rng(1).normal(size=(5, 3)) * 0.7
+ROW = np.array([0.3, -0.2, 0.5])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("last", [True, False])
+def test_everything_a_loop_reads(mode, last):
+    def cost(x, h0, w, b):
+        h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t * w + h * b), x, h0, w)
+        return h[-1] if last else h
+
+    verify_grad(cost, [X, ROW, ROW + 1, ROW - 1], mode=mode)
+
+
+def test_the_initial_rows_of_a_mitsot_beyond_its_deepest_tap_have_gradient_zero():
+    x, h = T.matrix("x"), T.matrix("h")
+    rows, _ = scanviz.scan(lambda x_t, a, b: T.sin(a) + b * x_t, x, dict(initial=h, taps=[-2, -1]))
+    g = scanviz.function([x, h], scanviz.grad(T.sum(rows[-1]), h))(X, np.ones((4, 3)))
+    assert (g[:2] != 0).all() and (g[2:] == 0).all()
+    verify_grad(
+        lambda x, h: scanviz.scan(lambda x_t, a, b: T.sin(a) + b * x_t, x, dict(initial=h, taps=[-3, -1]))[0],
+        [X, np.ones((3, 3)) * 0.3],
+    )
+
+
+def test_sequences_longer_than_the_steps_have_zeros_behind():
+    x = T.matrix("x")
+    s, _ = scanviz.scan(lambda x_t, s: s + x_t**2, x, T.zeros(3), n_steps=3)
+    g = scanviz.function([x], scanviz.grad(T.sum(s[-1]), x))(X)
+    np.testing.assert_allclose(g, np.where(np.arange(5)[:, None] < 3, 2 * X, 0))
+    back, _ = scanviz.scan(lambda x_t, s: s + x_t**2, x, T.zeros(3), n_steps=3, go_backwards=True)
+    g = scanviz.function([x], scanviz.grad(T.sum(back[-1]), x))(X)
+    np.testing.assert_allclose(g, np.where(np.arange(5)[:, None] >= 2, 2 * X, 0))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("first", ["recurrent", "not recurrent"])
+def test_until_gives_full_length_with_zeros_past_the_stop(mode, first):
+    """Field notes 1.5.6: a recurrent first output made an older system count one step too many."""
+    x = T.vector("x")
+
+    def step(x_t, s):
+        new = s + x_t**2
+        outputs = [new, T.sin(x_t)] if first == "recurrent" else [T.sin(x_t), new]
+        return outputs, scanviz.until(new > 2.5)
+
+    infos = [T.constant(0.0), None] if first == "recurrent" else [None, T.constant(0.0)]
+    if first != "recurrent":
+        a, b = scanviz.scan(lambda x_t, s: step(x_t, s), x, infos)[0][::-1]
+    else:
+        a, b = scanviz.scan(step, x, infos)[0]
+    f = scanviz.function([x], [a, b, scanviz.grad(a[-1] + T.sum(b), x)], mode=mode)
+    at = np.array([1.0, 1.1, 0.9, 1.2, 0.4])
+    rows, _, g = f(at)
+    done = len(rows)
+    assert done == 3
+    np.testing.assert_allclose(g, np.where(np.arange(5) < done, 2 * at + np.cos(at), 0))
+
+
+@pytest.mark.parametrize("truncated", [1, 2, 3, 9])
+@pytest.mark.parametrize("mode", MODES)
+def test_truncation_goes_back_so_many_steps_alone(mode, truncated):
+    """Field notes 1.5.7: earlier rows get zero, weights the last steps' share, a far initial state zero."""
+    x, h0, w = T.vector("x"), T.scalar("h0"), T.scalar("w")
+    h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w * h + x_t), x, h0, w, truncate_gradient=truncated)
+    found = scanviz.function([x, h0, w], scanviz.grad(h[-1], [x, h0, w]), mode=mode)
+    at, start, weight = np.array([0.3, -0.4, 0.2, 0.6]), 0.5, 0.8
+    values = [start]
+    for x_t in at:
+        values.append(np.tanh(weight * values[-1] + x_t))
+    to_x, to_w, arriving = np.zeros(4), 0.0, 1.0
+    for t in range(3, max(-1, 3 - truncated), -1):
+        inner = arriving * (1 - values[t + 1] ** 2)
+        to_x[t], to_w, arriving = inner, to_w + inner * values[t], inner * weight
+    g_x, g_h0, g_w = found(at, start, weight)
+    np.testing.assert_allclose(g_x, to_x)
+    np.testing.assert_allclose(g_w, to_w)
+    np.testing.assert_allclose(g_h0, arriving if truncated >= 4 else 0.0)
+
+
+@pytest.mark.parametrize("truncated", [1, 2])
+def test_truncation_with_taps_outputs_at_every_step_and_until(truncated):
+    x = T.vector("x")
+
+    def step(x_t, older, old):
+        new = T.sin(older) + old * x_t
+        return new, scanviz.until(new > 10)
+
+    h, _ = scanviz.scan(
+        step, x, dict(initial=T.constant([0.2, 0.4]), taps=[-2, -1]), truncate_gradient=truncated
+    )
+    g = scanviz.function([x], scanviz.grad(T.sum(h), x))(np.array([0.5, 0.6, 0.7, 0.8]))
+    assert (g[: 4 - truncated] == 0).all() and (g[4 - truncated :] != 0).all()
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+@pytest.mark.parametrize("mode", MODES)
+def test_few_steps(mode, steps):
+    x, h0, w = T.matrix("x"), T.vector("h0"), T.vector("w")
+    h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t + h * w), x, h0, w)
+    cost = T.sum(h) + T.sum(h0)
+    f = scanviz.function([x, h0, w], [cost, *scanviz.grad(cost, [x, h0, w])], mode=mode)
+    _, to_x, to_h0, to_w = f(X[:steps], ROW, ROW)
+    assert to_x.shape == (steps, 3)
+    if steps == 0:
+        assert to_h0.tolist() == [1.0] * 3 and to_w.tolist() == [0.0] * 3
+    verify_grad(
+        lambda h0, w: scanviz.scan(lambda h: T.tanh(h * w), outputs_info=h0, n_steps=1)[0],
+        [ROW, ROW],
+        mode=mode,
+    )
+
+
+def test_outputs_that_are_inputs_or_given_twice():
+    """Field notes 1.5.11."""
+
+    def build(x, h0):
+        (a, b, c, h), _ = scanviz.scan(lambda x_t, h: [x_t, h, h, T.sin(h) * x_t], x, [None, None, None, h0])
+        return [T.sum(a * b), c, h]
+
+    verify_grad(build, [X, ROW])
+
+
+def test_a_shared_number_that_the_loop_updates():
+    """Field notes 1.5.8: the gradient with respect to a shared variable of numbers goes through its updates."""
+    a = scanviz.shared(1.5, "a")
+    h, updates = scanviz.scan(lambda h: (h * a, {a: a * 2}), outputs_info=T.constant(1.0), n_steps=3)
+    of_output, of_update = scanviz.grad(h[-1], a), scanviz.grad(updates[a] ** 2, a)
+    found = scanviz.function([], [h[-1], of_output, of_update], no_default_updates=True)()
+    np.testing.assert_allclose(found, [1.5**3 * 8, 3 * 1.5**2 * 8, 2 * 8 * 8 * 1.5])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_draws_in_the_step_are_the_same_numbers_backwards(mode):
+    rng, w = T.random.RandomStreams(4), T.scalar("w")
+    (h, drawn), _ = scanviz.scan(
+        lambda h, _: (lambda u: (T.tanh(h * u * w), u))(rng.uniform(size=())),
+        outputs_info=[T.constant(0.9), T.constant(0.0)],
+        n_steps=4,
+    )
+    f = scanviz.function([w], [drawn, scanviz.grad(h[-1], w)], mode=mode, no_default_updates=True)
+    numbers, g = f(1.3)
+    u = T.vector("u")
+    same, _ = scanviz.scan(lambda u_t, h, w: T.tanh(h * u_t * w), u, T.constant(0.9), w)
+    np.testing.assert_allclose(g, scanviz.function([u, w], scanviz.grad(same[-1], w))(numbers, 1.3))
+
+
+def test_a_draw_without_a_derivative_in_a_loop_is_named():
+    rng, p = T.random.RandomStreams(4), T.scalar("p")
+    h, _ = scanviz.scan(lambda h: h + rng.gamma(p, size=()), outputs_info=T.constant(0.0), n_steps=3)
+    with pytest.raises(UndefinedGradientError, match="rejection"):
+        scanviz.grad(h[-1], p)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_third_derivative_of_a_power_is_that_of_the_closed_form(mode):
+    """Field notes 1.5.19: squaring five times is x**32, whose third derivative came out three times too large elsewhere."""
+    x = T.scalar("x")
+    powers, _ = scanviz.scan(lambda p: p * p, outputs_info=x, n_steps=5)
+    g = powers[-1]
+    for _ in range(3):
+        g = scanviz.grad(g, x)
+    found = float(scanviz.function([x], g, mode=mode)(0.95))
+    np.testing.assert_allclose(found, 32 * 31 * 30 * 0.95**29)
+    assert round(found, 3) == 6723.842
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_loops_in_loops(mode):
+    def build(x, h0, w):
+        def outer(x_t, h):
+            inner, _ = scanviz.scan(lambda p: T.sin(p * x_t) + w, outputs_info=h, n_steps=3, name="inner")
+            return inner[-1] * 0.5 + T.tanh(T.sum(inner * inner))
+
+        return scanviz.scan(outer, x, h0, name="outer")[0]
+
+    verify_grad(build, [X, ROW, np.array(0.4)], mode=mode)
+
+
+def test_inner_loops_of_changing_length_are_run_again():
+    def build(x, h0):
+        def outer(k, x_t, h):
+            inner, _ = scanviz.scan(lambda p: T.sin(p) * T.cos(p * x_t), outputs_info=h, n_steps=k + 1)
+            return inner[-1]
+
+        return scanviz.scan(outer, [T.arange(4), x], h0)[0]
+
+    verify_grad(build, [X, ROW])
+
+
+def test_a_gradient_inside_a_step():
+    x = T.vector("x")
+    points, _ = scanviz.scan(
+        lambda p: p - 0.1 * scanviz.grad(T.sum((p - 2.0) ** 2), p), outputs_info=x, n_steps=60, name="descent"
+    )
+    np.testing.assert_allclose(points[-1].eval({x: [5.0, -3.0]}), [2.0, 2.0], atol=1e-4)
+    outer, _ = scanviz.scan(
+        lambda p: (
+            p
+            - 0.1
+            * scanviz.grad(scanviz.scan(lambda q: q * 0.5, outputs_info=T.sum(p**2), n_steps=2)[0][-1], p)
+        ),
+        outputs_info=x,
+        n_steps=3,
+    )
+    np.testing.assert_allclose(outer[-1].eval({x: [1.0]}), [(1 - 0.05) ** 3])
+
+
+def test_the_backward_loop_is_named_and_knows_its_forward_loop():
+    x, h0 = T.vector("x"), T.scalar("h0")
+    h, _ = scanviz.scan(lambda x_t, h: T.exp(x_t * h), x, h0, name="exps")
+    g = scanviz.grad(h[-1], x)
+    backward = next(n for n in toposort([g]) if isinstance(n.op, Scan) and n.op.settings.gradient_of)
+    assert backward.op.scan_name == "grad_of_exps"
+    assert backward.op.settings.gradient_of == ("exps", h.owner.birth)
+    assert backward.op.until is None and backward.op.mitmot_taps() == [(0, 1)]
+
+
+def test_the_forward_loop_runs_once_and_keeps_what_backwards_needs():
+    x, h0 = T.vector("x"), T.scalar("h0")
+    y, _ = scanviz.scan(lambda x_t, y: T.exp(x_t * y) + T.exp(-y), x, h0, name="two")
+    f = scanviz.function([x, h0], [y[-1], scanviz.grad(y[-1], x)])
+    loops = {loop.name: loop for loop, _ in all_loops(f.program)}
+    assert sorted(loops) == ["grad_of_two", "two"]
+    assert len([slot for slot in loops["two"].step_outputs if slot.result is not None]) == 2
+    (state,) = loops["two"].states
+    assert state.history is not None  # the rows with the initial one in front, without a copy
+    (adjoint,) = [slot for slot in loops["grad_of_two"].states if slot.kind == "mitmot"]
+    assert adjoint.in_place  # the buffer that was made for it
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_inputs_constants_and_shared_values_stay_as_they_are(mode):
+    x, h0 = T.matrix("x"), T.vector("h0")
+    w = scanviz.shared(ROW.copy(), "w")
+    h, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t * w + h), x, h0)
+    f = scanviz.function([x, h0], [h, *scanviz.grad(T.sum(h * h), [x, h0, w])], mode=mode)
+    at = [X.copy(), ROW.copy()]
+    first = [each.copy() for each in f(*at)]
+    for mine, theirs in zip(f(*at), first, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(at[0], X)
+    np.testing.assert_array_equal(w.get_value(), ROW)

@@ -130,6 +130,9 @@ class Observer:
     def loop_steps(self, series: StepSeries) -> None:
         """A chunk of steps was run; nested loops' chunks arrive before the chunk of the loop around them."""
 
+    def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
+        """A run of a loop holds so many bytes of rows at its end: of each state, then of each step output, in order."""
+
     def loop_end(self, function: int, loop: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
         """The loop ended after ``steps`` steps; ``setup_ns`` of ``elapsed_ns`` lie before its first step and after its last."""
 

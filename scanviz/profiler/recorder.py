@@ -156,6 +156,13 @@ class Recorder(Observer):
                 found.take(threading.get_ident(), series)
                 found.recorder_ns += self._clock() - begun
 
+    def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
+        """Take the bytes of a loop's rows."""
+        with self._lock:
+            found = self._loops.get(loop)
+            if found is not None:
+                found.rows_held(row_bytes)
+
     def loop_end(self, function: int, loop: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
         """Close a run of a loop."""
         begun = self._clock()

@@ -10,6 +10,7 @@ import difflib
 import os
 from typing import TextIO
 
+from scanviz.profiler.report_gradients import gradient_lines
 from scanviz.profiler.report_loops import function_lines, loop_lines
 from scanviz.profiler.report_text import HEADING, QUIET, WARNING, Line, plainest, styled
 from scanviz.profiler.units import counted, duration, share
@@ -120,7 +121,7 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
         rest = sum(each.total_ns for each in called[top:])
         text = f"{counted(len(called) - top, 'more function')}, {duration(rest)} (--top {len(called)} shows them)"
         lines.append(Line(text, QUIET, wraps=True))
-    return lines + _hottest(record, width, top)
+    return [*lines, *gradient_lines(record, width, top), *_hottest(record, width, top)]
 
 
 def _hottest(record: ProfileRecord, width: int, top: int) -> list[Line]:

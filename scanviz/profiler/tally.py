@@ -15,12 +15,13 @@ import numpy as np
 from scanviz.engine.observe import StepSeries
 from scanviz.profiler.operation_tally import PENDING_TIMED, OperationTally
 from scanviz.profiler.overhead import Price
-from scanviz.record.model import FunctionRecord, LoopRecord, TierRecord
+from scanviz.record.model import FunctionRecord, LoopRecord, LoopVariableRecord, TierRecord
 from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 from scanviz.record.statistics import Histogram
 
 PENDING = 8192  # steps gathered before they are counted, so that counting is rare
 PIECES = 512  # chunks they may come from
+_STATES = ("mitmot", "mitsot", "sitsot")
 TIERS = 16  # kinds of code told apart
 DETAIL_BYTES = (
     20_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD) + 8 * PENDING + 200 * PIECES + 16 * PENDING_TIMED
@@ -56,6 +57,7 @@ class LoopTally:
         "_operations",
         "_pieces",
         "_price",
+        "_row_bytes",
         "_sample",
         "_steps",
         "_tiers",
@@ -79,6 +81,7 @@ class LoopTally:
         self._operations = OperationTally(len(record.operations))
         self._tiers: dict[tuple[str, str], list[int]] = {}
         self._totals = _Totals()
+        self._row_bytes: tuple[int, ...] = ()
         self._steps = 0
         self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
 
@@ -93,6 +96,20 @@ class LoopTally:
         self._open[thread] = _Run(totals.runs, now, sys.exception())
         totals.runs += 1
         totals.buffer_bytes = max(totals.buffer_bytes, buffer_bytes)
+
+    def rows_held(self, row_bytes: tuple[int, ...]) -> None:
+        """Take the bytes of the rows of each state, then of each step output, at the end of a run."""
+        before = self._row_bytes or (0,) * len(row_bytes)
+        self._row_bytes = tuple(max(a, b) for a, b in zip(before, row_bytes, strict=True))
+
+    def _variables(self) -> tuple[LoopVariableRecord, ...]:
+        """Return the loop variables with the bytes of their rows."""
+        if not self._row_bytes or not self.record.variables:
+            return self.record.variables
+        states = [each for each in self.record.variables if each.kind in _STATES]
+        outputs = [each for each in self.record.variables if each.kind == "nitsot"]
+        held = {id(each): size for each, size in zip([*states, *outputs], self._row_bytes, strict=False)}
+        return tuple(replace(each, row_bytes=held.get(id(each), 0)) for each in self.record.variables)
 
     def take(self, thread: int, series: StepSeries) -> None:
         """Take a chunk of steps of the run that the thread has open."""
@@ -187,6 +204,7 @@ class LoopTally:
         return replace(
             self.record,
             operations=operations.records(self.record.operations, self._price.stamp_ns),
+            variables=self._variables(),
             runs=totals.runs,
             failed_runs=totals.failed_runs,
             running=len(self._open),

@@ -78,6 +78,10 @@ class LoopVariableRecord:
         dtype and known shape of the step's variable.
     keep_last : int or None
         Rows of the result that are kept, the last ones; None for all of them.
+    read_backwards : bool
+        Whether the loop's gradient reads its rows.
+    row_bytes : int
+        The most that its rows took in one run; 0 where nothing was stored.
     """
 
     kind: Literal["sequence", "mitmot", "mitsot", "sitsot", "nitsot", "carry", "non_sequence"]
@@ -90,6 +94,8 @@ class LoopVariableRecord:
     outer_output: str | None = None
     type: str = ""
     keep_last: int | None = None
+    read_backwards: bool = False
+    row_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,8 @@ class LoopRecord:
         The line of the ``scan`` call.
     has_until : bool
         Whether it has a stop condition.
+    gradient_of : int or None
+        Key of the loop that it is the back-propagation of.
     operations : tuple of OperationRecord
         Its step.
     variables : tuple of LoopVariableRecord
@@ -189,6 +197,7 @@ class LoopRecord:
     name: str
     source: SourceRecord | None
     has_until: bool = False
+    gradient_of: int | None = None
     operations: tuple[OperationRecord, ...] = ()
     variables: tuple[LoopVariableRecord, ...] = ()
     var_mappings: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
@@ -213,6 +222,11 @@ class LoopRecord:
     tiers: tuple[TierRecord, ...] = ()
     series_stride: int = 1
     series: Samples = field(default_factory=lambda: np.zeros((0, 4), np.int64))
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of rows that the loop keeps for its gradient: the most of one run."""
+        return sum(each.row_bytes for each in self.variables if each.read_backwards)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LoopRecord):

@@ -23,6 +23,7 @@ from scanviz.engine.program.instructions import (
 from scanviz.engine.scan.layout import Layout
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs, kind_of, taps_of
+from scanviz.record.gradient_pairs import forward_loop, read_backwards
 from scanviz.record.model import (
     FunctionRecord,
     LoopRecord,
@@ -169,6 +170,7 @@ def _loop_record(function: int, loop: LoopInstruction, parent: int | None, outer
     scan = loop.op
     assert isinstance(scan, Scan)
     layout = Layout(scan)
+    read_back = read_backwards(loop, outer)
     return LoopRecord(
         key=loop.key,
         function=function,
@@ -176,8 +178,9 @@ def _loop_record(function: int, loop: LoopInstruction, parent: int | None, outer
         name=_named(loop.name, loop.provenance.source),
         source=source_record(loop.provenance.source),
         has_until=loop.until is not None,
+        gradient_of=forward_loop(loop, outer),
         operations=_operations(loop.body),
-        variables=tuple(_variable(each, loop, outer) for each in scan.variables),
+        variables=tuple(_variable(each, loop, outer, read_back) for each in scan.variables),
         var_mappings={name: _as_tuples(entries) for name, entries in layout.var_mappings.items()},
         connection_pattern=tuple(map(tuple, layout.connection_pattern())),
         inner_connection_pattern=tuple(map(tuple, layout.inner_connection_pattern())),
@@ -188,7 +191,9 @@ def _as_tuples(entries: dict[int, Any]) -> dict[str, tuple[int, ...]]:
     return {str(key): tuple(value) if isinstance(value, list) else (value,) for key, value in entries.items()}
 
 
-def _variable(variable: LoopVariable, loop: LoopInstruction, outer: Program) -> LoopVariableRecord:
+def _variable(
+    variable: LoopVariable, loop: LoopInstruction, outer: Program, read_back: set[int]
+) -> LoopVariableRecord:
     reads, writes = taps_of(variable)
     inner = [*inner_inputs(variable), *inner_outputs(variable)]
     slot = _slot(variable, loop)
@@ -203,6 +208,7 @@ def _variable(variable: LoopVariable, loop: LoopInstruction, outer: Program) -> 
         outer_output=_outer_name(outer, getattr(slot, "result", None)),
         type=str(inner[0].type),
         keep_last=getattr(slot, "keep_last", None),
+        read_backwards=bool(read_back & {getattr(slot, "result", None), getattr(slot, "history", None)}),
     )
 
 

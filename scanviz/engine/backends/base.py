@@ -85,6 +85,11 @@ class Watch:
         for each in self.observers:
             each.loop_steps(series)
 
+    def loop_rows(self, loop: int, row_bytes: tuple[int, ...]) -> None:
+        """Tell the bytes of a loop's rows."""
+        for each in self.observers:
+            each.loop_rows(self.function, loop, row_bytes)
+
     def loop_end(self, loop: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
         """Tell that a loop ended."""
         for each in self.observers:

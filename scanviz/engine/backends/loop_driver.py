@@ -109,6 +109,7 @@ class LoopRun:
             if self.watch is not None:
                 self._tell(done)
                 elapsed = time.perf_counter_ns() - self.begun
+                self.watch.loop_rows(self.loop.key, self._row_bytes())
                 self.watch.loop_end(self.loop.key, done, elapsed, max(0, elapsed - self.spent))
 
     def run_step(self, step: int) -> bool:
@@ -188,6 +189,10 @@ class LoopRun:
         shapes += [rows.row_shape for rows in self.states for _ in rows.slot.reads]
         shapes += [tuple(each.shape) for each in (*self.carries, *self.constants)]
         return row_shape_without_steps(self.loop, inner, shapes)
+
+    def _row_bytes(self) -> tuple[int, ...]:
+        arrays = [*(each.array for each in self.states), *(each.array for each in self.outputs)]
+        return tuple(0 if each is None else int(each.nbytes) for each in arrays)
 
     def _bytes(self) -> int:
         held = sum(each.array.nbytes for each in self.states)

@@ -1,18 +1,28 @@
-"""Derivatives of indexing: what was read from a place comes back to it."""
+"""Derivatives of indexing: what was read from a place comes back to it.
+
+Where one assignment names a place twice, the array holds what was put there last, as NumPy says; so the derivative goes to that
+element of the value and to no other.  Indices, masks and slices have no derivative.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import sum_to_shape, zeros_like
+import numpy as np
+
+from scanviz.engine.gradient.sizes import sizes, sum_to_shape, zeros_like
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
 from scanviz.engine.ops.assign import ASSIGN, AssignParameters
-from scanviz.engine.ops.elementwise import cast, greater, where
+from scanviz.engine.ops.creation import arange
+from scanviz.engine.ops.elementwise import cast, equal, greater, where
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem, last_row, state_history
-from scanviz.engine.ops.shape import dimension
+from scanviz.engine.ops.index_pattern import IndexParameters, input_entries
+from scanviz.engine.ops.reduce import count
+from scanviz.engine.ops.shape import alloc, dimension, reshape
 from scanviz.engine.ops.support import constant
+from scanviz.engine.ops.symbolic_shape import as_size
 
 CONNECTIONS.row(INDEX)(only(0))
 CONNECTIONS.row(ASSIGN)(only(0, 1))
@@ -40,11 +50,8 @@ def _index_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence
 def _assign(
     node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
 ) -> Sequence[Derivative]:
-    """Give the source all but what was replaced, and the value what stands where it was put.
-
-    Of places named twice in one assignment, each counts as if it held the value: NumPy keeps the last.
-    """
-    _, value, *numbers = node.inputs
+    """Give the source all but what was replaced, and the value what stands where it was put."""
+    given, value, *numbers = node.inputs
     rest: list[Derivative] = [None] * len(numbers)
     (cotangent,) = cotangents
     if cotangent is None:
@@ -56,8 +63,37 @@ def _assign(
         source = build_one(Op(ASSIGN, AssignParameters(pattern, False)), cotangent, nothing, *numbers)
     part = None
     if wanted[1]:
-        part = sum_to_shape(build_one(Op(INDEX, pattern), cotangent, *numbers), value)
+        part = build_one(Op(INDEX, pattern), cotangent, *numbers)
+        if not increment and _may_repeat(pattern, numbers):
+            part = where(_is_held(part, given, pattern, numbers), part, 0)
+        part = sum_to_shape(part, value)
     return [source if wanted[0] else None, part, *rest]
+
+
+def _may_repeat(pattern: IndexParameters, numbers: Sequence[Variable]) -> bool:
+    """Return whether an index can name one place twice: a mask does not, nor do constants that differ."""
+    arrays = [(entry, numbers[first]) for entry, first, _ in input_entries(pattern) if entry.kind == "array"]
+    if len(arrays) != 1:
+        return bool(arrays)  # several broadcast, a mask among them too
+    entry, places = arrays[0]
+    if entry.stop == "mask":
+        return False
+    if not isinstance(places, Constant):
+        return True
+    known = np.asarray(places.value)
+    mixed = bool(np.any(known < 0) and np.any(known >= 0))  # -1 may be the same place as 2
+    return mixed or np.unique(known).size < known.size
+
+
+def _is_held(
+    part: Variable, given: Variable, pattern: IndexParameters, numbers: Sequence[Variable]
+) -> Variable:
+    """Return which elements put into an array are still there afterwards: their numbers, put there alike, are found again."""
+    shape = [as_size(each) for each in sizes(part)]
+    order = reshape(arange(count(part, range(len(shape)))), shape, ndim=len(shape))
+    nothing = alloc(constant(0, "int64"), [as_size(each) for each in sizes(given)])
+    numbered = build_one(Op(ASSIGN, AssignParameters(pattern, False)), nothing, order, *numbers)
+    return equal(build_one(Op(INDEX, pattern), numbered, *numbers), order)
 
 
 @PUSHFORWARDS.row(ASSIGN)

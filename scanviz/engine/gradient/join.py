@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from scanviz.engine.gradient.sizes import sizes, zeros_like
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops.assign import ASSIGN, AssignParameters
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import CONCATENATE, REPEAT, repeat
+from scanviz.engine.ops.reduce import sum as sum_over
 from scanviz.engine.ops.shape import reshape
 from scanviz.engine.ops.symbolic_shape import as_size
 
@@ -58,23 +59,22 @@ CONNECTIONS.row(REPEAT)(only(0))
 def _repeat(
     node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
 ) -> Sequence[Derivative]:
-    """Add each copy back to the element it is a copy of: the places are the elements' numbers, repeated alike."""
+    """Add up the copies of each element: side by side if all have as many, else by the elements' numbers, repeated alike."""
     (cotangent,) = cotangents
     if cotangent is None:
         return [None, None]
     given, counts = node.inputs
     axis = node.op.parameters.axis
+    if tensor_type(counts).ndim == 0:
+        shape = [as_size(each) for each in sizes(given)]
+        split = [*shape[: axis + 1], counts, *shape[axis + 1 :]]
+        return [sum_over(reshape(cotangent, split, ndim=len(split)), axis + 1), None]
     whole = zeros_like(given)
-    if axis is None:
-        whole, axis = reshape(whole, [-1]), 0
     places = repeat(arange(as_size(sizes(whole)[axis])), counts, axis=0)
     part = getitem(whole, (*[slice(None)] * axis, places))
     assert part.owner is not None
     op = Op(ASSIGN, AssignParameters(part.owner.op.parameters, True))
-    added = build_one(op, whole, cotangent, *part.owner.inputs[1:])
-    if node.op.parameters.axis is None:
-        added = reshape(added, [as_size(each) for each in sizes(given)], ndim=len(sizes(given)))
-    return [added, None]
+    return [build_one(op, whole, cotangent, *part.owner.inputs[1:]), None]
 
 
 @PUSHFORWARDS.row(REPEAT)

@@ -1,22 +1,34 @@
 """Derivatives of reductions and cumulative operations.
 
-The largest of equal elements share the derivative equally.  Products and their derivatives are right where elements are 0;
-second derivatives of a product are right where none is.
+Equal elements that are the largest (smallest) share the derivative of ``max`` (``min``) equally.  ``all``, ``any``, ``argmax``
+and ``argmin`` give truth values and whole numbers, which have no derivative, so they need no rows.
+
+Products are right where elements are 0, to any order, because nothing is divided by an element.  For ``y = x₀ x₁ … xₙ`` the
+derivative with respect to xⱼ is the product of the elements before j times the product of those after it: two cumulative
+products.  For a cumulative product it is
+
+    x̄ⱼ = (Π_{i<j} xᵢ) sⱼ,    sⱼ = ḡⱼ + xⱼ₊₁ sⱼ₊₁
+
+a linear recurrence from the end (forward mode has one from the start).  Where no product is 0, the same comes from a cumulative
+sum divided by x, which is faster; which of the two is computed is decided when the values are there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import broadcast_like, sizes, sum_to_shape
+from scanviz.engine.gradient.sizes import broadcast_like, full_like, sizes, sum_to_shape, zeros_like
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
+from scanviz.engine.ops.control import ifelse
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.shape import dimshuffle, reshape
 from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.scan.build import scan
 
 
 def with_reduced_axes(value: Variable, node: Apply) -> Variable:
@@ -59,20 +71,40 @@ def _to_shape_forward(node: Apply, tangents: Sequence[Variable | None]) -> Seque
     return [None if tangents[0] is None else sum_to_shape(tangents[0], node.outputs[0])]
 
 
-def _ones_at(mask: Variable, like: Variable) -> Variable:
-    return cast(mask, tensor_type(like).dtype)
+def _factors(node: Apply) -> Variable:
+    """Return what a product multiplies: its input in the dtype that it computes in, which may have a larger range."""
+    return cast(node.inputs[0], tensor_type(node.outputs[0]).dtype)
+
+
+def _shifted(value: Variable, axis: int) -> Variable:
+    """Return ``1, v₀, …, vₙ₋₂`` along an axis: each element moved one place up, the last one lost."""
+    along = (slice(None),) * axis
+    # the 1 stands in front before the cut, so that it is right for no elements too
+    one = full_like(r.sum(value, axis, keepdims=True), 1)
+    return getitem(concatenate([one, value], axis), (*along, slice(None, -1)))
+
+
+def _before(value: Variable, axis: int) -> Variable:
+    """Return for each element the product of those before it along an axis."""
+    return r.cumprod(_shifted(value, axis), axis)
 
 
 def _others(node: Apply) -> Variable:
-    """Return for each element the product of the others along the axes: without a division by 0."""
-    (x,) = node.inputs
-    axes = node.op.parameters.axes
-    zero = e.equal(x, 0)
-    zeros = r.sum(zero, axes, keepdims=True)
-    whole = e.where(zero, 1, x)
-    product = r.prod(whole, axes, keepdims=True)
-    alone = e.logical_and(zero, e.equal(zeros, 1))
-    return e.where(e.equal(zeros, 0), product / whole, e.where(alone, product, 0))
+    """Return for each element the product of the others along the axes."""
+    x, axes = _factors(node), node.op.parameters.axes
+    if len(axes) == 1:
+        return _others_along(x, axes[0])
+    ndim = tensor_type(x).ndim
+    order = [*(axis for axis in range(ndim) if axis not in axes), *axes]
+    shape = [as_size(each) for each in sizes(x)]
+    kept = [shape[axis] for axis in order[: ndim - len(axes)]]
+    lines = reshape(dimshuffle(x, order), [*kept, r.count(x, axes)], ndim=len(kept) + 1)
+    found = reshape(_others_along(lines, len(kept)), [shape[axis] for axis in order], ndim=ndim)
+    return dimshuffle(found, [order.index(axis) for axis in range(ndim)])
+
+
+def _others_along(x: Variable, axis: int) -> Variable:
+    return _before(x, axis) * _turned(_before(_turned(x, axis), axis), axis)
 
 
 @PULLBACKS.row(r.prod)
@@ -91,8 +123,12 @@ def _prod_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[
 def _shares(node: Apply) -> Variable:
     """Return which part of the result each element is: 1 for the one that was chosen, less for equal ones."""
     (x,) = node.inputs
-    chosen = _ones_at(e.equal(x, with_reduced_axes(node.outputs[0], node)), x)
-    return chosen / r.sum(chosen, node.op.parameters.axes, keepdims=True)
+    dtype = tensor_type(x).dtype
+    chosen = e.equal(x, with_reduced_axes(node.outputs[0], node))
+    count = r.sum(
+        chosen, node.op.parameters.axes, keepdims=True
+    )  # in int64: float16 cannot count beyond 2048
+    return cast(chosen, dtype) / cast(count, dtype)
 
 
 @PULLBACKS.row(r.max, r.min)
@@ -110,11 +146,10 @@ def _extreme_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequen
     return [None if tangent is None else r.sum(tangent * _shares(node), axes, keepdims=keep)]
 
 
-def _in_a_line(node: Apply) -> tuple[Variable, int]:
+def _in_a_line(value: Variable, node: Apply) -> tuple[Variable, int]:
     """Return what a cumulative operation runs over and the axis: the flattened array for axis None."""
-    (x,) = node.inputs
     axis = node.op.parameters.axis
-    return (reshape(x, [-1]), 0) if axis is None else (x, axis)
+    return (reshape(value, [-1]), 0) if axis is None else (value, axis)
 
 
 def _back_in_shape(value: Variable, node: Apply) -> Variable:
@@ -147,21 +182,29 @@ def _cumsum_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequenc
     return [None if tangents[0] is None else build_one(node.op, tangents[0])]
 
 
-class _Products:
-    """Cumulative products in parts that can be divided: before the first 0 of a line, at it, and after it.
+def _recurrence(terms: Variable, factors: Variable, axis: int) -> Variable:
+    """Return ``yₖ = termₖ + factorₖ yₖ₋₁`` along an axis, with 0 before the first: a loop."""
+    ndim = tensor_type(terms).ndim
+    first = [axis, *(k for k in range(ndim) if k != axis)]
+    rows, others = dimshuffle(terms, first), dimshuffle(factors, first)
+    start = zeros_like(r.sum(rows, 0))
+    found, _ = scan(
+        lambda term, factor, before: term + factor * before,
+        sequences=[rows, others],
+        outputs_info=start,
+        name="derivative_of_cumprod",
+    )
+    return dimshuffle(found, [first.index(k) for k in range(ndim)])
 
-    After the first 0 the products are 0 whatever is there; at it the derivative is the product of all others.
-    """
 
-    def __init__(self, node: Apply) -> None:
-        self.x, self.axis = _in_a_line(node)
-        zero = e.equal(self.x, 0)
-        count = r.cumsum(zero, self.axis)
-        self.before = e.equal(count, 0)
-        self.first = e.logical_and(zero, e.equal(count, 1))
-        self.divisor = e.where(zero, 1, self.x)
-        self.products = r.cumprod(self.x, self.axis)
-        self.products_without = r.cumprod(e.where(self.first, 1, self.x), self.axis)
+def _some_product_is_zero(products: Variable) -> Variable:
+    """Return whether a division by an element could lose something: there is a 0, or a product too small to be told from it."""
+    return r.any(e.equal(products, 0))
+
+
+def _divided(value: Variable, x: Variable) -> Variable:
+    """Return ``value / x``, finite where x is 0: derivatives of the branch that is not taken must be, to be 0 times that."""
+    return value / e.where(e.equal(x, 0), 1, x)
 
 
 @PULLBACKS.row(r.CUMPROD)
@@ -171,20 +214,22 @@ def _cumprod(
     (g,) = cotangents
     if g is None:
         return [None]
-    parts = _Products(node)
-    usual = _sums_from_the_end(g * parts.products, parts.axis) / parts.divisor
-    at_zero = _sums_from_the_end(g * parts.products_without, parts.axis)
-    return [_back_in_shape(e.where(parts.before, usual, e.where(parts.first, at_zero, 0)), node)]
+    x, axis = _in_a_line(_factors(node), node)
+    (products,) = node.outputs
+    from_the_end = _recurrence(_turned(g, axis), _shifted(_turned(x, axis), axis), axis)
+    exact = _before(x, axis) * _turned(from_the_end, axis)
+    usual = _divided(_sums_from_the_end(g * products, axis), x)
+    return [_back_in_shape(ifelse(_some_product_is_zero(products), exact, usual), node)]
 
 
 @PUSHFORWARDS.row(r.CUMPROD)
 def _cumprod_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    (t,) = tangents
-    if t is None:
+    (tangent,) = tangents
+    if tangent is None:
         return [None]
-    if node.op.parameters.axis is None:
-        t = reshape(t, [-1])
-    parts = _Products(node)
-    usual = parts.products * r.cumsum(e.where(parts.before, t / parts.divisor, 0), parts.axis)
-    at_zero = parts.products_without * r.cumsum(e.where(parts.first, t, 0), parts.axis)
-    return [usual + at_zero]
+    x, axis = _in_a_line(_factors(node), node)
+    t, _ = _in_a_line(cast(tangent, tensor_type(x).dtype), node)
+    (products,) = node.outputs
+    exact = _recurrence(t * _before(x, axis), x, axis)
+    usual = products * r.cumsum(_divided(t, x), axis)
+    return [ifelse(_some_product_is_zero(products), exact, usual)]

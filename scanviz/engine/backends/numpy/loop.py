@@ -179,6 +179,11 @@ class LoopCall:
         arrays = [*(each.array for each in self.states), *(each.array for each in self.outputs)]
         return int(sum(each.nbytes for each in arrays if each is not None)) + self.made.plan.buffer_bytes
 
+    def row_bytes(self) -> tuple[int, ...]:
+        """Return the bytes of the rows of each state, then of each step output."""
+        arrays = [*(each.array for each in self.states), *(each.array for each in self.outputs)]
+        return tuple(0 if each is None else int(each.nbytes) for each in arrays)
+
     def _results(self, done: int) -> list[Any]:
         found: dict[int, Any] = {}
         for rows in self.states:

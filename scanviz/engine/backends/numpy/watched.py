@@ -107,6 +107,7 @@ def run_watched(call: LoopCall, scratch: list[Any], watch: Watch) -> int:
                         watch.loop_steps(series)
     finally:
         elapsed = perf_counter_ns() - call.begun
+        watch.loop_rows(key, call.row_bytes())
         watch.loop_end(key, done, elapsed, max(0, elapsed - spent))
     return done
 

@@ -1,0 +1,206 @@
+"""Derivatives of reductions and cumulative operations: finite differences, zeros, equal elements, ranges of dtypes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.gradient.reverse import is_differentiable, load_rows, pull_back
+from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS
+from scanviz.engine.graph.declaration import Op, declarations
+from scanviz.engine.graph.nodes import build_one
+from scanviz.engine.ops.reduce import SUM_TO_SHAPE
+from scanviz.testing import verify_grad
+
+seeds = st.integers(0, 2**32 - 1)
+shapes = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple)
+filled_shapes = st.lists(st.integers(1, 3), min_size=1, max_size=3).map(tuple)
+few = st.lists(st.sampled_from([0.0, 0.0, 1.0, -1.5, 0.7, 2.0]), min_size=1, max_size=4).map(np.array)
+
+
+@st.composite
+def factors(draw):
+    """An array of which many elements are 0, and some of its axes."""
+    shape = draw(shapes)
+    rng = np.random.default_rng(draw(seeds))
+    array = rng.choice([0.0, 1.0, -1.5, 0.7, 2.0], shape, p=[0.4, 0.15, 0.15, 0.15, 0.15])
+    return array, tuple(draw(st.lists(st.integers(0, len(shape) - 1), unique=True)))
+
+
+def gradient_of(build):
+    """Return a function whose derivative is the second derivative of ``build``: the gradient of a weighted sum."""
+
+    def gradient(*inputs):
+        y = T.sum(T.tanh(build(*inputs) * 0.7))
+        moving = [each for each in inputs if is_differentiable(each)]
+        found = pull_back({y: T.constant(1.0)}, moving)
+        return [T.zeros_like(x) if g is None else g for g, x in zip(found, moving, strict=True)]
+
+    return gradient
+
+
+@given(factors(), st.booleans(), st.booleans())
+def test_sums_and_products_of_any_axes_with_any_number_of_zeros(case, keep, known):
+    x, axes = case
+    verify_grad(lambda v: T.sum(v, axes, keepdims=keep), [x], known_shapes=known)
+    verify_grad(lambda v: T.prod(v, axes, keepdims=keep), [x], known_shapes=known, tolerance=1e-4)
+
+
+@given(factors(), st.booleans())
+def test_second_derivatives_of_products_with_zeros(case, keep):
+    x, axes = case
+    verify_grad(gradient_of(lambda v: T.prod(v, axes, keepdims=keep)), [x], tolerance=1e-3)
+
+
+@given(factors(), st.booleans(), st.booleans())
+def test_cumulative_operations_along_any_axis_with_any_number_of_zeros(case, flat, known):
+    x, _ = case
+    axis = None if flat else x.ndim - 1
+    verify_grad(lambda v: T.cumsum(v, axis), [x], known_shapes=known)
+    verify_grad(lambda v: T.cumprod(v, axis), [x], known_shapes=known, tolerance=1e-4)
+
+
+@given(factors(), st.booleans())
+def test_second_derivatives_of_cumulative_products_with_zeros(case, flat):
+    x, _ = case
+    verify_grad(gradient_of(lambda v: T.cumprod(v, None if flat else 0)), [x], tolerance=1e-3)
+
+
+def written_out(x, count):
+    """Return the products of the first elements, as multiplications."""
+    found = [x[0]]
+    for k in range(1, count):
+        found.append(found[-1] * x[k])
+    return found
+
+
+@pytest.mark.parametrize("name", ["prod", "cumprod"])
+@given(few)
+def test_derivatives_of_products_are_those_of_multiplications_up_to_the_third(name, values):
+    x = T.vector("x")
+    weights = np.arange(1.0, len(values) + 1)
+    products = written_out(x, len(values))
+    if name == "prod":
+        pair = [T.prod(x), products[-1]]
+    else:
+        pair = [T.sum(T.cumprod(x) * weights), T.sum(T.stack(products) * weights)]
+    wanted, found = [], []
+    for _ in range(3):
+        pair = [scanviz.grad(each, x, disconnected_inputs="ignore") for each in pair]
+        found.append(pair[0])
+        wanted.append(pair[1])
+        pair = [T.sum(each * weights) for each in pair]
+    computed = scanviz.function([x], [*found, *wanted])(values)
+    for mine, theirs in zip(computed[:3], computed[3:], strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+@pytest.mark.parametrize("row", [[2.0, 0.0, 3.0, 0.0], [2.0, 0.5, 3.0, -1.0], []])
+def test_both_ways_to_the_derivative_of_a_cumulative_product_are_right_on_every_tier(mode, row):
+    x = T.vector("x")
+    g = scanviz.grad(T.sum(T.cumprod(x)), x)
+    wanted = [
+        sum(np.prod(row[:j] + row[j + 1 : k + 1]) for k in range(j, len(row))) for j in range(len(row))
+    ]
+    np.testing.assert_allclose(scanviz.function([x], g, mode=mode)(row), wanted)
+
+
+def test_a_product_in_a_step_of_a_loop_has_its_derivative():
+    x = T.matrix("x")
+    rows, _ = scanviz.scan(lambda row: T.sum(T.cumprod(row)) * T.prod(row), sequences=x)
+    g = scanviz.function([x], scanviz.grad(T.sum(rows), x))
+    for point in ([[1.0, 2.0], [3.0, 0.5]], [[0.0, 2.0], [3.0, 0.0]]):
+        a, b = np.array(point).T  # (a + a b) a b
+        wanted = np.stack([2 * a * b + 2 * a * b**2, a**2 + 2 * a**2 * b], axis=1)
+        np.testing.assert_allclose(g(point), wanted)
+
+
+@pytest.mark.parametrize("function", [T.sum, T.prod, T.cumsum, T.cumprod])
+def test_what_is_computed_in_float64_of_float32_has_a_float32_gradient(function):
+    for row in ([0.3, -1.2, 2.0], [0.0, 2.0, 0.0]):
+        verify_grad(lambda x: function(x, dtype="float64"), [np.array(row, "float32")])
+
+
+def test_gradients_of_products_use_the_range_of_the_dtype_they_are_computed_in():
+    x = T.fvector("x")
+    row = np.array([1e30, 1e30, 1e-30], "float32")
+    for y in (T.prod(x, dtype="float64"), T.cumprod(x, dtype="float64")[2]):
+        g = scanviz.grad(y, x).eval({x: row})
+        np.testing.assert_allclose(g[:2], [1.0, 1.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("build", [T.prod, lambda x: T.cumprod(x)[1]])
+def test_a_product_too_small_for_its_dtype_keeps_its_gradient(build):
+    x = T.fvector("x")
+    g = scanviz.grad(build(x), x).eval({x: np.array([1e-25, 2e-25], "float32")})
+    np.testing.assert_allclose(g, np.array([2e-25, 1e-25], "float32"))
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@given(shape=filled_shapes, seed=seeds, keep=st.booleans(), data=st.data())
+def test_largest_and_smallest_along_any_axes(name, shape, seed, keep, data):
+    axes = data.draw(st.lists(st.integers(0, len(shape) - 1), unique=True).map(tuple))
+    x = np.random.default_rng(seed).permutation(np.prod(shape)).reshape(shape) * 0.37
+    verify_grad(lambda v: getattr(T, name)(v, axes, keepdims=keep), [x])
+    verify_grad(gradient_of(lambda v: getattr(T, name)(v, axes, keepdims=keep)), [x], tolerance=1e-4)
+
+
+@given(st.lists(st.integers(-2, 2), min_size=1, max_size=6))
+def test_equal_largest_elements_share_the_derivative(row):
+    x = T.vector("x")
+    g = scanviz.grad(T.max(x), x).eval({x: row})
+    chosen = np.array(row) == max(row)
+    np.testing.assert_allclose(g, chosen / chosen.sum())
+
+
+def test_many_equal_elements_are_counted_in_whole_numbers():
+    x = T.tensor("float16", (None,), "x")
+    g = scanviz.grad(T.max(x), x).eval({x: np.zeros(4099, "float16")})
+    assert g.dtype == np.float16
+    np.testing.assert_array_equal(g, np.full(4099, np.float16(1) / np.float16(4099)))
+
+
+def test_an_extreme_along_one_axis_of_an_array_without_rows_has_an_empty_gradient():
+    x = T.matrix("x")
+    assert scanviz.grad(T.sum(T.max(x, 1)), x).eval({x: np.zeros((0, 3))}).shape == (0, 3)
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin", "all", "any"])
+def test_what_gives_places_or_truth_values_is_not_connected(name):
+    x = T.vector("x")
+    y = T.cast(getattr(T, name)(x), "float64") * 2
+    with pytest.raises(scanviz.ScanvizError, match="has no derivative"):
+        scanviz.grad(y, x)
+    assert scanviz.grad(y * x[0], x).eval({x: [3.0, 1.0]}).tolist() == [float(y.eval({x: [3.0, 1.0]})), 0.0]
+
+
+@pytest.mark.parametrize("stretched", [(), (0,), (1,), (0, 1)])
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_a_sum_to_a_shape_known_at_run_time(stretched, size):
+    x = np.random.default_rng(1).normal(size=(size, 2))
+    wanted = [1 if axis in stretched else each for axis, each in enumerate(x.shape)]
+
+    def build(v, n, m):
+        return build_one(Op(SUM_TO_SHAPE), v, n, m)
+
+    verify_grad(build, [x, *wanted])
+    verify_grad(gradient_of(build), [x, *wanted], tolerance=1e-4)
+
+
+def test_every_operation_of_arrays_has_both_rows_or_no_derivative():
+    load_rows()
+    families = {"reduce", "shape", "index", "join", "creation", "sort", "barrier"}
+    whole = {"all", "any", "argmax", "argmin", "argsort"}  # of whole numbers and truth values
+    unconnected = {"dimension", "broadcast_size", "arange", "eye"}
+    found = [each for each in declarations() if each.family in families]
+    assert whole | unconnected < {each.name for each in found}
+    for each in found:
+        has = (each in PULLBACKS, each in PUSHFORWARDS)
+        if each.name in whole or each.name in unconnected:
+            assert has == (False, False), each.name
+            assert (each in CONNECTIONS) == (each.name in unconnected), each.name
+        else:
+            assert has == (True, True), each.name

@@ -45,6 +45,20 @@ CHECKS = {
     "gibbs": lambda text: abs(number(r"correlation (\S+)", text) - 0.8) < 0.02 and "True" in text,
     "newton": lambda text: number(r"error: (\S+)", text) < 1e-15 and 10 <= number(r"after (\d+)", text) <= 40,
     "mandelbrot": lambda text: 400 < number(r"60 steps: (\d+)", text) < 460 and len(text.splitlines()) == 29,
+    "train_char_lstm": lambda text: (
+        number(r"after 400 rounds: (\S+)", text) < 0.5
+        and any(word in text for word in ("Jabberwock, my son", "jaws that bite", "vorpal sword", "slithy toves"))
+    ),
+    "fit_ode": lambda text: (
+        number(r"after 299 steps.* (\S+)", text) < 0.06
+        and abs(number(r"born (\S+) a year", text) - 0.545) < 0.05
+        and abs(number(r"die (\S+) a year", text) - 0.80) < 0.05
+    ),
+    "hmc": lambda text: (
+        number(r"(\d+) % accepted", text) > 80
+        and abs(number(r"variances (\S+) and", text) - 1.0) < 0.15
+        and abs(number(r"covariance (\S+)", text) - 0.8) < 0.15
+    ),
     "char_lstm": lambda text: abs(number(r"entropy (\S+)", text) - number(r"gives (\S+)", text)) < 0.1,
 }
 

@@ -61,12 +61,28 @@ def _dot_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*first[:-1], *second[:-2], *second[-1:]) if len(second) > 1 else first[:-1],)
 
 
+def dot_values(first: Array, second: Array, out: Array | None = None) -> Array:
+    """Return ``np.dot``; a stack of rows times a matrix as one product of matrices, which NumPy leaves to slow loops."""
+    if np.ndim(first) < 3 or np.ndim(second) != 2 or not np.size(first):
+        return np.asarray(np.dot(first, second) if out is None else np.dot(first, second, out))
+    rows = np.reshape(first, (-1, first.shape[-1]))
+    shape = (*first.shape[:-1], second.shape[1])
+    if out is None or not out.flags.c_contiguous:
+        product = np.dot(rows, second).reshape(shape)
+        if out is None:
+            return np.asarray(product)
+        out[...] = product
+        return out
+    np.dot(rows, second, out.reshape(-1, shape[-1]))
+    return out
+
+
 DOT = Declaration(
     "dot",
     "linalg",
     doc="Product of matrices and vectors: the last axis of the first summed with the second last of the second.",
     infer=infer_by(_promoted),
-    perform=lambda op, values: (np.dot(values[0], values[1]),),
+    perform=lambda op, values: (dot_values(values[0], values[1]),),
     shapes=_dot_shapes,
 )
 

@@ -8,13 +8,15 @@ import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, dtype_of, nowhere
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.linalg import DOT, MATMUL
+from scanviz.engine.ops.linalg import DOT, MATMUL, dot_values
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.specialise import is_scalar
 
 
 def _dot(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
-    call = emitter.bind(np.dot, "dot")
+    ranks = [_rank(emitter.program, number) for number in instruction.inputs]
+    plain = ranks[0] < 3 or ranks[1] != 2
+    call = emitter.bind(np.dot, "dot") if plain else emitter.bind(dot_values, "dot_of_rows")
     return f"{call}({inputs[0]}, {inputs[1]}{', ' + out if out else ''})"
 
 

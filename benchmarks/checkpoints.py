@@ -61,9 +61,14 @@ def main() -> None:
     options = parser.parse_args()
     steps, rounds = (2_000, 2) if options.quick else (100_000, 5)
     rng = np.random.default_rng(0)
-    print(f"{'loop':<14}{'all rows':>12}{'checkpoints':>13}{'smaller':>9}{'time':>12}{'time':>12}{'ratio':>8}")
+    print(
+        f"{'loop':<14}{'all rows':>12}{'checkpoints':>13}{'smaller':>9}{'time':>12}{'time':>12}{'ratio':>8}"
+    )
     rows = []
-    for step, weights in ((elementwise, rng.normal(size=UNITS)), (recurrent, rng.normal(size=(UNITS, UNITS)) / 8)):
+    for step, weights in (
+        (elementwise, rng.normal(size=UNITS)),
+        (recurrent, rng.normal(size=(UNITS, UNITS)) / 8),
+    ):
         values = [rng.normal(size=UNITS), weights, rng.normal(size=UNITS), steps]
         plain, saving = (make(step, weights.ndim, checkpoints) for checkpoints in (False, True))
         for mine, theirs in zip(saving(*values), plain(*values), strict=True):

@@ -48,7 +48,9 @@ if __name__ == "__main__":
     sample = scanviz.function([], [draws, accepted.mean()], updates=updates, name="sample")
     sample()  # until it has forgotten where it began
     found, rate = sample()
-    print(f"{len(found)} draws, {100 * float(rate):.0f} % accepted, the last at {np.round(here.get_value(), 3)}")
+    print(
+        f"{len(found)} draws, {100 * float(rate):.0f} % accepted, the last at {np.round(here.get_value(), 3)}"
+    )
     estimate = np.cov(found.T)
     print(f"variances {estimate[0, 0]:.2f} and {estimate[1, 1]:.2f}, covariance {estimate[0, 1]:.2f}")
     print(f"wanted    {COVARIANCE[0, 0]:.2f} and {COVARIANCE[1, 1]:.2f}, covariance {COVARIANCE[0, 1]:.2f}")

@@ -17,7 +17,12 @@ TEXT = Path(__file__).parent / "data" / "carroll_looking_glass.txt"
 
 
 def weights(characters, rng):
-    shapes = {"E": (characters, 24), "W": (24, 4 * HIDDEN), "U": (HIDDEN, 4 * HIDDEN), "V": (HIDDEN, characters)}
+    shapes = {
+        "E": (characters, 24),
+        "W": (24, 4 * HIDDEN),
+        "U": (HIDDEN, 4 * HIDDEN),
+        "V": (HIDDEN, characters),
+    }
     found = {name: scanviz.shared(rng.normal(scale=0.15, size=shape), name) for name, shape in shapes.items()}
     bias = np.zeros(4 * HIDDEN)
     bias[HIDDEN : 2 * HIDDEN] = 1.0  # remember at first
@@ -68,7 +73,9 @@ def writer(p, length, seed):
         return drawn, h_t, c_t
 
     zeros = T.zeros((1, HIDDEN))
-    (text, _, _), updates = scanviz.scan(step, outputs_info=[first, zeros, zeros], n_steps=length, name="write")
+    (text, _, _), updates = scanviz.scan(
+        step, outputs_info=[first, zeros, zeros], n_steps=length, name="write"
+    )
     return scanviz.function([first], text, updates=updates, name="write")
 
 

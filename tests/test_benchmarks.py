@@ -44,3 +44,20 @@ def test_no_loop_of_the_memory_benchmark_grows_with_its_steps():
     done = run("memory.py")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "grows" not in done.stdout
+
+
+def test_gradients_are_compared_with_those_by_hand(tmp_path):
+    done = run("gradients.py", "--quick", "--json", str(tmp_path / "gradients.json"))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "gradients.json").read_text(encoding="utf-8"))["rows"]
+    assert [row["steps"] for row in rows] == [50, 50] and all(
+        row["ratio"] > 0 < row["build_ms"] for row in rows
+    )
+
+
+def test_checkpoints_are_smaller_also_in_a_quick_run(tmp_path):
+    done = run("checkpoints.py", "--quick", "--json", str(tmp_path / "checkpoints.json"))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "checkpoints.json").read_text(encoding="utf-8"))["rows"]
+    assert [row["loop"] for row in rows] == ["elementwise", "recurrent"]
+    assert all(row["bytes"] > 2 * row["bytes_with_checkpoints"] > 0 for row in rows)

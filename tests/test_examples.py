@@ -47,7 +47,9 @@ CHECKS = {
     "mandelbrot": lambda text: 400 < number(r"60 steps: (\d+)", text) < 460 and len(text.splitlines()) == 29,
     "train_char_lstm": lambda text: (
         number(r"after 400 rounds: (\S+)", text) < 0.5
-        and any(word in text for word in ("Jabberwock, my son", "jaws that bite", "vorpal sword", "slithy toves"))
+        and any(
+            word in text for word in ("Jabberwock, my son", "jaws that bite", "vorpal sword", "slithy toves")
+        )
     ),
     "fit_ode": lambda text: (
         number(r"after 299 steps.* (\S+)", text) < 0.06

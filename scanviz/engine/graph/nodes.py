@@ -203,6 +203,8 @@ def describe(variable: Variable) -> str:
         return f"unnamed {variable.type}"
     if owner.op.name == "index" and (owner.inputs[0].name or owner.inputs[0].owner is None):
         return f"{describe(owner.inputs[0])}{owner.op.parameters}"
+    if owner.op.name == "dimension" and owner.inputs[0].name:
+        return f"{owner.inputs[0].name}.shape[{owner.op.parameters.axis}]"
     written = str(owner.op) if len(owner.outputs) == 1 else f"{owner.op}.{variable.index}"
     return f"{written}({', '.join(each.name or '…' for each in owner.inputs)})"
 

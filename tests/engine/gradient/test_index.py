@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import scanviz
@@ -62,7 +62,9 @@ def indexed(draw):
     masks = 0  # one at most: how many elements it picks must fit the arrays beside it
     while axis < len(shape) and draw(st.integers(0, 5)):
         size = shape[axis]
-        kinds = ["slice", "newaxis"] + (["integer", "array", "array"] if size else []) + ["mask"] * (not masks)
+        kinds = (
+            ["slice", "newaxis"] + (["integer", "array", "array"] if size else []) + ["mask"] * (not masks)
+        )
         kind = draw(st.sampled_from(kinds))
         if kind == "newaxis":
             parts.append(None)
@@ -96,7 +98,6 @@ def gradient_of(build):
     return gradient
 
 
-@settings(max_examples=100)
 @given(indexed(), st.booleans(), st.sampled_from(["float64", "float32"]))
 def test_what_is_read_at_any_index(case, known, dtype):
     points = [case.array.astype(dtype), *case.inputs]
@@ -105,9 +106,7 @@ def test_what_is_read_at_any_index(case, known, dtype):
 
 @given(indexed())
 def test_second_derivatives_of_what_is_read_at_any_index(case):
-    verify_grad(
-        gradient_of(lambda x, *given: x[case.key(given)]), [case.array, *case.inputs], tolerance=1e-4
-    )
+    verify_grad(gradient_of(lambda x, *given: x[case.key(given)]), [case.array, *case.inputs], tolerance=1e-4)
 
 
 @st.composite
@@ -134,7 +133,6 @@ def read_out_of_bounds(pair):
 
 
 @pytest.mark.parametrize("change", [T.set_subtensor, T.inc_subtensor])
-@settings(max_examples=100)
 @given(assigned(), st.booleans(), st.sampled_from(["float64", "float32"]))
 def test_what_is_put_or_added_at_any_index(change, pair, known, dtype):
     assume(change is T.set_subtensor or not read_out_of_bounds(pair))
@@ -144,7 +142,6 @@ def test_what_is_put_or_added_at_any_index(change, pair, known, dtype):
 
 
 @pytest.mark.parametrize("change", [T.set_subtensor, T.inc_subtensor])
-@settings(max_examples=100)
 @given(assigned())
 def test_second_derivatives_of_what_is_put_or_added_at_any_index(change, pair):
     assume(change is T.set_subtensor or not read_out_of_bounds(pair))

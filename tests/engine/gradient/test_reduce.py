@@ -102,9 +102,7 @@ def test_derivatives_of_products_are_those_of_multiplications_up_to_the_third(na
 def test_both_ways_to_the_derivative_of_a_cumulative_product_are_right_on_every_tier(mode, row):
     x = T.vector("x")
     g = scanviz.grad(T.sum(T.cumprod(x)), x)
-    wanted = [
-        sum(np.prod(row[:j] + row[j + 1 : k + 1]) for k in range(j, len(row))) for j in range(len(row))
-    ]
+    wanted = [sum(np.prod(row[:j] + row[j + 1 : k + 1]) for k in range(j, len(row))) for j in range(len(row))]
     np.testing.assert_allclose(scanviz.function([x], g, mode=mode)(row), wanted)
 
 

@@ -6,12 +6,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError
+from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeError
 from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.evaluate import evaluate
-from scanviz.engine.ops.index import INDEX, getitem, last_row
+from scanviz.engine.ops.index import INDEX, getitem, last_row, state_history
 from scanviz.engine.ops.shape import DIMENSION, shape
 from scanviz.engine.ops.symbolic_shape import shape_of
 from tests.engine.ops.checking import check, dtypes, shapes, symbol, tame
@@ -243,3 +243,46 @@ def test_the_last_of_rows_and_an_initial_value_of_another_type_is_refused():
     for wrong in (TensorType("float32", (2,)), TensorType("float64", ())):
         with pytest.raises(ScanvizTypeError, match="initial"):
             last_row(rows, Variable(wrong, "initial"))
+
+
+def test_the_last_row_is_never_the_initial_value_itself_which_others_may_change():
+    rows = Variable(TensorType("float64", (None, 2)), "rows")
+    initial = Variable(TensorType("float64", (2,)), "initial")
+    start = np.array([8.0, 9.0])
+    found = evaluate(last_row(rows, initial), {rows: np.zeros((0, 2)), initial: start})
+    assert not np.shares_memory(found, start)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+@given(
+    count=st.integers(0, 3),
+    row=st.lists(st.integers(0, 3), max_size=2).map(tuple),
+    offset=st.integers(1, 3),
+    more=st.integers(0, 2),
+    single=st.booleans(),
+    hide=st.booleans(),
+)
+def test_a_history_is_the_rows_with_those_they_started_from_in_front(
+    mode, count, row, offset, more, single, hide
+):
+    rng = np.random.default_rng(0)
+    given_rows = rng.normal(size=(count, *row))
+    offset = 1 if single else offset
+    start = rng.normal(size=row) if single else rng.normal(size=(offset + more, *row))
+    rows, initial = symbol(given_rows, "rows", [hide]), symbol(start, "initial", [hide] * start.ndim)
+    history = state_history(rows, initial, offset)
+    expected = np.concatenate([start[None] if single else start[:offset], given_rows])
+    assert history.type.shape == (None if hide else count + offset, *row)
+    np.testing.assert_array_equal(function([rows, initial], history, mode=mode)(given_rows, start), expected)
+    (size, *_) = shape_of(history)
+    if hide:
+        assert int(evaluate(size, {rows: given_rows, initial: start})) == count + offset
+
+
+def test_a_history_of_rows_of_another_type_is_refused():
+    rows = Variable(TensorType("float64", (None, 2)), "rows")
+    for wrong in (TensorType("float32", (2,)), TensorType("float64", ()), TensorType("float64", (1, 1, 2))):
+        with pytest.raises(ScanvizTypeError, match="initial rows `start` are not like those of `rows`"):
+            state_history(rows, Variable(wrong, "start"), 1)
+    with pytest.raises(ShapeError, match="must agree"):
+        state_history(rows, Variable(TensorType("float64", (3,)), "start"), 1)

@@ -6,11 +6,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
-from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Variable, build_one
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.evaluate import evaluate
-from tests.engine.ops.checking import check, dtypes, shapes, tame
+from scanviz.engine.ops.support import constant
+from scanviz.engine.ops.symbolic_shape import shape_of
+from tests.engine.ops.checking import check, dtypes, float_dtypes, shapes, tame
 
 WITH_IDENTITY = ["sum", "prod", "all", "any"]
 
@@ -134,3 +137,50 @@ def test_count_is_the_number_of_elements_along_axes(case, data):
     axes = r.normal_axes(axis, array.ndim, "count")
     expected = np.int64(np.prod([array.shape[k] for k in axes], dtype=np.int64))
     check(lambda x: r.count(x, axes), lambda x: expected, [array], data)
+
+
+@st.composite
+def float_arrays(draw):
+    return draw(tame(draw(float_dtypes), draw(shapes())))
+
+
+def sum_to_shape(value, *sizes):
+    """Return a sum along the axes whose size is to be 1; sizes are ints or scalars."""
+    given_sizes = [each if isinstance(each, Variable) else constant(each, "int64") for each in sizes]
+    return build_one(Op(r.SUM_TO_SHAPE), value, *given_sizes)
+
+
+@given(float_arrays(), st.data())
+def test_a_sum_to_a_shape_undoes_a_broadcast(array, data):
+    kept = data.draw(st.lists(st.booleans(), min_size=array.ndim, max_size=array.ndim))
+    wanted = [size if keep else 1 for size, keep in zip(array.shape, kept, strict=True)]
+    axes = tuple(axis for axis, keep in enumerate(kept) if not keep)
+
+    def oracle(x):
+        return np.sum(x, axis=axes, keepdims=True, dtype=x.dtype)
+
+    check(lambda x: sum_to_shape(x, *wanted), oracle, [array], data)
+
+
+@given(float_arrays(), st.data())
+def test_a_sum_to_a_shape_takes_sizes_that_are_inputs(array, data):
+    wanted = [data.draw(st.sampled_from([1, size])) for size in array.shape]
+    x = Variable(TensorType(array.dtype.name, (None,) * array.ndim), "x")
+    sizes = [Variable(TensorType("int64", ()), f"n{k}") for k in range(array.ndim)]
+    y = sum_to_shape(x, *sizes)
+    assert y.type == TensorType(array.dtype.name, (None,) * array.ndim)
+    givens = {x: array, **dict(zip(sizes, map(np.int64, wanted), strict=True))}
+    found = evaluate(y, givens)
+    assert found.shape == tuple(wanted)
+    assert found.dtype == array.dtype
+    assert [each if isinstance(each, int) else int(evaluate(each, givens)) for each in shape_of(y)] == wanted
+    changed = tuple(k for k, (a, b) in enumerate(zip(array.shape, wanted, strict=True)) if a != b)
+    np.testing.assert_array_equal(found, np.sum(array, axis=changed, keepdims=True, dtype=array.dtype))
+
+
+def test_a_sum_to_a_shape_that_it_cannot_have_is_an_error():
+    x = Variable(TensorType("float64", (None, None)), "x")
+    with pytest.raises(ShapeError, match=r"(?s)summed to a shape.*\(2, 1\).*\(3, 4\)"):
+        evaluate(sum_to_shape(x, 2, 1), {x: np.zeros((3, 4))})
+    with pytest.raises(ScanvizValueError, match="one size an axis"):
+        sum_to_shape(x, 1)

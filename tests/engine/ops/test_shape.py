@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
-from scanviz.engine.graph.nodes import Constant, Variable
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Constant, Variable, build_one
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.evaluate import evaluate
@@ -251,3 +252,31 @@ def test_specify_shape_takes_sizes_that_are_inputs():
     assert evaluate(promised, {x: np.zeros((2, 5)), n: 2}).shape == (2, 5)
     with pytest.raises(ShapeError, match="`x`"):
         evaluate(promised, {x: np.zeros((2, 5)), n: 3})
+
+
+def broadcast_size(*sizes):
+    """Return the size that sizes broadcast to, of as many inputs."""
+    inputs = [Variable(TensorType("int64", ()), f"n{k}") for k in range(len(sizes))]
+    y = build_one(Op(ops.BROADCAST_SIZE), *inputs)
+    assert y.type == TensorType("int64", ())
+    found = evaluate(y, dict(zip(inputs, map(np.int64, sizes), strict=True)))
+    assert found.dtype == np.int64
+    assert found.shape == ()
+    return int(found)
+
+
+@given(st.integers(0, 9), st.lists(st.booleans(), min_size=1, max_size=4))
+def test_sizes_of_1_stretch_to_the_one_that_is_not(size, marks):
+    sizes = [size if mark else 1 for mark in marks]
+    assert broadcast_size(*sizes) == np.broadcast_shapes(*((each,) for each in sizes))[0]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=4))
+def test_sizes_that_numpy_does_not_broadcast_are_refused(sizes):
+    try:
+        expected = np.broadcast_shapes(*((each,) for each in sizes))[0]
+    except ValueError:
+        with pytest.raises(ShapeError, match="do not broadcast together"):
+            broadcast_size(*sizes)
+    else:
+        assert broadcast_size(*sizes) == expected

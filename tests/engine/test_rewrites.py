@@ -1,6 +1,7 @@
 """Rewrites keep values, are idempotent, and fire where they should."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 import scanviz
@@ -85,3 +86,73 @@ def test_sizes_of_computed_values_come_from_sizes_of_inputs():
         assert node.op.name not in ("tanh", "dot", "concatenate")
     values = {a: np.ones((4, 3)), b: np.ones(3)}
     assert [int(each) for each in evaluate(resolved, values)] == [8, 4, 6]
+
+
+def test_equal_nodes_are_computed_once_in_steps_too():
+    x = T.vector("x")
+    h, _ = scanviz.scan(lambda x_t, h: T.sin(x_t) * h + T.sin(x_t), x, T.constant(0.5))
+    f = scanviz.function([x], [T.exp(x) + T.exp(x), h])
+    names = [each.op.name for each in f.program.instructions]
+    assert names.count("exp") == 1
+    (loop,) = [each for each in f.program.instructions if each.op.name == "scan"]
+    assert [each.op.name for each in loop.body.instructions].count("sin") == 1
+    total, rows = f([1.0, 2.0])
+    np.testing.assert_allclose(total, 2 * np.exp([1.0, 2.0]))
+    np.testing.assert_allclose(rows[0], np.sin(1.0) * 1.5)
+
+
+def test_draws_from_one_state_are_one_and_from_two_are_two():
+    rng = T.random.RandomStreams(3)
+    a, b = rng.uniform(size=(2,)), rng.uniform(size=(2,))
+    first, second = scanviz.function([], [a, b])()
+    assert (first != second).all()
+
+
+def test_small_constants_are_folded_and_errors_left_to_run_time():
+    x = T.vector("x")
+    f = scanviz.function([x], x * (T.constant(2.0) * T.constant(3.0)))
+    assert [each.op.name for each in f.program.instructions] == ["multiply"]
+    assert f([1.0]).tolist() == [6.0]
+    broken = scanviz.function([], T.constant([1.0, 2.0])[T.constant([5])])
+    with pytest.raises(scanviz.ScanvizError, match="index 5"):
+        broken()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_filled_arrays_are_taken_apart_where_shapes_are_the_same(dtype):
+    x = T.vector("x", dtype=dtype)
+    ones = T.alloc(T.constant(np.ones((), dtype)), x.shape[0])
+    f = scanviz.function([x], [x * ones, x * (ones * 2), x + ones])
+    assert "alloc" not in [each.op.name for each in f.program.instructions]
+    same, twice, more = f(np.array([1.0, np.nan], dtype))
+    assert same.dtype == twice.dtype == more.dtype == dtype
+    np.testing.assert_array_equal(same, [1.0, np.nan])
+    np.testing.assert_array_equal(twice, [2.0, np.nan])
+    np.testing.assert_array_equal(more, [2.0, np.nan])
+
+
+def test_filled_arrays_that_stretch_the_other_stay():
+    x, n = T.vector("x"), T.lscalar("n")
+    f = scanviz.function([x, n], x * T.alloc(1.0, n))
+    assert f([3.0], 4).tolist() == [3.0] * 4
+
+
+def test_loops_that_are_parts_of_one_another_are_merged():
+    x, h0 = T.vector("x"), T.scalar("h0")
+    h, _ = scanviz.scan(lambda x_t, h: T.exp(x_t * h), x, h0, name="exps")
+    tangent = scanviz.Rop(h, x, T.ones_like(x))
+    f = scanviz.function([x, h0], [h, tangent, scanviz.grad(h[-1], x)])
+    names = [each.name for each in f.program.instructions if each.op.name == "scan"]
+    assert sorted(names) == ["exps", "grad_of_exps"]
+    apart = [scanviz.function([x, h0], each) for each in (h, tangent, scanviz.grad(h[-1], x))]
+    at = ([0.1, 0.2, 0.3], 0.5)
+    for mine, theirs in zip(f(*at), apart, strict=True):
+        np.testing.assert_array_equal(mine, theirs(*at))
+
+
+def test_loops_over_other_inputs_are_not_merged():
+    x, y = T.vector("x"), T.vector("y")
+    a, _ = scanviz.scan(lambda v, s: s + v, x, T.constant(0.0))
+    b, _ = scanviz.scan(lambda v, s: s + v, y, T.constant(0.0))
+    f = scanviz.function([x, y], [a, b])
+    assert [each.op.name for each in f.program.instructions].count("scan") == 2

@@ -136,6 +136,7 @@ def test_first_order(case, mode):
     check(case, 1, mode, 1e-9)
 
 
+@settings(max_examples=max(8, settings.default.max_examples // 3))
 @given(case=CASES)
 def test_second_order(case):
     case.steps = min(case.steps, 3)
@@ -143,7 +144,7 @@ def test_second_order(case):
 
 
 @given(taps=st.tuples(TAPS, TAPS).filter(is_mitmot), steps=st.integers(0, 2), seed=st.integers(0, 10**6))
-@settings(max_examples=15)
+@settings(max_examples=max(5, settings.default.max_examples // 5))
 def test_third_order(taps, steps, seed):
     check(Case([taps], steps, seed, 0), 3, "numpy", 1e-6)
 

@@ -1,0 +1,97 @@
+"""Arrays that loops and assignments may change, and rows with their initial ones in front that nobody copies."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.ops.index import state_history
+from scanviz.engine.program.instructions import all_loops
+from scanviz.engine.program.ownership import owned_registers
+from scanviz.engine.scan.variables import State
+from tests.engine.backends.running import loop
+
+N, BUFFER = T.lscalar("n"), T.matrix("buffer")
+
+
+def doubling(buffer):
+    """Return a loop that doubles the rows of a buffer in turn."""
+    row = T.vector("row")
+    (result,) = loop([State("g", {0: row}, {0: row * 2})], N, [buffer])
+    return result
+
+
+def program_of(*outputs, **options):
+    return scanviz.function([N, BUFFER], list(outputs), on_unused_input="ignore", **options)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+def test_a_buffer_that_was_made_for_a_loop_is_taken_over(mode):
+    f = program_of(doubling(T.concatenate([BUFFER, BUFFER])), mode=mode)
+    ((only, _),) = all_loops(f.program)
+    assert only.states[0].in_place
+    at = np.ones((2, 3))
+    assert f(3, at)[0].sum(axis=1).tolist() == [6.0, 6.0, 6.0, 3.0]
+    assert (at == 1).all()
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+@pytest.mark.parametrize("case", ["input", "constant", "shared", "view", "read again", "output"])
+def test_a_buffer_that_is_needed_elsewhere_is_copied(mode, case):
+    shared = scanviz.shared(np.ones((3, 2)), "kept")
+    made = T.concatenate([BUFFER, BUFFER])
+    source = {
+        "input": BUFFER,
+        "constant": T.constant(np.ones((3, 2))),
+        "shared": shared,
+        "view": made[::-1],
+        "read again": made,
+        "output": made,
+    }[case]
+    others = {"read again": [made * 3], "output": [made]}.get(case, [])
+    f = program_of(doubling(source), *others, mode=mode)
+    ((only, _),) = all_loops(f.program)
+    assert not only.states[0].in_place
+    at = np.ones((3, 2))
+    for _ in range(2):
+        found, *rest = f(2, at)
+        assert found.sum(axis=1).tolist()[:3] == [4.0, 4.0, 2.0]
+    assert (at == 1).all() and (shared.get_value() == 1).all()
+    assert all(np.unique(each).tolist() in ([3.0], [1.0]) for each in rest)
+
+
+def test_assignments_change_only_what_nothing_else_reads():
+    x = T.vector("x")
+    zeros = T.zeros(4) + x[0] * 0
+    first = T.set_subtensor(T.alloc(x[1], 4)[0], 5.0)
+    f = scanviz.function([x], [T.set_subtensor(zeros[1], 1.0), zeros, first])
+    a, b, c = f([0.0, 2.0])
+    assert (a.tolist(), b.tolist(), c.tolist()) == ([0, 1, 0, 0], [0, 0, 0, 0], [5, 2, 2, 2])
+    assert f([0.0, 2.0])[2].tolist() == [5, 2, 2, 2]
+    program = f.program
+    owned = owned_registers(program.instructions, program.outputs, program.inputs)
+    assert not owned & {*program.outputs, *program.inputs, *program.constants}
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_the_history_of_a_state_is_its_own_buffer(mode, steps):
+    h0 = T.vector("h0")
+    h, _ = scanviz.scan(lambda h: h * 2, outputs_info=h0, n_steps=N)
+    both = state_history(h, h0, 1)
+    f = scanviz.function([N, h0], [h, both, both[:-1]], mode=mode)
+    assert all(each.op.name != "state_history" for each in f.program.instructions)
+    rows, whole, before = f(steps, [1.0])
+    np.testing.assert_array_equal(whole[1:], rows)
+    np.testing.assert_array_equal(whole[:, 0], 2.0 ** np.arange(steps + 1))
+    np.testing.assert_array_equal(before, whole[:-1])
+    whole[:] = 0  # outputs never share memory
+    assert (rows > 0).all() and (before > 0).all()
+
+
+def test_other_initial_rows_are_joined_on():
+    h0, other = T.vector("h0"), T.vector("other")
+    h, _ = scanviz.scan(lambda h: h * 2, outputs_info=h0, n_steps=3)
+    f = scanviz.function([h0, other], state_history(h, other, 1))
+    assert any(each.op.name == "state_history" for each in f.program.instructions)
+    assert f([1.0], [7.0])[:, 0].tolist() == [7.0, 2.0, 4.0, 8.0]

@@ -10,6 +10,7 @@ from scanviz import tensor as T
 from scanviz.engine.gradient.adjoint import adjoint_taps, rows_after, survives
 from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.scan.args import ScanArgs
 from scanviz.engine.scan.layout import Layout
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import NonSequence, Sequence, State, StepOutput
@@ -218,3 +219,30 @@ def test_mappings_and_connections_of_mitmot_loops(case, seed):
         for j, (a, b) in enumerate(zip(before, f(*moved), strict=True)):
             if not pattern[position][j]:
                 np.testing.assert_array_equal(a, b)
+
+
+@given(case=CASES)
+def test_the_parts_of_a_mitmot_loop_by_kind(case):
+    node = case.scan()[0].owner
+    layout, parts = Layout(node), ScanArgs.from_node(node)
+    assert parts.inner_inputs == layout.inner_inputs and parts.inner_outputs == layout.inner_outputs
+    assert parts.outer_inputs == layout.outer_inputs and parts.outer_outputs == layout.outer_outputs
+    assert parts.mit_mot_in_slices == [tuple(reads) for reads, _ in case.taps]
+    assert parts.mit_mot_out_slices == [tuple(writes) for _, writes in case.taps]
+    assert [len(each) for each in parts.inner_in_mit_mot] == [len(reads) for reads, _ in case.taps]
+    assert [len(each) for each in parts.inner_out_mit_mot] == [len(writes) for _, writes in case.taps]
+    assert parts.outer_in_mit_mot == case.buffers and len(parts.outer_out_mit_mot) == len(case.buffers)
+
+
+@given(case=CASES, seed=st.integers(0, 99))
+def test_one_step_of_a_mitmot_loop_depends_on_what_its_pattern_says(case, seed):
+    layout = Layout(case.scan()[0].owner)
+    pattern, inputs, outputs = layout.inner_connection_pattern(), layout.inner_inputs, layout.inner_outputs
+    f = scanviz.function(inputs, outputs, on_unused_input="ignore")
+    rng = np.random.default_rng(seed)
+    values = [rng.normal(size=WIDTH) for _ in inputs]
+    before = f(*values)
+    for k in range(len(inputs)):
+        after = f(*[v + 0.3 * (j == k) for j, v in enumerate(values)])
+        for j, (a, b) in enumerate(zip(before, after, strict=True)):
+            assert pattern[k][j] or (a == b).all()

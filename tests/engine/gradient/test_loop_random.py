@@ -150,3 +150,31 @@ def test_whole_numbers_beside_floats(mode):
         move = 1e-6 * np.eye(3)[t]
         difference = (found(at + move, ks)[0] - found(at - move, ks)[0]) / 2e-6
         np.testing.assert_allclose(found(at, ks)[1][t], difference, rtol=1e-6)
+
+
+@given(case=random_loops(dtypes=("float64",)), chosen=CHOICES, seed=st.integers(0, 99))
+def test_the_gradient_along_a_direction_is_the_difference(case, chosen, seed):
+    chosen = [k % len(case.outputs) for k in chosen]
+    costs, _wrt, inputs = both(case, chosen, seed)
+    variables = [variable for variable, _ in inputs]
+    f = scanviz.function(
+        variables,
+        [costs[0], *gradients(costs[0], variables)],
+        on_unused_input="ignore",
+        no_default_updates=True,
+    )
+    rng = np.random.default_rng(seed)
+    at = [value for _, value in inputs]
+    along = [rng.normal(size=np.shape(each)) for each in at]
+    value, *slopes = f(*at)
+    expected = sum(float(np.sum(g * v)) for g, v in zip(slopes, along, strict=True))
+    differences = []
+    for step in (1e-5, 1e-6):
+        above = f(*(a + step * v for a, v in zip(at, along, strict=True)))[0]
+        below = f(*(a - step * v for a, v in zip(at, along, strict=True)))[0]
+        differences.append((above - below) / (2 * step))
+    assume(
+        abs(differences[0] - differences[1]) < 1e-4 * (1 + abs(differences[0]))
+    )  # no kink or stop in between
+    np.testing.assert_allclose(expected, differences[0], rtol=1e-4, atol=1e-4)
+    assert np.isfinite(value)

@@ -1,6 +1,7 @@
 """Derivatives of new arrays from numbers, triangles and diagonals.
 
-``arange`` and ``eye`` are not connected to their inputs: how many elements there are is no smooth function of a bound.
+``arange`` and ``eye`` are not connected to their inputs: how many elements there are is no smooth function of a bound, so no
+bound, start and step included, has a derivative.  Write ``start + step * arange(n)`` for one that has.
 """
 
 from __future__ import annotations

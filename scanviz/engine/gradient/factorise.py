@@ -12,15 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.gradient.linalg import rank, swapped
-from scanviz.engine.gradient.sizes import sizes, sum_to_shape
+from scanviz.engine.gradient.sizes import sum_to_shape
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, build_one
 from scanviz.engine.ops import factorise as f
-from scanviz.engine.ops.creation import eye, triangle
+from scanviz.engine.ops.creation import triangle
 from scanviz.engine.ops.linalg import matmul
 from scanviz.engine.ops.reduce import sum as sum_over
 from scanviz.engine.ops.shape import dimshuffle
-from scanviz.engine.ops.symbolic_shape import as_size
 
 
 @PULLBACKS.row(f.INV)
@@ -83,9 +82,7 @@ def _symmetric(value: Variable) -> Variable:
 
 def _lower_half(value: Variable) -> Variable:
     """Return the lower triangle with half of the diagonal: Φ in Murray's paper."""
-    size = as_size(sizes(value)[-1])
-    diagonal = eye(size, dtype=tensor_type(value).dtype)
-    return triangle(value, 0, True) - value * diagonal * 0.5
+    return (triangle(value, 0, True) + triangle(value, -1, True)) * 0.5
 
 
 @PULLBACKS.row(f.CHOLESKY)

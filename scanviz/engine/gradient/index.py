@@ -14,7 +14,7 @@ from scanviz.engine.gradient.sizes import sizes, sum_to_shape, zeros_like
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
-from scanviz.engine.ops.assign import ASSIGN, AssignParameters
+from scanviz.engine.ops.assign import ASSIGN, AssignParameters, inc_subtensor
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.elementwise import cast, equal, greater, where
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem, last_row, state_history
@@ -123,10 +123,7 @@ def _last_row(
 def _into_last(rows: Variable, cotangent: Variable) -> Variable:
     """Return zeros like ``rows`` with a cotangent added to the last row, if there is one."""
     zeros = zeros_like(rows)
-    part = getitem(zeros, slice(-1, None))
-    assert part.owner is not None
-    op = Op(ASSIGN, AssignParameters(part.owner.op.parameters, True))
-    return build_one(op, zeros, cotangent, *part.owner.inputs[1:])
+    return inc_subtensor(getitem(zeros, slice(-1, None)), cotangent)
 
 
 @PUSHFORWARDS.row(LAST_ROW)
@@ -152,9 +149,7 @@ def _history(
     if tensor_type(initial).ndim < tensor_type(rows).ndim:
         return [first, getitem(cotangent, 0)]
     part = getitem(zeros_like(initial), slice(None, offset))
-    assert part.owner is not None
-    op = Op(ASSIGN, AssignParameters(part.owner.op.parameters, True))
-    return [first, build_one(op, part.owner.inputs[0], getitem(cotangent, slice(None, offset)))]
+    return [first, inc_subtensor(part, getitem(cotangent, slice(None, offset)))]
 
 
 @PUSHFORWARDS.row(STATE_HISTORY)

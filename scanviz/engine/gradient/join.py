@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from scanviz.engine.gradient.sizes import sizes, zeros_like
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
-from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
-from scanviz.engine.ops.assign import ASSIGN, AssignParameters
+from scanviz.engine.ops.assign import inc_subtensor
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.index import getitem
@@ -72,9 +71,7 @@ def _repeat(
     whole = zeros_like(given)
     places = repeat(arange(as_size(sizes(whole)[axis])), counts, axis=0)
     part = getitem(whole, (*[slice(None)] * axis, places))
-    assert part.owner is not None
-    op = Op(ASSIGN, AssignParameters(part.owner.op.parameters, True))
-    return [build_one(op, whole, cotangent, *part.owner.inputs[1:]), None]
+    return [inc_subtensor(part, cotangent), None]
 
 
 @PUSHFORWARDS.row(REPEAT)

@@ -6,15 +6,17 @@ section 2.2.2); the tangent is that of a product.  Transposes are views, so a ba
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from scanviz.engine.gradient.sizes import sizes, sum_to_shape
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
+from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops import linalg as la
 from scanviz.engine.ops.creation import eye
 from scanviz.engine.ops.shape import dimshuffle, reshape
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.symbolic_shape import Shape, SymbolicDims, as_size
 
 
 def rank(variable: Variable) -> int:
@@ -132,36 +134,67 @@ def _matmul(
 def _batched_dot(
     node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
 ) -> Sequence[Derivative]:
-    """Bring both to stacks of matrices, multiply those, and bring the results back."""
     (g,) = cotangents
     a, b = node.inputs
     if g is None:
         return [None, None]
-    batch, inner = as_size(sizes(a)[0]), as_size(sizes(a)[-1])
-    moved = _rows_first(b)
-    matrix_b = reshape(moved, [batch, inner, -1])
-    matrix_a = reshape(a, [batch, -1, inner])
-    width = as_size(sizes(matrix_b)[-1])
-    matrix_g = reshape(g, [batch, -1, width])
+    first, second = wanted
+    match rank(a), rank(b):
+        case 2, 2:
+            each = dimshuffle(g, 0, "x")
+            return [each * b if first else None, each * a if second else None]
+        case 3, 2:
+            return [
+                _batched_outer(g, b) if first else None,
+                la.batched_dot(swapped(a), g) if second else None,
+            ]
+        case 2, 3:
+            return [la.batched_dot(b, g) if first else None, _batched_outer(a, g) if second else None]
+        case _:
+            return _batched_matrices(a, b, g, wanted)
+
+
+def _batched_outer(columns: Variable, rows: Variable) -> Variable:
+    return dimshuffle(columns, 0, 1, "x") * dimshuffle(rows, 0, "x", 1)
+
+
+def _batched_matrices(a: Variable, b: Variable, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+    """Bring all to stacks of matrices, multiply those, and bring the results back."""
+    columns = max(rank(b) - 2, 0)
+    order = list(range(rank(b)))
+    order.insert(1, order.pop(max(rank(b) - 2, 1)))  # the summed axis right after the batch
+    moved = dimshuffle(b, order)
+    matrix_a, matrix_b = _stacked(a, rank(a) - 2), _stacked(moved, 1)
+    matrix_g = _stacked(g, rank(g) - 1 - columns)
     found: list[Derivative] = [None, None]
     if wanted[0]:
-        found[0] = _in_shape(la.matmul(matrix_g, swapped(matrix_b)), a)
+        found[0] = _in_shape(la.batched_dot(matrix_g, swapped(matrix_b)), a)
     if wanted[1]:
-        part = _in_shape(la.matmul(swapped(matrix_a), matrix_g), moved)
-        order = list(range(rank(b)))
-        order.insert(max(rank(b) - 2, 1), order.pop(1))  # the summed axis back to its place
-        found[1] = dimshuffle(part, order)
+        part = _in_shape(la.batched_dot(swapped(matrix_a), matrix_g), moved)
+        found[1] = dimshuffle(part, _inverse(order))
     return found
 
 
-def _rows_first(b: Variable) -> Variable:
-    """Return the second factor of a batched product with the axis that is summed right after the batch."""
-    order = list(range(rank(b)))
-    order.insert(1, order.pop(max(rank(b) - 2, 1)))
-    return dimshuffle(b, order)
+def _stacked(value: Variable, rows: int) -> Variable:
+    """Return a stack of matrices: so many axes after the first as their rows, the others as their columns."""
+    shape = sizes(value)
+    if len(shape) == 3 and rows == 1:
+        return value
+    # sizes are multiplied, since reshape cannot find out a -1 beside a 0
+    return reshape(
+        value,
+        [as_size(each) for each in (shape[0], _product(shape[1 : 1 + rows]), _product(shape[1 + rows :]))],
+    )
+
+
+def _product(shape: Shape) -> Dim:
+    """Return how many elements a shape has: an int, or an int64 scalar where not all sizes are known."""
+    return functools.reduce(SymbolicDims((), lambda position: None).multiply, shape, 1)
 
 
 def _in_shape(value: Variable, like: Variable) -> Variable:
+    if rank(like) == 3:
+        return value  # a stack of matrices already
     return reshape(value, [as_size(each) for each in sizes(like)], ndim=rank(like))
 
 

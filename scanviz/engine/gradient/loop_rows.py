@@ -15,7 +15,7 @@ from scanviz.engine.gradient.adjoint import rows_after
 from scanviz.engine.gradient.sizes import sizes, zeros_like
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
-from scanviz.engine.ops.assign import ASSIGN, AssignParameters, set_subtensor
+from scanviz.engine.ops.assign import ASSIGN, AssignParameters, inc_subtensor, set_subtensor
 from scanviz.engine.ops.elementwise import add, minimum, subtract
 from scanviz.engine.ops.index import getitem, state_history
 from scanviz.engine.ops.index_pattern import IndexParameters
@@ -184,11 +184,7 @@ def _augmented(node: Apply, variables: Sequence[LoopVariable]) -> Apply:
 
 def _added(like: Variable, place: slice, rows: Variable) -> Variable:
     """Return zeros like a variable with rows added at a place."""
-    zeros = zeros_like(like)
-    part = getitem(zeros, place)
-    assert part.owner is not None
-    op = Op(ASSIGN, AssignParameters(part.owner.op.parameters, True))
-    return build_one(op, zeros, rows, *part.owner.inputs[1:])
+    return inc_subtensor(getitem(zeros_like(like), place), rows)
 
 
 def single_rows(cotangent: Variable) -> list[Apply] | None:

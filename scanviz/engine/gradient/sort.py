@@ -1,4 +1,8 @@
-"""Derivatives of sorting: elements move, and their derivatives move back.  ``argsort`` gives integers, which have none."""
+"""Derivatives of sorting: elements move, and their derivatives move back.
+
+Equal elements keep their order, so each has the derivative of the place that it is given.  ``argsort`` gives integers, which
+have none, so it needs no rows.
+"""
 
 from __future__ import annotations
 

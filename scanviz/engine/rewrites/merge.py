@@ -30,11 +30,12 @@ def merge_equal(outputs: Sequence[Variable]) -> list[Variable]:
 
     for node in toposort(current):
         inputs = tuple(canonical(each) for each in node.inputs)
-        same = known.get((node.op, inputs))
+        key = (node.op, getattr(node.op, "scan_name", None), inputs)  # loops of two names stay two in a profile
+        same = known.get(key)
         if same is None:
             changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
             same = rebuild(node, inputs) if changed else node
-            known[node.op, inputs] = same
+            known[key] = same
         if same is not node:
             new_of.update(zip(node.outputs, same.outputs, strict=True))
     return [new_of.get(each, each) for each in current]

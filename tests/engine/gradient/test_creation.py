@@ -71,6 +71,10 @@ def test_numbers_that_a_range_is_made_of_are_not_connected(position):
         scanviz.grad(y, x)
 
 
+def test_a_range_scaled_and_moved_has_the_derivatives_that_its_bounds_lack():
+    verify_grad(lambda start, step: start + step * T.arange(4), [0.5, 0.25])
+
+
 def test_sizes_of_an_identity_matrix_are_not_connected_and_what_is_multiplied_with_it_is():
     x = T.matrix("x")
     y = T.sum(T.eye(x.shape[0]) * x)

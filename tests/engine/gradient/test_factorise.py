@@ -1,0 +1,262 @@
+"""Derivatives of inverses, determinants, solutions and factors: finite differences, formulas and what is never read."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import mutually_broadcastable_shapes
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.errors import NumericalError
+from scanviz.engine.gradient.forward import push_forward
+from scanviz.engine.gradient.reverse import load_rows, pull_back
+from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS
+from scanviz.engine.graph.declaration import declarations
+from scanviz.testing import verify_grad
+
+modes = st.sampled_from(["reference", "numpy"])
+batches = st.sampled_from([(), (), (0,), (1,), (2,), (2, 1)])
+generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+
+def solid(rng, *shape):
+    """Return matrices far from singular, of either sign of determinant, with nothing symmetric about them."""
+    near = 2 * np.eye(shape[-1]) + rng.uniform(-0.3, 0.3, shape)
+    return near[..., rng.permutation(shape[-1]), :]
+
+
+def near_diagonal(rng, *shape):
+    """Return matrices whose symmetric part is far from not being positive definite, and so is either triangle."""
+    return 2 * np.eye(shape[-1]) + rng.uniform(-0.3, 0.3, shape)
+
+
+def symmetric(x):
+    """Return the symmetric part, so that a change of one element changes two as one."""
+    return (x + T.swapaxes(x, -1, -2)) / 2
+
+
+@st.composite
+def squares(draw, make):
+    return make(draw(generators), *draw(batches), *[draw(st.integers(0, 3))] * 2)
+
+
+@st.composite
+def systems(draw, make):
+    """Matrices and right-hand sides: one vector, or matrices whose batches broadcast with those of the first."""
+    rng, size = draw(generators), draw(st.integers(0, 2))
+    if draw(st.booleans()):
+        return [make(rng, *draw(batches), size, size), rng.normal(size=size)]
+    both = draw(mutually_broadcastable_shapes(num_shapes=2, max_dims=2, max_side=2, min_side=0)).input_shapes
+    columns = draw(st.integers(0, 2))
+    return [make(rng, *both[0], size, size), rng.normal(size=(*both[1], size, columns))]
+
+
+OF_ONE = {
+    "inv": (T.linalg.inv, solid),
+    "det": (T.linalg.det, solid),
+    "slogdet": (lambda x: T.linalg.slogdet(x)[1], solid),
+    "cholesky": (lambda x: T.linalg.cholesky(symmetric(x)), near_diagonal),
+    "upper cholesky": (lambda x: T.linalg.cholesky(symmetric(x), lower=False), near_diagonal),
+}
+
+
+def triangular(**options):
+    return lambda a, b: T.linalg.solve_triangular(a, b, **options)
+
+
+SOLVED = {
+    "solve": (T.linalg.solve, solid),
+    "solve positive": (lambda a, b: T.linalg.solve(symmetric(a), b, assume_a="pos"), near_diagonal),
+    **{
+        f"triangular {'lower' if lower else 'upper'}{' transposed' * trans}{' unit' * unit}": (
+            triangular(lower=lower, trans=trans, unit_diagonal=unit),
+            near_diagonal,
+        )
+        for lower in (False, True)
+        for trans in (0, 1)
+        for unit in (False, True)
+    },
+}
+FEWER = ["solve", "solve positive", "triangular upper", "triangular lower transposed unit"]
+
+
+def gradient_of(build):
+    """Return a function whose derivative is the second derivative of ``build``: the gradient of a weighted sum."""
+
+    def gradient(*inputs):
+        found = pull_back({T.sum(T.tanh(build(*inputs) * 0.7)): T.constant(1.0)}, list(inputs))
+        return [T.zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
+
+    return gradient
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+@given(st.data(), st.booleans(), modes)
+def test_one_matrix_or_batches_of_any_size(name, data, known, mode):
+    build, make = OF_ONE[name]
+    verify_grad(build, [data.draw(squares(make))], known_shapes=known, mode=mode, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+@given(st.data(), modes)
+def test_second_derivatives_of_one_matrix_or_batches(name, data, mode):
+    build, make = OF_ONE[name]
+    verify_grad(gradient_of(build), [data.draw(squares(make))], mode=mode, tolerance=1e-4)
+
+
+@given(st.sampled_from(list(SOLVED)), st.data(), st.booleans(), modes)
+def test_systems_of_any_batches_and_right_hand_sides(name, data, known, mode):
+    build, make = SOLVED[name]
+    verify_grad(build, data.draw(systems(make)), known_shapes=known, mode=mode, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("name", SOLVED)
+def test_each_kind_of_system_for_a_vector_and_for_a_matrix(name):
+    build, make = SOLVED[name]
+    rng = np.random.default_rng(3)
+    for sides in ((3,), (3, 2), (2, 3, 1)):
+        points = [make(rng, 3, 3), rng.normal(size=sides)]
+        verify_grad(build, points)
+        verify_grad(gradient_of(build), points, tolerance=1e-4)
+
+
+@given(st.sampled_from(FEWER), st.data(), modes)
+def test_second_derivatives_of_systems(name, data, mode):
+    build, make = SOLVED[name]
+    verify_grad(gradient_of(build), data.draw(systems(make)), mode=mode, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("name", [*OF_ONE, *FEWER])
+def test_third_derivatives(name):
+    build, make = {**OF_ONE, **SOLVED}[name]
+    rng = np.random.default_rng(4)
+    points = [make(rng, 2, 2)] if name in OF_ONE else [make(rng, 2, 2), rng.normal(size=(2, 1))]
+
+    def twice(*inputs):
+        first = gradient_of(build)(*inputs)
+        return pull_back({sum(T.sum(T.tanh(each)) for each in first): T.constant(1.0)}, list(inputs))
+
+    verify_grad(twice, points, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("name", [*OF_ONE, *SOLVED])
+@given(generators)
+def test_float32_gives_derivatives_in_float32_as_float64_does(name, rng):
+    build, make = {**OF_ONE, **SOLVED}[name]
+    points = [make(rng, 2, 3, 3)] if name in OF_ONE else [make(rng, 2, 3, 3), rng.normal(size=(3, 2))]
+    found = []
+    for dtype in ("float32", "float64"):
+        inputs = [T.tensor(dtype, (None,) * point.ndim) for point in points]
+        y = build(*inputs)
+        pulled = pull_back({y: T.ones_like(y)}, inputs)
+        pushed = push_forward(dict(zip(inputs, inputs, strict=True)), [y])
+        f = scanviz.function(inputs, [*pulled, *pushed])
+        found.append(f(*(point.astype("float32").astype(dtype) for point in points)))
+        assert {each.dtype.name for each in found[-1]} == {dtype}
+    for low, high in zip(*found, strict=True):
+        np.testing.assert_allclose(low, high, rtol=1e-3, atol=1e-3)
+
+
+@given(squares(solid))
+def test_gradients_of_determinants_are_those_of_jacobi_formula(values):
+    x = T.tensor("float64", (None,) * values.ndim)
+    sign, logarithm = T.linalg.slogdet(x)
+    found = scanviz.function([x], [scanviz.grad(T.sum(y), x) for y in (T.linalg.det(x), logarithm, sign)])
+    inverse = np.swapaxes(np.linalg.inv(values), -1, -2)
+    wanted = [np.linalg.det(values)[..., None, None] * inverse, inverse, np.zeros_like(values)]
+    for mine, theirs in zip(found(values), wanted, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@given(squares(near_diagonal))
+def test_the_gradient_of_a_cholesky_factor_is_symmetric_and_right_for_the_determinant(lower, values):
+    matrix = values @ np.swapaxes(values, -1, -2)
+    x = T.tensor("float64", (None,) * values.ndim)
+    factor = T.linalg.cholesky(x, lower=lower)
+    half = T.sum(T.log(T.diagonal(factor, axis1=-2, axis2=-1)))
+    found = scanviz.grad(2 * half, x).eval({x: matrix})
+    np.testing.assert_allclose(found, np.linalg.inv(matrix), atol=1e-10)
+    weights = np.random.default_rng(0).normal(size=values.shape)
+    found = scanviz.grad(T.sum(factor * weights), x).eval({x: matrix})
+    np.testing.assert_allclose(found, np.swapaxes(found, -1, -2))
+
+
+@given(squares(near_diagonal))
+def test_both_cholesky_factors_have_the_same_gradient(values):
+    matrix = values @ np.swapaxes(values, -1, -2)
+    x = T.tensor("float64", (None,) * values.ndim)
+    weights = np.random.default_rng(0).normal(size=values.shape)
+    lower = scanviz.grad(T.sum(T.linalg.cholesky(x) * weights), x)
+    upper = scanviz.grad(T.sum(T.linalg.cholesky(x, lower=False) * np.swapaxes(weights, -1, -2)), x)
+    first, second = scanviz.function([x], [lower, upper])(matrix)
+    np.testing.assert_allclose(first, second, atol=1e-12)
+
+
+@given(generators)
+def test_solving_a_positive_system_either_way_has_the_same_gradient(rng):
+    root = near_diagonal(rng, 3, 3)
+    matrix, b = T.matrix("a"), T.vector("b")
+    pairs = []
+    for assume in ("gen", "pos"):
+        x = T.linalg.solve(symmetric(matrix), b, assume_a=assume)
+        pairs.append(scanviz.grad(T.sum(x**2), [matrix, b]))
+    found = scanviz.function([matrix, b], [*pairs[0], *pairs[1]])(root @ root.T, rng.normal(size=3))
+    for general, positive in zip(found[:2], found[2:], strict=True):
+        np.testing.assert_allclose(general, positive, atol=1e-12)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("trans", [0, 1])
+@pytest.mark.parametrize("unit", [True, False])
+def test_what_a_triangular_system_does_not_read_may_be_anything_and_has_derivative_zero(lower, trans, unit):
+    rng = np.random.default_rng(1)
+    keep = np.tril if lower else np.triu
+    read = keep(np.ones((3, 3), bool), (-1 if lower else 1) if unit else 0)
+    clean = np.where(read, near_diagonal(rng, 3, 3), 0.0)
+    a, b = T.matrix("a"), T.matrix("b")
+    x = T.linalg.solve_triangular(a, b, lower=lower, trans=trans, unit_diagonal=unit)
+    tangent = rng.normal(size=(3, 3))
+    (pushed,) = push_forward({a: T.constant(tangent)}, [x])
+    f = scanviz.function([a, b], [*scanviz.grad(T.sum(T.tanh(x)), [a, b]), pushed])
+    sides = rng.normal(size=(3, 2))
+    for dirty, same in zip(f(np.where(read, clean, np.nan), sides), f(clean, sides), strict=True):
+        np.testing.assert_array_equal(dirty, same)
+        assert np.isfinite(dirty).all()
+    assert (f(clean, sides)[0][~read] == 0).all()
+
+
+def test_a_determinant_of_zero_has_no_gradient_here_and_says_so():
+    x = T.matrix("x")
+    gradient = scanviz.function([x], scanviz.grad(T.linalg.det(x), x))
+    with pytest.raises(NumericalError, match="singular"):
+        gradient([[1.0, 2.0], [2.0, 4.0]])
+
+
+def test_a_system_in_a_step_of_a_loop():
+    a, h0 = T.matrix("A"), T.vector("h0")
+    rows, _ = scanviz.scan(lambda h: T.linalg.solve(a, h), outputs_info=h0, n_steps=2)
+    found = scanviz.function([a, h0], scanviz.grad(T.sum(rows[-1]), [a, h0]))
+    rng = np.random.default_rng(2)
+    matrix, h = solid(rng, 3, 3), rng.normal(size=3)
+    once, inverse = np.linalg.solve(matrix, h), np.linalg.inv(matrix)
+    last = inverse.T @ np.ones(3)
+    before = inverse.T @ last
+    by_hand = [-np.outer(last, inverse @ once) - np.outer(before, once), before]
+    for mine, theirs in zip(found(matrix, h), by_hand, strict=True):
+        np.testing.assert_allclose(mine, theirs)
+
+
+def test_every_factorisation_has_rows():
+    load_rows()
+    family = [each for each in declarations() if each.family == "factorise"]
+    assert {each.name for each in family} >= {
+        "inv",
+        "det",
+        "slogdet",
+        "cholesky",
+        "solve",
+        "solve_triangular",
+    }
+    assert [each.name for each in family if each not in PULLBACKS or each not in PUSHFORWARDS] == []

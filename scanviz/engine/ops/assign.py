@@ -55,7 +55,17 @@ def write(array: Array, place: Any, value: Any, parameters: AssignParameters) ->
     elif is_basic(parameters.pattern):
         array[place] += value
     else:
-        np.add.at(array, place, value)
+        add_at(array, place, value)
+
+
+def add_at(array: Array, place: Any, value: Any) -> None:
+    """Add ``value``, broadcast, at a NumPy index, in place; at repeated places all are added.
+
+    NumPy 2.4's ``add.at`` reads beyond the end of a value that it would have to broadcast to an index of several dimensions.
+    """
+    if np.ndim(value):
+        value = np.broadcast_to(value, array[place].shape)
+    np.add.at(array, place, value)
 
 
 def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:

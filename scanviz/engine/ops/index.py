@@ -257,7 +257,10 @@ class HistoryParameters(NamedTuple):
 
 def _history_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     rows, initial = tensor_type(inputs[0]), tensor_type(inputs[1])
-    if rows.dtype != initial.dtype or initial.ndim not in (rows.ndim - 1, rows.ndim):
+    one_row = initial.ndim == rows.ndim - 1
+    if rows.dtype != initial.dtype or not (
+        (one_row and op.parameters.offset == 1) or initial.ndim == rows.ndim
+    ):
         raise ScanvizTypeError(
             f"the initial rows `{describe(inputs[1])}` are not like those of `{describe(inputs[0])}`",
             where=user_line(),

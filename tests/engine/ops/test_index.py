@@ -6,6 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import scanviz
+from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeError
 from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Constant, Variable
@@ -286,3 +288,17 @@ def test_a_history_of_rows_of_another_type_is_refused():
             state_history(rows, Variable(wrong, "start"), 1)
     with pytest.raises(ShapeError, match="must agree"):
         state_history(rows, Variable(TensorType("float64", (3,)), "start"), 1)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+def test_a_row_is_added_at_places_in_two_dimensions(mode):
+    """NumPy 2.4's own ``add.at`` reads beyond the row here."""
+    x, v = T.vector("x"), T.vector("v")
+    added = T.inc_subtensor(x[np.array([[2, 0, 0], [1, 1, 0]])], v)
+    f = scanviz.function([x, v], added, mode=mode)
+    assert f(np.zeros(3), [1.0, 10.0, 100.0]).tolist() == [210.0, 11.0, 1.0]
+
+
+def test_one_initial_row_is_the_history_of_one_row():
+    with pytest.raises(scanviz.ScanvizError, match="initial rows"):
+        state_history(T.matrix("rows"), T.vector("first"), 2)

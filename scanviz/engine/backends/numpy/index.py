@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, never, nowhere
-from scanviz.engine.ops.assign import ASSIGN
+from scanviz.engine.ops.assign import ASSIGN, add_at
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, is_basic
 from scanviz.engine.program.instructions import Instruction, Program
@@ -56,7 +56,7 @@ def _assign(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
     elif is_basic(pattern):
         written = f"{out}[{place}] += {value}"
     else:
-        written = f"{emitter.bind(np.add.at, 'add_at')}({out}, ({place},), {value})"
+        written = f"{emitter.bind(add_at, 'add_at')}({out}, ({place},), {value})"
     return "\n".join([*copied, written])
 
 

@@ -111,22 +111,17 @@ def _matmul(
     a, b = node.inputs
     if g is None:
         return [None, None]
-    one, other = rank(a) == 1, rank(b) == 1
+    if rank(b) <= 2:  # the same product as dot, and the rows of all batches are summed over at once
+        return _dot(node, cotangents, wanted)
+    one = rank(a) == 1
     matrix_a = dimshuffle(a, "x", 0) if one else a
-    matrix_b = dimshuffle(b, 0, "x") if other else b
-    axes: list[int | str] = list(range(rank(g)))
-    if other:
-        axes.append("x")
-    if one:
-        axes.insert(len(axes) - 1, "x")
-    matrix_g = dimshuffle(g, axes)
+    matrix_g = dimshuffle(g, [*range(rank(g) - 1), "x", rank(g) - 1]) if one else g
     found: list[Derivative] = [None, None]
     if wanted[0]:
-        part = sum_to_shape(la.matmul(matrix_g, swapped(matrix_b)), matrix_a)
+        part = sum_to_shape(la.matmul(matrix_g, swapped(b)), matrix_a)
         found[0] = dimshuffle(part, 1) if one else part
     if wanted[1]:
-        part = sum_to_shape(la.matmul(swapped(matrix_a), matrix_g), matrix_b)
-        found[1] = dimshuffle(part, 0) if other else part
+        found[1] = sum_to_shape(la.matmul(swapped(matrix_a), matrix_g), b)
     return found
 
 

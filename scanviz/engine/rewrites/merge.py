@@ -30,7 +30,8 @@ def merge_equal(outputs: Sequence[Variable]) -> list[Variable]:
 
     for node in toposort(current):
         inputs = tuple(canonical(each) for each in node.inputs)
-        key = (node.op, getattr(node.op, "scan_name", None), inputs)  # loops of two names stay two in a profile
+        name = getattr(node.op, "scan_name", None)  # loops of two names stay two in a profile
+        key = (node.op, name, inputs)
         same = known.get(key)
         if same is None:
             changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))

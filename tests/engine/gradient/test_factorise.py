@@ -37,8 +37,8 @@ def symmetric(x):
 
 
 @st.composite
-def squares(draw, make):
-    return make(draw(generators), *draw(batches), *[draw(st.integers(0, 3))] * 2)
+def squares(draw, make, most=3):
+    return make(draw(generators), *draw(batches), *[draw(st.integers(0, most))] * 2)
 
 
 @st.composite
@@ -102,7 +102,7 @@ def test_one_matrix_or_batches_of_any_size(name, data, known, mode):
 @given(st.data(), modes)
 def test_second_derivatives_of_one_matrix_or_batches(name, data, mode):
     build, make = OF_ONE[name]
-    verify_grad(gradient_of(build), [data.draw(squares(make))], mode=mode, tolerance=1e-4)
+    verify_grad(gradient_of(build), [data.draw(squares(make, 2))], mode=mode, tolerance=1e-4)
 
 
 @given(st.sampled_from(list(SOLVED)), st.data(), st.booleans(), modes)
@@ -140,8 +140,7 @@ def test_third_derivatives(name):
     verify_grad(twice, points, tolerance=1e-4)
 
 
-@pytest.mark.parametrize("name", [*OF_ONE, *SOLVED])
-@given(generators)
+@given(st.sampled_from([*OF_ONE, *SOLVED]), generators)
 def test_float32_gives_derivatives_in_float32_as_float64_does(name, rng):
     build, make = {**OF_ONE, **SOLVED}[name]
     points = [make(rng, 2, 3, 3)] if name in OF_ONE else [make(rng, 2, 3, 3), rng.normal(size=(3, 2))]
@@ -175,7 +174,7 @@ def test_the_gradient_of_a_cholesky_factor_is_symmetric_and_right_for_the_determ
     matrix = values @ np.swapaxes(values, -1, -2)
     x = T.tensor("float64", (None,) * values.ndim)
     factor = T.linalg.cholesky(x, lower=lower)
-    half = T.sum(T.log(T.diagonal(factor, axis1=-2, axis2=-1)))
+    half = T.sum(T.log(T.sum(factor * np.eye(values.shape[-1]), -1)))
     found = scanviz.grad(2 * half, x).eval({x: matrix})
     np.testing.assert_allclose(found, np.linalg.inv(matrix), atol=1e-10)
     weights = np.random.default_rng(0).normal(size=values.shape)

@@ -1,54 +1,242 @@
 """Derivatives of random draws: by reparametrisation where there are any, and words where there are none."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.errors import DisconnectedInputError, UndefinedGradientError
 from scanviz.engine.gradient.forward import push_forward
 from scanviz.engine.gradient.reverse import load_rows, pull_back
-from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Undefined
-from scanviz.engine.graph.declaration import declarations
+from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Undefined, connection
+from scanviz.engine.graph.declaration import Op, declarations
+from scanviz.engine.graph.nodes import build_one
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops import distributions
+from scanviz.engine.ops.random import STATE_WORDS
+from scanviz.testing import verify_grad
+
+SMOOTH = {"uniform": 2, "normal": 2, "exponential": 1}
+modes = st.sampled_from(["reference", "numpy"])
+names = st.sampled_from(list(SMOOTH))
+any_spread = st.sampled_from([0.0, 1e-9, 0.3, 2.0])
 
 
-@pytest.mark.parametrize("name", ["normal", "uniform", "exponential"])
-def test_a_draw_moves_with_its_parameters(name):
+class Draw(NamedTuple):
+    """A draw of a shape: where from, and parameters that broadcast to the shape."""
+
+    name: str
+    seed: int
+    shape: tuple[int, ...]
+    parameters: list[np.ndarray]
+
+    def build(self, dtype):
+        """Return a function of the parameters that draws the same at every call."""
+        state = T.random.random_state(self.seed)
+        return lambda *given: getattr(T.random, self.name)(state, *given, size=self.shape, dtype=dtype)[1]
+
+    def noise(self, dtype):
+        """Return the standard values, by the very functions that the operation calls."""
+        state = T.random.random_state(self.seed).get_value()
+        return getattr(distributions, self.name)(state, self.shape, dtype=dtype)[1]
+
+
+@st.composite
+def draws(draw, spread=any_spread):
+    """A draw; its parameters are an increasing pair, or a place and a spread, or a spread."""
+    name, seed = draw(names), draw(st.integers(0, 2**32 - 1))
+    shapes = draw(mutually_broadcastable_shapes(num_shapes=2, max_dims=2, max_side=3, min_side=0))
+    rng = np.random.default_rng(seed)
+    place = rng.normal(size=shapes.input_shapes[0])
+    wide = np.asarray(rng.uniform(0.5, 1.0, shapes.input_shapes[1]) * draw(spread))
+    if name == "uniform":
+        wide = np.asarray(4 + wide) if place.shape != wide.shape else place + wide
+    return Draw(name, seed, shapes.result_shape, [place, wide][-SMOOTH[name] :])
+
+
+def summed(value, shape):
+    """Return a cotangent summed to the shape of a parameter."""
+    lead = value.ndim - len(shape)
+    axes = (*range(lead), *(lead + k for k, size in enumerate(shape) if size == 1 != value.shape[lead + k]))
+    return value.sum(axis=axes, keepdims=True).reshape(shape)
+
+
+def by_hand(name, noise, weights):
+    """Return the weights times the derivatives with respect to each parameter."""
+    if name == "uniform":
+        return [weights * (1 - noise), weights * noise]
+    return [weights, weights * noise] if name == "normal" else [weights * noise]
+
+
+@given(draws(), st.booleans(), modes)
+def test_the_gradient_is_that_of_the_formula_on_the_same_draw_at_any_spread(case, known, mode):
+    inputs = [T.tensor("float64", p.shape if known else (None,) * p.ndim) for p in case.parameters]
+    y = case.build("float64")(*inputs)
+    weights = np.random.default_rng(0).normal(size=case.shape)
+    found = pull_back({y: T.constant(weights)}, inputs)
+    result = scanviz.function(inputs, found, mode=mode, on_unused_input="ignore")(*case.parameters)
+    wanted = by_hand(case.name, case.noise("float64"), weights)
+    for mine, theirs, parameter in zip(result, wanted, case.parameters, strict=True):
+        assert mine.shape == parameter.shape
+        np.testing.assert_allclose(mine, summed(theirs, parameter.shape), rtol=1e-12, atol=1e-12)
+
+
+@given(draws(st.just(1.0)), st.booleans(), modes)
+def test_both_modes_agree_with_finite_differences(case, known, mode):
+    verify_grad(case.build("float64"), case.parameters, known_shapes=known, mode=mode)
+
+
+@given(draws(st.just(1.0)), modes)
+def test_second_derivatives(case, mode):
+    def gradient(*inputs):
+        y = T.sum(T.tanh(case.build("float64")(*inputs)))
+        return pull_back({y: T.constant(1.0)}, list(inputs))
+
+    verify_grad(gradient, case.parameters, mode=mode, tolerance=1e-4)
+
+
+@given(draws(), st.sampled_from(["float32", "float64"]))
+def test_values_and_parameters_may_differ_in_dtype(case, dtype):
+    other = {"float32": "float64", "float64": "float32"}[dtype]
+    inputs = [T.tensor(other, (None,) * p.ndim) for p in case.parameters]
+    y = case.build(dtype)(*inputs)
+    weights = np.random.default_rng(0).normal(size=case.shape).astype(dtype)
+    found = pull_back({y: T.constant(weights)}, inputs)
+    result = scanviz.function(inputs, found, on_unused_input="ignore")(
+        *(p.astype(other) for p in case.parameters)
+    )
+    wanted = by_hand(case.name, case.noise(dtype).astype("float64"), weights.astype("float64"))
+    for mine, theirs, parameter in zip(result, wanted, case.parameters, strict=True):
+        assert mine.dtype == other
+        np.testing.assert_allclose(mine, summed(theirs, parameter.shape), rtol=1e-4, atol=1e-5)
+
+
+def test_a_small_spread_beside_a_large_mean_keeps_all_digits():
+    mean, std = T.scalar("mean"), T.scalar("std")
+    _, y = T.random.normal(T.random.random_state(3), mean, std, size=(4,))
+    noise = distributions.normal(T.random.random_state(3).get_value(), (4,))[1]
+    weights = np.array([1.0, -2.0, 3.0, 0.5])
+    found = scanviz.grad(T.sum(y * weights), std).eval({mean: 1e12, std: 1e-6})
+    np.testing.assert_allclose(found, noise @ weights, rtol=1e-12)
+
+
+def drawn(*variables):
+    """Return the names of the draws that variables are computed from."""
+    return [node.op.name for node in toposort(variables) if node.op.declaration.family == "random"]
+
+
+def test_the_gradient_of_a_mean_draws_nothing():
+    mean, std = T.scalar("mean"), T.scalar("std")
+    _, y = T.random.normal(T.random.random_state(3), mean, std, size=(4,))
+    g = T.vector("g")
+    assert drawn(*pull_back({y: g}, [mean])) == []
+    assert drawn(*pull_back({y: g}, [std])) == ["draw_normal"]
+
+
+def test_both_ends_of_a_range_share_one_draw():
+    low, high = T.scalar("low"), T.scalar("high")
+    _, y = T.random.uniform(T.random.random_state(3), low, high, size=(4,))
+    assert drawn(*pull_back({y: T.vector("g")}, [low, high])) == ["draw_uniform"]
+
+
+def test_a_size_and_a_state_have_no_derivative():
+    n, std = T.lscalar("n"), T.scalar("std")
+    following, y = T.random.normal(T.random.random_state(3), 0.0, std, size=(n,))
+    assert connection(y.owner) == [[False, False], [False, False], [False, True], [False, True]]
+    _, later = T.random.normal(following, size=(n,))
+    with pytest.raises(DisconnectedInputError):
+        scanviz.grad(T.sum(later), std)
+    assert scanviz.grad(T.sum(y), std).eval({n: 0, std: 1.0}) == 0.0
+
+
+@pytest.mark.parametrize("mode", ["reference", "numpy"])
+@pytest.mark.parametrize("spread", [0.0, 0.5])
+def test_draws_in_a_loop_are_drawn_again_in_the_loop_that_goes_back(mode, spread):
     rng = T.random.RandomStreams(7)
-    a, b = T.scalar("a"), T.scalar("b")
-    parameters = [a] if name == "exponential" else [a, b]
-    values = getattr(rng, name)(*parameters, size=(5,))
-    cost = T.sum(T.tanh(values))
-    found = pull_back({cost: T.constant(1.0)}, parameters)
-    pushed = push_forward({a: T.constant(1.0)}, [cost])
-    at = [1.2, 2.5][: len(parameters)]
-    f = scanviz.function(parameters, [cost, *found, *pushed], no_default_updates=True)
-    result = f(*at)
-    for k in range(len(parameters)):
-        above, below = list(at), list(at)
-        above[k] += 1e-6
-        below[k] -= 1e-6
-        np.testing.assert_allclose(result[1 + k], (f(*above)[0] - f(*below)[0]) / 2e-6, rtol=1e-6)
-    np.testing.assert_allclose(result[-1], result[1])
+    decay, std = T.scalar("decay"), T.scalar("std")
+    h, _ = scanviz.scan(
+        lambda h: decay * h + rng.normal(0.0, std, size=(3,)), outputs_info=T.zeros(3), n_steps=4
+    )
+    cost = T.sum(h[-1])
+    f = scanviz.function(
+        [decay, std], [h, *scanviz.grad(cost, [decay, std])], mode=mode, no_default_updates=True
+    )
+    rows = f(0.5, 1.0)[0]  # h_t = decay h_{t-1} + noise_t
+    standard = rows - 0.5 * np.concatenate([np.zeros((1, 3)), rows[:-1]])
+    states = [np.zeros(3)]
+    for each in standard:
+        states.append(0.5 * states[-1] + spread * each)
+    _, of_decay, of_std = f(0.5, spread)
+    np.testing.assert_allclose(of_std, sum(0.5 ** (3 - t) * standard[t].sum() for t in range(4)))
+    np.testing.assert_allclose(of_decay, sum(0.5 ** (3 - t) * states[t].sum() for t in range(4)), atol=1e-12)
 
 
-def test_a_draw_that_chooses_says_that_it_has_no_derivative():
-    rng, p = T.random.RandomStreams(7), T.scalar("p")
-    values = T.cast(rng.gamma(p, 1.0, size=(3,)), "float64")
+CHOSEN = {
+    "gamma": (lambda s, p: T.random.gamma(s, p[0], 1.0, size=(3,)), "rejection"),
+    "bernoulli": (lambda s, p: T.random.bernoulli(s, p[0], size=(3,), dtype="float64"), "is 0 or 1"),
+    "permutation": (lambda s, p: T.random.permutation(s, p), "puts in order"),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_draw_that_chooses_says_why_it_has_no_derivative_and_where_it_is(name):
+    build, why = CHOSEN[name]
+    p = T.vector("p")
+    _, values = build(T.random.random_state(1), p)
     (found,) = pull_back({T.sum(values): T.constant(1.0)}, [p])
-    assert isinstance(found, Undefined) and "rejection" in found.why and "test_random.py" in str(found.where)
-    (pushed,) = push_forward({p: T.constant(1.0)}, [T.sum(values)])
-    assert isinstance(pushed, Undefined)
+    assert isinstance(found, Undefined)
+    assert why in found.why and name in found.why
+    assert found.where is not None and str(found.where).startswith("tests/engine/gradient/test_random.py")
+    assert push_forward({p: p}, [values]) == [found]
+    with pytest.raises(UndefinedGradientError, match=why):
+        scanviz.grad(T.sum(values), p)
 
 
-def test_whole_numbers_are_not_connected():
-    rng, p = T.random.RandomStreams(7), T.scalar("p")
-    assert pull_back({T.sum(T.cast(rng.binomial(size=(3,), n=5, p=p), "float64")): T.constant(1.0)}, [p]) == [
-        None
-    ]
+def test_the_ways_that_these_messages_name_have_derivatives():
+    scale, rows = T.scalar("scale"), T.matrix("rows")
+    _, standard = T.random.gamma(T.random.random_state(1), 2.0, size=(3,))
+    y = T.sum(scale * standard)
+    value, of_scale = scanviz.function([scale], [y, scanviz.grad(y, scale)])(4.0)
+    assert of_scale == value / 4 > 0
+    _, order = T.random.permutation(T.random.random_state(1), 3)
+    weights = np.arange(6.0).reshape(3, 2)
+    y = T.sum(T.tanh(rows[order]) * weights)
+    of_rows, chosen = scanviz.function([rows], [scanviz.grad(y, rows), order])(np.zeros((3, 2)))
+    np.testing.assert_array_equal(of_rows[chosen], weights)
 
 
-def test_every_draw_has_rows():
+WHOLE = {
+    "poisson": lambda s, p: T.random.poisson(s, p),
+    "binomial": lambda s, p: T.random.binomial(s, n=3, p=p),
+    "bernoulli": lambda s, p: T.random.bernoulli(s, p),
+    "categorical": lambda s, p: T.random.categorical(s, p),
+    "multinomial": lambda s, p: T.random.multinomial(s, 3, p),
+    "choice": lambda s, p: T.random.choice(s, 3, size=(2,), p=p),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_numbers_are_not_connected(name):
+    p = T.vector("p")
+    _, values = WHOLE[name](T.random.random_state(1), p)
+    cost = T.sum(T.cast(values, "float64"))
+    assert pull_back({cost: T.constant(1.0)}, [p]) == [None]
+    assert push_forward({p: p}, [cost]) == [None]
+    with pytest.raises(DisconnectedInputError, match=f"draw_{name}.*has no derivative"):
+        scanviz.grad(cost, p)
+
+
+def test_every_draw_has_rows_and_nothing_else_of_the_family_is_connected():
     load_rows()
     for each in declarations():
         if each.family == "random" and each.name.startswith("draw_"):
             assert each in PULLBACKS and each in PUSHFORWARDS and each in CONNECTIONS, each.name
+        elif each.family == "random":
+            assert each in CONNECTIONS and each not in PULLBACKS, each.name
+    words = build_one(Op(STATE_WORDS), T.random.random_state(1))
+    assert connection(words.owner) == [[False]]

@@ -302,3 +302,14 @@ def test_a_row_is_added_at_places_in_two_dimensions(mode):
 def test_one_initial_row_is_the_history_of_one_row():
     with pytest.raises(scanviz.ScanvizError, match="initial rows"):
         state_history(T.matrix("rows"), T.vector("first"), 2)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+def test_adding_at_places_beside_slices_in_and_out_of_loops(mode):
+    x, k = T.matrix("x"), T.lvector("k")
+    added = T.inc_subtensor(T.zeros_like(x)[:, k], 1.0)
+    rows, _ = scanviz.scan(lambda h: T.inc_subtensor(h[:, k], h[:, k]), outputs_info=x, n_steps=2)
+    f = scanviz.function([x, k], [added, rows], mode=mode)
+    once, twice = f(np.ones((2, 3)), [0, 0, 2])
+    assert once.tolist() == [[2.0, 0.0, 1.0]] * 2
+    assert twice[-1].tolist() == [[9.0, 1.0, 4.0]] * 2

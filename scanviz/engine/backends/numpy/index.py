@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, never, nowhere
 from scanviz.engine.ops.assign import ASSIGN, add_at
 from scanviz.engine.ops.index import INDEX, LAST_ROW
-from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, is_basic
+from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, is_basic, numpy_index
 from scanviz.engine.program.instructions import Instruction, Program
 
 
@@ -56,7 +57,11 @@ def _assign(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
     elif is_basic(pattern):
         written = f"{out}[{place}] += {value}"
     else:
-        written = f"{emitter.bind(add_at, 'add_at')}({out}, ({place},), {value})"
+        index = emitter.bind(
+            partial(numpy_index, pattern), "places"
+        )  # slices have no source of their own in a call
+        given = f"({', '.join(numbers)}{',' if len(numbers) == 1 else ''})"
+        written = f"{emitter.bind(add_at, 'add_at')}({out}, {index}({given}), {value})"
     return "\n".join([*copied, written])
 
 

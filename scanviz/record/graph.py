@@ -90,12 +90,13 @@ class LoopVariableSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class LoopSnapshot:
-    """A Scan: its name, loop variables and the graph of its step."""
+    """A Scan: its name, loop variables and the graph of its step; and the loop that it is the back-propagation of."""
 
     name: str
     variables: tuple[LoopVariableSnapshot, ...]
     step: GraphSnapshot
     until: int | None = None
+    gradient_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

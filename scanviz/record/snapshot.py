@@ -115,7 +115,10 @@ class _Builder:
         graph = step.graph(view.op.inner_outputs, _output_names(view.op))
         variables = tuple(self.loop_variable(each, view, step) for each in view.op.variables)
         until = step.number[view.op.until.condition] if view.op.until is not None else None
-        return LoopSnapshot(view.op.scan_name, variables, graph, until)
+        forward = view.op.settings.gradient_of
+        return LoopSnapshot(
+            view.op.scan_name, variables, graph, until, forward.name if forward is not None else None
+        )
 
     def loop_variable(self, variable: LoopVariable, view: ScanView, step: _Builder) -> LoopVariableSnapshot:
         """Return the record of a loop variable, with both sides' numbers."""

@@ -59,6 +59,7 @@ def _loops(tree: _Tree, types: bool, lines: bool) -> Iterator[TextLine]:
             ("loop ", ""),
             (plain(loop.name), "title"),
             (", ends by until" if loop.until is not None else "", ""),
+            (f", back-propagation of {plain(loop.gradient_of)}" if loop.gradient_of is not None else "", ""),
         ]
         yield from _variable_lines(loop, tree, inner)
         yield from inner.all_lines()

@@ -148,3 +148,10 @@ def test_a_file_is_written_to_and_nothing_is_printed(tmp_path, capsys):
     assert path.read_text(encoding="utf-8") == "x\n" and capsys.readouterr().out == ""
     scanviz.dprint(T.vector("x"))
     assert capsys.readouterr().out == "x\n"
+
+
+def test_a_backward_loop_names_the_loop_that_it_belongs_to():
+    x = T.vector("x")
+    h, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, T.constant(0.0), name="rnn")
+    shown = text(scanviz.grad(h[-1], x))
+    assert "loop grad_of_rnn, back-propagation of rnn\n" in shown and "loop rnn\n" in shown

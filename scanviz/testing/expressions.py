@@ -17,12 +17,13 @@ from scanviz.engine.graph.nodes import Variable
 
 
 class Operation(NamedTuple):
-    """One operation with both of its meanings."""
+    """One operation with both of its meanings, and whether it has derivatives of any order everywhere."""
 
     name: str
     arity: int
     symbolic: Callable[..., Any]
     plain: Callable[..., Any]
+    smooth: bool = True
 
 
 def _sigmoid(x: Any) -> Any:
@@ -33,14 +34,18 @@ FLOAT_OPERATIONS = (
     Operation("tanh of sum", 2, lambda a, b: T.tanh(a + b), lambda a, b: np.tanh(a + b)),
     Operation("damped difference", 2, lambda a, b: (a - b) * 0.5, lambda a, b: (a - b) * a.dtype.type(0.5)),
     Operation("sine", 1, T.sin, np.sin),
-    Operation("bounded product", 2, lambda a, b: T.clip(a * b, -2, 2), lambda a, b: np.clip(a * b, -2, 2)),
-    Operation("maximum", 2, T.maximum, np.maximum),
+    Operation(
+        "bounded product", 2, lambda a, b: T.clip(a * b, -2, 2), lambda a, b: np.clip(a * b, -2, 2), False
+    ),
+    Operation("maximum", 2, T.maximum, np.maximum, False),
     Operation(
         "choice by sign",
         2,
         lambda a, b: T.where(a > 0, a, b * 0.5),
         lambda a, b: np.where(a > 0, a, b * a.dtype.type(0.5)),
+        False,
     ),
+    Operation("sine of product", 2, lambda a, b: T.sin(a * b), lambda a, b: np.sin(a * b)),
     Operation("sigmoid", 1, T.sigmoid, _sigmoid),
     Operation("reversed", 1, lambda a: a[::-1] if a.ndim else a, lambda a: a[::-1] if np.ndim(a) else a),
     Operation(
@@ -86,9 +91,13 @@ class Expression(NamedTuple):
 
 
 @st.composite
-def expressions(draw: st.DrawFn, arguments: int, integer: bool, most: int = 4) -> Expression:
-    """Draw an expression of so many arguments."""
-    operations = INTEGER_OPERATIONS if integer else FLOAT_OPERATIONS
+def expressions(
+    draw: st.DrawFn, arguments: int, integer: bool, most: int = 4, smooth: bool = False
+) -> Expression:
+    """Draw an expression of so many arguments, of smooth operations alone if that is asked for."""
+    operations = [
+        each for each in (INTEGER_OPERATIONS if integer else FLOAT_OPERATIONS) if each.smooth or not smooth
+    ]
     steps: list[tuple[Operation, tuple[int, ...]]] = []
     for _ in range(draw(st.integers(0, most))):
         operation = draw(st.sampled_from(operations))

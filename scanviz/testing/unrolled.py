@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz import disconnected_grad
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.testing.loops import LoopCase
@@ -17,7 +18,11 @@ from scanviz.testing.plain import run_plainly
 
 
 def unroll(
-    case: LoopCase, inputs: list[tuple[Variable, Array]], state: Variable | None
+    case: LoopCase,
+    inputs: list[tuple[Variable, Array]],
+    state: Variable | None,
+    *,
+    truncate_gradient: int = -1,
 ) -> tuple[list[Variable], Variable | None]:
     """Return the results of a loop and the last value of its shared variable, as graphs without a Scan.
 
@@ -29,6 +34,9 @@ def unroll(
         The symbolic inputs of the scan to compare with, as ``case.build()`` returns them.
     state : Variable or None
         Its shared variable.
+    truncate_gradient : int
+        As given to scan: derivatives go through the last so many steps alone, what steps before them computed is a
+        constant.  -1 for all steps.
 
     Examples
     --------
@@ -66,6 +74,9 @@ def unroll(
         results = [each.value.apply(values) for each in case.outputs]
         if case.update is not None:
             state = case.update.apply(values)
+        if truncate_gradient != -1 and t < steps - truncate_gradient:
+            results = [disconnected_grad(each) for each in results]
+            state = disconnected_grad(state) if case.update is not None else state
         for kept, result in zip(rows, results, strict=True):
             kept.append(result)
     outputs = [_stacked(kept[depth:], case) for kept, depth in zip(rows, depths, strict=True)]

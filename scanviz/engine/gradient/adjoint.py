@@ -22,6 +22,10 @@ What a step read must be known when the backward loop is there.  A row that was 
 end if no tap w ≤ k is written: then no later step, nor this one, replaced it (:func:`survives`).  Other rows are kept as a
 result of their own.
 
+With ``truncate_gradient`` the steps before the last k are not gone through: what they read and wrote counts as constant,
+but for rows of a mitmot that they alone wrote, which keep their cotangent.  (A backward loop does its k steps at most
+anyway, so ``scan`` never gets there; a mitmot built by hand can.)
+
 Both tables were checked against unrolled graphs at orders one to three with non-linear steps and random taps
 (``tests/engine/gradient/test_adjoint.py``).
 """

@@ -34,6 +34,11 @@ def turned(rows: Variable) -> Variable:
     return getitem(rows, slice(None, None, -1))
 
 
+_COUNTER = StepOutput(
+    "step done", constant(True)
+)  # of a loop that ends by a condition and has no other row a step
+
+
 class LoopRows:
     """The forward loop with its residuals, and its rows.
 
@@ -59,8 +64,12 @@ class LoopRows:
             for each in view.op.variables
             if each in read or view.op.until is not None
         }
-        variables = [*(fresh.get(each, each) for each in view.op.variables), *kept]
-        same = not kept and all(a is b for a, b in zip(variables, view.op.variables, strict=True))
+        extra = [
+            *kept,
+            *([_COUNTER] if view.op.until is not None and not _counters(view.op.variables) else []),
+        ]
+        variables = [*(fresh.get(each, each) for each in view.op.variables), *extra]
+        same = not extra and all(a is b for a, b in zip(variables, view.op.variables, strict=True))
         self.view = view if same else ScanView(_augmented(view.node, variables))
         self.now: dict[LoopVariable, LoopVariable] = {**fresh, **dict(zip(kept, kept, strict=True))}
         self.steps = self._steps_done()
@@ -70,11 +79,9 @@ class LoopRows:
     def _steps_done(self) -> Variable:
         if self.view.op.until is None:
             return self.view.n_steps
-        for each in self.view.op.variables:
-            result = self.view.outer_output(each)
-            if result is not None and isinstance(each, StepOutput | State):
-                return dimension(result, 0)
-        raise InternalError(f"{self.view.op} gives no rows to count")
+        counted = self.view.outer_output(_counters(self.view.op.variables)[0])
+        assert counted is not None  # a state or step output
+        return dimension(counted, 0)
 
     def value(self, variable: LoopVariable) -> Variable:
         """Return the outer input of a loop variable of the forward loop."""
@@ -156,6 +163,15 @@ class LoopRows:
             return turned(result)
         whole = cotangent if cotangent is not None else zeros_like(initial)
         return set_subtensor(getitem(whole, slice(None, self.needed(state))), turned(result))
+
+
+def _counters(variables: Sequence[LoopVariable]) -> list[LoopVariable]:
+    """Return the loop variables whose results have one row a step done; a mitmot's has all of its buffer's."""
+    return [
+        each
+        for each in variables
+        if isinstance(each, StepOutput) or (isinstance(each, State) and each.kind != "mitmot")
+    ]
 
 
 def _plus(size: Variable, number: int) -> Variable:

@@ -246,3 +246,26 @@ def test_one_step_of_a_mitmot_loop_depends_on_what_its_pattern_says(case, seed):
         after = f(*[v + 0.3 * (j == k) for j, v in enumerate(values)])
         for j, (a, b) in enumerate(zip(before, after, strict=True)):
             assert pattern[k][j] or (a == b).all()
+
+
+@pytest.mark.parametrize("with_output", [True, False])
+def test_a_mitmot_in_a_loop_that_ends_by_a_condition(with_output):
+    """Its buffer has more rows than there are steps done."""
+    x, b, r, s = T.matrix("x"), T.matrix("b"), T.vector(), T.vector()
+    new = T.sin(r * s) + 1
+    variables = [Sequence("x", s), State("m", {0: r}, {1: new})]
+    variables += [StepOutput("o", new)] if with_output else []
+    results = loop(variables, T.constant(4), [x, b], until=T.sum(new) > 3.2)
+    cost = sum((T.sum(T.sin(each)) for each in results), T.constant(0.0))
+    f = scanviz.function([x, b], [cost, results[-1].shape[0], *pull_back({cost: T.constant(1.0)}, [x, b])])
+    at = [np.array([[0.2, 0.3], [0.5, 0.9], [0.1, 0.2], [0.3, 0.3]]), np.full((6, 2), 0.7)]
+    _, rows, *found = f(*at)
+    assert not with_output or rows == 2
+    for k, gradient in enumerate(found):
+        for place in np.ndindex(gradient.shape):
+            sides = []
+            for move in (1e-6, -1e-6):
+                moved = [each.copy() for each in at]
+                moved[k][place] += move
+                sides.append(f(*moved)[0])
+            np.testing.assert_allclose(gradient[place], (sides[0] - sides[1]) / 2e-6, rtol=1e-5, atol=1e-8)

@@ -94,6 +94,7 @@ def _cholesky(
         return [None]
     lower = node.op.parameters.lower
     factor, given = (node.outputs[0], g) if lower else (swapped(node.outputs[0]), swapped(g))
+    # cut first: an infinite cotangent of one of the zeros above the diagonal would become NaN in the product
     inner = _lower_half(matmul(swapped(factor), triangle(given, 0, True)))
     left = f.solve_triangular(factor, inner, lower=True, trans=1)
     whole = swapped(f.solve_triangular(factor, swapped(left), lower=True, trans=1))

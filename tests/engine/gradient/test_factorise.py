@@ -206,6 +206,30 @@ def test_solving_a_positive_system_either_way_has_the_same_gradient(rng):
         np.testing.assert_allclose(general, positive, atol=1e-12)
 
 
+@given(generators)
+def test_the_gradient_of_a_positive_matrix_is_symmetric_and_its_tangent_that_of_the_symmetric_part(rng):
+    root, change = near_diagonal(rng, 3, 3), rng.normal(size=(3, 3))
+    matrix, b, t = T.matrix("a"), T.vector("b"), T.matrix("t")
+    x = T.linalg.solve(matrix, b, assume_a="pos")
+    (pushed,) = push_forward({matrix: t}, [x])
+    f = scanviz.function([matrix, b, t], [scanviz.grad(T.sum(T.tanh(x)), matrix), pushed])
+    points = root @ root.T, rng.normal(size=3)
+    gradient, tangent = f(*points, change)
+    np.testing.assert_allclose(gradient, gradient.T, atol=1e-12)
+    np.testing.assert_allclose(tangent, f(*points, (change + change.T) / 2)[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_an_infinite_derivative_at_the_zeros_beside_a_cholesky_factor_does_not_count(lower):
+    x = T.matrix("x")
+    factor = T.linalg.cholesky(x, lower=lower)
+    found = scanviz.grad(T.sum(T.sqrt(factor)), x)  # of sqrt(0) it is infinite
+    read = T.sqrt(factor[0, 0]) + T.sqrt(factor[1, 1]) + T.sqrt(factor[1, 0] if lower else factor[0, 1])
+    mine, theirs = scanviz.function([x], [found, scanviz.grad(read, x)])([[4.0, 2.0], [2.0, 3.0]])
+    np.testing.assert_allclose(mine, theirs)
+    assert np.isfinite(mine).all()
+
+
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("trans", [0, 1])
 @pytest.mark.parametrize("unit", [True, False])

@@ -1,0 +1,63 @@
+"""Gradients of loops over values of several shapes and dtypes, whole numbers and draws among them."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from tests.engine.gradient.mixed_loops import MIXED_LOOPS
+from tests.engine.gradient.test_loop_random import MODES, gradients
+
+
+def cost_of(results, seed):
+    """Return a smooth function of some of the floating results."""
+    rng = np.random.default_rng(seed)
+    chosen = [each for each in results if each.dtype != "int64" and rng.random() < 0.7]
+    return sum((T.sum(T.sin(each * rng.uniform(0.5, 1.5))) for each in chosen), T.constant(0.0))
+
+
+def orders(results, wrt, seed, highest):
+    cost = T.cast(cost_of(results, seed), "float64")
+    found = [cost]
+    for _ in range(highest):
+        last = gradients(cost, wrt)
+        found += last
+        cost = sum((T.sum(T.sin(T.cast(g, "float64"))) for g in last), T.constant(0.0))
+    return found
+
+
+def check(loop, seed, highest, mode):
+    """Compare a loop's gradients with those of the same unrolled, fed the numbers that the loop drew."""
+    inputs = [variable for variable, _ in loop.inputs]
+    results, drawn = loop.scan()
+    mine = orders(results, loop.wrt, seed, highest)
+    shown = [] if drawn is None else [drawn]
+    f = scanviz.function(
+        inputs, [*mine, *results, *shown], mode=mode, on_unused_input="ignore", no_default_updates=True
+    )
+    values = [value for _, value in loop.inputs]
+    found = f(*values)
+    numbers = T.vector("numbers")
+    unrolled = loop.unrolled(numbers)
+    theirs = [*orders(unrolled, loop.wrt, seed, highest), *unrolled]
+    g = scanviz.function([*inputs, numbers], theirs, on_unused_input="ignore")
+    expected = g(*values, found[-1] if shown else np.zeros(0))
+    single = any(each.dtype == "float32" for each, _ in loop.inputs) or any(
+        each.dtype == "float32" for each in results
+    )
+    tolerance = (2e-4 if highest == 1 else 2e-3) if single else 1e-9
+    for a, b in zip(found[: len(expected)], expected, strict=True):
+        assert a.shape == b.shape and a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+@given(loop=MIXED_LOOPS, seed=st.integers(0, 99), mode=st.sampled_from(MODES))
+def test_first_order(loop, seed, mode):
+    check(loop, seed, 1, mode)
+
+
+@settings(max_examples=max(10, settings.default.max_examples // 2))
+@given(loop=MIXED_LOOPS, seed=st.integers(0, 99))
+def test_second_order(loop, seed):
+    check(loop, seed, 2, "numpy")

@@ -1,13 +1,28 @@
-"""Why a variable has no derivative, in the user's words: the way from it to the cost, and where that way breaks."""
+"""Why a variable has no derivative, in the user's words: the way from it to the cost, and where that way breaks.
+
+Of several ways the shortest is told.  Where there is no connection all of them break, so the shortest does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from scanviz.engine.gradient.reverse import is_differentiable
+from scanviz.engine.gradient.reverse import is_differentiable, reached_from
 from scanviz.engine.gradient.table import connection
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.traversal import users
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.barrier import DISCONNECTED_GRAD
+from scanviz.engine.ops.elementwise import CAST, COMPARISONS
+from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
+
+Way = list[tuple[Apply, Variable]]
+
+
+def is_connected(variable: Variable, costs: Sequence[Variable], constants: Collection[Variable] = ()) -> bool:
+    """Return whether a derivative of ``costs`` comes to a variable, be it zero; through ``constants`` none does."""
+    reached = reached_from([variable], costs, constants)
+    return any(each in reached for each in costs)
 
 
 def why_disconnected(
@@ -25,7 +40,7 @@ def why_disconnected(
         What was taken as constant.
     """
     if not is_differentiable(variable):
-        return f"it holds {variable.type}: a step between whole numbers has no derivative"
+        return f"it holds {variable.type}, and only floating values have derivatives; cast it to float first"
     if variable in constants:
         return "consider_constant names it"
     way = _way(variable, costs)
@@ -33,19 +48,54 @@ def why_disconnected(
         return "nothing that is differentiated is computed from it"
     before = variable
     for node, after in way:
-        place = f" ({node.provenance.source})" if node.provenance.source is not None else ""
-        if after in constants:
-            return f"it goes into `{describe(after)}`{place}, which consider_constant names"
-        position = next(k for k, each in enumerate(node.inputs) if each is before)
-        if not connection(node)[position][after.index]:
-            return f"of it, `{describe(after)}`{place} takes no value that has a derivative"
-        if not is_differentiable(after):
-            return f"it goes into `{describe(after)}`{place}, which is {after.type} and has no derivative"
+        why = _stop(node, before, after, constants)
+        if why is not None:
+            return f"on the way {_written(variable, way, after)}, {why}"
         before = after
-    return "its derivative is zero everywhere on the way"
+    return f"on the way {_written(variable, way)}, its derivative is zero everywhere"
 
 
-def _way(start: Variable, costs: Sequence[Variable]) -> list[tuple[Apply, Variable]] | None:
+def why_unreached(wrt: Sequence[Variable], output: Variable) -> str:
+    """Return why an output has no derivative with respect to any of several variables."""
+    for each in wrt:
+        if not is_differentiable(each) or _way(each, [output]) is not None:
+            subject = "" if len(wrt) == 1 else f"for `{describe(each)}`, "
+            return subject + why_disconnected(each, [output])
+    return f"`{describe(output)}` is not computed from " + ("it" if len(wrt) == 1 else "any of them")
+
+
+def _stop(node: Apply, before: Variable, after: Variable, constants: Collection[Variable]) -> str | None:
+    """Return why no derivative goes back from a node's output to an input, None if one does."""
+    place = f" ({node.provenance.source})" if node.provenance.source is not None else ""
+    name = f"`{describe(after)}`{place}"
+    if after in constants:
+        return f"consider_constant names {name}"
+    declaration = node.op.declaration
+    if declaration in (DIMENSION, BROADCAST_SIZE):
+        return f"{name} is a size, and no size depends on values"
+    if declaration is DISCONNECTED_GRAD:
+        return f"disconnected_grad{place} lets no derivative pass"
+    if not is_differentiable(after):
+        return f"{name} {_jumps(node, after)}"
+    positions = [k for k, each in enumerate(node.inputs) if each is before]
+    if not any(connection(node)[k][after.index] for k in positions):
+        return f"{name} takes nothing from `{describe(before)}` that has a derivative"
+    return None
+
+
+def _jumps(node: Apply, after: Variable) -> str:
+    """Return what a node makes that has no derivative: truth values, whole numbers, or no numbers at all."""
+    if node.op.name in COMPARISONS:
+        return "compares: it jumps between true and false"
+    kind = after.type
+    if not isinstance(kind, TensorType):
+        return f"is a {kind}, which has no derivative"
+    if kind.dtype == "bool":
+        return "is true or false, with nothing in between"
+    return f"{'casts to' if node.op.declaration is CAST else 'gives'} {kind.dtype}, which has no derivative"
+
+
+def _way(start: Variable, costs: Sequence[Variable]) -> Way | None:
     """Return a shortest way from a variable to a cost: nodes and what they give; None if there is none."""
     readers, wanted = users(costs), set(costs)
     previous: dict[Variable, tuple[Variable, Apply]] = {}
@@ -65,10 +115,8 @@ def _way(start: Variable, costs: Sequence[Variable]) -> list[tuple[Apply, Variab
     return None
 
 
-def _steps(
-    end: Variable, start: Variable, previous: dict[Variable, tuple[Variable, Apply]]
-) -> list[tuple[Apply, Variable]]:
-    steps: list[tuple[Apply, Variable]] = []
+def _steps(end: Variable, start: Variable, previous: dict[Variable, tuple[Variable, Apply]]) -> Way:
+    steps: Way = []
     while end is not start:
         before, node = previous[end]
         steps.append((node, end))
@@ -78,9 +126,19 @@ def _steps(
 
 def describes_way(variable: Variable, costs: Sequence[Variable]) -> str:
     """Return the way from a variable to a cost by the names on it, such as ``w → h → cost``."""
-    way = _way(variable, costs) or []
-    named = [after for _, after in way if after.name or after in set(costs)]
-    return " → ".join(f"`{describe(each)}`" for each in (variable, *named))
+    return _written(variable, _way(variable, costs) or [])
 
 
-__all__ = ["describes_way", "why_disconnected"]
+def _written(variable: Variable, way: Way, told: Variable | None = None) -> str:
+    """Return a way by its end, the names on it and the one more variable that is told of."""
+    end = way[-1][1] if way else None
+    names = [describe(variable)]
+    for node, after in way:
+        if after.name or after is told:
+            names.append(describe(after))
+        elif after is end:  # without its parameters: it is seldom what the message is about
+            names.append(f"{node.op.name}(…)")
+    return " → ".join(f"`{each}`" for each in names)
+
+
+__all__ = ["describes_way", "is_connected", "why_disconnected", "why_unreached"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from scanviz.engine.config import config
@@ -13,18 +13,21 @@ from scanviz.engine.errors import (
     ScanvizValueError,
     UndefinedGradientError,
 )
-from scanviz.engine.gradient.explain import describes_way, why_disconnected
-from scanviz.engine.gradient.reverse import is_differentiable, pull_back, reached_from
+from scanviz.engine.gradient.accumulate import add_cotangents
+from scanviz.engine.gradient.explain import describes_way, is_connected, why_disconnected
+from scanviz.engine.gradient.reverse import is_differentiable, pull_back
 from scanviz.engine.gradient.sizes import full_like, sizes, zeros_like
 from scanviz.engine.gradient.table import Derivative, Undefined
 from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.traversal import depending_on
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.ops.shape import alloc
 from scanviz.engine.ops.support import as_variable, constant
 from scanviz.engine.ops.symbolic_shape import as_size
 
 Disconnection = Literal["raise", "warn", "ignore"]
+Instead = Literal["zero", "none", "disconnected"]
 
 
 class Disconnected:
@@ -51,10 +54,10 @@ class Disconnected:
 def grad(
     cost: Variable | None,
     wrt: Any,
-    consider_constant: Sequence[Variable] | Variable | None = None,
+    consider_constant: Collection[Variable] | Variable | None = None,
     known_grads: Mapping[Variable, Any] | Sequence[tuple[Variable, Any]] | None = None,
     disconnected_inputs: Disconnection = "raise",
-    return_disconnected: Literal["zero", "none", "disconnected"] = "zero",
+    return_disconnected: Instead = "zero",
     null_gradients: Literal["raise", "return"] = "raise",
 ) -> Any:
     """Return the gradient of a number with respect to variables it is computed from.
@@ -68,7 +71,8 @@ def grad(
     consider_constant : variable or list, optional
         Taken as constants: nothing is differentiated through them.
     known_grads : mapping or list of pairs, optional
-        Variable → its gradient, known from elsewhere, of the same shape.
+        Variable → its gradient, known from elsewhere, of the same type.  It stands instead of what would be computed for
+        the variable: of the cost, instead of 1.
     disconnected_inputs : {"raise", "warn", "ignore"}
         What to do about a variable without a connection to the cost.  Integers and booleans never have one.
     return_disconnected : {"zero", "none", "disconnected"}
@@ -100,39 +104,60 @@ def grad(
     array([2., 4.])
     """
     listed, pack = structure(wrt, "wrt")
-    constants = _listed(consider_constant)
-    _check_choice("disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
-    _check_choice("return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
+    constants = variables_of(consider_constant)
+    check_choices(disconnected_inputs=disconnected_inputs, return_disconnected=return_disconnected)
     _check_choice("null_gradients", null_gradients, ("raise", "return"))
     seeds = _seeds(cost, known_grads)
-    found = pull_back(seeds, listed, constants)
-    reached = reached_from(listed, list(seeds), constants)
+    costs = list(seeds)
+    found = _pulled(seeds, listed, constants)
     results: list[Any] = []
     for variable, derivative in zip(listed, found, strict=True):
         if isinstance(derivative, Undefined):
             if null_gradients == "raise":
-                raise undefined_gradient(variable, list(seeds), derivative)
+                raise undefined_gradient(variable, costs, derivative, ', or null_gradients="return"')
             results.append(derivative)
         elif derivative is not None:
-            results.append(_named(derivative, cost, variable))
-        elif _is_connected(variable, list(seeds), reached):
-            results.append(_named(zeros_like(variable), cost, variable))
+            results.append(derivative)
+        elif is_connected(variable, costs, constants):
+            results.append(zeros_like(variable))
         else:
-            why = why_disconnected(variable, list(seeds), constants)
+            why = why_disconnected(variable, costs, constants)
             report_disconnected(variable, why, disconnected_inputs, "what is differentiated")
-            results.append(_instead(variable, why, return_disconnected))
+            results.append(instead(variable, why, return_disconnected))
+    _name(results, cost, listed, seeds.values())
     return pack(results)
 
 
-def _is_connected(variable: Variable, costs: Sequence[Variable], reached: set[Variable]) -> bool:
-    """Return whether a derivative is zero because it is, not because there is no way for it."""
-    if not is_differentiable(variable):
-        return False
-    own = reached_from([variable], costs)
-    return any(each in own and each in reached for each in costs)
+def _pulled(
+    seeds: Mapping[Variable, Variable], wrt: Sequence[Variable], constants: Sequence[Variable]
+) -> list[Derivative]:
+    """Return the cotangents of ``wrt``, where nothing is added to the seed of a variable that another is computed from."""
+    outputs = list(seeds)
+    if len(outputs) == 1 or all(_alone(each, outputs) for each in outputs):
+        return pull_back(seeds, wrt, constants)
+    columns = [
+        pull_back({each: seeds[each]}, wrt, {*constants, *(other for other in outputs if other is not each)})
+        for each in outputs
+    ]
+    return [_total(column) for column in zip(*columns, strict=True)]
 
 
-def _instead(variable: Variable, why: str, wanted: str) -> Any:
+def _alone(variable: Variable, outputs: Sequence[Variable]) -> bool:
+    """Return whether no other output is computed from one."""
+    depending = depending_on([variable], outputs)
+    return not any(each in depending for each in outputs if each is not variable)
+
+
+def _total(terms: Sequence[Derivative]) -> Derivative:
+    for each in terms:
+        if isinstance(each, Undefined):
+            return each
+    values = [each for each in terms if isinstance(each, Variable)]
+    return add_cotangents(values) if values else None
+
+
+def instead(variable: Variable, why: str, wanted: str) -> Any:
+    """Return what is given for a variable without a connection, as ``return_disconnected`` says."""
     if wanted == "none":
         return None
     return Disconnected(why) if wanted == "disconnected" else zero_gradient(variable)
@@ -147,20 +172,25 @@ def zero_gradient(variable: Variable) -> Variable:
     return alloc(zero, shape) if shape else zero
 
 
-def structure(wanted: Any, what: str) -> tuple[list[Variable], Any]:
-    """Return variables given one by one, in a list, tuple or dict, as a list, and what packs results alike."""
+def structure(wanted: Any, what: str, constants: bool = False) -> tuple[list[Variable], Any]:
+    """Return variables given one by one, in a list, tuple or dict, as a list, and what packs results alike.
+
+    ``constants`` allows constants among them: what is differentiated may be one, what it is differentiated with respect
+    to may not.
+    """
     if isinstance(wanted, Mapping):
         keys = list(wanted)
-        return _variables(list(wanted.values()), what), lambda results: dict(zip(keys, results, strict=True))
+        listed = _variables(list(wanted.values()), what, constants)
+        return listed, lambda results: dict(zip(keys, results, strict=True))
     if isinstance(wanted, list | tuple):
         kind = type(wanted) if type(wanted) in (list, tuple) else list
-        return _variables(list(wanted), what), kind
-    return _variables([wanted], what), lambda results: results[0]
+        return _variables(list(wanted), what, constants), kind
+    return _variables([wanted], what, constants), lambda results: results[0]
 
 
-def _variables(listed: list[Any], what: str) -> list[Variable]:
+def _variables(listed: list[Any], what: str, constants: bool) -> list[Variable]:
     for each in listed:
-        if isinstance(each, Constant):
+        if isinstance(each, Constant) and not constants:
             raise ScanvizTypeError(
                 f"{what}: `{describe(each)}` is a constant, which nothing can be differentiated with respect to",
                 where=user_line(),
@@ -177,10 +207,20 @@ def _variables(listed: list[Any], what: str) -> list[Variable]:
     return listed
 
 
-def _listed(given: Sequence[Variable] | Variable | None) -> list[Variable]:
+def variables_of(given: Collection[Variable] | Variable | None) -> list[Variable]:
+    """Return variables given one by one, as any collection or not at all, as a list."""
     if given is None:
         return []
     return [given] if isinstance(given, Variable) else list(given)
+
+
+def check_choices(**choices: object) -> None:
+    """Check the options that say what to do about a missing connection, by their names."""
+    for name, found in choices.items():
+        allowed = (
+            ("zero", "none", "disconnected") if name == "return_disconnected" else ("raise", "warn", "ignore")
+        )
+        _check_choice(name, found, allowed)
 
 
 def _check_choice(name: str, found: object, allowed: Sequence[str]) -> None:
@@ -194,16 +234,9 @@ def _check_choice(name: str, found: object, allowed: Sequence[str]) -> None:
 
 
 def _seeds(cost: Any, known_grads: Any) -> dict[Variable, Variable]:
-    """Return what the sweep starts from: 1 for the cost, and the gradients that are known."""
-    seeds: dict[Variable, Variable] = {}
-    if cost is not None:
-        number = _checked_cost(cost)
-        seeds[number] = full_like(number, 1)
-    pairs = (
-        []
-        if known_grads is None
-        else list(known_grads.items() if isinstance(known_grads, Mapping) else known_grads)
-    )
+    """Return what the sweep starts from: the gradients that are known, and 1 for the cost if its is not."""
+    known: dict[Variable, Variable] = {}
+    pairs = known_grads.items() if isinstance(known_grads, Mapping) else known_grads or ()
     for variable, value in pairs:
         given = as_variable(value)
         if not isinstance(variable, Variable) or not fits(given.type, variable.type):
@@ -214,7 +247,9 @@ def _seeds(cost: Any, known_grads: Any) -> dict[Variable, Variable]:
                 expected=getattr(variable, "type", "a variable"),
                 found=given.type,
             )
-        seeds[variable] = seeds[variable] + given if variable in seeds else given
+        known[variable] = known[variable] + given if variable in known else given
+    number = None if cost is None else _checked_cost(cost)
+    seeds = known if number is None else {number: full_like(number, 1), **known}
     if not seeds:
         raise ScanvizValueError("there is nothing to differentiate", where=user_line(), fix="grad(cost, wrt)")
     return seeds
@@ -242,35 +277,63 @@ def _checked_cost(cost: Any) -> Variable:
     return cost
 
 
-def report_disconnected(variable: Variable, why: str, action: str, what: str) -> None:
-    """Raise or warn that a variable has no connection, or do nothing, as asked."""
-    message = f"`{describe(variable)}` is not connected to {what}: {why}"
+def report_disconnected(
+    variable: Variable, why: str, action: str, what: str, option: str = "disconnected_inputs"
+) -> None:
+    """Raise or warn that a variable has no connection, or do nothing, as the option of that name asks."""
+    message, where = f"`{describe(variable)}` is not connected to {what}: {why}", user_line()
     if action == "raise":
+        place = "f" if option == "disconnected_outputs" else "wrt"
         raise DisconnectedInputError(
-            message, where=user_line(), fix='disconnected_inputs="ignore" for zeros, or leave it out of wrt'
+            message, where=where, fix=f'{option}="ignore" for zeros, or leave it out of {place}'
         )
-    if action == "warn":
-        warnings.warn(f"{user_line()}: {message}", stacklevel=4)
+    if action == "warn":  # at the user's line, however deep the call
+        file, line = ("<unknown>", 0) if where is None else (where.file, where.line)
+        warnings.warn_explicit(message, UserWarning, file, line)
 
 
 def undefined_gradient(
-    variable: Variable, costs: Sequence[Variable], found: Undefined
+    variable: Variable, costs: Sequence[Variable], found: Undefined, remedy: str = ""
 ) -> UndefinedGradientError:
     """Return the error of a derivative that does not exist, with the way on which it does not."""
     return UndefinedGradientError(
         f"there is no derivative with respect to `{describe(variable)}`: {found.why}",
         where=found.where or user_line(),
         found=f"on the way {describes_way(variable, costs)}",
-        fix='scanviz.disconnected_grad(…) around it, or null_gradients="return"',
+        fix=f"scanviz.disconnected_grad(…) around it{remedy}",
     )
 
 
-def _named(derivative: Derivative, cost: Variable | None, variable: Variable) -> Derivative:
-    """Give a gradient without a name the name that is written in mathematics."""
-    fresh = isinstance(derivative, Variable) and derivative.name is None and derivative.owner is not None
-    if fresh and isinstance(derivative, Variable) and cost is not None and variable.name:
-        derivative.name = f"d({cost.name or 'cost'})/d({variable.name})"
-    return derivative
+def _name(
+    results: Sequence[Any], cost: Variable | None, wrt: Sequence[Variable], given: Collection[Variable]
+) -> None:
+    """Give gradients without a name the names that are written in mathematics.
+
+    A variable that was given as a known gradient is the user's, and one that is the gradient of two variables has no one name.
+    """
+    if cost is None:
+        return
+    owned = set(given)
+    named: dict[Variable, set[Variable]] = {}
+    for variable, found in zip(wrt, results, strict=True):
+        if isinstance(found, Variable) and found.owner is not None and found not in owned:
+            named.setdefault(found, set()).add(variable)
+    for found, variables in named.items():
+        label = next(iter(variables)).name
+        if len(variables) == 1 and label and found.name is None:
+            found.name = f"d({cost.name or 'cost'})/d({label})"
 
 
-__all__ = ["Disconnected", "grad", "report_disconnected", "structure", "zero_gradient"]
+__all__ = [
+    "Disconnected",
+    "Disconnection",
+    "Instead",
+    "check_choices",
+    "grad",
+    "instead",
+    "report_disconnected",
+    "structure",
+    "undefined_gradient",
+    "variables_of",
+    "zero_gradient",
+]

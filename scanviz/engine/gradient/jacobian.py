@@ -6,17 +6,19 @@ does not depend on the cotangent, such as the values of the forward pass, so sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.gradient.explain import why_disconnected
+from scanviz.engine.gradient.explain import is_connected, why_disconnected
 from scanviz.engine.gradient.grad import (
     Disconnection,
+    check_choices,
     grad,
     report_disconnected,
     structure,
     undefined_gradient,
+    variables_of,
     zero_gradient,
 )
 from scanviz.engine.gradient.operators import Rop
@@ -29,7 +31,7 @@ from scanviz.engine.graph.replace import replace
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.elementwise import cast, equal
 from scanviz.engine.ops.reduce import prod
-from scanviz.engine.ops.shape import reshape, stack_scalars
+from scanviz.engine.ops.shape import alloc, reshape, stack_scalars
 from scanviz.engine.ops.symbolic_shape import as_size
 from scanviz.engine.scan.build import scan
 
@@ -37,7 +39,7 @@ from scanviz.engine.scan.build import scan
 def jacobian(
     expression: Variable,
     wrt: Any,
-    consider_constant: Sequence[Variable] | None = None,
+    consider_constant: Collection[Variable] | Variable | None = None,
     disconnected_inputs: Disconnection = "raise",
 ) -> Any:
     """Return the derivative of every element of an expression with respect to every element of variables.
@@ -48,7 +50,7 @@ def jacobian(
         Floating, of any shape.
     wrt : Variable, list, tuple or dict of Variable
         What to differentiate with respect to, of any shape.
-    consider_constant : list of Variable, optional
+    consider_constant : variable or list, optional
         Taken as constants.
     disconnected_inputs : {"raise", "warn", "ignore"}
         What to do about a variable that the expression is not connected to; its result is zeros.
@@ -84,18 +86,19 @@ def jacobian(
     if not tensor_type(expression).ndim:
         return grad(expression, wrt, consider_constant, disconnected_inputs=disconnected_inputs)
     listed, pack = structure(wrt, "wrt")
-    constants = list(consider_constant or ())
+    check_choices(disconnected_inputs=disconnected_inputs)
+    constants = variables_of(consider_constant)
     seed = Variable(expression.type, f"cotangent of {expression.name or 'expression'}")
     pulled = pull_back({expression: seed}, listed, constants)
     found: dict[int, Variable] = {}
     for k, (variable, derivative) in enumerate(zip(listed, pulled, strict=True)):
         if isinstance(derivative, Undefined):
             raise undefined_gradient(variable, [expression], derivative)
-        if derivative is None:
+        if derivative is not None:
+            found[k] = derivative
+        elif not is_connected(variable, [expression], constants):
             why = why_disconnected(variable, [expression], constants)
             report_disconnected(variable, why, disconnected_inputs, f"`{describe(expression)}`")
-        else:
-            found[k] = derivative
     rows = iter(_rows(expression, seed, list(found.values())))
     shape = sizes(expression)
     results = []
@@ -107,8 +110,6 @@ def jacobian(
 
 
 def _zeros(variable: Variable, shape: Sequence[Any]) -> Variable:
-    from scanviz.engine.ops.shape import alloc
-
     zero = zero_gradient(variable)
     return alloc(zero, [as_size(each) for each in (*shape, *sizes(variable))])
 
@@ -141,7 +142,7 @@ def _born_again(node: Apply, inputs: Sequence[Variable]) -> Apply:
 def hessian(
     cost: Variable,
     wrt: Any,
-    consider_constant: Sequence[Variable] | None = None,
+    consider_constant: Collection[Variable] | Variable | None = None,
     disconnected_inputs: Disconnection = "raise",
 ) -> Any:
     """Return the second derivatives of a number with respect to variables: of each with itself.
@@ -152,7 +153,7 @@ def hessian(
         A floating scalar.
     wrt : Variable, list, tuple or dict of Variable
         Of any shape; with several, the blocks of the diagonal are given.
-    consider_constant : list of Variable, optional
+    consider_constant : variable or list, optional
         Taken as constants.
     disconnected_inputs : {"raise", "warn", "ignore"}
         What to do about a variable without a connection to the cost, or to its gradient.
@@ -188,16 +189,16 @@ def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **options: Any) -> 
     ----------
     cost : Variable
         A floating scalar.
-    wrt : Variable or list of Variable
+    wrt : Variable, list, tuple or dict of Variable
         What to differentiate with respect to.
-    p : array_like or list
+    p : array_like, list or dict
         The vectors: one for each of ``wrt``, of its shape.
     **options
         Those of :func:`Rop`.
 
     Returns
     -------
-    Variable or list
+    Variable, list, tuple or dict
         Like ``wrt``.
 
     Examples

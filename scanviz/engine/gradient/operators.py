@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.gradient.explain import why_disconnected
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.gradient.explain import is_connected, why_disconnected, why_unreached
 from scanviz.engine.gradient.forward import push_forward
 from scanviz.engine.gradient.grad import (
     Disconnection,
+    Instead,
+    check_choices,
+    instead,
     report_disconnected,
     structure,
     undefined_gradient,
+    variables_of,
     zero_gradient,
 )
-from scanviz.engine.gradient.reverse import is_differentiable, pull_back, reached_from
+from scanviz.engine.gradient.reverse import is_differentiable, pull_back
 from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import fits
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.support import as_variable
 
@@ -28,20 +35,20 @@ def Lop(  # the field's name
     f: Any,
     wrt: Any,
     eval_points: Any,
-    consider_constant: Sequence[Variable] | None = None,
+    consider_constant: Collection[Variable] | Variable | None = None,
     disconnected_inputs: Disconnection = "raise",
 ) -> Any:
     """Return vectors times the Jacobian of ``f`` with respect to ``wrt``: vᵀ J, by reverse mode.
 
     Parameters
     ----------
-    f : Variable or list of Variable
+    f : Variable, list, tuple or dict of Variable
         Floating, of any shape.
     wrt : Variable, list, tuple or dict of Variable
         What to differentiate with respect to.
-    eval_points : array_like or list
-        v: one for each of ``f``, of its shape.
-    consider_constant : list of Variable, optional
+    eval_points : array_like, None, list or dict
+        v: one for each of ``f``, of its shape; None for zeros.  By key where ``f`` is a dict.
+    consider_constant : variable or list, optional
         Taken as constants.
     disconnected_inputs : {"raise", "warn", "ignore"}
         What to do about a variable that ``f`` is not connected to; its result is zeros.
@@ -64,18 +71,16 @@ def Lop(  # the field's name
     >>> scanviz.Lop(x**2, x, [1.0, 10.0]).eval({x: [3.0, 4.0]})
     array([ 6., 80.])
     """
-    outputs, _ = structure(f, "Lop")
+    outputs, _ = structure(f, "Lop", constants=True)
     listed, pack = structure(wrt, "wrt")
-    seeds: dict[Variable, Variable] = {}
-    for output, value in _pairs(outputs, eval_points, f, "Lop"):
-        if value is not None:
-            seeds[output] = seeds[output] + value if output in seeds else value
-    constants = list(consider_constant or ())
+    check_choices(disconnected_inputs=disconnected_inputs)
+    seeds = _seeds(outputs, eval_points, f, "Lop")
+    constants = variables_of(consider_constant)
     results: list[Any] = []
     for variable, derivative in zip(listed, pull_back(seeds, listed, constants), strict=True):
         if isinstance(derivative, Undefined):
             raise undefined_gradient(variable, outputs, derivative)
-        if derivative is None and not _connected(variable, outputs, constants):
+        if derivative is None and not is_connected(variable, outputs, constants):
             why = why_disconnected(variable, outputs, constants)
             report_disconnected(variable, why, disconnected_inputs, "what Lop is taken of")
         results.append(zero_gradient(variable) if derivative is None else derivative)
@@ -87,7 +92,7 @@ def Rop(  # the field's name
     wrt: Any,
     eval_points: Any,
     disconnected_outputs: Disconnection = "raise",
-    return_disconnected: str = "zero",
+    return_disconnected: Instead = "zero",
     use_double_reverse: bool = False,
 ) -> Any:
     """Return the Jacobian of ``f`` with respect to ``wrt`` times vectors: J v, by forward mode.
@@ -96,14 +101,14 @@ def Rop(  # the field's name
     ----------
     f : Variable, list, tuple or dict of Variable
         Floating, of any shape.
-    wrt : Variable or list of Variable
+    wrt : Variable, list, tuple or dict of Variable
         What to differentiate with respect to.
-    eval_points : array_like, None or list
-        v: one for each of ``wrt``, of its shape; None for zeros.
+    eval_points : array_like, None, list or dict
+        v: one for each of ``wrt``, of its shape; None for zeros.  By key where ``wrt`` is a dict.
     disconnected_outputs : {"raise", "warn", "ignore"}
         What to do about one of ``f`` that is not connected to any of ``wrt``.
-    return_disconnected : {"zero", "none"}
-        What is then given.
+    return_disconnected : {"zero", "none", "disconnected"}
+        What is then given: zeros, None, or a ``Disconnected`` that says why.
     use_double_reverse : bool
         Compute it by reverse mode twice instead, for operations that have no forward rule.
 
@@ -125,21 +130,31 @@ def Rop(  # the field's name
     >>> scanviz.Rop(x.sum() * x, x, [1.0, 0.0]).eval({x: [3.0, 4.0]})
     array([10.,  4.])
     """
-    outputs, pack = structure(f, "Rop")
+    outputs, pack = structure(f, "Rop", constants=True)
     listed, _ = structure(wrt, "wrt")
-    seeds = {each: value for each, value in _pairs(listed, eval_points, wrt, "Rop") if value is not None}
+    check_choices(disconnected_outputs=disconnected_outputs, return_disconnected=return_disconnected)
+    seeds = _seeds(listed, eval_points, wrt, "Rop")
     by = _by_double_reverse if use_double_reverse else push_forward
     results: list[Any] = []
     for output, tangent in zip(outputs, by(seeds, outputs), strict=True):
         if isinstance(tangent, Undefined):
-            raise undefined_gradient(listed[0], [output], tangent)
-        if tangent is None and not any(_connected(each, [output], ()) for each in listed):
-            why = why_disconnected(listed[0], [output])
-            report_disconnected(output, why, disconnected_outputs, f"`{describe(listed[0])}`")
-            results.append(None if return_disconnected == "none" else zero_gradient(output))
+            raise undefined_gradient(_without(seeds, output), [output], tangent)
+        if tangent is None and not any(is_connected(each, [output]) for each in listed):
+            why = why_unreached(listed, output)
+            names = " or ".join(f"`{describe(each)}`" for each in listed) or "anything: wrt is empty"
+            report_disconnected(output, why, disconnected_outputs, names, "disconnected_outputs")
+            results.append(instead(output, why, return_disconnected))
         else:
             results.append(zeros_like(output) if tangent is None else tangent)
     return pack(results)
+
+
+def _without(seeds: Mapping[Variable, Variable], output: Variable) -> Variable:
+    """Return the variable with respect to which an output has no derivative."""
+    for each, value in seeds.items():
+        if isinstance(push_forward({each: value}, [output])[0], Undefined):
+            return each
+    return next(iter(seeds))
 
 
 def _by_double_reverse(
@@ -160,17 +175,31 @@ def _by_double_reverse(
     return found
 
 
-def _connected(variable: Variable, outputs: Sequence[Variable], constants: Sequence[Variable]) -> bool:
-    reached = reached_from([variable], outputs, constants) if is_differentiable(variable) else set()
-    return any(each in reached for each in outputs)
+def _seeds(variables: Sequence[Variable], points: Any, given: Any, what: str) -> dict[Variable, Variable]:
+    """Return variables with their vectors, checked to be alike; those of one variable given twice are added."""
+    seeds: dict[Variable, Variable] = {}
+    for variable, value in zip(variables, _listed(variables, points, given, what), strict=True):
+        if value is None:
+            continue
+        vector = _checked(variable, value, what)
+        if is_differentiable(variable):
+            seeds[variable] = seeds[variable] + vector if variable in seeds else vector
+    return seeds
 
 
-def _pairs(
-    variables: Sequence[Variable], points: Any, given: Any, what: str
-) -> list[tuple[Variable, Variable | None]]:
-    """Return variables with their vectors, checked to be alike."""
+def _listed(variables: Sequence[Variable], points: Any, given: Any, what: str) -> list[Any]:
+    """Return one vector a variable: by key where both are dicts, in order otherwise."""
+    if isinstance(given, Mapping) and isinstance(points, Mapping):
+        if set(points) != set(given):
+            raise ScanvizValueError(
+                f"{what} needs one vector a variable, under its key",
+                where=user_line(),
+                expected=", ".join(map(repr, given)),
+                found=", ".join(map(repr, points)),
+            )
+        return [points[key] for key in given]
     many = isinstance(given, list | tuple | Mapping)
-    listed = list(points.values()) if isinstance(points, Mapping) else list(points) if many else [points]
+    listed = list(points) if many and isinstance(points, list | tuple | np.ndarray) else [points]
     if len(listed) != len(variables):
         raise ScanvizValueError(
             f"{what} needs one vector a variable",
@@ -178,21 +207,29 @@ def _pairs(
             expected=len(variables),
             found=len(listed),
         )
-    pairs: list[tuple[Variable, Variable | None]] = []
-    for variable, value in zip(variables, listed, strict=True):
-        if value is None:
-            pairs.append((variable, None))
-            continue
-        vector, kind = as_variable(value), tensor_type(variable)
-        if tensor_type(vector).ndim != kind.ndim:
-            raise ScanvizTypeError(
-                f"{what}: the vector for `{describe(variable)}` has another number of dimensions",
-                where=user_line(),
-                expected=kind,
-                found=vector.type,
-            )
-        pairs.append((variable, cast(vector, kind.dtype) if is_differentiable(variable) else None))
-    return pairs
+    return listed
+
+
+def _checked(variable: Variable, value: Any, what: str) -> Variable:
+    """Return a vector in the dtype of its variable, after a check that its shape can be the same."""
+    kind = tensor_type(variable)
+    vector = as_variable(value)
+    if tensor_type(vector).ndim != kind.ndim:
+        raise ScanvizTypeError(
+            f"{what}: the vector for `{describe(variable)}` has another number of dimensions",
+            where=user_line(),
+            expected=kind,
+            found=vector.type,
+        )
+    vector = cast(vector, kind.dtype)
+    if not fits(vector.type, kind):
+        raise ShapeError(
+            f"{what}: the vector for `{describe(variable)}` has another shape",
+            where=user_line(),
+            expected=kind,
+            found=vector.type,
+        )
+    return vector
 
 
 __all__ = ["Lop", "Rop"]

@@ -1,5 +1,7 @@
 """``grad``: what it gives, its options, and what it says where there is no derivative."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,11 @@ from scanviz.engine.gradient.table import Undefined
 
 x, y = T.vector("x"), T.vector("y")
 AT = [1.0, 2.0, 3.0]
+
+
+def named(variable, name):
+    variable.name = name
+    return variable
 
 
 def value(gradient, at=AT):
@@ -33,6 +40,20 @@ def test_gradients_are_named_as_in_mathematics():
     assert scanviz.grad(cost, x).name == "d(cost)/d(x)"
     cost.name = "error"
     assert scanviz.grad(cost, x).name == "d(error)/d(x)"
+    assert scanviz.grad(cost, [x, x])[1].name == "d(error)/d(x)"
+    assert scanviz.grad(cost, T.vector(), disconnected_inputs="ignore").name is None
+
+
+def test_a_gradient_of_two_variables_has_the_name_of_neither():
+    a, b = T.tensor("float64", (3,), "a"), T.tensor("float64", (3,), "b")
+    to_a, to_b = scanviz.grad(T.sum(a + b), [a, b])
+    assert to_a is to_b and to_a.name is None
+
+
+def test_a_variable_that_the_user_gave_is_not_renamed():
+    mine = x * y
+    assert scanviz.grad(T.sum(y), x, known_grads={x: mine}) is mine
+    assert mine.name is None
 
 
 def test_the_dtype_is_that_of_the_variable():
@@ -57,11 +78,38 @@ def test_consider_constant_stops_at_the_variable():
     assert value(scanviz.grad(T.sum(h * x), x, consider_constant=h)) == [2.0, 4.0, 6.0]
 
 
+def test_a_constant_cuts_the_way_whatever_else_is_asked_for():
+    h = x * 2
+    h.name = "h"
+    cost = T.sum(h) + T.sum(y)
+    for wrt in (x, [x, y]):  # another variable that is connected changes nothing for this one
+        with pytest.raises(
+            DisconnectedInputError, match=r"`x` → `h` → `add\(…\)`, consider_constant names `h`"
+        ):
+            scanviz.grad(cost, wrt, consider_constant=[h])
+    with pytest.raises(DisconnectedInputError, match="consider_constant names it"):
+        scanviz.grad(T.sum(x), x, consider_constant=x)
+
+
+def test_a_known_gradient_stands_instead_of_what_would_arrive():
+    h = x**2
+    cost = T.sum(h) + T.sum(x)
+    assert value(scanviz.grad(cost, x, known_grads={cost: 5.0})) == [15.0, 25.0, 35.0]
+    # to x by h: [2, 0, 0] as given, not as the cost says; and 1 beside it
+    assert value(scanviz.grad(cost, x, known_grads={h: [1.0, 0.0, 0.0]})) == [3.0, 1.0, 1.0]
+    to_h, to_x = scanviz.grad(cost, [h, x], known_grads={h: [1.0, 0.0, 0.0]})
+    assert value(to_h) == [1.0, 0.0, 0.0] and value(to_x) == [3.0, 1.0, 1.0]
+    apart = scanviz.grad(
+        T.sum(3 * x), x, known_grads={h: T.ones_like(h)}
+    )  # neither is computed from the other
+    assert value(apart) == [5.0, 7.0, 9.0]
+
+
 def test_known_gradients_are_where_the_sweep_starts():
     h = x**2
     assert value(scanviz.grad(None, x, known_grads={h: T.ones_like(h)})) == [2.0, 4.0, 6.0]
-    both = scanviz.grad(T.sum(h), x, known_grads=[(h, [1.0, 0.0, 0.0])])
-    assert value(both) == [4.0, 4.0, 6.0]
+    twice = scanviz.grad(None, x, known_grads=[(h, T.ones_like(h)), (h, T.ones_like(h))])
+    assert value(twice) == [4.0, 8.0, 12.0]
     with pytest.raises(ScanvizError, match="known_grads: the gradient of"):
         scanviz.grad(None, x, known_grads={h: 1.0})
     with pytest.raises(ScanvizError, match="nothing to differentiate"):
@@ -71,14 +119,27 @@ def test_known_gradients_are_where_the_sweep_starts():
 @pytest.mark.parametrize(
     ("build", "why"),
     [
-        (lambda: T.sum(y), "nothing that is differentiated is computed from it"),
+        (lambda: T.sum(y), ": nothing that is differentiated is computed from it"),
         (
             lambda: T.sum(y) * T.cast(x.shape[0], "float64"),
-            r"of it, `x.shape\[0\]`.*takes no value that has a derivative",
+            r"on the way `x` → `x.shape\[0\]` → `multiply\(…\)`, "
+            r"`x.shape\[0\]` \(.*test_grad.py:\d+\) is a size, and no size depends on values",
         ),
-        (lambda: T.sum(y * T.cast(T.argmax(x), "float64")), r"which is int64\[\] and has no derivative"),
-        (lambda: T.sum(T.where(x > 0, 1.0, 2.0)), r"which is bool\[\?\] and has no derivative"),
-        (lambda: T.sum(scanviz.disconnected_grad(x)), "disconnected_grad"),
+        (
+            lambda: T.sum(y * T.cast(T.argmax(x), "float64")),
+            r"`argmax.*\(x\)` \(.*test_grad.py:\d+\) gives int64, which has no derivative",
+        ),
+        (
+            lambda: y[T.cast(T.sum(x), "int64")],
+            r"`cast.*` \(.*\d+\) casts to int64, which has no derivative",
+        ),
+        (lambda: T.sum(T.where(x > 0, 1.0, 2.0)), r"`greater\(x, …\)` \(.*\) compares: it jumps between"),
+        (lambda: T.sum(T.where(T.isnan(x), 1.0, 2.0)), r"`isnan\(x\)` \(.*\) is true or false, with nothing"),
+        (
+            lambda: T.sum(named(scanviz.disconnected_grad(named(x * 2, "h")), "stopped")),
+            r"`x` → `h` → `stopped` → `sum\(…\)`, disconnected_grad \(.*test_grad.py:\d+\) lets no derivative pass",
+        ),
+        (lambda: T.sum(T.arange(x[0])), r"`arange.*` \(.*\) takes nothing from `x.*` that has a derivative"),
     ],
 )
 def test_the_message_says_where_the_way_breaks(build, why):
@@ -98,6 +159,14 @@ def test_what_is_done_about_a_disconnected_variable():
     assert isinstance(said, Disconnected) and not said and "nothing that is differentiated" in said.why
 
 
+def test_a_warning_is_given_at_the_users_line():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scanviz.grad(T.sum(y), x, disconnected_inputs="warn")
+        scanviz.hessian(T.sum(y**2), [x], disconnected_inputs="warn")  # which asks for it further down
+    assert caught and {each.filename for each in caught} == {__file__}
+
+
 def test_a_zero_derivative_is_connected():
     assert value(scanviz.grad(T.sum(T.floor(x)), x)) == [0.0, 0.0, 0.0]
     assert value(scanviz.grad(T.sum(scanviz.zero_grad(x)), x)) == [0.0, 0.0, 0.0]
@@ -107,8 +176,15 @@ def test_a_zero_derivative_is_connected():
 def test_whole_numbers_have_no_derivative():
     k = T.lvector("k")
     cost = T.sum(T.cast(k, "float64") ** 2)
-    with pytest.raises(DisconnectedInputError, match="a step between whole numbers has no derivative"):
+    with pytest.raises(
+        DisconnectedInputError, match=r"it holds int64\[\?\], and only floating .* cast it to float"
+    ):
         scanviz.grad(cost, k)
+    b = T.tensor("bool", (None,), "b")
+    with pytest.raises(
+        DisconnectedInputError, match=r"it holds bool\[\?\], and only floating .* cast it to float"
+    ):
+        scanviz.grad(T.sum(T.where(b, x, 2 * x)), b)
     found = scanviz.grad(cost, k, disconnected_inputs="ignore")
     assert found.dtype == "float64" and found.eval({k: [1, 2]}).tolist() == [0.0, 0.0]
 
@@ -142,8 +218,12 @@ def test_wrt_must_be_variables():
         scanviz.grad(T.sum(x), T.constant([1.0]))
     with pytest.raises(ScanvizError, match="is no symbolic array"):
         scanviz.grad(T.sum(x), 3)
-    with pytest.raises(ScanvizError, match="disconnected_inputs cannot be used"):
-        scanviz.grad(T.sum(x), x, disconnected_inputs="shout")
+
+
+@pytest.mark.parametrize("option", ["disconnected_inputs", "return_disconnected", "null_gradients"])
+def test_an_option_that_does_not_exist_is_refused(option):
+    with pytest.raises(ScanvizError, match=f"{option} cannot be used"):
+        scanviz.grad(T.sum(x), x, **{option: "shout"})
 
 
 def test_graphs_of_gradients_know_where_they_come_from():

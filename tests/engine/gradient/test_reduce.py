@@ -170,7 +170,7 @@ def test_an_extreme_along_one_axis_of_an_array_without_rows_has_an_empty_gradien
 def test_what_gives_places_or_truth_values_is_not_connected(name):
     x = T.vector("x")
     y = T.cast(getattr(T, name)(x), "float64") * 2
-    with pytest.raises(scanviz.ScanvizError, match="has no derivative"):
+    with pytest.raises(scanviz.ScanvizError, match="has no derivative|is true or false"):
         scanviz.grad(y, x)
     assert scanviz.grad(y * x[0], x).eval({x: [3.0, 1.0]}).tolist() == [float(y.eval({x: [3.0, 1.0]})), 0.0]
 

@@ -44,7 +44,7 @@ def test_places_have_no_derivative_but_what_is_taken_there_has():
     taken = T.sum(y[T.argsort(x)] * np.array([1.0, 10.0, 100.0]))
     given_x, given_y = [3.0, 1.0, 2.0], [7.0, 8.0, 9.0]
     assert scanviz.grad(taken, y).eval({x: given_x, y: given_y}).tolist() == [100.0, 1.0, 10.0]
-    with pytest.raises(scanviz.ScanvizError, match=r"is int64.* and has no derivative"):
+    with pytest.raises(scanviz.ScanvizError, match=r"gives int64, which has no derivative"):
         scanviz.grad(taken, x)
 
 

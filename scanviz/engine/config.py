@@ -1,6 +1,7 @@
 """Settings of the process: defaults of dtypes and of scan, read from environment variables at import.
 
-``SCANVIZ_FLOATX=float32`` and ``SCANVIZ_MODE=reference`` set the first values; assignment changes them later.
+``SCANVIZ_FLOATX=float32``, ``SCANVIZ_MODE=reference`` and ``SCANVIZ_REWRITES=all,-PushOutDot1`` set the first values;
+assignment changes them later.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Config:
         dtype of constructors without one (``T.matrix()``): ``"float64"`` or ``"float32"``.
     mode : str
         Name of the default tier: ``"auto"``, ``"numpy"``, ``"reference"``, ``"cupy"`` or a plug-in's.
+    rewrites : str
+        Rules that functions use by default: ``"all"``, ``"none"``, or words such as ``"all,-PushOutDot1"``.
     scan : ScanConfig
         Defaults of loops.
 
@@ -43,11 +46,12 @@ class Config:
     True
     """
 
-    __slots__ = ("_floatX", "mode", "scan")
+    __slots__ = ("_floatX", "mode", "rewrites", "scan")
 
     def __init__(self) -> None:
         self.floatX = os.environ.get("SCANVIZ_FLOATX", "float64")
         self.mode = os.environ.get("SCANVIZ_MODE", "auto")
+        self.rewrites = os.environ.get("SCANVIZ_REWRITES", "all")
         self.scan = ScanConfig()
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.rewrites.selection import Selection, as_selection
 
 
 class Mode:
@@ -14,26 +15,57 @@ class Mode:
     backend : str
         Name of a tier: ``"auto"`` (the fastest one here that runs everything), ``"numpy"``, ``"reference"``,
         ``"cupy"`` or a plug-in's.
+    rewrites : str or list of str, optional
+        ``"all"``, ``"none"``, or names and tags of rules, such as ``"all,-PushOutDot1"``; by default ``config.rewrites``.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is no rule or tag of a name.
 
     Examples
     --------
     >>> Mode("reference")
     Mode('reference')
+    >>> Mode("numpy").excluding("ScanSaveMem")
+    Mode('numpy', rewrites='all,-ScanSaveMem')
     """
 
-    __slots__ = ("backend",)
+    __slots__ = ("backend", "rewrites")
 
-    def __init__(self, backend: str = "auto") -> None:
+    def __init__(self, backend: str = "auto", rewrites: str | list[str] | Selection | None = None) -> None:
         self.backend = backend
+        self.rewrites = as_selection(config.rewrites if rewrites is None else rewrites)
+
+    def including(self, *names: str) -> Mode:
+        """Return the mode with rules, or all rules of a tag, put in.
+
+        Raises
+        ------
+        ScanvizValueError
+            If there is no such rule or tag.
+        """
+        return Mode(self.backend, self.rewrites.including(*names))
+
+    def excluding(self, *names: str) -> Mode:
+        """Return the mode with rules, or all rules of a tag, taken out.
+
+        Raises
+        ------
+        ScanvizValueError
+            If there is no such rule or tag.
+        """
+        return Mode(self.backend, self.rewrites.excluding(*names))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mode) and self.backend == other.backend
+        return isinstance(other, Mode) and (self.backend, self.rewrites) == (other.backend, other.rewrites)
 
     def __hash__(self) -> int:
-        return hash(("Mode", self.backend))
+        return hash(("Mode", self.backend, self.rewrites))
 
     def __repr__(self) -> str:
-        return f"Mode({self.backend!r})"
+        shown = "" if self.rewrites == Selection() else f", rewrites={str(self.rewrites)!r}"
+        return f"Mode({self.backend!r}{shown})"
 
 
 def as_mode(mode: Mode | str | None) -> Mode:

@@ -5,7 +5,16 @@ They need hypothesis (``pip install "scanviz[test]"``); scanviz itself does not.
 
 from scanviz.testing.loops import LoopCase, random_loops
 from scanviz.testing.plain import run_plainly
+from scanviz.testing.rewriting import rewritten_by
 from scanviz.testing.unrolled import unroll
 from scanviz.testing.verify import GradientMismatchError, verify_grad
 
-__all__ = ["GradientMismatchError", "LoopCase", "random_loops", "run_plainly", "unroll", "verify_grad"]
+__all__ = [
+    "GradientMismatchError",
+    "LoopCase",
+    "random_loops",
+    "rewritten_by",
+    "run_plainly",
+    "unroll",
+    "verify_grad",
+]

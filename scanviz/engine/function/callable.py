@@ -22,7 +22,7 @@ from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.mode import Mode
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
-from scanviz.engine.rewrites.pipeline import rewritten_graph
+from scanviz.engine.rewrites.history import RewriteHistory
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Program
@@ -66,6 +66,8 @@ class Function:
         What is run.
     backend : str
         Name of the tier that runs it.
+    rewrites : RewriteHistory
+        What rules did to the graph, in order; any moment can be rebuilt.
     build_ns : dict[str, int]
         Nanoseconds of each stage of building: ``graph``, ``rewrite``, ``lower``, ``compile``.
     """
@@ -75,7 +77,8 @@ class Function:
         self.plan, self.name, self.where = plan, plan.name, plan.where
         self.key = next(_keys)
         wanted = [*(each.variable for each in plan.outputs), *plan.updates.values()]
-        self._graph = rewritten_graph(wanted)
+        self.rewrites = RewriteHistory(wanted, plan.mode.rewrites)
+        self._graph = self.rewrites.final
         reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]
         typecheck(reads, self._graph)
         rewritten = time.perf_counter_ns()

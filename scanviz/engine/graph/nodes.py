@@ -8,7 +8,9 @@ stays.  Only a variable's ``name`` may be set later; it is no part of the struct
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -21,11 +23,33 @@ from scanviz.engine.graph.types import TensorType, Type
 
 Array = np.ndarray[Any, Any]
 _births = itertools.count(1)
+_own_births: ContextVar[Iterator[int] | None] = ContextVar("own_births", default=None)
+_runs = itertools.count(1)
+BIRTHS_OF_A_RUN = 1 << 24
 
 
 def next_birth() -> int:
     """Return a birth id that no node has: nodes built before it have smaller ones, nodes built after it larger."""
-    return next(_births)
+    own = _own_births.get()
+    return next(_births if own is None else own)
+
+
+def next_run() -> int:
+    """Return the number of a new run of rewrites, for :func:`births_of`."""
+    return next(_runs)
+
+
+@contextmanager
+def births_of(run: int) -> Iterator[None]:
+    """Take birth ids from the run's own numbers in the block: doing the same again gives the same ids.
+
+    They are negative, so less than all others: what a rewrite made counts as built before anything a user builds on it.
+    """
+    token = _own_births.set(itertools.count(-run * BIRTHS_OF_A_RUN))
+    try:
+        yield
+    finally:
+        _own_births.reset(token)
 
 
 class Variable(Syntax):
@@ -140,7 +164,7 @@ class Apply:
         put(self, "op", op)
         put(self, "inputs", tuple(inputs))
         put(self, "provenance", provenance if provenance is not None else current())
-        put(self, "birth", next(_births) if birth is None else birth)
+        put(self, "birth", next_birth() if birth is None else birth)
         labels = names or (None,) * len(types)
         put(self, "outputs", tuple(Variable(kind, labels[k], self, k) for k, kind in enumerate(types)))
 

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from scanviz.engine.graph.nodes import Variable
-from scanviz.engine.graph.replace import replace
-from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.nodes import Apply
 from scanviz.engine.ops.barrier import BARRIERS
-from scanviz.engine.rewrites.inner import rewrite_steps
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import Match, rule
 
 
-def remove_barriers(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return ``outputs`` with each barrier replaced by what passes it, in the steps of loops too."""
-    current = rewrite_steps(outputs, remove_barriers)
-    mapping: dict[Variable, Variable] = {}
-    for node in toposort(current):
-        if node.op.declaration in BARRIERS:
-            source = node.inputs[0]
-            mapping[node.outputs[0]] = mapping.get(source, source)
-    return replace(current, mapping, check=False) if mapping else current
+@rule(name="remove_barriers", phase="gradient", on=BARRIERS, tags=("general",))
+def remove_barriers(node: Apply, level: Level) -> Match:
+    """Replace a barrier to derivatives by what passes it."""
+    return Match({node.outputs[0]: node.inputs[0]}, f"{node.op.name} is passed")

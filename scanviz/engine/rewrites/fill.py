@@ -6,40 +6,46 @@ shape gives the same with the number itself; and a product with 1 is the other f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, rebuild, tensor_type
 from scanviz.engine.graph.provenance import made_by
-from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import FLOATS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import ALLOC, DIMSHUFFLE
 from scanviz.engine.ops.size_equality import surely_equal
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
-from scanviz.engine.rewrites.inner import rewrite_steps
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import GENERAL, Rewritten, graph_rule
 
 NAME = "unfill"
 
 
-def unfill(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return ``outputs`` with filled arrays taken apart where an elementwise operation fills them anyway."""
-    current = rewrite_steps(outputs, unfill)
-    known: dict[Variable, Shape] = {}
+@graph_rule(name=NAME, phase=GENERAL, tags=("general",))
+def unfill(level: Level) -> Rewritten | None:
+    """Take filled arrays apart where an elementwise operation fills them anyway."""
+    known = level.shapes
     new_of: dict[Variable, Variable] = {}
-    for node in toposort(current):
+    count = 0
+    for node in level.nodes:
         inputs = [new_of.get(each, each) for each in node.inputs]
         changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
         fresh = rebuild(node, inputs) if changed else node
         if isinstance(node.op.declaration, e.ElementwiseDeclaration) and len(node.inputs) == 2:
-            fresh = _without_fill(fresh, known)
+            plain = _without_fill(fresh, known)
+            count += plain is not fresh
+            fresh = plain
             same = _of_fills(fresh, known)
             same = _other_factor(fresh, known) if same is None else same
             if same is not None:
                 new_of[node.outputs[0]] = same
+                count += 1
                 continue
         if fresh is not node:
             new_of.update(zip(node.outputs, fresh.outputs, strict=True))
-    return [new_of.get(each, each) for each in current]
+    if not count:
+        return None
+    return Rewritten(
+        [new_of.get(each, each) for each in level.outputs], f"{count} filled arrays are numbers again"
+    )
 
 
 def _without_fill(node: Apply, known: dict[Variable, Shape]) -> Apply:

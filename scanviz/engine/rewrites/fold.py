@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild, tensor_type
-from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.rewrites.inner import rewrite_steps
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import GENERAL, Rewritten, graph_rule
+from scanviz.engine.rewrites.words import counted
 
 LARGEST = 64  # elements of a constant made here
 FAMILIES = frozenset(("elementwise", "reduce", "shape", "index"))
 
 
-def fold_constants(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return ``outputs`` with operations of small constants replaced by their values."""
-    current = rewrite_steps(outputs, fold_constants)
+@graph_rule(name="constant_folding", phase=GENERAL, tags=("general",))
+def constant_folding(level: Level) -> Rewritten | None:
+    """Compute operations of small constants when building."""
     new_of: dict[Variable, Variable] = {}
-    for node in toposort(current):
+    folded_nodes: list[str] = []
+    for node in level.nodes:
         inputs = [new_of.get(each, each) for each in node.inputs]
         changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
         fresh = rebuild(node, inputs) if changed else node
         folded = _folded(fresh)
         if folded is not None:
             new_of[node.outputs[0]] = folded
+            folded_nodes.append(node.op.name)
         elif changed:
             new_of.update(zip(node.outputs, fresh.outputs, strict=True))
-    return [new_of.get(each, each) for each in current]
+    if not folded_nodes:
+        return None
+    return Rewritten(
+        [new_of.get(each, each) for each in level.outputs], f"computed {counted(folded_nodes)} of constants"
+    )
 
 
 def _folded(node: Apply) -> Constant | None:

@@ -1,109 +1,146 @@
-"""ScanSaveMem: of a loop's result, keep only the rows that someone reads.
+"""ScanSaveMem: of a loop's result, keep only the rows that someone reads, and take no step that nobody asks for.
 
-A result that is only ever read as ``out[-k]`` with known k (or as its last row, by an update) needs its last rows alone: the loop
-then runs in a ring of them.  Loops inside the step are looked at first.  ``out[-k]`` stays ``out[-k]``: it is the number
-of rows kept that changes, in the Scan, and never an index.
+A result that is only ever read as ``out[-k]`` or ``out[-k:]`` with known k (or as its last row, by an update) needs its last
+rows alone: the loop then runs in a ring of them.  ``out[-k]`` stays ``out[-k]``: it is the number of rows kept that
+changes, in the Scan, and never an index.  Where all that is read lies before a known row, the steps after it are left
+out; a loop of fewer steps, or of none, gives the same rows or the same error.  Both hold for loops that end by a condition
+too: the step that ends them is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from scanviz.engine.graph.nodes import Apply, Variable
-from scanviz.engine.graph.provenance import made_by
-from scanviz.engine.graph.replace import replace
-from scanviz.engine.graph.traversal import toposort, users
+from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.ops.elementwise import minimum
 from scanviz.engine.ops.index import INDEX, LAST_ROW
-from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import Carry, Keep, LoopVariable, State, StepOutput, Until, inner_outputs
-
-_NAME = "ScanSaveMem"
-
-
-def save_memory(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return ``outputs`` with each loop keeping only the rows that are read."""
-    wanted = list(outputs)
-    readers = users(wanted)
-    mapping: dict[Variable, Variable] = {}
-    for node in toposort(wanted):
-        if isinstance(node.op, Scan):
-            op = _kept(node, node.op, readers, set(wanted))
-            if op is not node.op:
-                fresh = _rebuilt(node, op, mapping)
-                mapping.update(zip(node.outputs, fresh.outputs, strict=True))
-                continue
-        if any(each in mapping for each in node.inputs):
-            again = replace(node.outputs, mapping, check=False)
-            mapping.update({old: new for old, new in zip(node.outputs, again, strict=True) if old is not new})
-    return [mapping.get(each, each) for each in wanted]
+from scanviz.engine.ops.index_pattern import Entry
+from scanviz.engine.ops.support import constant, constant_integer
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loops import rebuilt_loop
+from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.words import some
+from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.variables import ALL, Carry, Keep, LoopVariable, State, StepOutput
 
 
-def _rebuilt(node: Apply, op: Scan, mapping: dict[Variable, Variable]) -> Apply:
-    inputs = [mapping.get(each, each) for each in node.inputs]
-    with made_by(_NAME, node.provenance, (node.birth,)):
-        return Apply(
-            op, inputs, op.infer(inputs), birth=node.birth, names=[each.name for each in node.outputs]
-        )
-
-
-def _kept(
-    node: Apply, op: Scan, readers: dict[Variable, list[tuple[Apply, int]]], wanted: set[Variable]
-) -> Scan:
-    """Return the loop with the rows to keep of each result set, and with its step's own loops treated too."""
+@rule(name="ScanSaveMem", phase="keep", on=(SCAN,), single=True, tags=("scan", "memory"))
+def save_memory(node: Apply, level: Level) -> Match | Refusal:
+    """Keep only the rows of results that are read, and take only the steps that are asked for."""
     view = ScanView(node)
-    inner = save_memory(op.inner_outputs)
-    changed = any(new is not old for new, old in zip(inner, op.inner_outputs, strict=True))
-    results = iter(inner)
-    variables: list[LoopVariable] = []
-    for variable in op.variables:
-        given = [next(results) for _ in inner_outputs(variable)]
-        keep = _rows_read(variable, view, readers, wanted)
-        changed = changed or (keep is not None and keep != getattr(variable, "keep", keep))
-        variables.append(_with(variable, given, keep))
-    until = Until(next(results)) if op.until is not None else None
-    return op.with_variables(variables, until) if changed else op
+    kept: dict[LoopVariable, LoopVariable] = {}
+    said: list[str] = []
+    refusals: list[Refusal] = []
+    for variable in view.op.variables:
+        found = _rows_read(variable, view, level)
+        if isinstance(found, Refusal):
+            refusals.append(found)
+        elif found is not None:
+            kept[variable] = _with_keep(variable, found)
+            rows = "only its last row" if found.last == 1 else f"only its last {found.last} rows"
+            said.append(f"`{variable.name}` keeps {rows}")
+    steps = _steps_asked_for(view, level)
+    if steps is not None:
+        said.append(f"`{view.op.scan_name}` takes at most {some(steps, 'step')}")
+    if not said:
+        why = max(
+            refusals,
+            key=lambda each: each.near,
+            default=Refusal("no result of the loop has rows to leave out"),
+        )
+        return why
+    n_steps = view.n_steps if steps is None else minimum(view.n_steps, constant(steps, "int64"))
+    _, mapping = rebuilt_loop(view, kept, n_steps=n_steps)
+    return Match(mapping, "; ".join(said))
 
 
-def _with(variable: LoopVariable, given: list[Variable], keep: Keep | None) -> LoopVariable:
-    match variable:
-        case State():
-            writes = dict(zip(variable.writes, given, strict=True))
-            return State(variable.name, variable.reads, writes, keep or variable.keep, variable.shared)
-        case StepOutput():
-            return StepOutput(variable.name, given[0], keep or variable.keep)
-        case Carry():
-            return Carry(variable.name, variable.read, given[0], variable.shared)
-        case _:
-            return variable
+def _with_keep(variable: LoopVariable, keep: Keep) -> LoopVariable:
+    if isinstance(variable, State):
+        return State(variable.name, variable.reads, variable.writes, keep, variable.shared)
+    assert isinstance(variable, StepOutput)
+    return StepOutput(variable.name, variable.value, keep)
 
 
-def _rows_read(
-    variable: LoopVariable,
-    view: ScanView,
-    readers: dict[Variable, list[tuple[Apply, int]]],
-    wanted: set[Variable],
-) -> Keep | None:
-    """Return how many last rows of a result are read; None where all are, or where it cannot be told."""
-    if not isinstance(variable, State | StepOutput) or (
-        isinstance(variable, State) and variable.kind == "mitmot"
-    ):
-        return None
+def _rows_read(variable: LoopVariable, view: ScanView, level: Level) -> Keep | Refusal | None:
+    """Return how many last rows of a result are read, fewer than it keeps now; None where there is no question."""
     result = view.outer_output(variable)
-    if result is None or result in wanted or variable.keep.last is not None or result not in readers:
+    if not isinstance(variable, State | StepOutput) or result is None or not level.is_read(result):
         return None
-    depths = [_depth(node, position) for node, position in readers[result]]
-    known = [depth for depth in depths if depth is not None]
-    return Keep(max(known)) if len(known) == len(depths) else None
+    if variable.keep != ALL:
+        return Refusal(f"`{variable.name}` keeps only its last rows already", 3)
+    if isinstance(variable, State) and variable.kind == "mitmot":
+        return Refusal(f"`{variable.name}` is a buffer that steps write at several places", 0)
+    if result in level.wanted:
+        return Refusal(f"all rows of `{variable.name}` are wanted", 1)
+    depths: list[int] = []
+    for node, position in level.readers(result):
+        depth = _depth(node, position)
+        if depth is None:
+            return Refusal(f"`{describe(node.outputs[0])}` may read any row of `{variable.name}`", 2)
+        depths.append(depth)
+    return Keep(max(depths))
 
 
 def _depth(node: Apply, position: int) -> int | None:
     """Return how far from the end a reader looks, None if it looks elsewhere too."""
     if node.op.declaration is LAST_ROW and position == 0:
         return 1
+    first = _first_entry(node, position)
+    if first is None:
+        return None
+    if first.kind == "integer":
+        return -first.start if isinstance(first.start, int) and first.start < 0 else None
+    if first.kind != "slice" or first.step not in (None, 1):
+        return None
+    from_end = isinstance(first.start, int) and first.start < 0
+    to_end = first.stop is None or (isinstance(first.stop, int) and first.stop < 0)
+    return -int(first.start or 0) if from_end and to_end else None
+
+
+def _steps_asked_for(view: ScanView, level: Level) -> int | None:
+    """Return the number of steps after which nothing is read, None where it is not known or not less."""
+    furthest = 0
+    for variable in view.op.variables:
+        result = view.outer_output(variable)
+        if result is None or not level.is_read(result):
+            continue
+        if isinstance(variable, Carry) or result in level.wanted:
+            return None
+        if isinstance(variable, State) and variable.kind == "mitmot":
+            return None
+        if not isinstance(variable, State | StepOutput) or variable.keep != ALL:
+            return None
+        for node, position in level.readers(result):
+            end = _end(node, position)
+            if end is None:
+                return None
+            furthest = max(furthest, end)
+    return furthest if furthest and not _at_most(view.n_steps, furthest) else None
+
+
+def _end(node: Apply, position: int) -> int | None:
+    """Return how many first rows a reader looks at, None if that is not known."""
+    first = _first_entry(node, position)
+    if first is None:
+        return None
+    if first.kind == "integer":
+        return first.start + 1 if isinstance(first.start, int) and first.start >= 0 else None
+    rising = first.step is None or (isinstance(first.step, int) and first.step > 0)
+    early = isinstance(first.stop, int) and first.stop > 0
+    counted = first.start is None or (isinstance(first.start, int) and first.start >= 0)
+    return int(first.stop or 0) if first.kind == "slice" and rising and early and counted else None
+
+
+def _first_entry(node: Apply, position: int) -> Entry | None:
     if node.op.declaration is not INDEX or position != 0:
         return None
-    entries = [each for each in node.op.parameters.entries if each.kind != "newaxis"]
-    first = entries[0] if entries else None
-    if first is None or first.kind != "integer" or not isinstance(first.start, int) or first.start >= 0:
-        return None
-    return -first.start
+    return next((each for each in node.op.parameters.entries if each.kind != "newaxis"), None)
+
+
+def _at_most(n_steps: Variable, limit: int) -> bool:
+    """Return whether a number of steps is known not to be above a limit."""
+    known = constant_integer(n_steps)
+    if known is not None:
+        return known <= limit
+    node = n_steps.owner
+    if node is None or node.op.declaration is not minimum:
+        return False
+    return any(_at_most(each, limit) for each in node.inputs)

@@ -6,18 +6,20 @@ equal nodes have equal values.  Source: value numbering as in Aho, Lam, Sethi, U
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild
-from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.rewrites.inner import rewrite_steps
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import Rewritten, graph_rule
+from scanviz.engine.rewrites.words import counted
 
 LARGEST = 64  # elements of constants that are compared by value
 
 
-def merge_equal(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return ``outputs`` with equal nodes merged; the first of them stays."""
-    current = rewrite_steps(outputs, merge_equal)
+@graph_rule(name="merge_equal", phase=("canonical", "simplify", "merge", "clean"), tags=("general",))
+def merge_equal(level: Level) -> Rewritten | None:
+    """Compute equal subgraphs once; the first of them stays."""
+    merged: list[str] = []
     known: dict[Hashable, Apply] = {}
     constants: dict[Hashable, Variable] = {}
     new_of: dict[Variable, Variable] = {}
@@ -28,7 +30,7 @@ def merge_equal(outputs: Sequence[Variable]) -> list[Variable]:
             return constants.setdefault(key, variable)
         return new_of.get(variable, variable)
 
-    for node in toposort(current):
+    for node in level.nodes:
         inputs = tuple(canonical(each) for each in node.inputs)
         name = getattr(node.op, "scan_name", None)  # loops of two names stay two in a profile
         key = (node.op, name, inputs)
@@ -37,6 +39,10 @@ def merge_equal(outputs: Sequence[Variable]) -> list[Variable]:
             changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
             same = rebuild(node, inputs) if changed else node
             known[key] = same
+        else:
+            merged.append(node.op.name)
         if same is not node:
             new_of.update(zip(node.outputs, same.outputs, strict=True))
-    return [new_of.get(each, each) for each in current]
+    if not merged:
+        return None
+    return Rewritten([new_of.get(each, each) for each in level.outputs], f"{counted(merged)} had an equal")

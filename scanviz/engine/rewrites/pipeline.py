@@ -1,34 +1,189 @@
-"""The rewrites that every function's graph goes through, in order."""
+"""The pipeline: rules applied by phases, each phase to a fixpoint, with a record of every application.
+
+Phases run in the order of :data:`scanviz.engine.rewrites.rule.PHASES`; in a phase the rules are tried in turn until none of
+them changes anything.  Graphs are never edited: each application gives a new one, and the old one stays as it was.  Rules
+that undo one another would go on for ever; a phase that comes back to a graph it has had before stops there and says
+which rules it was.
+
+Doing it again gives the same graphs with the same birth ids (:func:`scanviz.engine.graph.nodes.births_of`), so nothing but
+the beginning need be kept: :mod:`scanviz.engine.rewrites.history` rebuilds any moment when it is asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+import warnings
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 
-from scanviz.engine.graph.nodes import Variable
-from scanviz.engine.rewrites.barrier import remove_barriers
-from scanviz.engine.rewrites.fill import unfill
-from scanviz.engine.rewrites.fold import fold_constants
-from scanviz.engine.rewrites.keep import save_memory
-from scanviz.engine.rewrites.merge import merge_equal
-from scanviz.engine.rewrites.residuals import merge_residuals
-from scanviz.engine.rewrites.shape import resolve_shapes
+from scanviz.engine.graph.nodes import Constant, Variable
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.rewrites.rule import PHASES, Phase, Rule, rules_of
+from scanviz.engine.rewrites.selection import Selection
+from scanviz.engine.rewrites.sweep import Levels, Refused, Sweep, apply_rule
+from scanviz.engine.scan.loop import Scan
 
-REWRITES = (
-    merge_residuals,  # before anything rebuilds loop variables, by which it knows loops that belong together
-    remove_barriers,
-    resolve_shapes,
-    fold_constants,
-    merge_equal,
-    unfill,
-    fold_constants,
-    merge_equal,
-    save_memory,
-)
+ROUNDS_BEFORE_LOOKING = 12  # changes by one rule in one phase before graphs are compared with earlier ones
+MOST_CHANGES = 2_000  # of one phase
 
 
-def rewritten_graph(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return ``outputs`` after all rewrites."""
+class RewriteCycleWarning(UserWarning):
+    """Rules undid one another; the graph is right, but not as simple as it could be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One application of a rule: at all its matches in the graph and the steps of its loops, or at one loop.
+
+    Attributes
+    ----------
+    index : int
+        Its number, from 0.
+    phase, rule : str
+        When, and which.
+    where : str
+        File and line that the rule is written in.
+    says : str
+        What it did, in one line.
+    count : int
+        Matches.
+    paths : tuple of tuple of str
+        The graphs that matched: ``()`` for the function's, names of loops for a step's.
+    time_ns : int
+        Nanoseconds it took.
+    """
+
+    index: int
+    phase: str
+    rule: str
+    where: str
+    says: str
+    count: int
+    paths: tuple[tuple[str, ...], ...]
+    time_ns: int
+
+
+def applications(
+    outputs: Sequence[Variable],
+    selection: Selection,
+    refusals: list[Refused] | None = None,
+) -> Iterator[tuple[Application, list[Variable]]]:
+    """Apply the selected rules; give each application that changed something, with the graph after it.
+
+    Parameters
+    ----------
+    outputs : sequence of Variable
+        The graph.
+    selection : Selection
+        Rules that may be used.
+    refusals : list, optional
+        Filled with what rules refused; each once a node and rule, the last time it was asked.
+    """
+    current, index = list(outputs), 0
+    for phase in PHASES:
+        rules = [each for each in rules_of(phase) if selection.has(each)]
+        for rule, fresh, sweep, elapsed in _phase(phase, rules, current, refusals):
+            current = fresh
+            yield _application(index, phase, rule, sweep, elapsed), current
+            index += 1
+
+
+def rewritten(outputs: Sequence[Variable], selection: Selection) -> list[Variable]:
+    """Return ``outputs`` after all selected rules."""
     current = list(outputs)
-    for rewrite in REWRITES:
-        current = rewrite(current)
+    for _, fresh in applications(outputs, selection):
+        current = fresh
     return current
+
+
+def _application(index: int, phase: str, rule: Rule, sweep: Sweep, elapsed: int) -> Application:
+    said: dict[str, list[str]] = {}
+    for path, text, count in sweep.says:
+        times = f" ({count} times)" if count > 1 else ""
+        inside = f"in the step of `{path[-1]}`" if path else ""
+        said.setdefault(text + times, []).append(inside)
+    lines = []
+    for text, places in said.items():
+        inner = [each for each in places if each]
+        lines.append(text if len(inner) < len(places) and not inner else f"{text}, {_listed(places)}")
+    return Application(
+        index,
+        phase,
+        rule.name,
+        rule.where,
+        "; ".join(lines),
+        sum(count for _, _, count in sweep.says),
+        tuple(dict.fromkeys(path for path, _, _ in sweep.says)),
+        elapsed,
+    )
+
+
+def _listed(places: Sequence[str]) -> str:
+    names = list(dict.fromkeys(each or "outside of loops" for each in places))
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _phase(
+    phase: Phase, rules: Sequence[Rule], outputs: list[Variable], refusals: list[Refused] | None
+) -> Iterator[tuple[Rule, list[Variable], Sweep, int]]:
+    """Try rules in turn until none changes anything."""
+    current, quiet, position, changes = outputs, 0, 0, 0
+    seen: dict[int, int] = {}
+    fired: list[str] = []
+    latest: dict[str, list[Refused]] = {}
+    levels = Levels()
+    while rules and quiet < len(rules):
+        rule = rules[position % len(rules)]
+        position += 1
+        while True:
+            sweep = Sweep([], None if refusals is None else [])
+            begun = time.perf_counter_ns()
+            fresh = apply_rule(rule, current, levels, sweep)
+            if refusals is not None and sweep.refusals is not None:
+                latest[rule.name] = sweep.refusals
+            if fresh is None:
+                break
+            elapsed = time.perf_counter_ns() - begun
+            current, quiet, changes = fresh, 0, changes + 1
+            fired.append(rule.name)
+            yield rule, current, sweep, elapsed
+            if changes > ROUNDS_BEFORE_LOOKING * len(rules):
+                print_of = fingerprint(current)
+                if print_of in seen or changes > MOST_CHANGES:
+                    _report(phase, fired[seen.get(print_of, changes - 10) :])
+                    return
+                seen[print_of] = changes
+            if not rule.single:
+                break
+        quiet += 1
+    if refusals is not None:
+        refusals.extend(each for found in latest.values() for each in found)
+
+
+def _report(phase: str, fired: Sequence[str]) -> None:
+    names = ", ".join(dict.fromkeys(fired))
+    warnings.warn(
+        f"rewrites of phase {phase!r} undo one another and were stopped: {names}; results are right. "
+        f"write: Mode(…).excluding({next(iter(fired), '')!r}), and report it",
+        RewriteCycleWarning,
+        stacklevel=2,
+    )
+
+
+def fingerprint(outputs: Sequence[Variable]) -> int:
+    """Return a number that equal graphs share, names and birth ids left aside."""
+    known: dict[Variable, Hashable] = {}
+
+    def code(variable: Variable) -> Hashable:
+        if isinstance(variable, Constant):
+            return hash((variable.type, variable.value.tobytes()))
+        return known.get(variable, id(variable))
+
+    for node in toposort(outputs):
+        inner = fingerprint(node.op.inner_outputs) if isinstance(node.op, Scan) else 0
+        own = hash(
+            (node.op.declaration.name, node.op.parameters, inner, tuple(code(each) for each in node.inputs))
+        )
+        for each in node.outputs:
+            known[each] = hash((own, each.index))
+    return hash(tuple(code(each) for each in outputs))

@@ -14,32 +14,38 @@ from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.rewrites.inner import rewrite_steps
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import Rewritten, graph_rule
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import LoopVariable, StepOutput, has_outer_output
+from scanviz.engine.scan.variables import LoopVariable, StepOutput, has_outer_output, inner_inputs
 
 NAME = "merge_residuals"
 
 
-def merge_residuals(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return ``outputs`` with loops that are parts of one another merged, in the steps of loops too."""
-    current = list(outputs)
-    while (mapping := _merged(current)) is not None:
-        current = mapping
-    return rewrite_steps(current, merge_residuals)
+@graph_rule(name=NAME, phase="gradient", outermost_first=True, tags=("scan",))
+def merge_residuals(level: Level) -> Rewritten | None:
+    """Make one loop of a loop and the same loop with residuals or tangents for its derivative."""
+    current, merged = level.outputs, list[str]()
+    while len(level.loops) > 1 and (found := _merged(current)) is not None:
+        current, name = found
+        merged.append(f"`{name}`")
+    if not merged:
+        return None
+    return Rewritten(
+        current, f"{', '.join(dict.fromkeys(merged))} gives the values of its steps to its derivative"
+    )
 
 
-def _merged(outputs: Sequence[Variable]) -> list[Variable] | None:
-    """Return the graph with one pair of loops merged, None where there is none."""
-    nodes = toposort(outputs)
-    loops = [node for node in nodes if isinstance(node.op, Scan)]
+def _merged(outputs: Sequence[Variable]) -> tuple[list[Variable], str] | None:
+    """Return the graph with one pair of loops merged, and their name; None where there is none."""
+    loops = [node for node in toposort(outputs) if isinstance(node.op, Scan)]
     for k, later in enumerate(loops):
         for earlier in loops[:k]:
             if _belong_together(earlier, later) and not _follows(earlier, later):
                 first, second = sorted(
                     (earlier, later), key=lambda each: each.birth
                 )  # the user's own loop first
-                return _replaced(outputs, first, second)
+                return _replaced(outputs, first, second), ScanView(first).op.scan_name
     return None
 
 
@@ -49,7 +55,13 @@ def _belong_together(first: Apply, second: Apply) -> bool:
     if a.n_steps is not b.n_steps or a.op.until is not b.op.until:
         return False
     shared = set(a.op.variables) & set(b.op.variables)
-    return bool(shared) and all(a.outer_input(each) is b.outer_input(each) for each in shared)
+    if not shared or any(a.outer_input(each) is not b.outer_input(each) for each in shared):
+        return False
+    mine, theirs = (
+        {read for each in op.variables if each not in shared for read in inner_inputs(each)}
+        for op in (a.op, b.op)
+    )
+    return not mine & theirs  # one variable of the step cannot have two values
 
 
 def _follows(first: Apply, second: Apply) -> bool:

@@ -19,7 +19,7 @@ from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, dimension
 from scanviz.engine.ops.support import infer_by
 from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, SymbolicDims, as_size, shape_of
-from scanviz.engine.rewrites.shape import resolve_shapes
+from scanviz.testing import rewritten_by
 
 SIZES = (
     BROADCAST_SIZE,
@@ -94,7 +94,7 @@ def test_the_symbolic_shape_is_the_shape(name, rows, columns, n):
 def test_the_symbolic_shape_computes_nothing_but_sizes(name):
     inputs = inputs_of()
     told = [as_size(size) for size in shape_of(EXPRESSIONS[name](*inputs))]
-    for node in toposort(resolve_shapes(told)):
+    for node in toposort(rewritten_by("resolve_shapes", told)):
         declaration = node.op.declaration
         if declaration is DIMENSION:
             assert node.inputs[0] in inputs, "a size is asked of inputs alone"
@@ -242,7 +242,7 @@ def test_resolving_shapes_keeps_values_and_what_needs_no_change():
     x = T.matrix("x")
     made = T.exp(x)
     outputs = [made.shape[0] + 1, made, x.shape[1]]
-    first, second, third = resolve_shapes(outputs)
+    first, second, third = rewritten_by("resolve_shapes", outputs)
     assert second is made
     assert third is outputs[2]
     assert {x} == {node.inputs[0] for node in toposort([first]) if node.op.declaration is DIMENSION}
@@ -252,13 +252,13 @@ def test_resolving_shapes_keeps_values_and_what_needs_no_change():
 def test_resolving_shapes_twice_changes_nothing_more():
     inputs = inputs_of()
     for build in EXPRESSIONS.values():
-        once = resolve_shapes([dimension(build(*inputs), 0)])
-        assert resolve_shapes(once) == once
+        once = rewritten_by("resolve_shapes", [dimension(build(*inputs), 0)])
+        assert rewritten_by("resolve_shapes", once) == once
 
 
 def test_a_resolved_shape_may_be_a_constant():
     x = T.tensor("float64", (None, 3), "x")
     wide = build_one(Op(DIMENSION, dimension(T.matrix("m"), 1).owner.op.parameters), T.exp(x))
-    (found,) = resolve_shapes([wide])
+    (found,) = rewritten_by("resolve_shapes", [wide])
     assert isinstance(found, Constant)
     assert int(found.value) == 3

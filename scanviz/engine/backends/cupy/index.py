@@ -51,6 +51,7 @@ def _index(xp: Any, pattern: Any, x: Any, *numbers: Any) -> Any:
 
 
 def _assign(xp: Any, parameters: Any, x: Any, value: Any, *numbers: Any) -> Any:
+    x = xp.asarray(x)  # a number known when building is kept on the host
     changed, place = x.copy(), place_of(parameters.pattern, x, numbers)
     if not parameters.increment:
         changed[place] = value

@@ -1,0 +1,89 @@
+"""One graph as rules see it: its nodes, who reads what, and what is known of shapes.
+
+A function's graph is one level; the step of each loop in it is another, inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.graph.declaration import Declaration
+from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops.symbolic_shape import Shape, shape_of
+from scanviz.engine.scan.loop import SCAN, Scan
+
+Readers = list[tuple[Apply, int]]
+
+
+class Level:
+    """A graph.
+
+    Parameters
+    ----------
+    outputs : sequence of Variable
+        What is wanted of it.
+    path : tuple of str
+        Names of the loops around it, outermost first.
+    loop : Scan or None
+        The loop that it is the step of.
+
+    Attributes
+    ----------
+    nodes : list of Apply
+        In order of computation.
+    by_declaration : dict
+        Declaration → its nodes, in order of computation.
+    users : dict
+        Variable → the nodes that read it, with the position it is read at.
+    wanted : set of Variable
+        The outputs.
+    """
+
+    __slots__ = ("_users", "_wanted", "by_declaration", "loop", "nodes", "outputs", "path", "shapes")
+
+    def __init__(
+        self, outputs: Sequence[Variable], path: tuple[str, ...] = (), loop: Scan | None = None
+    ) -> None:
+        self.outputs, self.path, self.loop = list(outputs), path, loop
+        self.nodes = toposort(self.outputs)
+        self.by_declaration: dict[Declaration, list[Apply]] = {}
+        for node in self.nodes:
+            self.by_declaration.setdefault(node.op.declaration, []).append(node)
+        self._users: dict[Variable, Readers] | None = None
+        self._wanted: frozenset[Variable] | None = None
+        self.shapes: dict[Variable, Shape] = {}
+
+    @property
+    def users(self) -> dict[Variable, Readers]:
+        """Variable → the nodes that read it, with positions."""
+        if self._users is None:
+            self._users = {}
+            for node in self.nodes:
+                for position, each in enumerate(node.inputs):
+                    self._users.setdefault(each, []).append((node, position))
+        return self._users
+
+    @property
+    def wanted(self) -> frozenset[Variable]:
+        """The outputs."""
+        if self._wanted is None:
+            self._wanted = frozenset(self.outputs)
+        return self._wanted
+
+    @property
+    def loops(self) -> list[Apply]:
+        """The loops in it, in order of computation."""
+        return self.by_declaration.get(SCAN, [])
+
+    def readers(self, variable: Variable) -> Readers:
+        """Return the nodes that read a variable, with the position it is read at."""
+        return self.users.get(variable, [])
+
+    def is_read(self, variable: Variable) -> bool:
+        """Return whether anything needs a variable."""
+        return variable in self.wanted or variable in self.users
+
+    def shape(self, variable: Variable) -> Shape:
+        """Return the sizes of a variable: ints, and int64 scalar variables where unknown."""
+        return shape_of(variable, self.shapes)

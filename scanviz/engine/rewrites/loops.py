@@ -1,0 +1,177 @@
+"""Rebuilding loops: the same loop with some of its loop variables changed, added or taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from scanviz.engine.graph.nodes import Apply, Constant, Variable
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.variables import (
+    Carry,
+    LoopVariable,
+    NonSequence,
+    State,
+    StepOutput,
+    Until,
+    has_outer_input,
+    has_outer_output,
+    inner_outputs,
+)
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+
+def rebuilt_loop(
+    view: ScanView,
+    changed: Mapping[LoopVariable, LoopVariable | None],
+    *,
+    added: Sequence[LoopVariable] = (),
+    outer: Mapping[LoopVariable, Variable] | None = None,
+    values: Mapping[Variable, Variable] | None = None,
+    n_steps: Variable | None = None,
+) -> tuple[ScanView, dict[Variable, Variable]]:
+    """Return a loop with loop variables changed, and what its results replace.
+
+    Parameters
+    ----------
+    view : ScanView
+        The loop as it is.
+    changed : mapping
+        Loop variable → the one in its place; None takes it away.
+    added : sequence of loop variables
+        Put in: sequences and non-sequences before the others of their kind, results after them.
+    outer : mapping, optional
+        Outer inputs of loop variables that are new.
+    values : mapping, optional
+        Variables of the step → what the step computes with in their place.
+    n_steps : Variable, optional
+        The number of steps, by default as before.
+
+    Returns
+    -------
+    ScanView
+        The new loop; it keeps its birth id, and the names of results.
+    dict
+        Old result → new result.
+    """
+    given = dict(outer or {})
+    op = view.op
+    pairs: list[tuple[LoopVariable | None, LoopVariable]] = [
+        (None, each) for each in added if not has_outer_output(each)
+    ]
+    for each in op.variables:
+        now = changed.get(each, each)
+        if now is not None:
+            pairs.append((each, now))
+    pairs += [(None, each) for each in added if has_outer_output(each)]
+    until = op.until
+    if values:
+        pairs, until = _with_values(pairs, until, values)
+    inputs = [n_steps if n_steps is not None else view.n_steps]
+    for old, now in pairs:
+        if not has_outer_input(now):
+            continue
+        source = given.get(now)
+        if source is None and old is not None:
+            source = given.get(old) or view.outer_input(old)
+        assert source is not None, f"loop variable `{now.name}` has no outer input"
+        inputs.append(source)
+    fresh = op.with_variables([now for _, now in pairs], until)
+    names = [_name(view, old, now) for old, now in pairs if has_outer_output(now)]
+    node = Apply(fresh, inputs, fresh.infer(inputs), birth=view.node.birth, names=names)
+    new = ScanView(node)
+    mapping: dict[Variable, Variable] = {}
+    for old, now in pairs:
+        before = view.outer_output(old) if old is not None else None
+        after = new.outer_output(now)
+        if before is not None and after is not None:
+            mapping[before] = after
+    return new, mapping
+
+
+def _name(view: ScanView, old: LoopVariable | None, now: LoopVariable) -> str | None:
+    before = view.outer_output(old) if old is not None else None
+    return before.name if before is not None else now.name
+
+
+def _with_values(
+    pairs: Iterable[tuple[LoopVariable | None, LoopVariable]],
+    until: Until | None,
+    values: Mapping[Variable, Variable],
+) -> tuple[list[tuple[LoopVariable | None, LoopVariable]], Until | None]:
+    """Return loop variables and condition over replaced variables of the step."""
+    listed = list(pairs)
+    results = [each for _, now in listed for each in inner_outputs(now)]
+    if until is not None:
+        results.append(until.condition)
+    fresh = iter(replace(results, values, check=False))
+    made = [(old, with_inner_outputs(now, [next(fresh) for _ in inner_outputs(now)])) for old, now in listed]
+    return made, Until(next(fresh)) if until is not None else None
+
+
+def with_inner_outputs(variable: LoopVariable, given: Sequence[Variable]) -> LoopVariable:
+    """Return a loop variable that takes other values of the step; itself where they are the same."""
+    if all(a is b for a, b in zip(inner_outputs(variable), given, strict=True)):
+        return variable
+    match variable:
+        case State():
+            writes = dict(zip(variable.writes, given, strict=True))
+            return State(variable.name, variable.reads, writes, variable.keep, variable.shared)
+        case StepOutput():
+            return StepOutput(variable.name, given[0], variable.keep)
+        case Carry():
+            return Carry(variable.name, variable.read, given[0], variable.shared)
+        case _:
+            return variable
+
+
+def sequences_of(op: Scan) -> list[LoopSequence]:
+    """Return the sequences of a loop."""
+    return [each for each in op.variables if isinstance(each, LoopSequence)]
+
+
+def non_sequences_of(op: Scan) -> list[NonSequence]:
+    """Return the non-sequences of a loop."""
+    return [each for each in op.variables if isinstance(each, NonSequence)]
+
+
+def states_of(op: Scan) -> list[State]:
+    """Return the states of a loop."""
+    return [each for each in op.variables if isinstance(each, State)]
+
+
+def step_outputs_of(op: Scan) -> list[StepOutput]:
+    """Return the step outputs of a loop."""
+    return [each for each in op.variables if isinstance(each, StepOutput)]
+
+
+def always_computed(outputs: Sequence[Variable]) -> set[Apply]:
+    """Return the nodes that every step computes: not those that only a branch of an ``ifelse`` may need."""
+    found: set[Apply] = set()
+    stack = [each.owner for each in outputs if each.owner is not None]
+    while stack:
+        node = stack.pop()
+        if node in found:
+            continue
+        found.add(node)
+        needed = node.inputs[:1] if node.op.declaration is IFELSE else node.inputs
+        stack.extend(each.owner for each in needed if each.owner is not None)
+    return found
+
+
+def is_known(variable: Variable, known: Collection[Variable]) -> bool:
+    """Return whether a variable of a step is a constant or among known ones."""
+    return isinstance(variable, Constant) or variable in known
+
+
+def closure(op: Scan, sources: Collection[Variable], nodes: Sequence[Apply] | None = None) -> list[Apply]:
+    """Return the nodes of a step that are computed from ``sources`` and constants alone, in order of computation."""
+    known = set(sources)
+    found: list[Apply] = []
+    for node in toposort(op.inner_outputs) if nodes is None else nodes:
+        if all(is_known(each, known) for each in node.inputs):
+            found.append(node)
+            known.update(node.outputs)
+    return found

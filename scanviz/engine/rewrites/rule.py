@@ -1,0 +1,246 @@
+"""Rules: what a rewrite is, as data, and the list of all of them.
+
+A rule looks at a node (or at a whole graph) and answers with a :class:`Match`, which says what is to be replaced by what,
+with a :class:`Refusal`, which says in words which precondition failed, or with None where it is not meant for such a
+node.  It never edits anything.  Rules run in *phases*; within a phase in the order of :data:`RULES`, again and again until
+none of them changes anything (:mod:`scanviz.engine.rewrites.pipeline`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from scanviz.engine.errors import InternalError, ScanvizValueError
+from scanviz.engine.graph.declaration import Declaration
+from scanviz.engine.graph.nodes import Apply, Variable
+
+if TYPE_CHECKING:
+    from scanviz.engine.rewrites.level import Level
+
+Phase = Literal["gradient", "canonical", "loops", "simplify", "merge", "clean", "keep", "memory"]
+PHASES: tuple[Phase, ...] = get_args(Phase)
+GENERAL: tuple[Phase, ...] = ("canonical", "simplify", "clean")  # phases of rules about any graph
+UNSAFE = "unsafe"  # tag of rules that may change numbers that are not finite, or rounding: only on request
+# What a rule says of many matches in one sweep is told with their number.
+MOST_NODES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match:
+    """A rule fires.
+
+    Attributes
+    ----------
+    mapping : mapping of Variable to Variable
+        What is replaced by what; outputs of the node that nobody reads may be left out.
+    says : str
+        One line: what it did, in the past or present tense, such as ``"3 operations leave the loop `rnn`"``.
+    """
+
+    mapping: Mapping[Variable, Variable]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A rule was meant for a node and does not fire.
+
+    Attributes
+    ----------
+    why : str
+        The precondition that failed, in words.
+    near : int
+        How many preconditions held before it: of several refusals, the largest came nearest.
+    """
+
+    why: str
+    near: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rewritten:
+    """What a rule about a whole graph gives: new outputs in place of old, with one line."""
+
+    outputs: list[Variable]
+    says: str
+
+
+NodeAct = Callable[[Apply, "Level"], Match | Refusal | None]
+GraphAct = Callable[["Level"], Rewritten | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A rewrite.
+
+    Attributes
+    ----------
+    name : str
+        Unique; the documents' name where they have one.
+    phases : tuple of str
+        When it runs.
+    on : frozenset of Declaration
+        The operations it is meant for; empty for rules about a whole graph.
+    act : callable
+        ``act(node, level)``, or ``act(level)`` for a whole graph.
+    single : bool
+        Whether one match is applied at a time: rules of loops.
+    outermost_first : bool
+        Whether a rule about whole graphs looks at a graph before the steps of its loops, not after.
+    tags : frozenset of str
+        Further names by which it can be selected: its phases, ``"scan"``, ``"general"``, ``"unsafe"``, ….
+    file, line : str, int
+        Where it is written.
+    doc : str
+        What it does: the first line of its documentation.
+    """
+
+    name: str
+    phases: tuple[Phase, ...]
+    on: frozenset[Declaration]
+    act: Callable[..., Match | Refusal | Rewritten | None]
+    single: bool
+    outermost_first: bool
+    tags: frozenset[str]
+    file: str
+    line: int
+    doc: str
+
+    @property
+    def where(self) -> str:
+        """File within the package, and line."""
+        return f"{self.file}:{self.line}"
+
+    def __repr__(self) -> str:
+        return f"<rule {self.name}>"
+
+
+RULES: dict[str, Rule] = {}
+# The order in which rules of one phase are tried: files are imported in an order of their own, this one is meant.
+ORDER: Sequence[str] = (
+    "merge_residuals",
+    "remove_barriers",
+    "resolve_shapes",
+    "constant_folding",
+    "simplify_arithmetic",
+    "simplify_casts",
+    "simplify_axes",
+    "simplify_reshapes",
+    "subtensor_chains",
+    "subtensor_lift",
+    "simplify_assignments",
+    "simplify_reductions",
+    "unfill",
+    "merge_equal",
+    "remove_constants_and_unused_inputs_scan",
+    "inline_one_step",
+    "split_factorisation",
+    "PushOutNonSeqScan",
+    "PushOutSeqScan",
+    "PushOutDot1",
+    "PushOutScanOutput",
+    "ScanMerge",
+    "scan_merge_inouts",
+    "ScanSaveMem",
+    "share_state_history",
+    "lazy_branches",
+    "ScanInplaceOptimizer",
+)
+
+
+def rule(
+    *,
+    name: str,
+    phase: Phase | Sequence[Phase],
+    on: Collection[Declaration],
+    single: bool = False,
+    tags: Collection[str] = (),
+) -> Callable[[NodeAct], NodeAct]:
+    """Register a rule about a node; the function stays what it was."""
+
+    def keep(act: NodeAct) -> NodeAct:
+        _register(name, phase, frozenset(on), act, single, False, tags)
+        return act
+
+    return keep
+
+
+def graph_rule(
+    *, name: str, phase: Phase | Sequence[Phase], outermost_first: bool = False, tags: Collection[str] = ()
+) -> Callable[[GraphAct], GraphAct]:
+    """Register a rule about a whole graph; the function stays what it was."""
+
+    def keep(act: GraphAct) -> GraphAct:
+        _register(name, phase, frozenset(), act, False, outermost_first, tags)
+        return act
+
+    return keep
+
+
+def _register(
+    name: str,
+    phase: Phase | Sequence[Phase],
+    on: frozenset[Declaration],
+    act: Callable[..., Match | Refusal | Rewritten | None],
+    single: bool,
+    outermost_first: bool,
+    tags: Collection[str],
+) -> None:
+    if name in RULES:
+        raise InternalError(f"the rule {name!r} is written twice")
+    if name not in ORDER:
+        raise InternalError(f"the rule {name!r} has no place in rewrites.rule.ORDER")
+    phases: tuple[Phase, ...] = (phase,) if isinstance(phase, str) else tuple(phase)
+    code = act.__code__
+    _, _, inside = code.co_filename.replace("\\", "/").rpartition("/scanviz/")
+    doc = (act.__doc__ or "").strip().partition("\n")[0]
+    RULES[name] = Rule(
+        name,
+        phases,
+        on,
+        act,
+        single,
+        outermost_first,
+        frozenset((*phases, *tags)),
+        f"scanviz/{inside}",
+        code.co_firstlineno,
+        doc,
+    )
+
+
+def all_rules() -> list[Rule]:
+    """Return all rules, in the order they are tried."""
+    load_rules()
+    return [RULES[name] for name in ORDER if name in RULES]
+
+
+def load_rules() -> None:
+    """Import the files that rules are written in."""
+    import scanviz.engine.rewrites.families  # noqa: F401  # its imports register them
+
+
+def rules_of(phase: Phase) -> list[Rule]:
+    """Return the rules of a phase, in the order they are tried."""
+    return [each for each in all_rules() if phase in each.phases]
+
+
+def known_names() -> set[str]:
+    """Return the names and tags that rules can be selected by."""
+    return {name for each in all_rules() for name in (each.name, *each.tags)}
+
+
+def check_names(names: Collection[str]) -> None:
+    """Raise a ScanvizValueError for the first name that is neither a rule's nor a tag."""
+    known = known_names()
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+            raise ScanvizValueError(
+                f"there is no rewrite or tag named {name!r}",
+                expected="a name that `scanviz rewrites --rules` lists",
+                found=repr(name),
+                fix=repr(close[0]) if close else None,
+            )

@@ -1,0 +1,46 @@
+"""How rules say what they did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+LISTED = 4  # names that a line tells
+
+
+def counted(names: Iterable[str]) -> str:
+    """Return names with how often they occur, the most frequent first.
+
+    Examples
+    --------
+    >>> counted(["tanh", "dot", "tanh"])
+    '2 tanh, 1 dot'
+    """
+    found = Counter(names).most_common()
+    shown = [f"{count} {name}" for name, count in found[:LISTED]]
+    rest = sum(count for _, count in found[LISTED:])
+    return ", ".join([*shown, f"{rest} more"] if rest else shown)
+
+
+def some(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it must be.
+
+    Examples
+    --------
+    >>> some(1, "step"), some(3, "step")
+    ('1 step', '3 steps')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def named(names: Iterable[str]) -> str:
+    """Return names as they are quoted in a line, the first few of them.
+
+    Examples
+    --------
+    >>> named(["W", "U"])
+    '`W`, `U`'
+    """
+    listed = list(dict.fromkeys(names))
+    shown = [f"`{each}`" for each in listed[:LISTED]]
+    return ", ".join([*shown, f"{len(listed) - LISTED} more"] if len(listed) > LISTED else shown)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.support import constant_integer
 
 LARGEST = 12  # terms of a sum; beyond it nothing is shown
@@ -31,6 +32,26 @@ def surely_equal(first: object, second: object) -> bool:
     terms: list[tuple[Variable, int]] = []
     rest = _collect(first, 1, terms) + _collect(second, -1, terms)
     return rest == 0 and len(terms) <= LARGEST and all(factor == 0 for _, factor in _merged(terms))
+
+
+def surely_not_negative(size: object) -> bool:
+    """Return whether a number made of sizes is 0 or more whatever the inputs are.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> n = T.vector("x").shape[0]
+    >>> surely_not_negative(n + 1 - 1), surely_not_negative(n - 1)
+    (True, False)
+    """
+    terms: list[tuple[Variable, int]] = []
+    rest = _collect(size, 1, terms)
+    if rest < 0 or len(terms) > LARGEST:
+        return False
+    return all(
+        factor == 0 or (factor > 0 and each.owner is not None and each.owner.op.declaration is DIMENSION)
+        for each, factor in _merged(terms)
+    )
 
 
 def _collect(size: object, factor: int, terms: list[tuple[Variable, int]]) -> int:
@@ -69,4 +90,4 @@ def _merged(terms: list[tuple[Variable, int]]) -> list[tuple[Variable, int]]:
     return found
 
 
-__all__ = ["surely_equal"]
+__all__ = ["surely_equal", "surely_not_negative"]

@@ -17,6 +17,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, AxisParameters
+from scanviz.engine.ops.size_equality import surely_not_negative
 from scanviz.engine.ops.support import constant, constant_integer
 
 Shape = tuple[Any, ...]  # of ints and int64 scalar variables
@@ -94,6 +95,9 @@ class SymbolicDims(Dims):
             return None
         if isinstance(first, int) and isinstance(second, int):
             return max(first, second)
+        for one, other in ((first, second), (second, first)):
+            if isinstance(one, int) and one <= 0 and surely_not_negative(other):
+                return other
         return first if first is second else self._pair(e.maximum, first, second)
 
     def minimum(self, first: Dim, second: Dim) -> Dim:

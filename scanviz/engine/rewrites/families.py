@@ -2,6 +2,32 @@
 
 from __future__ import annotations
 
-from scanviz.engine.rewrites import barrier, fill, fold, keep, merge, residuals, shape
+from scanviz.engine.rewrites import (
+    barrier,
+    fill,
+    fold,
+    inline,
+    keep,
+    merge,
+    push_after,
+    push_before,
+    residuals,
+    scan_merge,
+    shape,
+    unused,
+)
 
-FILES = (barrier, fill, fold, keep, merge, residuals, shape)
+FILES = (
+    barrier,
+    fill,
+    fold,
+    inline,
+    keep,
+    merge,
+    push_after,
+    push_before,
+    residuals,
+    scan_merge,
+    shape,
+    unused,
+)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import (
     Carry,
@@ -127,6 +130,22 @@ def with_inner_outputs(variable: LoopVariable, given: Sequence[Variable]) -> Loo
             return variable
 
 
+def outer_of(view: ScanView, variable: LoopVariable) -> Variable:
+    """Return what a loop variable reads around the loop, for one that reads something."""
+    found = view.outer_input(variable)
+    if found is None:
+        raise InternalError(f"loop variable `{variable.name}` has no outer input")
+    return found
+
+
+def result_of(view: ScanView, variable: LoopVariable) -> Variable:
+    """Return the result of a loop variable, for one that has a result."""
+    found = view.outer_output(variable)
+    if found is None:
+        raise InternalError(f"loop variable `{variable.name}` has no outer output")
+    return found
+
+
 def sequences_of(op: Scan) -> list[LoopSequence]:
     """Return the sequences of a loop."""
     return [each for each in op.variables if isinstance(each, LoopSequence)]
@@ -175,3 +194,22 @@ def closure(op: Scan, sources: Collection[Variable], nodes: Sequence[Apply] | No
             found.append(node)
             known.update(node.outputs)
     return found
+
+
+def size_nodes(nodes: Sequence[Apply]) -> set[Apply]:
+    """Return the nodes that only compute sizes: backends know these when they meet the shapes, so nothing is won by moving them."""
+    found: set[Apply] = set()
+    for node in nodes:
+        declaration = node.op.declaration
+        if declaration in (DIMENSION, BROADCAST_SIZE):
+            found.add(node)
+        elif declaration.family == "elementwise" and _is_size(node.outputs[0]):
+            of_sizes = [isinstance(each, Constant) or each.owner in found for each in node.inputs]
+            if all(of_sizes) and not all(isinstance(each, Constant) for each in node.inputs):
+                found.add(node)
+    return found
+
+
+def _is_size(variable: Variable) -> bool:
+    kind = variable.type
+    return isinstance(kind, TensorType) and kind.ndim == 0 and kind.dtype == "int64"

@@ -139,8 +139,8 @@ ORDER: Sequence[str] = (
     "inline_one_step",
     "split_factorisation",
     "PushOutNonSeqScan",
+    "PushOutDot1",  # before rows of factors are moved about
     "PushOutSeqScan",
-    "PushOutDot1",
     "PushOutScanOutput",
     "ScanMerge",
     "scan_merge_inouts",

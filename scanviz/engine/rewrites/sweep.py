@@ -174,8 +174,16 @@ def _first(rule: Rule, level: Level, levels: Levels, sweep: Sweep) -> list[Varia
             sweep.refuse(rule, level, node, answer)
         elif answer is not None:
             sweep.add(level, answer.says)
+            _keep_names(answer.mapping)
             return replace(level.outputs, answer.mapping, check=False)
     return None
+
+
+def _keep_names(mapping: Mapping[Variable, Variable]) -> None:
+    """Give what replaces a named variable its name, where it has none of its own."""
+    for old, new in mapping.items():
+        if old.name is not None and new.name is None and new.owner is not None:
+            new.name = old.name
 
 
 def _meant(rule: Rule, level: Level) -> list[Apply]:

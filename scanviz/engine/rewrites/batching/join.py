@@ -1,0 +1,31 @@
+"""Joining rows: along the same axis, one further; what is the same in each row is repeated first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.ops.join import CONCATENATE
+from scanviz.engine.ops.shape import MAKE_VECTOR, AxisParameters, alloc, dimension, dimshuffle
+from scanviz.engine.rewrites.batching.table import BATCHING, rank
+
+
+def _repeated(inputs: Sequence[Variable], rows: Sequence[bool]) -> list[Variable]:
+    count = next(dimension(each, 0) for each, mine in zip(inputs, rows, strict=True) if mine)
+    return [
+        each if mine else alloc(each, [count, *(dimension(each, axis) for axis in range(rank(each)))])
+        for each, mine in zip(inputs, rows, strict=True)
+    ]
+
+
+@BATCHING.row(CONCATENATE)
+def _concatenate(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
+    axis = node.op.parameters.axis % rank(node.inputs[0])
+    return build_one(Op(CONCATENATE, AxisParameters(axis + 1)), *_repeated(inputs, rows))
+
+
+@BATCHING.row(MAKE_VECTOR)
+def _make_vector(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
+    columns = [dimshuffle(each, 0, "x") for each in _repeated(inputs, rows)]
+    return build_one(Op(CONCATENATE, AxisParameters(1)), *columns)

@@ -1,0 +1,32 @@
+"""Views and fills: axes counted from one further."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.ops import shape as s
+from scanviz.engine.rewrites.batching.table import BATCHING, rank, widened
+
+
+@BATCHING.row(s.DIMSHUFFLE)
+def _dimshuffle(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
+    order = tuple(None if axis is None else axis + 1 for axis in node.op.parameters.order)
+    return build_one(Op(s.DIMSHUFFLE, s.OrderParameters((0, *order))), inputs[0])
+
+
+@BATCHING.row(s.RESHAPE)
+def _reshape(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
+    if any(rows[1:]) or node.op.parameters.axis != -1:
+        return None
+    count = s.dimension(inputs[0], 0)
+    return build_one(node.op, inputs[0], count, *inputs[1:])
+
+
+@BATCHING.row(s.ALLOC)
+def _alloc(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
+    if any(rows[1:]):
+        return None
+    count = s.dimension(inputs[0], 0)
+    return build_one(node.op, widened(inputs[0], rank(node.outputs[0])), count, *inputs[1:])

@@ -1,0 +1,80 @@
+"""A loop known to take one step is that step, in the graph around it."""
+
+from __future__ import annotations
+
+from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.ops.assign import set_subtensor
+from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.variables import (
+    Carry,
+    LoopVariable,
+    NonSequence,
+    Sequence,
+    State,
+    has_outer_output,
+    inner_outputs,
+)
+
+
+@rule(name="inline_one_step", phase="loops", on=(SCAN,), single=True, tags=("scan",))
+def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
+    """Replace a loop of exactly one step by the step."""
+    view = ScanView(node)
+    steps = constant_integer(view.n_steps)
+    if steps != 1:
+        known = "is not known when building" if steps is None else f"is {steps}"
+        return Refusal(
+            f"the number of steps of `{view.op.scan_name}` {known}, not 1", 0 if steps is None else 1
+        )
+    values: dict[Variable, Variable] = {}
+    for each in view.op.variables:
+        values.update(_first_values(each, view))
+    givers = [each for each in view.op.variables if has_outer_output(each)]
+    wanted = [value for each in givers for value in inner_outputs(each)]
+    computed = iter(replace(wanted, values, check=False))
+    mapping: dict[Variable, Variable] = {}
+    for each in givers:
+        results = [next(computed) for _ in inner_outputs(each)]
+        old = view.outer_output(each)
+        assert old is not None
+        mapping[old] = _as_result(each, results, view)
+    return Match(mapping, f"`{view.op.scan_name}` takes one step: the step stands in its place")
+
+
+def _first_values(variable: LoopVariable, view: ScanView) -> dict[Variable, Variable]:
+    """Return the values of the step's variables at its first step."""
+    outer = view.outer_input(variable)
+    match variable:
+        case Sequence():
+            return {variable.slice: getitem(outer, 0)}
+        case NonSequence():
+            assert outer is not None
+            return {variable.variable: outer}
+        case Carry():
+            assert outer is not None
+            return {variable.read: outer}
+        case State():
+            assert outer is not None
+            if variable.kind == "sitsot":
+                return {variable.reads[-1]: outer}
+            return {read: getitem(outer, variable.offset + tap) for tap, read in variable.reads.items()}
+        case _:
+            return {}
+
+
+def _as_result(variable: LoopVariable, values: list[Variable], view: ScanView) -> Variable:
+    """Return what the loop would give."""
+    if isinstance(variable, Carry):
+        return values[0]
+    if not isinstance(variable, State) or variable.kind != "mitmot":
+        return getitem(values[0], None)
+    rows = view.outer_input(variable)
+    assert rows is not None
+    for tap, value in zip(variable.writes, values, strict=True):
+        rows = set_subtensor(getitem(rows, variable.offset + tap), value)
+    return rows

@@ -1,0 +1,333 @@
+"""Work that leaves a loop for the graph before it: PushOutNonSeqScan and PushOutSeqScan.
+
+What a step computes of its non-sequences alone is the same at every step: it is computed once, before the loop.  What it
+computes of its sequences (and non-sequences) alone is computed of all rows at once, as one batched operation
+(:mod:`scanviz.engine.rewrites.batching`), and the loop reads its rows.  Only what every step computes is moved, never what a
+branch of an ``ifelse`` may leave out.  A loop of no steps then computes it all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebuild
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.shape import DIMENSION, alloc, dimension
+from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.ops.symbolic_shape import as_size, shape_of
+from scanviz.engine.rewrites.batching import BATCHING, batched
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loops import (
+    always_computed,
+    closure,
+    non_sequences_of,
+    outer_of,
+    rebuilt_loop,
+    result_of,
+    sequences_of,
+    size_nodes,
+    step_outputs_of,
+)
+from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.words import counted, named, some
+from scanviz.engine.rewrites.worth import (
+    MOST_GROWTH,
+    MOST_ROW_BYTES,
+    bytes_of_rows,
+    elements,
+    is_heavy,
+    is_short,
+    is_view,
+)
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView
+from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, StepOutput, inner_outputs
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+MOVED_BEFORE = "there is nothing in the step that depends on its non-sequences alone"
+
+
+@rule(name="PushOutNonSeqScan", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
+def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
+    """Compute once, before the loop, what depends on its non-sequences alone."""
+    view = ScanView(node)
+    given = {each.variable: outer_of(view, each) for each in non_sequences_of(view.op)}
+    nodes = toposort(view.op.inner_outputs)
+    sizes = size_nodes(nodes)
+    movable = [each for each in _eager(closure(view.op, given, nodes), view.op) if each not in sizes]
+    same = {} if view.op.until is not None else _same_each_step(view, {*given, *_outputs(movable)})
+    if not movable and not same:
+        return Refusal(_why_none(view.op, "non-sequences"))
+    leaving = _frontier(movable, nodes, view.op.inner_outputs)
+    wanted = list(dict.fromkeys([*leaving, *(each.value for each in same)]))
+    before = dict(zip(wanted, replace(wanted, given, check=False), strict=True))
+    added = {each: NonSequence(_called(each), Variable(before[each].type, _called(each))) for each in leaving}
+    values = {each: new.variable for each, new in added.items()}
+    results = {each: _filled(before[each.value], view) for each in same}
+    _, mapping = _without(view, list(same), values, {new: before[each] for each, new in added.items()})
+    mapping.update({result_of(view, each): rows for each, rows in results.items()})
+    said = (
+        [f"{counted(each.op.name for each in movable)} computed once before `{view.op.scan_name}`"]
+        if movable
+        else []
+    )
+    if same:
+        said.append(f"{named(each.name for each in same)} the same at every step of `{view.op.scan_name}`")
+    return Match(mapping, "; ".join(said))
+
+
+def _called(variable: Variable) -> str:
+    return variable.name or describe(variable)
+
+
+def _why_none(op: Scan, kind: str) -> str:
+    nodes = toposort(op.inner_outputs)
+    return f"each of the {some(len(nodes), 'operation')} of `{op.scan_name}` depends on more than its {kind}"
+
+
+def _outputs(nodes: Collection[Apply]) -> list[Variable]:
+    return [each for node in nodes for each in node.outputs]
+
+
+def _eager(nodes: Sequence[Apply], op: Scan) -> list[Apply]:
+    """Return the nodes that every step computes, with all that an ``ifelse`` among them chooses from."""
+    needed = always_computed(op.inner_outputs)
+    inside = set(nodes)
+    whole = [node.outputs[0] for node in nodes if node in needed and node.op.declaration is IFELSE]
+    with_branches = {node for node in toposort(whole) if node in inside}
+    return [node for node in nodes if node in needed or node in with_branches]
+
+
+def _frontier(
+    moved: Collection[Apply], nodes: Sequence[Apply], wanted: Collection[Variable]
+) -> list[Variable]:
+    """Return the variables of moved nodes that what stays reads."""
+    inside = set(moved)
+    made = set(_outputs(moved))
+    read = [each for node in nodes if node not in inside for each in node.inputs if each in made]
+    return list(dict.fromkeys([*read, *(each for each in wanted if each in made)]))
+
+
+def _same_each_step(view: ScanView, known: Collection[Variable]) -> list[StepOutput]:
+    """Return the step outputs whose value does not change from step to step."""
+    return [
+        each
+        for each in step_outputs_of(view.op)
+        if each.keep == ALL and (isinstance(each.value, Constant) or each.value in known)
+    ]
+
+
+def _filled(value: Variable, view: ScanView) -> Variable:
+    """Return as many rows of a value as there are steps."""
+    return alloc(value, [view.n_steps, *(as_size(each) for each in shape_of(value))])
+
+
+def _without(
+    view: ScanView,
+    gone: Collection[LoopVariable],
+    values: Mapping[Variable, Variable],
+    added: Mapping[LoopVariable, Variable],
+) -> tuple[ScanView | None, dict[Variable, Variable]]:
+    """Return the loop without some results and with inputs added; None where it has no results left."""
+    left = [each for each in view.op.variables if view.outer_output(each) is not None and each not in gone]
+    if not left:
+        return None, {}
+    return rebuilt_loop(view, dict.fromkeys(gone), added=list(added), outer=dict(added), values=values)
+
+
+@rule(name="PushOutSeqScan", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
+def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
+    """Compute of all rows at once, before the loop, what depends on its sequences alone."""
+    view = ScanView(node)
+    op = view.op
+    if not sequences_of(op):
+        return Refusal(f"`{op.scan_name}` has no sequence")
+    nodes = toposort(op.inner_outputs)
+    movable = _movable_of_sequences(op, nodes)
+    passed = _passed_on(view)
+    if not movable and not passed:
+        return Refusal(_why_none(op, "sequences and non-sequences"), 1)
+    if op.until is not None:
+        return Refusal(f"`{op.scan_name}` may end early: rows would be computed that no step reads", 2)
+    chosen = _worth_moving(movable, nodes, op)
+    if not chosen and not passed:
+        return Refusal("only elementwise operations of long rows: better done while they are in the cache", 3)
+    moving = _Rows(view, level)
+    for each in chosen:
+        moving.move(each)
+    moved = moving.moved
+    leaving = _frontier(moved, nodes, op.inner_outputs)
+    too_much = _too_much(view, moved, leaving)
+    if too_much is not None:
+        return Refusal(too_much, 4)
+    given_out = [
+        each
+        for each in step_outputs_of(op)
+        if each.keep == ALL and each.value in moving.rows and each.value not in moving.same
+    ]
+    if not moved and not given_out:
+        return Refusal("no operation of rows has a batched meaning", 3)
+    read = {each for node in nodes if node not in set(moved) for each in node.inputs}
+    read |= {
+        each for variable in op.variables if variable not in given_out for each in inner_outputs(variable)
+    }
+    added: dict[LoopVariable, Variable] = {}
+    values: dict[Variable, Variable] = {}
+    for row in leaving:
+        if row in read:
+            rows = moving.rows[row]
+            slice_of = Variable(_row_type(rows), _called(row))
+            added[LoopSequence(_called(row), slice_of)] = rows
+            values[row] = slice_of
+    _, mapping = _without(view, given_out, values, added)
+    mapping.update({result_of(view, each): moving.rows[each.value] for each in given_out})
+    says = (
+        f"{counted(each.op.name for each in moved)} of all rows at once, before `{op.scan_name}`"
+        if moved
+        else ""
+    )
+    if given_out:
+        results = f"{named(each.name for each in given_out)} of `{op.scan_name}` computed without the loop"
+        says = f"{says}; {results}" if says else results
+    return Match(mapping, says)
+
+
+def _row_type(rows: Variable) -> TensorType:
+    kind = rows.type
+    assert isinstance(kind, TensorType)
+    return kind.with_shape(kind.shape[1:])
+
+
+def _passed_on(view: ScanView) -> list[StepOutput]:
+    """Return the step outputs that are rows of a sequence as they are."""
+    slices = {each.slice for each in sequences_of(view.op)}
+    return [each for each in step_outputs_of(view.op) if each.keep == ALL and each.value in slices]
+
+
+def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:
+    """Return the nodes computed from sequences and non-sequences alone that have a batched meaning."""
+    varying = {each.slice for each in sequences_of(op)}
+    known = varying | {each.variable for each in non_sequences_of(op)}
+    needed, sizes = always_computed(op.inner_outputs), size_nodes(nodes)
+    found: list[Apply] = []
+    for node in nodes:
+        if node in sizes and all(isinstance(each, Constant) or each in known for each in node.inputs):
+            known |= set(node.outputs)
+            continue
+        if node not in needed or node.op.declaration not in BATCHING or len(node.outputs) != 1:
+            continue
+        if not all(isinstance(each, Constant) or each in known for each in node.inputs):
+            continue
+        if any(each in varying for each in node.inputs):
+            found.append(node)
+            known |= set(node.outputs)
+            varying |= set(node.outputs)
+    return found
+
+
+def _worth_moving(movable: Sequence[Apply], nodes: Sequence[Apply], op: Scan) -> list[Apply]:
+    """Return the nodes worth moving: heavy ones, light ones of short rows, and what these need."""
+    inside = set(movable)
+    chosen: set[Apply] = set()
+    for node in reversed(movable):
+        own = is_heavy(node) or (not is_view(node) and is_short(node.outputs[0]))
+        if own or node in chosen:
+            chosen.add(node)
+            chosen |= {each.owner for each in node.inputs if each.owner in inside and each.owner is not None}
+    # A view of a row that is moved anyway, or of a sequence, goes along: what stays reads fewer things.
+    for node in movable:
+        if is_view(node) and all(made.owner is None or made.owner in chosen for made in node.inputs):
+            chosen.add(node)
+    return [node for node in movable if node in chosen]
+
+
+def _too_much(view: ScanView, moved: Sequence[Apply], leaving: Sequence[Variable]) -> str | None:
+    """Return what is wrong with the memory that moved rows would take, None where it is well."""
+    steps = constant_integer(view.n_steps)
+    total = sum(bytes_of_rows(each, steps) or 0 for each in leaving)
+    if total > MOST_ROW_BYTES:
+        return f"the rows of all steps would take {total} bytes, more than {MOST_ROW_BYTES}"
+    for node in moved:
+        own = elements(node.outputs[0])
+        sizes = [elements(each) for each in node.inputs if not isinstance(each, Constant)]
+        rows = [each for each in sizes if each]
+        if own is None or is_short(node.outputs[0]) or len(rows) < len(sizes) or not rows:
+            continue
+        if own > MOST_GROWTH * max(rows):
+            return f"rows of `{describe(node.outputs[0])}` are more than {MOST_GROWTH} times as long as what they come from"
+    return None
+
+
+class _Rows:
+    """The rows of a loop's variables as they are computed before it."""
+
+    def __init__(self, view: ScanView, level: Level) -> None:
+        self.view, self.level = view, level
+        self.same = {each.variable: outer_of(view, each) for each in non_sequences_of(view.op)}
+        self._sequences = {each.slice: outer_of(view, each) for each in sequences_of(view.op)}
+        self._known: dict[Variable, Variable] = {}
+        self.moved: list[Apply] = []
+
+    @property
+    def rows(self) -> Mapping[Variable, Variable]:
+        """Variable of the step → its rows, so far as they were asked for."""
+        for each in step_outputs_of(self.view.op):
+            if each.value in self._sequences:
+                self._row(each.value)
+        return self._known
+
+    def _row(self, variable: Variable) -> Variable:
+        known = self._known.get(variable)
+        if known is None:
+            known = self._known[variable] = first_rows(
+                self._sequences[variable], self.view.n_steps, self.level
+            )
+        return known
+
+    def _varies(self, variable: Variable) -> bool:
+        return variable in self._known or variable in self._sequences
+
+    def _same(self, variable: Variable) -> Variable | None:
+        """Return the value of what is the same at every step: a constant, a non-sequence or a size."""
+        known = self.same.get(variable)
+        if known is not None or isinstance(variable, Constant):
+            return known if known is not None else variable
+        node = variable.owner
+        if node is None or self._varies(variable):
+            return None
+        if node.op.declaration is DIMENSION and self._varies(node.inputs[0]):
+            size = dimension(self._row(node.inputs[0]), node.op.parameters.axis + 1)
+        else:
+            inputs = [self._same(each) for each in node.inputs]
+            given = [each for each in inputs if each is not None]
+            if node.op.declaration.family not in ("elementwise", "shape") or len(given) < len(inputs):
+                return None
+            size = rebuild(node, given).outputs[variable.index]
+        self.same[variable] = size
+        return size
+
+    def move(self, node: Apply) -> None:
+        """Compute a node for all rows, where that can be said."""
+        inputs, rows = [], []
+        for each in node.inputs:
+            varies = self._varies(each)
+            value = self._row(each) if varies else self._same(each)
+            if value is None:
+                return  # it reads what could not be moved
+            inputs.append(value)
+            rows.append(varies)
+        found = batched(node, inputs, rows)
+        if found is not None:
+            self._known[node.outputs[0]] = found
+            self.moved.append(node)
+
+
+def first_rows(rows: Variable, n_steps: Variable, level: Level) -> Variable:
+    """Return as many rows as there are steps."""
+    if surely_equal(level.shape(rows)[0], n_steps):
+        return rows
+    return getitem(rows, slice(None, n_steps))

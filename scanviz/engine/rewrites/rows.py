@@ -1,0 +1,179 @@
+"""Rows of a loop's variables as they are read after it: those it has anyway, and those it must give for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.nodes import Constant, Variable, build_one, describe, rebuild
+from scanviz.engine.ops.index import getitem, state_history
+from scanviz.engine.ops.reduce import SUM_TO_SHAPE
+from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, dimension
+from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loops import non_sequences_of, outer_of, rebuilt_loop, result_of, sequences_of
+from scanviz.engine.rewrites.worth import MOST_ROW_BYTES, bytes_of_rows
+from scanviz.engine.scan.loop import ScanView
+from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput, has_outer_output
+
+
+class Rows:
+    """The rows of variables of a step.
+
+    Parameters
+    ----------
+    view : ScanView
+        The loop as it is.
+    level : Level
+        The graph around it.
+
+    Attributes
+    ----------
+    extra : dict
+        Variable of the step → the result that the loop is to give for its rows.
+    """
+
+    def __init__(self, view: ScanView, level: Level) -> None:
+        self.view, self.level = view, level
+        self.extra: dict[Variable, StepOutput] = {}
+        self._same = {each.variable: outer_of(view, each) for each in non_sequences_of(view.op)}
+        self._sequences = {each.slice: outer_of(view, each) for each in sequences_of(view.op)}
+        self._writes: dict[Variable, LoopVariable] = {}
+        self._reads: dict[Variable, tuple[State, int]] = {}
+        for each in view.op.variables:
+            if isinstance(each, StepOutput) and each.keep == ALL:
+                self._writes.setdefault(each.value, each)
+            elif isinstance(each, State) and each.kind != "mitmot" and each.keep == ALL:
+                self._writes.setdefault(each.writes[0], each)
+                self._reads.update({read: (each, tap) for tap, read in each.reads.items()})
+        self._new: ScanView | None = None
+        self._mapping: dict[Variable, Variable] = {}
+
+    def same(self, variable: Variable) -> Variable | None:
+        """Return the value of a non-sequence, None for what changes from step to step."""
+        return self._same.get(variable)
+
+    def has(self, variable: Variable) -> bool:
+        """Return whether the rows of a variable are there without asking for them."""
+        return variable in self._sequences or variable in self._writes or variable in self._reads
+
+    def need(self, variable: Variable) -> None:
+        """Ask for the rows of a variable; for a sum to a shape, for the rows of what is summed."""
+        source = self._summed(variable)
+        if source is not None:
+            self.need(source)
+        elif not self.has(variable) and variable not in self.extra:
+            self.extra[variable] = StepOutput(variable.name or describe(variable), variable, ALL)
+
+    def _summed(self, variable: Variable) -> Variable | None:
+        """Return what is summed to a shape that is known after the loop too: several such sums share its rows."""
+        node = variable.owner
+        if node is None or node.op.declaration is not SUM_TO_SHAPE or self.has(variable):
+            return None
+        return node.inputs[0] if all(self.is_size(each) for each in node.inputs[1:]) else None
+
+    def is_size(self, variable: Variable) -> bool:
+        """Return whether a size that the step asks for can be asked for after the loop."""
+        node = variable.owner
+        if isinstance(variable, Constant) or variable in self._same:
+            return True
+        if node is None:
+            return False
+        if node.op.declaration is DIMENSION:
+            return node.inputs[0] in self._same or self.has(node.inputs[0])
+        sized = node.op.declaration is BROADCAST_SIZE or node.op.declaration.family == "elementwise"
+        return sized and all(self.is_size(each) for each in node.inputs)
+
+    def size(self, variable: Variable) -> Variable:
+        """Return a size that the step asks for, after :meth:`rebuilt`."""
+        if isinstance(variable, Constant):
+            return variable
+        same = self._same.get(variable)
+        if same is not None:
+            return same
+        node = variable.owner
+        assert node is not None
+        if node.op.declaration is not DIMENSION:
+            return rebuild(node, [self.size(each) for each in node.inputs]).outputs[variable.index]
+        source, axis = node.inputs[0], node.op.parameters.axis
+        fixed = self._same.get(source)
+        return dimension(fixed, axis) if fixed is not None else dimension(self.of(source), axis + 1)
+
+    def too_much(self) -> str | None:
+        """Return what is wrong with the memory of the rows asked for, None where it is well."""
+        steps = constant_integer(self.view.n_steps)
+        total = sum(bytes_of_rows(each, steps) or 0 for each in self.extra)
+        if total <= MOST_ROW_BYTES:
+            return None
+        return f"the rows that are needed for it would take {total} bytes, more than {MOST_ROW_BYTES}"
+
+    def possible(self, gone: Collection[LoopVariable]) -> bool:
+        """Return whether the loop, if it may end early, still has a result that counts its steps."""
+        return (
+            self.view.op.until is None
+            or bool(self.extra)
+            or any(
+                (isinstance(each, StepOutput) or (isinstance(each, State) and each.kind != "mitmot"))
+                and each not in gone
+                for each in self.view.op.variables
+            )
+        )
+
+    def rebuilt(self, gone: Sequence[LoopVariable]) -> tuple[ScanView, dict[Variable, Variable]]:
+        """Return the loop with the rows asked for as results, and some results taken away; and what its results replace."""
+        left = [each for each in self.view.op.variables if has_outer_output(each) and each not in gone]
+        if left or self.extra:
+            self._new, self._mapping = rebuilt_loop(
+                self.view, dict.fromkeys(gone), added=list(self.extra.values())
+            )
+            return self._new, dict(self._mapping)
+        self._new, self._mapping = self.view, {}
+        return self.view, {}
+
+    def of(self, variable: Variable) -> Variable:
+        """Return the rows of a variable, after :meth:`rebuilt`."""
+        assert self._new is not None
+        source = self._summed(variable)
+        if source is not None and variable.owner is not None:
+            rows = self.of(source)
+            sizes = [self.size(each) for each in variable.owner.inputs[1:]]
+            return build_one(variable.owner.op, rows, dimension(rows, 0), *sizes)
+        given = self._sequences.get(variable)
+        if given is not None:
+            return self._cut(given)
+        asked = self.extra.get(variable)
+        if asked is not None:
+            result = self._new.outer_output(asked)
+            assert result is not None
+            return result
+        written = self._writes.get(variable)
+        if written is not None:
+            return self._result(written)
+        state, tap = self._reads.get(variable, (None, 0))
+        if state is None:
+            raise InternalError(f"`{describe(variable)}` has no rows")
+        initial = self.view.outer_input(state)
+        assert initial is not None
+        history = state_history(self._result(state), initial, state.offset)
+        return getitem(history, slice(state.offset + tap or None, tap))
+
+    def _result(self, variable: LoopVariable) -> Variable:
+        old = result_of(self.view, variable)
+        return self._mapping.get(old, old)
+
+    def _cut(self, rows: Variable) -> Variable:
+        """Return as many rows of a sequence as there were steps."""
+        steps = self._steps_done()
+        return rows if surely_equal(self.level.shape(rows)[0], steps) else getitem(rows, slice(None, steps))
+
+    def _steps_done(self) -> Variable:
+        assert self._new is not None
+        if self._new.op.until is None:
+            return self._new.n_steps
+        for each in self._new.op.variables:
+            counted = isinstance(each, StepOutput) or (isinstance(each, State) and each.kind != "mitmot")
+            result = self._new.outer_output(each) if counted else None
+            if result is not None and getattr(each, "keep", ALL) == ALL:
+                return dimension(result, 0)
+        raise InternalError(f"nothing counts the steps of `{self._new.op.scan_name}`")

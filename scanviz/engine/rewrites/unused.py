@@ -1,0 +1,216 @@
+"""remove_constants_and_unused_inputs_scan: what a loop carries along without need.
+
+- a non-sequence that is a constant is written into the step; so is a sequence whose rows are all the same;
+- two sequences, or two non-sequences, that are the same variable around the loop become one;
+- what the step does not read is not given to it;
+- states and results that nobody reads, in the loop or after it, are not computed.
+
+A sequence that is not read still says how long it must be: it stays where that is not known to be long enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, tensor_type
+from scanviz.engine.graph.traversal import leaves, variables
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.shape import ALLOC
+from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loops import non_sequences_of, rebuilt_loop, sequences_of
+from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.words import named
+from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.variables import (
+    LoopVariable,
+    NonSequence,
+    has_outer_output,
+    inner_inputs,
+    inner_outputs,
+    kind_of,
+)
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+
+@rule(
+    name="remove_constants_and_unused_inputs_scan",
+    phase=("loops", "merge"),
+    on=(SCAN,),
+    single=True,
+    tags=("scan", "clean_loops"),
+)
+def remove_unused(node: Apply, level: Level) -> Match | Refusal:
+    """Take out of a loop constants, doubles, and what nobody reads."""
+    view = ScanView(node)
+    edit = _Edit(view, level)
+    edit.drop_unread_results()
+    edit.write_in_constants()
+    edit.join_doubles()
+    edit.drop_unread_inputs()
+    if not edit.said:
+        return edit.refusal or Refusal(
+            f"`{view.op.scan_name}` reads all it is given, and all it gives is read"
+        )
+    left = [each for each in view.op.variables if has_outer_output(each) and each not in edit.gone]
+    if not left:
+        return Refusal(f"nobody reads a result of `{view.op.scan_name}`: it is not run at all")
+    added = dict(edit.added)
+    _, mapping = rebuilt_loop(
+        view, dict.fromkeys(edit.gone), added=list(added), outer=added, values=edit.values
+    )
+    return Match(mapping, f"`{view.op.scan_name}`: {'; '.join(edit.said)}")
+
+
+class _Edit:
+    """What is to be taken out of one loop."""
+
+    def __init__(self, view: ScanView, level: Level) -> None:
+        self.view, self.op, self.level = view, view.op, level
+        self.gone: dict[LoopVariable, None] = {}
+        self.added: list[tuple[LoopVariable, Variable]] = []
+        self.values: dict[Variable, Variable] = {}
+        self.said: list[str] = []
+        self.refusal: Refusal | None = None
+
+    def drop_unread_results(self) -> None:
+        """Take out states, carries and step outputs that nothing needs."""
+        needed = needed_variables(self.view, self.level)
+        dropped = [each for each in self.op.variables if has_outer_output(each) and each not in needed]
+        self._drop(dropped, "is not read by anything" if len(dropped) == 1 else "are not read by anything")
+
+    def write_in_constants(self) -> None:
+        """Write constants into the step."""
+        fixed: list[str] = []
+        for each in non_sequences_of(self.op):
+            outer = self.view.outer_input(each)
+            if isinstance(outer, Constant):
+                self.gone[each] = None
+                self.values[each.variable] = outer
+                fixed.append(each.name)
+        for sequence in sequences_of(self.op):
+            self._same_row(sequence, fixed)
+        if fixed:
+            self.said.append(f"{named(fixed)} written into the step")
+
+    def _same_row(self, sequence: LoopSequence, fixed: list[str]) -> None:
+        """Write a sequence whose rows are all the same into the step."""
+        outer = self.view.outer_input(sequence)
+        if isinstance(outer, Constant) and len(outer.value) and _equal_rows(outer):
+            kind = tensor_type(outer).with_shape(outer.value.shape[1:])
+            self.values[sequence.slice] = Constant(kind, outer.value[0], sequence.name)
+        elif outer is not None and outer.owner is not None and outer.owner.op.declaration is ALLOC:
+            value = outer.owner.inputs[0]
+            if tensor_type(value).ndim or tensor_type(sequence.slice).ndim:
+                return  # a row would have to be filled in each step
+            if isinstance(value, Constant):
+                self.values[sequence.slice] = value
+            else:
+                inner = Variable(value.type, sequence.name)
+                self.added.append((NonSequence(sequence.name, inner), value))
+                self.values[sequence.slice] = inner
+        else:
+            return
+        self.gone[sequence] = None
+        fixed.append(sequence.name)
+
+    def join_doubles(self) -> None:
+        """Make one of several sequences, or non-sequences, that are the same variable around the loop."""
+        first: dict[tuple[type, Variable], LoopVariable] = {}
+        joined: list[str] = []
+        for each in self._inputs():
+            outer = self.view.outer_input(each)
+            if each in self.gone or outer is None:
+                continue
+            known = first.setdefault((type(each), outer), each)
+            if known is not each:
+                (mine,), (kept,) = inner_inputs(each), inner_inputs(known)
+                self.gone[each] = None
+                self.values[mine] = kept
+                joined.append(each.name)
+        if joined:
+            self.said.append(f"{named(joined)} given twice")
+
+    def _inputs(self) -> list[LoopSequence | NonSequence]:
+        return [*sequences_of(self.op), *non_sequences_of(self.op)]
+
+    def drop_unread_inputs(self) -> None:
+        """Take out sequences and non-sequences that the step does not read."""
+        results = [each for each in self.op.variables if each not in self.gone]
+        wanted = [each for variable in results for each in inner_outputs(variable)]
+        if self.op.until is not None:
+            wanted.append(self.op.until.condition)
+        read = set(leaves(wanted))
+        targets = {self.values[each] for each in read if each in self.values}
+        dropped: list[LoopVariable] = []
+        for each in self._inputs():
+            (inner,) = inner_inputs(each)
+            if each in self.gone or inner in read or inner in targets:
+                continue
+            if isinstance(each, LoopSequence) and not self._long_enough(each):
+                self.refusal = Refusal(
+                    f"`{each.name}` is not read, but the loop checks that it has enough rows", 2
+                )
+                continue
+            dropped.append(each)
+        self._drop(dropped, "is not read in the step" if len(dropped) == 1 else "are not read in the step")
+
+    def _long_enough(self, sequence: LoopSequence) -> bool:
+        """Return whether a sequence has a row for each step for sure."""
+        outer = self.view.outer_input(sequence)
+        assert outer is not None
+        return _at_least(self.level.shape(outer)[0], self.view.n_steps)
+
+    def _drop(self, dropped: Collection[LoopVariable], why: str) -> None:
+        if dropped:
+            self.gone.update(dict.fromkeys(dropped))
+            self.said.append(f"{named(each.name for each in dropped)} {why}")
+
+
+def _at_least(size: object, n_steps: Variable) -> bool:
+    """Return whether a size is surely not less than a number of steps, which may be the least of several sizes."""
+    if surely_equal(size, n_steps):
+        return True
+    node = n_steps.owner
+    return (
+        node is not None
+        and node.op.declaration is e.minimum
+        and any(_at_least(size, each) for each in node.inputs)
+    )
+
+
+def _equal_rows(constant: Constant) -> bool:
+    rows = constant.value
+    return rows.size <= 4096 and all(rows[0].tobytes() == np.asarray(row).tobytes() for row in rows[1:])
+
+
+def needed_variables(view: ScanView, level: Level) -> set[LoopVariable]:
+    """Return the loop variables whose results someone needs: after the loop, for its end, or for another that is needed."""
+    op = view.op
+    owner = {inner: each for each in op.variables for inner in inner_inputs(each)}
+    needed: set[LoopVariable] = set()
+    wanted: list[Variable] = [op.until.condition] if op.until is not None else []
+    for each in op.variables:
+        result = view.outer_output(each)
+        if result is not None and level.is_read(result):
+            needed.add(each)
+            wanted.extend(inner_outputs(each))
+    seen: set[Variable] = set()
+    while wanted:
+        fresh = [each for each in variables(wanted) if each in owner and each not in seen]
+        seen.update(fresh)
+        wanted = []
+        for inner in fresh:
+            variable = owner[inner]
+            if variable not in needed:
+                needed.add(variable)
+                wanted.extend(inner_outputs(variable))
+    if op.until is not None and needed and not any(_counts(each) for each in needed):
+        needed.update([each for each in op.variables if _counts(each)][:1])
+    return needed
+
+
+def _counts(variable: LoopVariable) -> bool:
+    return kind_of(variable) in ("nitsot", "sitsot", "mitsot")

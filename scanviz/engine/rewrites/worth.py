@@ -1,0 +1,56 @@
+"""Whether an operation is worth moving, and what that may cost in memory.
+
+Operations are *heavy* (products of matrices, solves, reductions, lookups: one call over all rows is much faster than one a
+step), *views* (they cost nothing anywhere) or *light* (elementwise: one pass over memory either way, so that only the call is
+saved; worth it for short rows alone, because long ones are better used while they are in the cache).
+"""
+
+from __future__ import annotations
+
+import math
+
+from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.ops.index import INDEX
+from scanviz.engine.ops.index_pattern import is_basic
+from scanviz.engine.ops.shape import DIMENSION, DIMSHUFFLE
+
+HEAVY_FAMILIES = frozenset(("linalg", "factorise", "sort", "neural"))
+SHORT_ROW = 4096  # elements; of a row whose size is not known, one dimension counts as short
+MOST_ROW_BYTES = (
+    1 << 30
+)  # of all the rows that one application may add, where sizes are known: the budget of memory for speed
+MOST_GROWTH = 16  # times that a row may be longer than what it is computed from
+
+
+def is_heavy(node: Apply) -> bool:
+    """Return whether an operation is much faster over all rows at once."""
+    if node.op.declaration is INDEX:
+        return not is_basic(node.op.parameters)
+    return node.op.declaration.family in HEAVY_FAMILIES or (
+        node.op.declaration.family == "reduce" and bool(node.inputs)
+    )
+
+
+def is_view(node: Apply) -> bool:
+    """Return whether an operation costs nothing: its result is another look at its input, or a size."""
+    if node.op.declaration is INDEX:
+        return is_basic(node.op.parameters)
+    return node.op.declaration in (DIMSHUFFLE, DIMENSION)
+
+
+def is_short(row: Variable) -> bool:
+    """Return whether a row is short enough for calls to cost more than memory."""
+    size = elements(row)
+    return size <= SHORT_ROW if size is not None else tensor_type(row).ndim <= 1
+
+
+def elements(row: Variable) -> int | None:
+    """Return the number of elements of a row, None where it is not known."""
+    shape = tensor_type(row).shape
+    return None if None in shape else math.prod(size or 0 for size in shape)
+
+
+def bytes_of_rows(row: Variable, steps: int | None) -> int | None:
+    """Return the bytes of as many rows as there are steps, None where it is not known."""
+    size = elements(row)
+    return None if size is None or steps is None else size * steps * tensor_type(row).itemsize

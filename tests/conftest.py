@@ -6,12 +6,16 @@ import functools
 import os
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # The machine's speed is no property of the code: no deadlines, no complaint about slow generation.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+_NO_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
 settings.register_profile("default", max_examples=40, **_PATIENT)
 settings.register_profile("ci", max_examples=40, derandomize=True, print_blob=True, **_PATIENT)
+settings.register_profile(
+    "first", max_examples=40, phases=_NO_SHRINKING, **_PATIENT
+)  # the first failure, as it is
 settings.register_profile("nightly", max_examples=1000, print_blob=True, **_PATIENT)
 # `pytest --hypothesis-profile=nightly` is applied after this and wins.
 settings.load_profile("ci" if os.environ.get("CI") else "default")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from scanviz.engine.gradient.linalg import rank, swapped
 from scanviz.engine.gradient.sizes import sum_to_shape
-from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
+from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative, Undefined
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
 from scanviz.engine.ops import factorise as f
 from scanviz.engine.ops.creation import triangle
@@ -202,3 +202,49 @@ def _triangular_forward(node: Apply, tangents: Sequence[Variable | None]) -> Seq
         x = _as_columns(node.outputs[0], node.inputs[1])
         moved = -matmul(swapped(kept) if transposed else kept, x)
     return [_solved_again(node, moved, side)]
+
+
+_WHY = "it is made by a rewrite when a function is built, after derivatives have been taken"
+
+
+@PULLBACKS.row(f.LU_FACTOR)
+def _lu_factor(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    return [Undefined(_WHY, node.provenance.source)]
+
+
+@PUSHFORWARDS.row(f.LU_FACTOR)
+def _lu_factor_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    return [Undefined(_WHY, node.provenance.source), None]
+
+
+@PULLBACKS.row(f.LU_SOLVE)
+def _lu_solve(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (g,) = cotangents
+    factors, pivots, _ = node.inputs
+    if g is None:
+        return [None, None, None]
+    back = f.lu_solve(factors, pivots, g, transposed=not node.op.parameters.transposed)
+    return [Undefined(_WHY, node.provenance.source) if wanted[0] else None, None, back if wanted[2] else None]
+
+
+@PULLBACKS.row(f.CHOLESKY_SOLVE)
+def _cholesky_solve(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (g,) = cotangents
+    if g is None:
+        return [None, None]
+    back = build_one(node.op, node.inputs[0], g)
+    return [Undefined(_WHY, node.provenance.source) if wanted[0] else None, back if wanted[1] else None]
+
+
+@PUSHFORWARDS.row(f.LU_SOLVE, f.CHOLESKY_SOLVE)
+def _solve_by_factors_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    if any(each is not None for each in tangents[:-1]):
+        return [Undefined(_WHY, node.provenance.source)]
+    side = tangents[-1]
+    return [None if side is None else build_one(node.op, *node.inputs[:-1], side)]

@@ -197,11 +197,26 @@ def rebuild(node: Apply, inputs: Sequence[Variable], op: Op | None = None) -> Ap
     return Apply(
         new_op,
         inputs,
-        new_op.infer(inputs),
+        _same_types(node, inputs, new_op) or new_op.infer(inputs),
         node.provenance,
         node.birth,
         [each.name for each in node.outputs],
     )
+
+
+_BY_TYPES = frozenset(("elementwise", "linalg", "neural"))  # families whose types follow from types alone
+
+
+def _same_types(node: Apply, inputs: Sequence[Variable], op: Op) -> Sequence[Type] | None:
+    """Return the types of a node's outputs where they must be what they were: most rebuilding changes none."""
+    if op is not node.op or op.declaration.family not in _BY_TYPES:
+        return None
+    for new, old in zip(inputs, node.inputs, strict=True):
+        if new is not old and (
+            isinstance(new, Constant) or isinstance(old, Constant) or new.type != old.type
+        ):  # a number known when building has a say in dtypes
+            return None
+    return [each.type for each in node.outputs]
 
 
 def tensor_type(variable: Variable) -> TensorType:

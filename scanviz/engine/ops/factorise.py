@@ -8,6 +8,7 @@ Triangular and positive definite systems are solved by SciPy, imported when firs
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -217,6 +218,114 @@ SOLVE_TRIANGULAR = Declaration(
     perform=_solve_triangular,
     shapes=_solve_shapes,
 )
+
+
+def _lu_factor_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    batch, size = _square(dims)
+    if batch:
+        raise ScanvizTypeError("one matrix is needed", expected="2 dimensions", found=f"{len(batch) + 2}")
+    return ((size, size), (size,))
+
+
+def _lu_factor_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    return (_dtypes(Op(INV), kinds)[0], "int64")
+
+
+@lru_cache
+def _lapack(name: str, dtype: str) -> Any:
+    """Return a routine of LAPACK; looking one up takes longer than solving a small system."""
+    return scipy_module("linalg").get_lapack_funcs(name, dtype=dtype)
+
+
+def _lu_factor(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    a = np.asarray(values[0])
+    a = a.astype(float_dtype(a.dtype.name), copy=False)
+    if not a.size:
+        return a.copy(), np.zeros(0, np.int64)
+    factors, pivots, singular = _lapack("getrf", a.dtype.char)(a)
+    if singular > 0:
+        raise NumericalError(f"{_SINGULAR}: the system has no unique solution")
+    return factors, pivots.astype(np.int64)
+
+
+def _factored_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    size, right = _square(dims)[1], dims.shapes[-1]
+    if not 1 <= len(right) <= 2:
+        raise ScanvizTypeError("one right-hand side is needed", expected="a vector or a matrix")
+    message = "the right-hand side must have as many rows as the matrix"
+    return ((contracted(dims, size, right[0], message), *right[1:]),)
+
+
+def _factored_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    return _dtypes(op, [kinds[0], kinds[-1]])
+
+
+def _lu_solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    factors, pivots, side = (np.asarray(each) for each in values)
+    side = side.astype(np.result_type(factors.dtype, float_dtype(side.dtype.name)), copy=False)
+    if not side.size:
+        return (np.zeros(side.shape, side.dtype),)
+    getrs = _lapack("getrs", side.dtype.char)
+    return (getrs(factors, pivots, side, trans=int(op.parameters.transposed))[0],)
+
+
+def _cholesky_solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    factor, side = (np.asarray(each) for each in values)
+    side = side.astype(np.result_type(factor.dtype, float_dtype(side.dtype.name)), copy=False)
+    if not side.size:
+        return (np.zeros(side.shape, side.dtype),)
+    potrs = _lapack("potrs", side.dtype.char)
+    return (potrs(factor, side, lower=True)[0],)
+
+
+LU_FACTOR = Declaration(
+    "lu_factor",
+    "factorise",
+    doc="Triangular factors of a matrix, both in one, and the rows exchanged: what `solve` begins with.",
+    infer=infer_by(_lu_factor_dtypes),
+    perform=_lu_factor,
+    shapes=_lu_factor_shapes,
+    outputs=2,
+)
+LU_SOLVE = Declaration(
+    "lu_solve",
+    "factorise",
+    doc="Solution x of a x = b, or of its transpose, by the factors of a that `lu_factor` gives.",
+    infer=infer_by(_factored_dtypes),
+    perform=_lu_solve,
+    shapes=_factored_shapes,
+)
+CHOLESKY_SOLVE = Declaration(
+    "cholesky_solve",
+    "factorise",
+    doc="Solution x of a x = b by the lower factor of a that `cholesky` gives.",
+    infer=infer_by(_factored_dtypes),
+    perform=_cholesky_solve,
+    shapes=_factored_shapes,
+)
+
+
+class TransposedParameters(NamedTuple):
+    """Parameters of ``lu_solve``: whether the transposed system is solved."""
+
+    transposed: bool
+
+
+def lu_factor(value: Any) -> tuple[Variable, Variable]:
+    """Return the triangular factors of a square matrix, both in one, and the rows exchanged (int64)."""
+    factors, pivots = build(Op(LU_FACTOR), [as_variable(value)])
+    return factors, pivots
+
+
+def lu_solve(factors: Any, pivots: Any, side: Any, *, transposed: bool = False) -> Variable:
+    """Return x with ``a x = side``, or ``aᵀ x = side``, for the factors of ``a``."""
+    parameters = TransposedParameters(bool(transposed))
+    return build_one(Op(LU_SOLVE, parameters), as_variable(factors), as_variable(pivots), as_variable(side))
+
+
+def cholesky_solve(factor: Any, side: Any) -> Variable:
+    """Return x with ``L Lᵀ x = side`` for a lower triangular L."""
+    return build_one(Op(CHOLESKY_SOLVE), as_variable(factor), as_variable(side))
 
 
 def inv(value: Any) -> Variable:

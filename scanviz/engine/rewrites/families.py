@@ -14,6 +14,7 @@ from scanviz.engine.rewrites import (
     residuals,
     scan_merge,
     shape,
+    split,
     unused,
 )
 
@@ -29,5 +30,6 @@ FILES = (
     residuals,
     scan_merge,
     shape,
+    split,
     unused,
 )

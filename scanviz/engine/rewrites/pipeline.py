@@ -128,7 +128,8 @@ def _phase(
 ) -> Iterator[tuple[Rule, list[Variable], Sweep, int]]:
     """Try rules in turn until none changes anything."""
     current, quiet, position, changes = outputs, 0, 0, 0
-    seen: dict[int, int] = {}
+    seen: dict[Hashable, int] = {}
+    numbers: dict[Hashable, int] = {}
     fired: list[str] = []
     latest: dict[str, list[Refused]] = {}
     levels = Levels()
@@ -148,7 +149,7 @@ def _phase(
             fired.append(rule.name)
             yield rule, current, sweep, elapsed
             if changes > ROUNDS_BEFORE_LOOKING * len(rules):
-                print_of = fingerprint(current)
+                print_of = fingerprint(current, numbers)
                 if print_of in seen or changes > MOST_CHANGES:
                     _report(phase, fired[seen.get(print_of, changes - 10) :])
                     return
@@ -170,20 +171,24 @@ def _report(phase: str, fired: Sequence[str]) -> None:
     )
 
 
-def fingerprint(outputs: Sequence[Variable]) -> int:
-    """Return a number that equal graphs share, names and birth ids left aside."""
-    known: dict[Variable, Hashable] = {}
+def fingerprint(outputs: Sequence[Variable], numbers: dict[Hashable, int]) -> Hashable:
+    """Return what equal graphs share, names and birth ids left aside.
 
-    def code(variable: Variable) -> Hashable:
-        if isinstance(variable, Constant):
-            return hash((variable.type, variable.value.tobytes()))
-        return known.get(variable, id(variable))
+    ``numbers`` is kept between graphs that are compared: hashes alone do not tell an index of -1 from one of -2.
+    """
+    known: dict[Variable, int] = {}
+
+    def code(variable: Variable) -> int:
+        found = known.get(variable)
+        if found is None:
+            constant = isinstance(variable, Constant)
+            key = (variable.type, variable.value.tobytes()) if isinstance(variable, Constant) else variable
+            found = known[variable] = numbers.setdefault((constant, key), len(numbers))
+        return found
 
     for node in toposort(outputs):
-        inner = fingerprint(node.op.inner_outputs) if isinstance(node.op, Scan) else 0
-        own = hash(
-            (node.op.declaration.name, node.op.parameters, inner, tuple(code(each) for each in node.inputs))
-        )
+        inner = fingerprint(node.op.inner_outputs, numbers) if isinstance(node.op, Scan) else None
+        own = (node.op.declaration.name, node.op.parameters, inner, tuple(code(each) for each in node.inputs))
         for each in node.outputs:
-            known[each] = hash((own, each.index))
-    return hash(tuple(code(each) for each in outputs))
+            known[each] = numbers.setdefault((own, each.index), len(numbers))
+    return tuple(code(each) for each in outputs)

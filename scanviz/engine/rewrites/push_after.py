@@ -12,6 +12,7 @@ end early stays one: then there are as many rows as there were steps.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -74,11 +75,12 @@ def running_sums(view: ScanView, level: Level) -> tuple[list[RunningSum], Refusa
     """Return the states that only add up terms, and why the nearest of the others does not."""
     found: list[RunningSum] = []
     nearest: Refusal | None = None
-    nodes = toposort(view.op.inner_outputs)
+    inside = Level(view.op.inner_outputs)
+    results = Counter(value for variable in view.op.variables for value in inner_outputs(variable))
     for each in view.op.variables:
         if not isinstance(each, State) or each.kind != "sitsot":
             continue
-        answer = _running_sum(each, view, level, nodes)
+        answer = _running_sum(each, view, level, inside, results)
         if isinstance(answer, RunningSum):
             found.append(answer)
         elif nearest is None or answer.near > nearest.near:
@@ -86,17 +88,17 @@ def running_sums(view: ScanView, level: Level) -> tuple[list[RunningSum], Refusa
     return found, nearest
 
 
-def _running_sum(state: State, view: ScanView, level: Level, nodes: Sequence[Apply]) -> RunningSum | Refusal:
+def _running_sum(
+    state: State, view: ScanView, level: Level, inside: Level, results: Counter[Variable]
+) -> RunningSum | Refusal:
     read, write = state.reads[-1], state.writes[0]
     adding = write.owner
     if adding is None or adding.op.declaration is not e.add or read not in adding.inputs:
         return Refusal(f"`{state.name}` is more than a sum over the steps", 1)
     term = adding.inputs[1] if adding.inputs[0] is read else adding.inputs[0]
-    inside = [node for node in nodes if read in node.inputs]
-    results = [each for variable in view.op.variables for each in inner_outputs(variable)]
-    if inside != [adding] or adding.inputs.count(read) > 1 or read in results:
+    if len(inside.readers(read)) > 1 or read in results:
         return Refusal(f"the step reads `{state.name}` elsewhere too", 2)
-    if any(write in node.inputs for node in nodes) or results.count(write) > 1:
+    if inside.readers(write) or results[write] > 1:
         return Refusal(f"the step goes on with the sum `{state.name}`", 2)
     if (
         tensor_type(term).dtype != tensor_type(write).dtype

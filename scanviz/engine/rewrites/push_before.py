@@ -61,7 +61,7 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     movable = [each for each in _eager(closure(view.op, given, nodes), view.op) if each not in sizes]
     same = {} if view.op.until is not None else _same_each_step(view, {*given, *_outputs(movable)})
     if not movable and not same:
-        return Refusal(_why_none(view.op, "non-sequences"))
+        return Refusal(_why_none(view.op, nodes, "non-sequences"))
     leaving = _frontier(movable, nodes, view.op.inner_outputs)
     wanted = list(dict.fromkeys([*leaving, *(each.value for each in same)]))
     before = dict(zip(wanted, replace(wanted, given, check=False), strict=True))
@@ -84,8 +84,7 @@ def _called(variable: Variable) -> str:
     return variable.name or describe(variable)
 
 
-def _why_none(op: Scan, kind: str) -> str:
-    nodes = toposort(op.inner_outputs)
+def _why_none(op: Scan, nodes: Sequence[Apply], kind: str) -> str:
     return f"each of the {some(len(nodes), 'operation')} of `{op.scan_name}` depends on more than its {kind}"
 
 
@@ -150,7 +149,7 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
     movable = _movable_of_sequences(op, nodes)
     passed = _passed_on(view)
     if not movable and not passed:
-        return Refusal(_why_none(op, "sequences and non-sequences"), 1)
+        return Refusal(_why_none(op, nodes, "sequences and non-sequences"), 1)
     if op.until is not None:
         return Refusal(f"`{op.scan_name}` may end early: rows would be computed that no step reads", 2)
     chosen = _worth_moving(movable, nodes, op)

@@ -7,7 +7,7 @@ are one result.  Nothing is renamed; the joined loop has both names.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
@@ -140,12 +140,13 @@ def equal_results(view: ScanView) -> dict[LoopVariable, LoopVariable]:
     them: the coarsest partition, as in Hopcroft's minimisation of automata (1971).
     """
     recurrent = [each for each in view.op.variables if isinstance(each, State | Carry)]
-    groups = {each: hash(_start(each, view)) for each in recurrent}
+    numbers = _Numbers()
+    groups = {each: numbers.of(_start(each, view)) for each in recurrent}
     nodes = toposort(view.op.inner_outputs)
     while True:
-        codes = _codes(view, groups, nodes)
+        codes = _codes(view, groups, nodes, numbers)
         finer = {
-            each: hash((groups[each], tuple(_code(write, codes) for write in inner_outputs(each))))
+            each: numbers.of((groups[each], *(_code(write, codes, numbers) for write in inner_outputs(each))))
             for each in recurrent
         }
         if len(set(finer.values())) == len(set(groups.values())):
@@ -158,13 +159,24 @@ def equal_results(view: ScanView) -> dict[LoopVariable, LoopVariable]:
             continue
         key: Hashable
         if isinstance(each, StepOutput):
-            key = ("output", each.keep, _code(each.value, codes))
+            key = ("output", each.keep, _code(each.value, codes, numbers))
         elif isinstance(each, State | Carry):
             key = ("state", finer[each])
         kept = first.setdefault(key, each)
         if kept is not each:
             same[each] = kept
     return same
+
+
+class _Numbers:
+    """Small numbers for things that are equal; hashes alone do not tell -1 from -2."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, int] = {}
+
+    def of(self, key: Hashable) -> int:
+        """Return the number of a key."""
+        return self._known.setdefault(key, len(self._known))
 
 
 def _start(variable: LoopVariable, view: ScanView) -> Hashable:
@@ -182,31 +194,33 @@ def _same_value(variable: Variable | None) -> Hashable:
 
 
 def _codes(
-    view: ScanView, groups: dict[State | Carry, int], nodes: Sequence[Apply]
-) -> dict[Variable, Hashable]:
+    view: ScanView, groups: Mapping[State | Carry, int], nodes: Sequence[Apply], numbers: _Numbers
+) -> dict[Variable, int]:
     """Return a number for the value of each variable of the step: equal numbers, equal values."""
-    codes: dict[Variable, Hashable] = {}
+    codes: dict[Variable, int] = {}
     for each in view.op.variables:
         match each:
             case State():
-                codes.update({read: hash((groups[each], tap)) for tap, read in each.reads.items()})
+                codes.update(
+                    {read: numbers.of(("read", groups[each], tap)) for tap, read in each.reads.items()}
+                )
             case Carry():
-                codes[each.read] = hash((groups[each], "carry"))
+                codes[each.read] = numbers.of(("carry", groups[each]))
             case NonSequence():
-                codes[each.variable] = hash(("same", view.outer_input(each)))
+                codes[each.variable] = numbers.of(("same", view.outer_input(each)))
             case StepOutput():
                 pass
             case _:
-                codes[each.slice] = hash(("row", view.outer_input(each)))
+                codes[each.slice] = numbers.of(("row", view.outer_input(each)))
     for node in nodes:
-        inputs = tuple(_code(each, codes) for each in node.inputs)
-        own = hash((node.op, inputs))
-        codes.update({each: hash((own, each.index)) for each in node.outputs})
+        inputs = tuple(_code(each, codes, numbers) for each in node.inputs)
+        own = numbers.of(("node", node.op, inputs))
+        codes.update({each: numbers.of(("output", own, each.index)) for each in node.outputs})
     return codes
 
 
-def _code(variable: Variable, codes: dict[Variable, Hashable]) -> Hashable:
+def _code(variable: Variable, codes: dict[Variable, int], numbers: _Numbers) -> int:
     known = codes.get(variable)
     if known is None:
-        known = codes[variable] = hash(_same_value(variable))
+        known = codes[variable] = numbers.of(("value", _same_value(variable)))
     return known

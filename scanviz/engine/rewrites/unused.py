@@ -15,7 +15,7 @@ from collections.abc import Collection
 import numpy as np
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, tensor_type
-from scanviz.engine.graph.traversal import leaves, variables
+from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import ALLOC
 from scanviz.engine.ops.size_equality import surely_equal
@@ -199,14 +199,16 @@ def needed_variables(view: ScanView, level: Level) -> set[LoopVariable]:
             wanted.extend(inner_outputs(each))
     seen: set[Variable] = set()
     while wanted:
-        fresh = [each for each in variables(wanted) if each in owner and each not in seen]
-        seen.update(fresh)
-        wanted = []
-        for inner in fresh:
-            variable = owner[inner]
-            if variable not in needed:
-                needed.add(variable)
-                wanted.extend(inner_outputs(variable))
+        variable = wanted.pop()
+        if variable in seen:
+            continue
+        seen.add(variable)
+        if variable.owner is not None:
+            wanted.extend(variable.owner.inputs)
+        reader = owner.get(variable)
+        if reader is not None and reader not in needed:
+            needed.add(reader)
+            wanted.extend(inner_outputs(reader))
     if op.until is not None and needed and not any(_counts(each) for each in needed):
         needed.update([each for each in op.variables if _counts(each)][:1])
     return needed

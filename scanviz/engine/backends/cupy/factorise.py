@@ -88,3 +88,39 @@ CUPY.row(ops.DET)(single(lambda xp, p, x: xp.linalg.det(x)))
 CUPY.row(ops.SLOGDET)(CupyRow(lambda xp, op, values: tuple(xp.linalg.slogdet(values[0]))))
 CUPY.row(ops.SOLVE)(CupyRow(_solve))
 CUPY.row(ops.SOLVE_TRIANGULAR)(CupyRow(_solve_triangular))
+
+
+def _lu_factor(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+    (a,) = values
+    if not a.size:
+        return a.astype(_floating(a)), xp.zeros(0, np.int64)
+    factors, pivots = extension(xp, "scipy.linalg").lu_factor(a.astype(_floating(a)))
+    if bool((xp.diagonal(factors) == 0).any()):
+        raise NumericalError("the matrix is singular: the system has no unique solution")
+    return factors, pivots.astype(np.int64)
+
+
+def _lu_solve(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+    factors, pivots, side = values
+    side = side.astype(np.result_type(factors.dtype, _floating(side)))
+    if not side.size:
+        return (side,)
+    solve = extension(xp, "scipy.linalg").lu_solve
+    return (solve((factors, pivots.astype(np.int32)), side, trans=int(op.parameters.transposed)),)
+
+
+def _cholesky_solve(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+    def by_factor(factor: Any, b: Any) -> Any:
+        half = triangular(xp, factor, b, lower=True, transposed=False, unit=False)
+        return triangular(xp, factor, half, lower=True, transposed=True, unit=False)
+
+    return (each_pair(xp, by_factor, *values),)
+
+
+def _floating(array: Any) -> Any:
+    return array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
+
+
+CUPY.row(ops.LU_FACTOR)(CupyRow(_lu_factor))
+CUPY.row(ops.LU_SOLVE)(CupyRow(_lu_solve))
+CUPY.row(ops.CHOLESKY_SOLVE)(CupyRow(_cholesky_solve))

@@ -1,0 +1,72 @@
+"""split_factorisation: a system solved in each step with one matrix is factorised once.
+
+``solve(a, b)`` factorises a (2n³/3 operations) and then solves with the factors (2n² a right-hand side).  Where a is the same
+at every step and b is not, the step solves with the factors, and PushOutNonSeqScan takes the factorisation out of the loop.
+Both halves are the LAPACK calls that ``solve`` makes, so the numbers are the same.
+"""
+
+from __future__ import annotations
+
+from scanviz.engine.graph.nodes import Apply, Variable, describe, tensor_type
+from scanviz.engine.graph.provenance import made_by
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.factorise import SOLVE, cholesky, cholesky_solve, lu_factor, lu_solve
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loops import (
+    always_computed,
+    closure,
+    is_known,
+    non_sequences_of,
+    rebuilt_loop,
+    sequences_of,
+)
+from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.words import named, some
+from scanviz.engine.scan.loop import SCAN, ScanView
+
+NAME = "split_factorisation"
+
+
+@rule(name=NAME, phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
+def split_factorisation(node: Apply, level: Level) -> Match | Refusal | None:
+    """Solve in each step with factors, where the matrix is the same at every step."""
+    view = ScanView(node)
+    nodes = toposort(view.op.inner_outputs)
+    solves = [each for each in nodes if each.op.declaration is SOLVE]
+    if not solves:
+        return None
+    fixed = {each.variable for each in non_sequences_of(view.op)}
+    rows = fixed | {each.slice for each in sequences_of(view.op)}
+    same = fixed | {each for one in closure(view.op, fixed, nodes) for each in one.outputs}
+    before = rows | {each for one in closure(view.op, rows, nodes) for each in one.outputs}
+    needed = always_computed(view.op.inner_outputs)
+    values: dict[Variable, Variable] = {}
+    refusal: Refusal | None = None
+    for each in solves:
+        matrix, side = each.inputs
+        if tensor_type(matrix).ndim != 2 or tensor_type(side).ndim > 2:
+            refusal = Refusal("systems of several matrices at once are solved as they are", 1)
+        elif not is_known(matrix, same):
+            refusal = Refusal(f"the matrix `{describe(matrix)}` changes from step to step", 2)
+        elif is_known(side, before) or each not in needed:
+            refusal = Refusal(
+                "all right-hand sides are known before the loop: they can be solved for at once", 3
+            )
+        else:
+            values[each.outputs[0]] = _by_factors(each)
+    if not values:
+        return refusal
+    _, mapping = rebuilt_loop(view, {}, values=values)
+    says = f"`{view.op.scan_name}` factorises {named(describe(one.owner.inputs[0]) for one in values if one.owner)}"
+    return Match(mapping, f"{says} once for {some(len(values), 'system')} a step")
+
+
+def _by_factors(node: Apply) -> Variable:
+    matrix, side = node.inputs
+    wanted = tensor_type(node.outputs[0]).dtype
+    with made_by(NAME, node.provenance, (node.birth,)):
+        if node.op.parameters.assume == "pos":
+            return cast(cholesky_solve(cholesky(cast(matrix, wanted)), side), wanted)
+        factors, pivots = lu_factor(cast(matrix, wanted))
+        return cast(lu_solve(factors, pivots, side), wanted)

@@ -17,6 +17,7 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, ten
 from scanviz.engine.ops.assign import ASSIGN, AssignParameters, inc_subtensor
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.elementwise import cast, equal, greater, where
+from scanviz.engine.ops.first_rows import FIRST_ROWS
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem, last_row, state_history
 from scanviz.engine.ops.index_pattern import IndexParameters, input_entries
 from scanviz.engine.ops.reduce import count
@@ -24,7 +25,7 @@ from scanviz.engine.ops.shape import alloc, dimension, reshape
 from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import as_size
 
-CONNECTIONS.row(INDEX)(only(0))
+CONNECTIONS.row(INDEX, FIRST_ROWS)(only(0))
 CONNECTIONS.row(ASSIGN)(only(0, 1))
 
 
@@ -160,3 +161,19 @@ def _history_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequen
         zeros_like(each) if t is None else t for each, t in zip(node.inputs, tangents, strict=True)
     ]
     return [state_history(rows, initial, node.op.parameters.offset)]
+
+
+@PULLBACKS.row(FIRST_ROWS)
+def _first_rows(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (cotangent,) = cotangents
+    rows, steps = node.inputs
+    if cotangent is None:
+        return [None, None]
+    return [inc_subtensor(getitem(zeros_like(rows), slice(None, steps)), cotangent), None]
+
+
+@PUSHFORWARDS.row(FIRST_ROWS)
+def _first_rows_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    return [None if tangents[0] is None else build_one(node.op, tangents[0], node.inputs[1])]

@@ -1,12 +1,13 @@
 """How long registers live and whose memory they may share.
 
 A register's memory is needed until the last instruction that reads it or anything that may be a view of it.  Views come
-from ops whose declaration says so, and from branches, whose results may be one of their inputs.
+from ops whose declaration says so, from branches, whose results may be one of their inputs, and from loops that work in an
+array they were given.
 """
 
 from __future__ import annotations
 
-from scanviz.engine.program.instructions import AnyInstruction, BranchInstruction, Instruction, Program
+from scanviz.engine.program.instructions import AnyInstruction, BranchInstruction, LoopInstruction, Program
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -24,9 +25,13 @@ def aliases(program: Program) -> dict[int, frozenset[int]]:
 def _viewed(instruction: AnyInstruction) -> tuple[int, ...]:
     if isinstance(instruction, BranchInstruction):
         return instruction.inputs
+    if isinstance(
+        instruction, LoopInstruction
+    ):  # gives arrays of its own, but for those it was allowed to take over
+        return tuple(slot.outer for slot in instruction.states if slot.in_place)
     views = instruction.op.declaration.views
-    if not isinstance(instruction, Instruction) or views is None:
-        return ()  # a loop gives arrays of its own
+    if views is None:
+        return ()
     return (instruction.inputs[views],)
 
 

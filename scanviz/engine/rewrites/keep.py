@@ -15,7 +15,7 @@ from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.ops.index_pattern import Entry
 from scanviz.engine.ops.support import constant, constant_integer
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import rebuilt_loop
+from scanviz.engine.rewrites.loops import at_least, outer_of, rebuilt_loop, sequences_of
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.rewrites.words import some
 from scanviz.engine.scan.loop import SCAN, ScanView
@@ -96,7 +96,13 @@ def _depth(node: Apply, position: int) -> int | None:
 
 
 def _steps_asked_for(view: ScanView, level: Level) -> int | None:
-    """Return the number of steps after which nothing is read, None where it is not known or not less."""
+    """Return the number of steps after which nothing is read, None where it is not known or not less.
+
+    A sequence that may be too short is an error of the loop: then all its steps are asked for.
+    """
+    given = [level.shape(outer_of(view, each))[0] for each in sequences_of(view.op)]
+    if not all(at_least(size, view.n_steps) for size in given):
+        return None
     furthest = 0
     for variable in view.op.variables:
         result = view.outer_output(variable)

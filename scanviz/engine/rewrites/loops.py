@@ -10,7 +10,13 @@ from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.ops.elementwise import minimum
+from scanviz.engine.ops.first_rows import first_rows
+from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
+from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import (
     Carry,
@@ -130,6 +136,14 @@ def with_inner_outputs(variable: LoopVariable, given: Sequence[Variable]) -> Loo
             return variable
 
 
+def own_tier(view: ScanView) -> Refusal | None:
+    """Return why nothing is moved out of a loop that was asked to run on a tier of its own, None if it was not."""
+    tier = view.op.settings.mode
+    return (
+        None if tier is None else Refusal(f"`{view.op.scan_name}` was asked to run on the tier {tier!r}", 5)
+    )
+
+
 def outer_of(view: ScanView, variable: LoopVariable) -> Variable:
     """Return what a loop variable reads around the loop, for one that reads something."""
     found = view.outer_input(variable)
@@ -213,3 +227,29 @@ def size_nodes(nodes: Sequence[Apply]) -> set[Apply]:
 def _is_size(variable: Variable) -> bool:
     kind = variable.type
     return isinstance(kind, TensorType) and kind.ndim == 0 and kind.dtype == "int64"
+
+
+def rows_of_steps(
+    view: ScanView, level: Level, sequence: LoopSequence, steps: Variable | None = None
+) -> Variable:
+    """Return a sequence as it is read around the loop: as many rows as there are steps, or the loop's own error."""
+    rows, count = outer_of(view, sequence), view.n_steps if steps is None else steps
+    size = level.shape(rows)[0]
+    if surely_equal(size, count):
+        return rows
+    if count is not view.n_steps or at_least(size, count):
+        return getitem(rows, slice(None, count))
+    where = view.node.provenance.source
+    return first_rows(rows, count, sequence.name, view.op.scan_name, where)
+
+
+def at_least(size: object, n_steps: Variable) -> bool:
+    """Return whether a size is surely not less than a number of steps, which may be the least of several sizes."""
+    if surely_equal(size, n_steps):
+        return True
+    node = n_steps.owner
+    return (
+        node is not None
+        and node.op.declaration is minimum
+        and any(at_least(size, each) for each in node.inputs)
+    )

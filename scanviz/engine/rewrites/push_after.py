@@ -27,7 +27,14 @@ from scanviz.engine.ops.shape import DIMSHUFFLE, alloc, dimension, dimshuffle, r
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import always_computed, outer_of, result_of, size_nodes, step_outputs_of
+from scanviz.engine.rewrites.loops import (
+    always_computed,
+    outer_of,
+    own_tier,
+    result_of,
+    size_nodes,
+    step_outputs_of,
+)
 from scanviz.engine.rewrites.rows import Rows
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.rewrites.words import counted, named
@@ -55,6 +62,8 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
     products = [(each, pair) for each in found if (pair := factors(each.term)) is not None]
     if not products:
         return refused or Refusal(f"no state of `{view.op.scan_name}` only adds up products", 1)
+    if (refusal := own_tier(view)) is not None:
+        return refusal
     rows = Rows(view, level)
     for _, pair in products:
         for factor, _ in pair:
@@ -239,6 +248,8 @@ def _flat(rows: Variable, summed_first: bool) -> Variable:
 def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
     """Compute after the loop, of all rows at once, what nothing in the loop reads."""
     view = ScanView(node)
+    if (refusal := own_tier(view)) is not None:
+        return refusal
     sums = _sums_of_rows(view, level)
     if sums is not None:
         return sums
@@ -326,11 +337,7 @@ def _computed_after(
         inputs, varies = [], []
         for each in node.inputs:
             same = (
-                each
-                if isinstance(each, Constant)
-                else rows.size(each)
-                if each in sizes
-                else rows.same(each)
+                each if isinstance(each, Constant) else rows.size(each) if each in sizes else rows.same(each)
             )
             mine = known.get(each) if each in made else same if same is not None else rows.of(each)
             if mine is None:

@@ -15,9 +15,8 @@ from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
-from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import DIMENSION, alloc, dimension
-from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.size_equality import surely_not_negative
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import as_size, shape_of
 from scanviz.engine.rewrites.batching import BATCHING, batched
@@ -27,8 +26,10 @@ from scanviz.engine.rewrites.loops import (
     closure,
     non_sequences_of,
     outer_of,
+    own_tier,
     rebuilt_loop,
     result_of,
+    rows_of_steps,
     sequences_of,
     size_nodes,
     step_outputs_of,
@@ -59,9 +60,11 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     nodes = toposort(view.op.inner_outputs)
     sizes = size_nodes(nodes)
     movable = [each for each in _eager(closure(view.op, given, nodes), view.op) if each not in sizes]
-    same = {} if view.op.until is not None else _same_each_step(view, {*given, *_outputs(movable)})
+    same = _same_each_step(view, {*given, *_outputs(movable)})
     if not movable and not same:
         return Refusal(_why_none(view.op, nodes, "non-sequences"))
+    if (refusal := own_tier(view)) is not None:
+        return refusal
     leaving = _frontier(movable, nodes, view.op.inner_outputs)
     wanted = list(dict.fromkeys([*leaving, *(each.value for each in same)]))
     before = dict(zip(wanted, replace(wanted, given, check=False), strict=True))
@@ -112,7 +115,10 @@ def _frontier(
 
 
 def _same_each_step(view: ScanView, known: Collection[Variable]) -> list[StepOutput]:
-    """Return the step outputs whose value does not change from step to step."""
+    """Return the step outputs whose value does not change from step to step, where it is known how many rows they have."""
+    steps = constant_integer(view.n_steps)
+    if view.op.until is not None or not surely_not_negative(view.n_steps if steps is None else steps):
+        return []
     return [
         each
         for each in step_outputs_of(view.op)
@@ -150,6 +156,8 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
     passed = _passed_on(view)
     if not movable and not passed:
         return Refusal(_why_none(op, nodes, "sequences and non-sequences"), 1)
+    if (refusal := own_tier(view)) is not None:
+        return refusal
     if op.until is not None:
         return Refusal(f"`{op.scan_name}` may end early: rows would be computed that no step reads", 2)
     chosen = _worth_moving(movable, nodes, op)
@@ -267,7 +275,7 @@ class _Rows:
     def __init__(self, view: ScanView, level: Level) -> None:
         self.view, self.level = view, level
         self.same = {each.variable: outer_of(view, each) for each in non_sequences_of(view.op)}
-        self._sequences = {each.slice: outer_of(view, each) for each in sequences_of(view.op)}
+        self._sequences = {each.slice: each for each in sequences_of(view.op)}
         self._known: dict[Variable, Variable] = {}
         self.moved: list[Apply] = []
 
@@ -282,9 +290,7 @@ class _Rows:
     def _row(self, variable: Variable) -> Variable:
         known = self._known.get(variable)
         if known is None:
-            known = self._known[variable] = first_rows(
-                self._sequences[variable], self.view.n_steps, self.level
-            )
+            known = self._known[variable] = rows_of_steps(self.view, self.level, self._sequences[variable])
         return known
 
     def _varies(self, variable: Variable) -> bool:
@@ -323,10 +329,3 @@ class _Rows:
         if found is not None:
             self._known[node.outputs[0]] = found
             self.moved.append(node)
-
-
-def first_rows(rows: Variable, n_steps: Variable, level: Level) -> Variable:
-    """Return as many rows as there are steps."""
-    if surely_equal(level.shape(rows)[0], n_steps):
-        return rows
-    return getitem(rows, slice(None, n_steps))

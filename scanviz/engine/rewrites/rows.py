@@ -9,10 +9,16 @@ from scanviz.engine.graph.nodes import Constant, Variable, build_one, describe, 
 from scanviz.engine.ops.index import getitem, state_history
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, dimension
-from scanviz.engine.ops.size_equality import surely_equal
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import non_sequences_of, outer_of, rebuilt_loop, result_of, sequences_of
+from scanviz.engine.rewrites.loops import (
+    non_sequences_of,
+    outer_of,
+    rebuilt_loop,
+    result_of,
+    rows_of_steps,
+    sequences_of,
+)
 from scanviz.engine.rewrites.worth import MOST_ROW_BYTES, bytes_of_rows
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput, has_outer_output
@@ -38,7 +44,7 @@ class Rows:
         self.view, self.level = view, level
         self.extra: dict[Variable, StepOutput] = {}
         self._same = {each.variable: outer_of(view, each) for each in non_sequences_of(view.op)}
-        self._sequences = {each.slice: outer_of(view, each) for each in sequences_of(view.op)}
+        self._sequences = {each.slice: each for each in sequences_of(view.op)}
         self._writes: dict[Variable, LoopVariable] = {}
         self._reads: dict[Variable, tuple[State, int]] = {}
         for each in view.op.variables:
@@ -141,7 +147,7 @@ class Rows:
             return build_one(variable.owner.op, rows, dimension(rows, 0), *sizes)
         given = self._sequences.get(variable)
         if given is not None:
-            return self._cut(given)
+            return rows_of_steps(self.view, self.level, given, self._steps_done())
         asked = self.extra.get(variable)
         if asked is not None:
             result = self._new.outer_output(asked)
@@ -161,11 +167,6 @@ class Rows:
     def _result(self, variable: LoopVariable) -> Variable:
         old = result_of(self.view, variable)
         return self._mapping.get(old, old)
-
-    def _cut(self, rows: Variable) -> Variable:
-        """Return as many rows of a sequence as there were steps."""
-        steps = self._steps_done()
-        return rows if surely_equal(self.level.shape(rows)[0], steps) else getitem(rows, slice(None, steps))
 
     def _steps_done(self) -> Variable:
         assert self._new is not None

@@ -16,11 +16,9 @@ import numpy as np
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, tensor_type
 from scanviz.engine.graph.traversal import leaves
-from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import ALLOC
-from scanviz.engine.ops.size_equality import surely_equal
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import non_sequences_of, rebuilt_loop, sequences_of
+from scanviz.engine.rewrites.loops import at_least, non_sequences_of, rebuilt_loop, sequences_of
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.rewrites.words import named
 from scanviz.engine.scan.loop import SCAN, ScanView
@@ -161,24 +159,12 @@ class _Edit:
         """Return whether a sequence has a row for each step for sure."""
         outer = self.view.outer_input(sequence)
         assert outer is not None
-        return _at_least(self.level.shape(outer)[0], self.view.n_steps)
+        return at_least(self.level.shape(outer)[0], self.view.n_steps)
 
     def _drop(self, dropped: Collection[LoopVariable], why: str) -> None:
         if dropped:
             self.gone.update(dict.fromkeys(dropped))
             self.said.append(f"{named(each.name for each in dropped)} {why}")
-
-
-def _at_least(size: object, n_steps: Variable) -> bool:
-    """Return whether a size is surely not less than a number of steps, which may be the least of several sizes."""
-    if surely_equal(size, n_steps):
-        return True
-    node = n_steps.owner
-    return (
-        node is not None
-        and node.op.declaration is e.minimum
-        and any(_at_least(size, each) for each in node.inputs)
-    )
 
 
 def _equal_rows(constant: Constant) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from scanviz.engine.backends.cupy.table import CUPY, single
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.ops.assign import ASSIGN
+from scanviz.engine.ops.first_rows import FIRST_ROWS, first_rows_values
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
 from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, numpy_index
 
@@ -70,6 +71,7 @@ def _assign(xp: Any, parameters: Any, x: Any, value: Any, *numbers: Any) -> Any:
 
 CUPY.row(INDEX)(single(_index))
 CUPY.row(ASSIGN)(single(_assign))
+CUPY.row(FIRST_ROWS)(single(lambda xp, p, rows, steps: first_rows_values(p, rows, steps)))
 CUPY.row(LAST_ROW)(single(lambda xp, p, rows, initial: rows[-1] if len(rows) else initial.copy()))
 
 

@@ -1,0 +1,96 @@
+"""The first rows of a sequence, as many as a loop takes steps: what a loop reads of it, with the loop's own checks.
+
+Work that leaves a loop reads the sequence in the loop's place; a sequence that is too short, or a negative number of steps, is
+reported as the loop would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.nodes import Array, Variable, build_one, tensor_type
+from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.ops.support import infer_by
+
+
+class FirstRowsParameters(NamedTuple):
+    """What to call the sequence and the loop in a message, and the loop's line."""
+
+    sequence: str
+    loop: str
+    where: SourceLine | None = None
+
+    def __str__(self) -> str:
+        return f"{{of {self.loop}}}"
+
+
+def check_rows(parameters: FirstRowsParameters, rows: int, steps: int) -> None:
+    """Raise the error of a sequence that is too short, or of a negative number of steps."""
+    if steps < 0:
+        raise ScanvizValueError(
+            f"loop `{parameters.loop}` was asked for {steps} steps",
+            where=parameters.where,
+            expected="0 or more",
+            found=steps,
+            fix="go_backwards=True to run over the sequences from their ends",
+        )
+    if rows < steps:
+        raise ScanvizValueError(
+            f"sequence `{parameters.sequence}` is too short for loop `{parameters.loop}`",
+            where=parameters.where,
+            expected=f"at least {steps} rows after its taps, for n_steps = {steps}",
+            found=f"{rows} rows",
+            fix="a smaller n_steps, or no n_steps at all to stop with the shortest sequence",
+        )
+
+
+def first_rows_values(parameters: FirstRowsParameters, rows: Any, steps: Any) -> Any:
+    """Return the first rows, after the checks."""
+    count = int(steps)
+    check_rows(parameters, len(rows), count)
+    return rows[:count]
+
+
+def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    return (first_rows_values(op.parameters, *values),)
+
+
+def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    if not dims.shapes[0]:
+        raise ScanvizTypeError("a scalar has no rows", expected="at least one dimension")
+    return ((dims.value(1), *dims.shapes[0][1:]),)
+
+
+FIRST_ROWS = Declaration(
+    "first_rows",
+    "index",
+    doc="As many rows of a sequence as a loop takes steps; an error where there are fewer.",
+    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    perform=_perform,
+    shapes=_shapes,
+    views=0,
+)
+
+
+def first_rows(
+    rows: Variable, steps: Variable, sequence: str, loop: str, where: SourceLine | None
+) -> Variable:
+    """Return the first rows of a sequence of a loop.
+
+    Parameters
+    ----------
+    rows : Variable
+        The sequence, at least one dimension.
+    steps : Variable
+        int64 scalar: the loop's number of steps.
+    sequence, loop : str
+        What to call them in a message.
+    where : SourceLine or None
+        The loop's line.
+    """
+    assert tensor_type(rows).ndim
+    return build_one(Op(FIRST_ROWS, FirstRowsParameters(sequence, loop, where)), rows, steps)

@@ -129,7 +129,7 @@ def load(path: str | os.PathLike[str]) -> ProfileRecord:
                 return _record(archive, name)
         except ScanvizError:
             raise
-        except _DAMAGE as error:
+        except (OSError, *_DAMAGE) as error:  # a seek to before the beginning is an OSError
             raise ScanvizValueError(
                 f"{name} is no scanviz profile, or it is damaged", found=f"{type(error).__name__}: {error}"
             ) from None

@@ -20,6 +20,12 @@ from scanviz.record.file import load
 from scanviz.record.model import LoopRecord, ProfileRecord
 
 
+@pytest.fixture(autouse=True)
+def work_stays_in_loops(monkeypatch):
+    """These loops are small enough to be computed without a loop, and here it is the loop that is looked at."""
+    monkeypatch.setattr(scanviz.config, "rewrites", "all,-push_out")
+
+
 def loop_named(record: ProfileRecord, name: str) -> LoopRecord:
     return next(each for each in record.loops if each.name == name)
 

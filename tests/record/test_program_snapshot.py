@@ -5,12 +5,20 @@ from __future__ import annotations
 import gc
 import weakref
 
+import pytest
+
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.observe import CompiledFunction
 from scanviz.record.model import LoopRecord
 from scanviz.record.program_snapshot import function_record, loop_records
+
+
+@pytest.fixture(autouse=True)
+def work_stays_in_loops(monkeypatch):
+    """These loops are small enough to be computed without a loop, and here it is the loop that is looked at."""
+    monkeypatch.setattr(scanviz.config, "rewrites", "all,-push_out")
 
 
 def loops(f: scanviz.Function) -> list[LoopRecord]:

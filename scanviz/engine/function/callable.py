@@ -22,6 +22,7 @@ from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.mode import Mode
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
+from scanviz.engine.program.rules import apply_memory_rules, reused
 from scanviz.engine.rewrites.history import RewriteHistory
 
 if TYPE_CHECKING:
@@ -82,11 +83,13 @@ class Function:
         reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]
         typecheck(reads, self._graph)
         rewritten = time.perf_counter_ns()
-        self.program: Program = lower(reads, self._graph, self.name)
+        self.program: Program
+        self.program, memory = apply_memory_rules(lower(reads, self._graph, self.name), plan.mode.rewrites)
         lowered = time.perf_counter_ns()
         backend = resolve(plan.mode.backend)
         self.backend = backend.name
         self._executable = backend.compile(self.program)
+        self.rewrites.more = lambda: [*memory, *reused(self._memory_plans())]
         self._takes_device_arrays = bool(getattr(self._executable, "takes_device_arrays", False))
         compiled = time.perf_counter_ns()
         self.build_ns = {
@@ -120,6 +123,11 @@ class Function:
     def updated_names(self) -> list[str]:
         """What the updated shared variables are called, in order."""
         return [each.name or str(each.type) for each in self.plan.updates]
+
+    def _memory_plans(self) -> list[tuple[str, int, int, int]]:
+        """Return what the backend planned so far: loop, temporaries, buffers, operations that write over an input."""
+        planned = getattr(self._executable, "memory_plans", None)
+        return planned() if planned is not None else []
 
     @property
     def executable(self) -> Any:

@@ -160,6 +160,8 @@ class LoopInstruction:
         Name of the tier the user asked for this loop; None for the function's.
     profile : bool
         Whether the user asked to record this loop.
+    reuse : bool
+        Whether temporaries of the body may share buffers and be written over.
     """
 
     op: Op
@@ -181,6 +183,7 @@ class LoopInstruction:
     allow_gc: bool
     mode: str | None
     profile: bool
+    reuse: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ array they were given.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace as with_fields
+
 from scanviz.engine.program.instructions import AnyInstruction, BranchInstruction, LoopInstruction, Program
 
 _NOTHING: frozenset[int] = frozenset()
@@ -52,4 +55,15 @@ def last_uses(program: Program) -> dict[int, int]:
     return last
 
 
-__all__ = ["aliases", "last_uses"]
+def with_frees(
+    instructions: Sequence[AnyInstruction], outputs: Sequence[int], inputs: Sequence[int]
+) -> list[AnyInstruction]:
+    """Return the instructions with the registers that each is the last to read."""
+    alive = {*outputs, *inputs}
+    fresh: list[AnyInstruction] = []
+    for instruction in reversed(instructions):
+        touched = dict.fromkeys((*instruction.inputs, *instruction.outputs))
+        frees = tuple(number for number in touched if number not in alive)
+        alive.update(frees)
+        fresh.append(with_fields(instruction, frees=frees))
+    return fresh[::-1]

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Sequence
-from dataclasses import replace as with_fields
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, describe
 from scanviz.engine.graph.traversal import free_leaves, toposort
 from scanviz.engine.ops.control import IFELSE
-from scanviz.engine.ops.index import STATE_HISTORY
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -28,9 +26,9 @@ from scanviz.engine.program.instructions import (
     StateSlot,
     StepOutputSlot,
 )
-from scanviz.engine.program.ownership import taken_over
+from scanviz.engine.program.lifetimes import with_frees
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import ALL, Carry, LoopVariable, NonSequence, State, StepOutput
+from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, State, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 _loop_keys = itertools.count(1)
@@ -65,7 +63,6 @@ class _Lowering:
         self.registers: list[Register] = []
         self.constants: dict[int, Array] = {}
         self.instructions: list[AnyInstruction] = []
-        self.histories: dict[Variable, Variable] = {}
         self.inputs = [self.place(each) for each in inputs]
         self.given = inputs
         self.outputs = outputs
@@ -84,10 +81,8 @@ class _Lowering:
         nodes = toposort(self.outputs, self.given)
         self.read = {each for node in nodes for each in node.inputs} | set(self.outputs)
         branches, lazy = _lazy_parts(nodes, self.outputs)
-        self.histories = _histories([node for node in nodes if node not in lazy])
-        fused = {each.owner for each in self.histories.values()}
         for node in nodes:
-            if node in lazy or node in fused:
+            if node in lazy:
                 continue
             self.instructions.append(self.lower_node(node, branches))
         outputs = [self.place(each) for each in self.outputs]
@@ -102,7 +97,7 @@ class _Lowering:
             tuple(self.inputs),
             tuple(outputs),
             self.constants,
-            tuple(taken_over(_with_frees(self.instructions, outputs, self.inputs), outputs, self.inputs)),
+            tuple(with_frees(self.instructions, outputs, self.inputs)),
         )
 
     def lower_node(
@@ -172,8 +167,7 @@ class _Lowering:
 
     def given_by(self, node: Apply) -> list[Variable]:
         """Return what a loop gives that something reads."""
-        results = [each for each in node.outputs if each in self.read]
-        return [*results, *(self.histories[each] for each in results if each in self.histories)]
+        return [each for each in node.outputs if each in self.read]
 
 
 class _Slots:
@@ -210,14 +204,7 @@ class _Slots:
             each.offset,
             self.result(each),
             keep,
-            self.history(each),
         )
-
-    def history(self, each: State) -> int | None:
-        """Return the register of a state's rows with the initial ones in front, None where nothing reads them so."""
-        result = self.view.outer_output(each)
-        found = self.lowering.histories.get(result) if result is not None else None
-        return self.lowering.place(found) if found is not None else None
 
     def step_output(self, each: StepOutput) -> StepOutputSlot:
         """Return a step output's slot."""
@@ -236,28 +223,6 @@ class _Slots:
     def non_sequence(self, each: NonSequence) -> NonSequenceSlot:
         """Return a non-sequence's slot."""
         return NonSequenceSlot(each.name, self.outer(each), self.inner[each.variable])
-
-
-def _histories(nodes: Sequence[Apply]) -> dict[Variable, Variable]:
-    """Return the results of states that are also wanted with their initial rows: result → both, which the loop gives."""
-    found: dict[Variable, Variable] = {}
-    for node in nodes:
-        if node.op.declaration is not STATE_HISTORY:
-            continue
-        rows, initial = node.inputs
-        if rows.owner is None or not isinstance(rows.owner.op, Scan):
-            continue
-        view = ScanView(rows.owner)
-        state = view.loop_variable(rows)
-        if (
-            isinstance(state, State)
-            and state.kind != "mitmot"
-            and state.keep == ALL
-            and view.outer_input(state) is initial
-            and state.offset == node.op.parameters.offset
-        ):
-            found.setdefault(rows, node.outputs[0])
-    return found
 
 
 def _body_inputs(op: Scan) -> list[Variable]:
@@ -337,17 +302,3 @@ def _boundary(outputs: Sequence[Variable], known: Collection[Variable]) -> list[
             seen.add(each.owner)
             stack.extend(reversed(each.owner.inputs))
     return list(found)
-
-
-def _with_frees(
-    instructions: Sequence[AnyInstruction], outputs: Sequence[int], inputs: Sequence[int]
-) -> list[AnyInstruction]:
-    """Return the instructions with the registers that each is the last to read."""
-    alive = {*outputs, *inputs}
-    fresh: list[AnyInstruction] = []
-    for instruction in reversed(instructions):
-        touched = dict.fromkeys((*instruction.inputs, *instruction.outputs))
-        frees = tuple(number for number in touched if number not in alive)
-        alive.update(frees)
-        fresh.append(with_fields(instruction, frees=frees))
-    return fresh[::-1]

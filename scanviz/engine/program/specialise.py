@@ -96,7 +96,7 @@ def specialise(
     plan = MemoryPlan(propagate_shapes(loop.body, inputs), sizes=known_sizes(loop.body, inputs))
     _place_rows(loop, plan, rows, writes)
     _place_mitmot_rows(loop, plan, rows, writes, overwrites)
-    _place_buffers(loop.body, plan, writes, overwrites)
+    _place_buffers(loop.body, plan, writes, overwrites if loop.reuse else _nothing, loop.reuse)
     return plan
 
 
@@ -171,7 +171,14 @@ def _may_replace(
     return last[old] == index and not viewed and len(places) == maker.inputs.count(old)
 
 
-def _place_buffers(body: Program, plan: MemoryPlan, writes: Writes, overwrites: Overwrites) -> None:
+def _nothing(instruction: Instruction, program: Program) -> Sequence[int]:
+    """Return no input that may be written over."""
+    return ()
+
+
+def _place_buffers(
+    body: Program, plan: MemoryPlan, writes: Writes, overwrites: Overwrites, reuse: bool
+) -> None:
     last, shared = last_uses(body), aliases(body)
     free: dict[tuple[tuple[int, ...], str], list[int]] = {}
     for index, instruction in enumerate(body.instructions):
@@ -189,7 +196,7 @@ def _place_buffers(body: Program, plan: MemoryPlan, writes: Writes, overwrites: 
                 and not _taken_over(plan, instruction, place, number)
             ):
                 kept = free.setdefault(plan.buffers[place.number], [])
-                if place.number not in kept:
+                if reuse and place.number not in kept:
                     kept.append(place.number)
 
 

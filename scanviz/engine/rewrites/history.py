@@ -7,9 +7,10 @@ doing it again when someone asks: a function that nobody asks pays nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import overload
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, overload
 
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.graph.nodes import Apply, Variable, births_of, describe, next_run
@@ -19,6 +20,9 @@ from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.sweep import Refused
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import LoopVariable, kind_of
+
+if TYPE_CHECKING:
+    from scanviz.engine.rewrites.cost import Cost
 
 Place = tuple[tuple[str, ...], Apply]
 
@@ -69,7 +73,50 @@ class Change:
     loop_variables: tuple[Move, ...]
 
 
-class RewriteHistory(Sequence[Application]):
+@dataclass(frozen=True, slots=True)
+class Record(Application):
+    """One application, with what it did to the graph, found when it is asked for.
+
+    Attributes
+    ----------
+    history : RewriteHistory
+        What it belongs to.
+    """
+
+    history: RewriteHistory = field(repr=False, compare=False, kw_only=True)
+
+    @property
+    def change(self) -> Change:
+        """Operations and loop variables that are gone, new or elsewhere."""
+        return self.history.change(self.index)
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """Operations that are gone."""
+        return self.change.removed
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Operations that are new."""
+        return self.change.added
+
+    @property
+    def loop_variables(self) -> tuple[Move, ...]:
+        """Loop variables that changed kind, appeared or went away."""
+        return self.change.loop_variables
+
+    @property
+    def cost_before(self) -> Cost:
+        """What the graph cost before it."""
+        return self.history.costs()[self.index]
+
+    @property
+    def cost_after(self) -> Cost:
+        """What the graph costs after it."""
+        return self.history.costs()[min(self.index + 1, len(self.history.costs()) - 1)]
+
+
+class RewriteHistory(Sequence[Record]):
     """The applications of rules to one function's graph, in order.
 
     Parameters
@@ -92,12 +139,14 @@ class RewriteHistory(Sequence[Application]):
 
     def __init__(self, outputs: Sequence[Variable], selection: Selection) -> None:
         self._start, self.selection, self._run = list(outputs), selection, next_run()
-        self._entries: list[Application] = []
-        self._more: list[Application] = []
+        self._entries: list[Record] = []
+        self._changes: list[Change] | None = None
+        self._costs: list[Cost] | None = None
+        self.more: Callable[[], list[Application]] = list  # applications to the Program, found when asked for
         current = self._start
         with births_of(self._run):
             for entry, graph in applications(self._start, selection):
-                self._entries.append(entry)
+                self._entries.append(self._record(entry))
                 current = graph
         self._final = current
 
@@ -111,13 +160,33 @@ class RewriteHistory(Sequence[Application]):
         """The graph before any."""
         return list(self._start)
 
-    def note(self, entries: Sequence[Application]) -> None:
-        """Add applications to the Program, which come after all applications to the graph."""
-        start = len(self)
-        self._more.extend(replace(each, index=start + k) for k, each in enumerate(entries))
+    def _record(self, entry: Application, index: int | None = None) -> Record:
+        given = {each.name: getattr(entry, each.name) for each in fields(Application)}
+        if index is not None:
+            given["index"] = index
+        return Record(**given, history=self)
+
+    def _all(self) -> list[Record]:
+        count = len(self._entries)
+        return [*self._entries, *(self._record(each, count + k) for k, each in enumerate(self.more()))]
+
+    def change(self, index: int) -> Change:
+        """Return what one application did to the graph; one to the Program leaves it as it is."""
+        if self._changes is None:
+            graphs = self.all_graphs()
+            self._changes = [change(*pair) for pair in itertools.pairwise(graphs)]
+        return self._changes[index] if index < len(self._changes) else Change((), (), (), (), ())
+
+    def costs(self) -> list[Cost]:
+        """Return the cost of the graph as it was built, and after each application to it."""
+        if self._costs is None:
+            from scanviz.engine.rewrites.cost import costs_of_history
+
+            self._costs = costs_of_history(self)
+        return self._costs
 
     @property
-    def of_graph(self) -> list[Application]:
+    def of_graph(self) -> list[Record]:
         """The applications to the graph, without those to the Program."""
         return list(self._entries)
 
@@ -164,14 +233,17 @@ class RewriteHistory(Sequence[Application]):
         return sorted(wanted, key=lambda each: -each.near)
 
     @overload
-    def __getitem__(self, index: int) -> Application: ...
+    def __getitem__(self, index: int) -> Record: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Application]: ...
-    def __getitem__(self, index: int | slice) -> Application | list[Application]:
-        return [*self._entries, *self._more][index]
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        return self._all()[index]
 
     def __len__(self) -> int:
-        return len(self._entries) + len(self._more)
+        return len(self._entries) + len(self.more())
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._all())
 
     def __repr__(self) -> str:
         return f"<{len(self)} rewrites, by {len({each.rule for each in self})} rules>"

@@ -81,6 +81,8 @@ def applications(
     """
     current, index = list(outputs), 0
     for phase in PHASES:
+        if phase == "memory":
+            continue  # rules about the Program: scanviz.engine.program.rules
         rules = [each for each in rules_of(phase) if selection.has(each)]
         for rule, fresh, sweep, elapsed in _phase(phase, rules, current, refusals):
             current = fresh

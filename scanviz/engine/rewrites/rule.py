@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from scanviz.engine.errors import InternalError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration
@@ -24,8 +24,6 @@ Phase = Literal["gradient", "canonical", "loops", "simplify", "merge", "clean", 
 PHASES: tuple[Phase, ...] = get_args(Phase)
 GENERAL: tuple[Phase, ...] = ("canonical", "simplify", "clean")  # phases of rules about any graph
 UNSAFE = "unsafe"  # tag of rules that may change numbers that are not finite, or rounding: only on request
-# What a rule says of many matches in one sweep is told with their number.
-MOST_NODES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +68,7 @@ class Rewritten:
 
 NodeAct = Callable[[Apply, "Level"], Match | Refusal | None]
 GraphAct = Callable[["Level"], Rewritten | None]
+ProgramAct = TypeVar("ProgramAct", bound=Callable[..., object])  # Programs are a layer above this one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +100,7 @@ class Rule:
     name: str
     phases: tuple[Phase, ...]
     on: frozenset[Declaration]
-    act: Callable[..., Match | Refusal | Rewritten | None]
+    act: Callable[..., Any]  # what it takes and gives is said by who asks it
     single: bool
     outermost_first: bool
     tags: frozenset[str]
@@ -146,8 +145,8 @@ ORDER: Sequence[str] = (
     "scan_merge_inouts",
     "ScanSaveMem",
     "share_state_history",
-    "lazy_branches",
     "ScanInplaceOptimizer",
+    "reuse_buffers",
 )
 
 
@@ -180,11 +179,21 @@ def graph_rule(
     return keep
 
 
+def program_rule(*, name: str, tags: Collection[str] = ()) -> Callable[[ProgramAct], ProgramAct]:
+    """Register a rule about a Program, of the phase ``memory``; the function stays what it was."""
+
+    def keep(act: ProgramAct) -> ProgramAct:
+        _register(name, "memory", frozenset(), act, False, False, ("memory", *tags))
+        return act
+
+    return keep
+
+
 def _register(
     name: str,
     phase: Phase | Sequence[Phase],
     on: frozenset[Declaration],
-    act: Callable[..., Match | Refusal | Rewritten | None],
+    act: Callable[..., Any],
     single: bool,
     outermost_first: bool,
     tags: Collection[str],

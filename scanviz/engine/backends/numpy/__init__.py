@@ -18,6 +18,7 @@ from scanviz.engine.backends.numpy.loop import LoopRunner
 from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.backends.reference import ReferenceBackend
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
+from scanviz.engine.program.specialise import Buffer
 from scanviz.engine.program.verify import verify_program
 
 
@@ -74,6 +75,25 @@ class NumpyExecutable:
         found: dict[str, str] = {}
         _collect(self.flat.runners, found)
         return found
+
+    def memory_plans(self) -> list[tuple[str, int, int, int]]:
+        """Return what was planned for the shapes met: loop, temporaries, buffers, operations that write over an input."""
+        found: dict[str, tuple[str, int, int, int]] = {}
+        _collect_plans(self.flat.runners, found)
+        return list(found.values())
+
+
+def _collect_plans(runners: dict[int, Any], found: dict[str, tuple[str, int, int, int]]) -> None:
+    for runner in runners.values():
+        if isinstance(runner, LoopRunner):
+            for made in list(runner.code.cache.values()):
+                placed = sum(isinstance(each, Buffer) for each in made.plan.places.values())
+                name = runner.loop.name
+                found[name] = (name, placed, len(made.plan.buffers), made.plan.in_place)
+            _collect_plans(runner.runners, found)
+        elif isinstance(runner, BranchRunner):
+            _collect_plans(runner.then_program.runners, found)
+            _collect_plans(runner.else_program.runners, found)
 
 
 def _collect(runners: dict[int, Any], found: dict[str, str]) -> None:

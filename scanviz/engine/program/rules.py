@@ -1,0 +1,166 @@
+"""Rules about a Program: memory that is shared instead of copied.  Phase ``memory``, recorded like rules about graphs.
+
+A rule takes a program and gives the program with its change made, and one line a change.  It is applied to the bodies of
+loops first.  ``reuse_buffers`` is different: which temporaries share a buffer depends on shapes, so it is planned when these
+are met (:mod:`scanviz.engine.program.specialise`); the rule only says whether that may be done.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace as with_fields
+
+from scanviz.engine.ops.index import STATE_HISTORY
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+)
+from scanviz.engine.program.lifetimes import with_frees
+from scanviz.engine.program.ownership import taken_over
+from scanviz.engine.rewrites.pipeline import Application
+from scanviz.engine.rewrites.rule import RULES, program_rule, rules_of
+from scanviz.engine.rewrites.selection import Selection
+from scanviz.engine.rewrites.words import named
+
+Changed = tuple[Program, list[str]]
+
+
+def apply_memory_rules(program: Program, selection: Selection) -> tuple[Program, list[Application]]:
+    """Return a program after the selected rules, with an application for each that changed something."""
+    found: list[Application] = []
+    for rule in rules_of("memory"):
+        begun = time.perf_counter_ns()
+        if not selection.has(rule):
+            program = without_reuse(program) if rule.name == "reuse_buffers" else program
+            continue
+        program, says = _everywhere(program, rule.act)
+        if says:
+            elapsed = time.perf_counter_ns() - begun
+            found.append(
+                Application(
+                    len(found), "memory", rule.name, rule.where, "; ".join(says), len(says), ((),), elapsed
+                )
+            )
+    return program, found
+
+
+def _everywhere(program: Program, act: Callable[[Program], Changed]) -> Changed:
+    """Apply a rule to the bodies of a program's loops and branches, and then to it."""
+    says: list[str] = []
+    fresh: list[AnyInstruction] = []
+    for each in program.instructions:
+        if isinstance(each, LoopInstruction):
+            body, more = _everywhere(each.body, act)
+            fresh.append(with_fields(each, body=body) if body is not each.body else each)
+            says += more
+        elif isinstance(each, BranchInstruction):
+            first, more = _everywhere(each.then_program, act)
+            second, others = _everywhere(each.else_program, act)
+            fresh.append(with_fields(each, then_program=first, else_program=second))
+            says += [*more, *others]
+        else:
+            fresh.append(each)
+    if any(new is not old for new, old in zip(fresh, program.instructions, strict=True)):
+        program = with_fields(program, instructions=tuple(fresh))
+    program, own = act(program)
+    return program, [*says, *own]
+
+
+@program_rule(name="share_state_history", tags=("fusion",))
+def share_state_history(program: Program) -> Changed:
+    """Let a loop give the rows of a state with the initial ones in front: its buffer holds both, nothing is copied."""
+    makers = {
+        slot.result: (each, k)
+        for each in program.instructions
+        if isinstance(each, LoopInstruction)
+        for k, slot in enumerate(each.states)
+        if slot.result is not None
+    }
+    given: dict[int, dict[int, int]] = {}  # key of a loop → its state → register of the whole history
+    gone: set[int] = set()
+    for place, each in enumerate(program.instructions):
+        if not isinstance(each, Instruction) or each.op.declaration is not STATE_HISTORY:
+            continue
+        rows, initial = each.inputs
+        loop, k = makers.get(rows, (None, 0))
+        if loop is None or k in given.get(loop.key, {}):
+            continue
+        slot = loop.states[k]
+        plain = slot.kind != "mitmot" and slot.keep_last is None and slot.outer == initial
+        if plain and slot.offset == each.op.parameters.offset:
+            given.setdefault(loop.key, {})[k] = each.outputs[0]
+            gone.add(place)
+    if not gone:
+        return program, []
+    fresh: list[AnyInstruction] = []
+    says: list[str] = []
+    for place, each in enumerate(program.instructions):
+        if isinstance(each, LoopInstruction) and each.key in given:
+            told = given[each.key]
+            states = tuple(
+                with_fields(slot, history=told[k]) if k in told else slot
+                for k, slot in enumerate(each.states)
+            )
+            fresh.append(with_fields(each, states=states, outputs=(*each.outputs, *told.values())))
+            names = named(each.states[k].name for k in told)
+            says.append(f"`{each.name}` gives {names} with the initial rows in front, without a copy")
+        elif place not in gone:
+            fresh.append(each)
+    return _relived(program, fresh), says
+
+
+@program_rule(name="ScanInplaceOptimizer", tags=("scan", "inplace"))
+def scan_inplace(program: Program) -> Changed:
+    """Let a loop work in the array that it starts from, where nothing else needs that."""
+    fresh = taken_over(program.instructions, program.outputs, program.inputs)
+    says = [
+        f"`{new.name}` works in the array that it starts from: {named(slot.name for slot in new.states if slot.in_place)}"
+        for new, old in zip(fresh, program.instructions, strict=True)
+        if new is not old and isinstance(new, LoopInstruction)
+    ]
+    return (with_fields(program, instructions=tuple(fresh)), says) if says else (program, [])
+
+
+@program_rule(name="reuse_buffers", tags=("reuse",))
+def reuse_buffers(program: Program) -> Changed:
+    """Let temporaries of a step share buffers, and operations write over what nothing reads again."""
+    return program, []
+
+
+def without_reuse(program: Program) -> Program:
+    """Return a program whose loops give each temporary a buffer of its own."""
+    fresh: list[AnyInstruction] = []
+    for each in program.instructions:
+        if isinstance(each, LoopInstruction):
+            fresh.append(with_fields(each, body=without_reuse(each.body), reuse=False))
+        elif isinstance(each, BranchInstruction):
+            fresh.append(
+                with_fields(
+                    each,
+                    then_program=without_reuse(each.then_program),
+                    else_program=without_reuse(each.else_program),
+                )
+            )
+        else:
+            fresh.append(each)
+    return with_fields(program, instructions=tuple(fresh))
+
+
+def _relived(program: Program, instructions: Sequence[AnyInstruction]) -> Program:
+    """Return a program of other instructions, with what each frees found anew."""
+    return with_fields(program, instructions=tuple(with_frees(instructions, program.outputs, program.inputs)))
+
+
+def reused(plans: Sequence[tuple[str, int, int, int]]) -> list[Application]:
+    """Return the applications of ``reuse_buffers`` for the memory planned so far: loop, temporaries, buffers, written over."""
+    rule = RULES["reuse_buffers"]
+    found: list[Application] = []
+    for name, temporaries, buffers, over in plans:
+        if temporaries > buffers:
+            says = f"`{name}`: {temporaries} temporaries in {buffers} buffers, {over} written over an input"
+            found.append(Application(0, "memory", rule.name, rule.where, says, 1, ((name,),), 0))
+    return found

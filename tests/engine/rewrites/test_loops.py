@@ -1,0 +1,248 @@
+"""Rules about loops as a whole: what they carry without need, what two of them share, rows and steps nobody asks for."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.variables import kind_of
+from scanviz.testing import rewritten_by
+
+UNUSED = "remove_constants_and_unused_inputs_scan"
+
+
+def loops_in(outputs):
+    return [node.op for node in toposort(outputs) if isinstance(node.op, Scan)]
+
+
+def kinds(op):
+    return [(kind_of(each), each.name) for each in op.variables]
+
+
+def refusals(wanted, rule, inputs, **options):
+    f = scanviz.function(inputs, wanted, on_unused_input="ignore", **options)
+    return " | ".join(each.why for each in f.rewrites.refusals(rule))
+
+
+def agree(inputs, wanted, *values):
+    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"))(*values)
+    for tier in ("numpy", "reference"):
+        found = scanviz.function(inputs, wanted, mode=Mode(tier))(*values)
+        for a, b in zip(found, plain, strict=True):
+            assert a.dtype == b.dtype and a.shape == b.shape
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+    return plain
+
+
+# ---- remove_constants_and_unused_inputs_scan
+
+
+def test_constants_are_written_into_the_step():
+    x = T.vector("x")
+    ones = T.constant(np.ones(4))
+    h, _ = scanviz.scan(lambda a, b, h, c: h * c + a * b, [x, ones], T.constant(0.0), T.constant(0.5))
+    (op,) = loops_in(rewritten_by(UNUSED, [h]))
+    assert [kind for kind, _ in kinds(op)] == ["sequence", "sitsot"]
+    agree([x], [h], np.arange(4.0))
+
+
+def test_rows_filled_with_one_number_are_that_number():
+    x, fill = T.vector("x"), T.scalar("fill")
+    rows = T.alloc(fill, x.shape[0])
+    h, _ = scanviz.scan(lambda a, b, h: h + a * b, [x, rows], T.constant(0.0))
+    (op,) = loops_in(rewritten_by(UNUSED, [h]))
+    assert sorted(kind for kind, _ in kinds(op)) == ["non_sequence", "sequence", "sitsot"]
+    agree([x, fill], [h], np.arange(4.0), 2.0)
+
+
+def test_one_variable_given_twice_is_read_once():
+    x, w = T.vector("x"), T.vector("w")
+    h, _ = scanviz.scan(lambda a, b, h, u, v: h * T.sum(u * v) + a * b, [x, x], T.constant(0.0), [w, w])
+    (op,) = loops_in(rewritten_by(UNUSED, [h]))
+    assert [kind for kind, _ in kinds(op)] == ["sequence", "sitsot", "non_sequence"]
+    agree([x, w], [h], np.arange(4.0), np.ones(3))
+
+
+def test_states_and_results_that_nobody_reads_are_not_computed():
+    x = T.vector("x")
+    (h, _, _), _ = scanviz.scan(
+        lambda a, h, s: (h + a, s * T.exp(a) + h, a**2),
+        x,
+        [T.constant(0.0), T.constant(1.0), None],
+        name="three",
+    )
+    (op,) = loops_in(rewritten_by(UNUSED, [h]))
+    assert kinds(op) == [("sequence", "x"), ("sitsot", "h")]
+    assert [node.op.name for node in toposort(op.inner_outputs)] == ["add"]
+
+
+def test_a_loop_of_which_only_the_update_is_asked_for_keeps_the_draw_alone():
+    streams = T.random.RandomStreams(7)
+    x = T.vector("x")
+    h, updates = scanviz.scan(lambda a, h: h + a * streams.normal(), x, T.constant(0.0))
+    (state, fresh) = next(iter(dict(updates).items()))
+    (op,) = loops_in(rewritten_by(UNUSED, [fresh]))
+    assert [kind for kind, _ in kinds(op)] == ["carry"]
+    both = scanviz.function([x], h, updates=updates, mode=Mode("numpy", "none"))
+    alone = scanviz.function([x], [], updates=updates)
+    start = state.get_value()
+    both(np.ones(5))
+    after = state.get_value()
+    state.set_value(start)
+    alone(np.ones(5))
+    np.testing.assert_array_equal(state.get_value(), after)
+
+
+def test_a_sequence_that_is_not_read_stays_where_the_loop_checks_its_length():
+    x, n = T.vector("x"), T.lscalar("n")
+    h, _ = scanviz.scan(lambda a, h: h * 2.0, x, T.constant(1.0), n_steps=n, name="doubled")
+    assert "`x` is not read, but the loop checks that it has enough rows" in refusals([h], UNUSED, [x, n])
+    f = scanviz.function([x, n], h)
+    with pytest.raises(scanviz.ScanvizError, match="too short"):
+        f(np.ones(2), 3)
+
+
+# ---- inline_one_step
+
+
+def test_a_loop_known_to_take_one_step_is_the_step():
+    x, n = T.vector("x"), T.lscalar("n")
+    (h, s, y), _ = scanviz.scan(
+        lambda a, h, older, old: (h + a, older * old + a, a * 2.0),
+        x,
+        [T.constant(1.0), dict(initial=T.stack([x[0], x[0] * 2.0]), taps=[-2, -1]), None],
+        n_steps=n,
+    )
+    f = scanviz.function([x], [h, s, y], givens={n: T.constant(1)})
+    assert loops_in(f.outputs) == []
+    assert any(each.rule == "inline_one_step" for each in f.rewrites)
+    plain = scanviz.function([x], [h, s, y], givens={n: T.constant(1)}, mode=Mode("reference", "none"))
+    for a, b in zip(f([3.0]), plain([3.0]), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_loop_of_unknown_or_more_steps_stays_a_loop():
+    x = T.vector("x")
+    h, _ = scanviz.scan(lambda a, h: h + a * h, x, T.constant(1.0), name="unknown")
+    assert "the number of steps of `unknown` is not known when building" in refusals(
+        [h], "inline_one_step", [x]
+    )
+    h, _ = scanviz.scan(lambda h: h * 2.0, outputs_info=x, n_steps=3, name="three")
+    assert "the number of steps of `three` is 3, not 1" in refusals([h], "inline_one_step", [x])
+
+
+# ---- ScanMerge, scan_merge_inouts
+
+
+def test_loops_that_share_what_they_read_become_one():
+    x, w = T.matrix("x"), T.matrix("w")
+    a, _ = scanviz.scan(lambda v, h, w: T.tanh(T.dot(h, w) + v), x, T.zeros(3), w, name="first")
+    b, _ = scanviz.scan(lambda v, h, w: T.sin(T.dot(h, w) + v), x, T.zeros(3), w, name="second")
+    (op,) = loops_in(rewritten_by("ScanMerge", [a, b]))
+    assert op.scan_name == "first&second"
+    assert {each.name for each in op.variables} >= {"h"}
+    agree([x, w], [a, b], np.random.default_rng(1).normal(size=(4, 3)), np.eye(3))
+
+
+def test_equal_loops_of_two_names_are_computed_once():
+    x = T.vector("x")
+    a, _ = scanviz.scan(lambda v, h: T.tanh(h + v), x, T.constant(0.0), name="first")
+    b, _ = scanviz.scan(lambda v, h: T.tanh(h + v), x, T.constant(0.0), name="second")
+    after = rewritten_by(["ScanMerge", "scan_merge_inouts", UNUSED], [a, b])
+    (op,) = loops_in(after)
+    assert kinds(op) == [("sequence", "x"), ("sitsot", "h")]
+    assert after[0] is after[1]
+
+
+def test_states_that_feed_one_another_are_equal_together():
+    x = T.vector("x")
+
+    def step(v, h, c, k, d):
+        return T.tanh(c + v), h * 0.5, T.tanh(d + v), k * 0.5
+
+    zero = T.constant(0.0)
+    (h, c, k, d), _ = scanviz.scan(step, x, [zero, zero, zero, zero])
+    after = rewritten_by("scan_merge_inouts", [h, c, k, d])
+    (op,) = loops_in(after)
+    assert [kind for kind, _ in kinds(op)].count("sitsot") == 2
+    assert after[0] is after[2] and after[1] is after[3]
+    agree([x], [h, c, k, d], np.arange(3.0))
+
+
+def test_taps_that_differ_are_told_apart():
+    x = T.vector("x")
+    first = dict(initial=x[:2], taps=[-2, -1])
+    (a, b), _ = scanviz.scan(
+        lambda a2, a1, b2, b1: (a2 * 0.5 + a1, b2 + b1 * 0.5), outputs_info=[first, dict(first)], n_steps=4
+    )
+    assert "no two results" in refusals([a, b], "scan_merge_inouts", [x])
+    agree([x], [a, b], np.array([1.0, 2.0]))
+
+
+def test_loops_stay_two_where_one_needs_the_other_or_nothing_is_shared():
+    x, y = T.vector("x"), T.vector("y")
+    a, _ = scanviz.scan(lambda v, h: h * v, x, T.constant(1.0), n_steps=3, name="a")
+    b, _ = scanviz.scan(lambda v, u, h: h * v + u, [x, a], T.constant(1.0), n_steps=3, name="b")
+    assert "`b` needs a result of `a`" in refusals([a, b], "ScanMerge", [x])
+    c, _ = scanviz.scan(lambda v, h: h * v, x, T.constant(1.0), n_steps=3, name="c")
+    d, _ = scanviz.scan(lambda v, h: h + v * h, y, T.constant(1.0), n_steps=3, name="d")
+    assert "read nothing in common" in refusals([c, d], "ScanMerge", [x, y])
+    e, _ = scanviz.scan(lambda v, h: h + v * h, y, T.constant(1.0), name="e")
+    assert "not known to take the same number of steps" in refusals([c, e], "ScanMerge", [x, y])
+
+
+def test_loops_that_end_by_equal_conditions_become_one():
+    x = T.vector("x")
+    a, _ = scanviz.scan(lambda v, h: (h + v, {}, scanviz.until(v > 2.0)), x, T.constant(0.0), name="a")
+    b, _ = scanviz.scan(lambda v, h: (h * v + 1.0, {}, scanviz.until(v > 2.0)), x, T.constant(0.0), name="b")
+    c, _ = scanviz.scan(lambda v, h: (h * v + 1.0, {}, scanviz.until(v > 3.0)), x, T.constant(0.0), name="c")
+    assert len(loops_in(rewritten_by("ScanMerge", [a, b]))) == 1
+    assert "end by different conditions" in refusals([a, c], "ScanMerge", [x])
+    agree([x], [a, b, c], np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+
+
+# ---- ScanSaveMem
+
+
+def keeps(outputs):
+    return [each.keep.last for op in loops_in(outputs) for each in op.variables if hasattr(each, "keep")]
+
+
+def test_a_power_keeps_one_row_and_a_loop_its_last_slice():
+    a = T.vector("a")
+    power, _ = scanviz.scan(lambda p, a: p * a, outputs_info=T.ones_like(a), non_sequences=a, n_steps=6)
+    assert keeps(rewritten_by("ScanSaveMem", [power[-1]])) == [1]
+    assert keeps(rewritten_by("ScanSaveMem", [power[-3:]])) == [3]
+    assert keeps(rewritten_by("ScanSaveMem", [power[-3:-1]])) == [3]
+    agree([a], [power[-1], power[-2:]], np.arange(3.0))
+
+
+def test_steps_after_the_last_row_that_is_read_are_not_taken():
+    a, n = T.vector("a"), T.lscalar("n")
+    power, _ = scanviz.scan(
+        lambda p, a: p * a, outputs_info=T.ones_like(a), non_sequences=a, n_steps=n, name="p"
+    )
+    f = scanviz.function([a, n], [power[2], power[:2]])
+    assert any("takes at most 3 steps" in each.says for each in f.rewrites)
+    found = f(np.arange(3.0), 10**9)
+    np.testing.assert_array_equal(found[0], np.arange(3.0) ** 3)
+    assert found[1].shape == (2, 3)
+    with pytest.raises(scanviz.ScanvizError, match="index 2"):
+        f(np.arange(3.0), 2)
+
+
+def test_loops_that_end_early_keep_last_rows_too():
+    x = T.vector("x")
+    h, _ = scanviz.scan(lambda v, h: (h + v, {}, scanviz.until(h > 4.0)), x, T.constant(0.0))
+    assert keeps(rewritten_by("ScanSaveMem", [h[-1]])) == [1]
+    agree([x], [h[-1], h[0]], np.arange(9.0))
+
+
+def test_why_all_rows_are_kept_is_told():
+    x = T.vector("x")
+    h, _ = scanviz.scan(lambda v, h: h * v, x, T.constant(1.0))
+    assert "all rows of `h` are wanted" in refusals([h], "ScanSaveMem", [x])
+    assert "may read any row of `h`" in refusals([T.max(h)], "ScanSaveMem", [x])

@@ -178,7 +178,8 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
     ]
     if not moved and not given_out:
         return Refusal("no operation of rows has a batched meaning", 3)
-    read = {each for node in nodes if node not in set(moved) for each in node.inputs}
+    gone = set(moved)
+    read = {each for node in nodes if node not in gone for each in node.inputs}
     read |= {
         each for variable in op.variables if variable not in given_out for each in inner_outputs(variable)
     }

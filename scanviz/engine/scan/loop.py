@@ -226,7 +226,9 @@ class ScanView:
         An Apply whose op is a Scan.
     """
 
-    __slots__ = ("_inputs", "_outputs", "node", "op")
+    __slots__ = ("_inputs", "_outputs", "fixed", "node", "op", "sizes")
+    fixed: dict[Variable, Variable]  # variable of the step → what it is around the loop, for non-sequences
+    sizes: dict[Variable, Any]  # sizes of the step as sizes around the loop, so far as they were asked for
 
     def __init__(self, node: Apply) -> None:
         if not isinstance(node.op, Scan):
@@ -236,6 +238,10 @@ class ScanView:
         givers = [each for each in self.op.variables if has_outer_output(each)]
         self._inputs: Mapping[LoopVariable, Variable] = dict(zip(readers, node.inputs[1:], strict=True))
         self._outputs: Mapping[LoopVariable, Variable] = dict(zip(givers, node.outputs, strict=True))
+        self.fixed = {
+            each.variable: given for each, given in self._inputs.items() if isinstance(each, NonSequence)
+        }
+        self.sizes = {}
 
     @property
     def n_steps(self) -> Variable:

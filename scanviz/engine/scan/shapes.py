@@ -87,12 +87,17 @@ def row_shape(value: Variable, view: ScanView, sizes: dict[Variable, Shape]) -> 
 
     ``sizes`` are those of the step's inputs, from :func:`inner_sizes`.
     """
-    constants = {
-        each.variable: view.outer_input(each) for each in view.op.variables if isinstance(each, NonSequence)
-    }
-    outside = {inner: given for inner, given in constants.items() if given is not None}
     memory: dict[Variable, Shape] = view.op.derived.setdefault("inner shapes", {})  # the step never changes
-    return tuple(_outside(size, sizes, outside) for size in shape_of(value, memory))
+    return tuple(_known_outside(size, view, sizes) for size in shape_of(value, memory))
+
+
+def _known_outside(size: Any, view: ScanView, sizes: dict[Variable, Shape]) -> Any:
+    """Return a size of the step in sizes around the loop, found once for all variables that have it."""
+    if not isinstance(size, Variable):
+        return size
+    if size not in view.sizes:
+        view.sizes[size] = _outside(size, sizes, view.fixed)
+    return view.sizes[size]
 
 
 def _rows(steps: Variable | None, last: int | None) -> Any:

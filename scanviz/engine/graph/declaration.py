@@ -142,6 +142,10 @@ class Op:
         """Return the output arrays for these input arrays, by NumPy."""
         return self.declaration.perform(self, values)
 
+    def subgraphs(self) -> Sequence[tuple[Sequence[Variable], Sequence[Variable]]]:
+        """Return the graphs that the op holds, each with its inputs and outputs: a loop holds its step."""
+        return ()
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.nodes import Variable, describe
+from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.traversal import free_leaves, toposort
 from scanviz.engine.graph.types import fits
 
 
-def typecheck(inputs: Sequence[Variable], outputs: Sequence[Variable], *, closed: bool = True) -> None:
-    """Check a graph and raise an InternalError that names the first node that does not hold.
+def typecheck(
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    *,
+    closed: bool = True,
+    checked: set[Apply] | None = None,
+) -> None:
+    """Check a graph, with the graphs that its ops hold, and raise an InternalError that names the first node that does not hold.
 
     Parameters
     ----------
@@ -19,8 +25,18 @@ def typecheck(inputs: Sequence[Variable], outputs: Sequence[Variable], *, closed
         The graph.
     closed : bool
         Whether every leaf must be an input or a constant.
+    checked : set of Apply, optional
+        Nodes known to hold, which never changes; those found to hold are added.
     """
     for node in toposort(outputs, inputs):
+        if checked is not None:
+            if node in checked:
+                continue
+            checked.add(node)
+        for given, results in node.op.subgraphs():
+            if len(set(given)) < len(given):
+                raise InternalError(f"{node.op} gives a variable of its step two values")
+            typecheck(given, results, checked=checked)
         inferred = node.op.infer(node.inputs)
         if len(inferred) != len(node.outputs):
             raise InternalError(f"{node.op} gives {len(inferred)} outputs, its node has {len(node.outputs)}")

@@ -16,8 +16,10 @@ import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from scanviz.engine.graph.nodes import Constant, Variable
+from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.rewrites.rule import PHASES, Phase, Rule, rules_of
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.sweep import Levels, Refused, Sweep, apply_rule
@@ -80,14 +82,27 @@ def applications(
         Filled with what rules refused; each once a node and rule, the last time it was asked.
     """
     current, index = list(outputs), 0
+    checked: set[Apply] = set()
     for phase in PHASES:
         if phase == "memory":
             continue  # rules about the Program: scanviz.engine.program.rules
         rules = [each for each in rules_of(phase) if selection.has(each)]
+        before = index
         for rule, fresh, sweep, elapsed in _phase(phase, rules, current, refusals):
             current = fresh
             yield _application(index, phase, rule, sweep, elapsed), current
             index += 1
+        if index > before:
+            _check(phase, current, checked)
+
+
+def _check(phase: Phase, outputs: Sequence[Variable], checked: set[Apply]) -> None:
+    """Check the types of a graph after a phase, so that a rule's mistake is found where it was made."""
+    try:
+        typecheck((), outputs, closed=False, checked=checked)
+    except InternalError as error:
+        error.what = f"after the rewrites of phase {phase!r}: {error.what}"
+        raise
 
 
 def rewritten(outputs: Sequence[Variable], selection: Selection) -> list[Variable]:

@@ -124,6 +124,10 @@ class Scan(Op, ScanPropertiesMixin):
         results = [each for variable in self.variables for each in inner_outputs(variable)]
         return [*results, self.until.condition] if self.until else results
 
+    def subgraphs(self) -> SequenceOf[tuple[SequenceOf[Variable], SequenceOf[Variable]]]:
+        """Return the step: its inputs and its outputs."""
+        return ((self.inner_inputs, self.inner_outputs),)
+
     def of_kind(self, *kinds: str) -> list[LoopVariable]:
         """Return the loop variables of given kinds, in order."""
         return [each for each in self.variables if kind_of(each) in kinds]

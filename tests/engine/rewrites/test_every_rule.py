@@ -17,6 +17,8 @@ from scanviz.engine.rewrites.history import RewriteHistory, places
 from scanviz.engine.rewrites.rule import all_rules
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.testing import random_loops
+from tests.engine.gradient.mixed_loops import MIXED_LOOPS
+from tests.engine.gradient.test_loop_mixed import orders
 
 RULES = [each.name for each in all_rules() if "memory" not in each.phases]
 
@@ -85,6 +87,18 @@ def test_any_choice_of_rules_keeps_what_a_loop_gives_on_the_numpy_tier(case, see
     plain = scanviz.function(list(givens), wanted, mode=Mode("numpy", "none"), **options)
     mine = scanviz.function(list(givens), wanted, mode=Mode("numpy", chosen), **options)
     same(mine(*givens.values()), plain(*givens.values()), case.dtype)
+
+
+@given(loop=MIXED_LOOPS, seed=st.integers(0, 99), tier=st.sampled_from(["numpy", "reference"]))
+def test_loops_of_every_shape_and_kind_give_the_same_with_all_rules_and_with_none(loop, seed, tier):
+    results, drawn = loop.scan()
+    wanted = [*orders(results, loop.wrt, seed, 1), *results, *([] if drawn is None else [drawn])]
+    inputs, values = [each for each, _ in loop.inputs], [value for _, value in loop.inputs]
+    options = {"on_unused_input": "ignore", "no_default_updates": True}
+    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"), **options)(*values)
+    mine = scanviz.function(inputs, wanted, mode=Mode(tier, "all"), **options)(*values)
+    single = any(np.asarray(each).dtype == np.float32 for each in (*values, *plain))
+    same(mine, plain, "float32" if single else "float64")
 
 
 @given(case=random_loops())

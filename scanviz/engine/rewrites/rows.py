@@ -18,6 +18,7 @@ from scanviz.engine.rewrites.loops import (
     result_of,
     rows_of_steps,
     sequences_of,
+    states_of,
 )
 from scanviz.engine.rewrites.worth import MOST_ROW_BYTES, bytes_of_rows
 from scanviz.engine.scan.loop import ScanView
@@ -47,6 +48,7 @@ class Rows:
         self._sequences = {each.slice: each for each in sequences_of(view.op)}
         self._writes: dict[Variable, LoopVariable] = {}
         self._reads: dict[Variable, tuple[State, int]] = {}
+        self._states = {read: each for each in states_of(view.op) for read in each.reads.values()}
         for each in view.op.variables:
             if isinstance(each, StepOutput) and each.keep == ALL:
                 self._writes.setdefault(each.value, each)
@@ -87,7 +89,8 @@ class Rows:
         if node is None:
             return False
         if node.op.declaration is DIMENSION:
-            return node.inputs[0] in self._same or self.has(node.inputs[0])
+            source = node.inputs[0]
+            return source in self._same or source in self._states or self.has(source)
         sized = node.op.declaration is BROADCAST_SIZE or node.op.declaration.family == "elementwise"
         return sized and all(self.is_size(each) for each in node.inputs)
 
@@ -104,7 +107,12 @@ class Rows:
             return rebuild(node, [self.size(each) for each in node.inputs]).outputs[variable.index]
         source, axis = node.inputs[0], node.op.parameters.axis
         fixed = self._same.get(source)
-        return dimension(fixed, axis) if fixed is not None else dimension(self.of(source), axis + 1)
+        if fixed is not None:
+            return dimension(fixed, axis)
+        state = self._states.get(source)  # its rows have one shape, that of those it starts from
+        if state is not None:
+            return dimension(outer_of(self.view, state), axis + (state.kind != "sitsot"))
+        return dimension(self.of(source), axis + 1)
 
     def too_much(self) -> str | None:
         """Return what is wrong with the memory of the rows asked for, None where it is well."""

@@ -26,7 +26,7 @@ def reduce_function(plan: Plan) -> tuple[Any, ...]:
             plan.structure,
             plan.shared,
             list(plan.updates),
-            plan.mode.backend,
+            (plan.mode.backend, str(plan.mode.rewrites)),
             plan.where,
             plan.profile,
         ),
@@ -41,7 +41,7 @@ def restore(
     structure: Any,
     shared: list[SharedVariable],
     updated: list[SharedVariable],
-    mode: str,
+    mode: tuple[str, str],
     where: SourceLine | None,
     profile: bool,
 ) -> Function:
@@ -59,7 +59,7 @@ def restore(
             structure,
             shared,
             updates,
-            Mode(mode),
+            Mode(*mode),
             where,
             profile,
         )

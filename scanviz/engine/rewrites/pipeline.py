@@ -17,9 +17,10 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.nodes import Apply, Constant, Variable
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.typecheck import typecheck
+from scanviz.engine.graph.types import fits
 from scanviz.engine.rewrites.rule import PHASES, Phase, Rule, rules_of
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.sweep import Levels, Refused, Sweep, apply_rule
@@ -93,12 +94,19 @@ def applications(
             yield _application(index, phase, rule, sweep, elapsed), current
             index += 1
         if index > before:
-            _check(phase, current, checked)
+            _check(phase, current, outputs, checked)
 
 
-def _check(phase: Phase, outputs: Sequence[Variable], checked: set[Apply]) -> None:
+def _check(
+    phase: Phase, outputs: Sequence[Variable], wanted: Sequence[Variable], checked: set[Apply]
+) -> None:
     """Check the types of a graph after a phase, so that a rule's mistake is found where it was made."""
     try:
+        for new, old in zip(outputs, wanted, strict=True):
+            if not fits(new.type, old.type):
+                raise InternalError(
+                    f"`{describe(old)}` became something else", expected=old.type, found=new.type
+                )
         typecheck((), outputs, closed=False, checked=checked)
     except InternalError as error:
         error.what = f"after the rewrites of phase {phase!r}: {error.what}"

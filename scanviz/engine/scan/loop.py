@@ -283,7 +283,18 @@ def _infer(op: Op, inputs: SequenceOf[Variable]) -> SequenceOf[Type]:
                 found=given.type,
             )
     steps = constant_integer(inputs[0]) if op.until is None else None
+    for each in op.variables:
+        if isinstance(each, State):
+            _check_rows(op, each)
     return [_result_type(each, outer.get(each), steps) for each in op.variables if has_outer_output(each)]
+
+
+def _check_rows(op: Op, state: State) -> None:
+    """Raise if the step reads and writes rows of a state that cannot be rows of one array."""
+    first, *rows = [tensor_type(each) for each in (*state.reads.values(), *state.writes.values())]
+    for row in rows:
+        if row.dtype != first.dtype or row.ndim != first.ndim:
+            raise InternalError(f"{op}: rows of state `{state.name}` differ", expected=first, found=row)
 
 
 def _outer_type(variable: LoopVariable) -> Type:

@@ -1,0 +1,251 @@
+"""The pipeline itself: phases, selections, cycles, checks, and a history that can be rebuilt at any moment."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.errors import InternalError, ScanvizError
+from scanviz.engine.graph.equality import structurally_equal
+from scanviz.engine.graph.nodes import build_one
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.rewrites import rule as rules
+from scanviz.engine.rewrites.history import RewriteHistory, places
+from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, applications
+from scanviz.engine.rewrites.rule import PHASES, Match, Refusal, all_rules, rules_of
+from scanviz.engine.rewrites.selection import Selection, as_selection
+
+
+@pytest.fixture
+def extra(monkeypatch):
+    """Return a decorator that registers rules for one test, tried last."""
+    monkeypatch.setattr(rules, "RULES", dict(rules.RULES))
+
+    def register(name, on):
+        monkeypatch.setattr(rules, "ORDER", (*rules.ORDER, name))
+        return rules.rule(name=name, phase="canonical", on=on, tags=("for a test",))
+
+    all_rules()
+    return register
+
+
+def rnn(gradient=True):
+    x, w = T.matrix("x"), T.matrix("w")
+    h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t + T.dot(h, w)), x, T.zeros(3), w, name="rnn")
+    cost = T.sum(h[-1] ** 2)
+    return [x, w], [cost, scanviz.grad(cost, w)] if gradient else [cost]
+
+
+def test_every_rule_says_what_it_does_where_it_is_and_when_it_runs():
+    for each in all_rules():
+        assert each.doc.endswith("."), each
+        assert each.phases and set(each.phases) <= set(PHASES)
+        file, line = each.where.split(":")
+        assert file.startswith("scanviz/engine/") and file.endswith(".py") and int(line) > 1
+    documented = {
+        "remove_constants_and_unused_inputs_scan", "PushOutNonSeqScan", "PushOutSeqScan", "PushOutScanOutput",
+        "PushOutDot1", "ScanInplaceOptimizer", "ScanSaveMem", "ScanMerge", "scan_merge_inouts",
+    }  # fmt: skip
+    assert documented <= {each.name for each in all_rules()}
+
+
+def test_rules_that_undo_one_another_are_stopped_and_named(extra):
+    @extra("to_sum", (e.multiply,))
+    def to_sum(node, level):
+        if node.inputs[0] is not node.inputs[1]:
+            return None
+        return Match({node.outputs[0]: build_one(e_op(e.add), *node.inputs)}, "a product becomes a sum")
+
+    @extra("to_product", (e.add,))
+    def to_product(node, level):
+        return Match({node.outputs[0]: build_one(e_op(e.multiply), *node.inputs)}, "a sum becomes a product")
+
+    x = T.vector("x")
+    with pytest.warns(RewriteCycleWarning, match="to_product") as caught:
+        history = RewriteHistory([x + x], Selection("all"))
+    assert "to_sum" in str(caught[0].message) and "excluding" in str(caught[0].message)
+    assert len(history) < 200
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RewriteHistory([x + x], Selection("all").excluding("to_sum"))
+
+
+def e_op(declaration):
+    from scanviz.engine.graph.declaration import Op
+
+    return Op(declaration)
+
+
+def test_a_rule_that_breaks_a_type_is_found_after_its_phase(extra):
+    @extra("breaks", (e.tanh,))
+    def breaks(node, level):
+        wrong = T.cast(node.inputs[0], "float32")
+        return Match({node.outputs[0]: wrong}, "a wrong dtype")
+
+    x = T.vector("x")
+    (loop, _) = scanviz.scan(lambda v, h: T.tanh(h), x, T.constant(0.0))
+    for wanted in (loop, T.tanh(x)):
+        with pytest.raises(InternalError, match="phase 'canonical'|rows of state `h` differ"):
+            RewriteHistory([wanted], Selection("none").including("breaks"))
+
+
+def test_a_rule_that_raises_nothing_and_refuses_is_asked_why(extra):
+    @extra("shy", (e.exp,))
+    def shy(node, level):
+        return Refusal("it does not want to", 3)
+
+    x = T.vector("x")
+    f = scanviz.function([x], T.exp(x) + 1.0)
+    (found,) = f.rewrites.refusals("shy")
+    assert (found.why, found.near, found.path, found.node) == ("it does not want to", 3, (), "exp(x)")
+    assert found.source.startswith("tests/engine/rewrites/test_pipeline.py:")
+
+
+def test_rules_are_chosen_by_name_and_by_tag():
+    inputs, wanted = rnn()
+    names = {each.rule for each in scanviz.function(inputs, wanted).rewrites}
+    assert {"PushOutDot1", "merge_equal", "ScanInplaceOptimizer"} <= names
+    without = Mode("numpy").excluding("push_out", "ScanInplaceOptimizer")
+    found = {each.rule for each in scanviz.function(inputs, wanted, mode=without).rewrites}
+    assert not found & {"PushOutDot1", "PushOutSeqScan", "PushOutNonSeqScan", "ScanInplaceOptimizer"}
+    only = Mode("numpy", ["PushOutDot1"])
+    assert {each.rule for each in scanviz.function(inputs, wanted, mode=only).rewrites} == {"PushOutDot1"}
+    again = without.including("PushOutDot1")
+    assert "PushOutDot1" in {each.rule for each in scanviz.function(inputs, wanted, mode=again).rewrites}
+
+
+def test_a_selection_is_written_as_words():
+    assert str(as_selection("all,-PushOutDot1,+unfill")) == "all,-PushOutDot1,+unfill"
+    assert as_selection("-unfill") == Selection("all").excluding("unfill")
+    assert as_selection("unfill, merge_equal") == as_selection(["unfill", "merge_equal"])
+    unsafe = [each for each in all_rules() if rules.UNSAFE in each.tags]
+    assert not any(Selection("all").has(each) for each in unsafe)
+    assert all(Selection("all").including(rules.UNSAFE).has(each) for each in unsafe)
+    for wrong, says in [
+        ("", "cannot be empty"),
+        ("all,-nonsense", "no rewrite or tag named 'nonsense'"),
+        (3, "cannot be used"),
+    ]:
+        with pytest.raises(ScanvizError, match=says):
+            as_selection(wrong)
+    assert repr(Mode("numpy", "none")) == "Mode('numpy', rewrites='none')"
+    assert Mode("numpy", "none") != Mode("numpy") == Mode("numpy", "all")
+
+
+def test_the_environment_and_the_configuration_choose_for_all_functions(monkeypatch):
+    inputs, wanted = rnn()
+    monkeypatch.setattr(scanviz.config, "rewrites", "none")
+    assert len(scanviz.function(inputs, wanted).rewrites) == 0
+    code = "import scanviz; from scanviz import tensor as T; x = T.vector('x'); print(scanviz.Mode('numpy'))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**_environment(), "SCANVIZ_REWRITES": "all,-unfill"},
+    )
+    assert done.stdout.strip() == "Mode('numpy', rewrites='all,-unfill')", done.stderr
+
+
+def _environment():
+    import os
+
+    return dict(os.environ)
+
+
+def test_any_moment_is_rebuilt_with_the_same_nodes():
+    inputs, wanted = rnn()
+    f = scanviz.function(inputs, wanted)
+    history = f.rewrites
+    graphs = history.all_graphs()
+    count = len(history.of_graph)
+    assert len(graphs) == count + 1 and structurally_equal(graphs[0], wanted)
+    for k in range(count + 1):
+        assert structurally_equal(history.graph(k), graphs[k])
+        assert list(places(history.graph(k))) == list(places(graphs[k]))
+    assert list(places(graphs[-1])) == list(places(history.final))
+    with pytest.raises(ScanvizError, match="no graph after 1000 rewrites"):
+        history.graph(1000)
+
+
+def test_functions_built_at_the_same_time_have_births_of_their_own():
+    import threading
+
+    found = {}
+
+    def make(k):
+        inputs, wanted = rnn()
+        found[k] = scanviz.function(inputs, wanted).rewrites
+
+    threads = [threading.Thread(target=make, args=(k,)) for k in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(found) == 4
+    for history in found.values():
+        assert list(places(history.all_graphs()[-1])) == list(places(history.final))
+    made = [{birth for birth in places(history.final) if birth < 0} for history in found.values()]
+    assert all(not a & b for k, a in enumerate(made) for b in made[:k])
+
+
+def test_a_record_tells_what_changed():
+    inputs, wanted = rnn()
+    f = scanviz.function(inputs, wanted)
+    (record,) = [each for each in f.rewrites if each.rule == "PushOutDot1"]
+    assert record.phase == "loops" and record.where.startswith("scanviz/engine/rewrites/push_after.py:")
+    assert "d(…)/d(w)" in record.added or len(record.added) > 2
+    assert any("multiply" in each and "grad_of_rnn" in each for each in record.removed)
+    moves = [str(each) for each in record.loop_variables]
+    assert "`grad_w` (sitsot) leaves `grad_of_rnn`" in moves
+    assert record.time_ns > 0 and record.count == 1
+
+
+def test_rules_about_the_program_are_recorded_and_can_be_left_out():
+    inputs, wanted = rnn()
+    values = np.random.default_rng(0).normal(size=(6, 3)), np.eye(3) / 2
+    f = scanviz.function(inputs, wanted)
+    expected = f(*values)
+    memory = {each.rule: each.says for each in f.rewrites if each.phase == "memory"}
+    assert set(memory) == {"share_state_history", "ScanInplaceOptimizer", "reuse_buffers"}
+    assert memory["ScanInplaceOptimizer"] == "`grad_of_rnn` works in the array that it starts from: `grad_h`"
+    for rule in memory:
+        g = scanviz.function(inputs, wanted, mode=Mode("numpy").excluding(rule))
+        for a, b in zip(g(*values), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+        assert rule not in {each.rule for each in g.rewrites}
+    plain = scanviz.function(inputs, wanted, mode=Mode("numpy").excluding("memory"))
+    plain(*values)
+    assert not [each for each in plain.rewrites if each.phase == "memory"]
+    assert all(
+        slot.history is None
+        for loop in plain.program.instructions
+        if hasattr(loop, "states")
+        for slot in loop.states
+    )
+
+
+def test_phases_run_in_their_order_and_rules_in_theirs():
+    _, wanted = rnn()
+    entries = [entry for entry, _ in applications(wanted, Selection("all"))]
+    assert [PHASES.index(each.phase) for each in entries] == sorted(
+        PHASES.index(each.phase) for each in entries
+    )
+    assert [each.index for each in entries] == list(range(len(entries)))
+    for phase in PHASES:
+        order = [rules.ORDER.index(each.name) for each in rules_of(phase)]
+        assert order == sorted(order)
+
+
+def test_a_pickled_function_is_rewritten_with_the_same_rules():
+    import pickle
+
+    inputs, wanted = rnn(gradient=False)
+    f = scanviz.function(inputs, wanted, mode=Mode("numpy").excluding("PushOutSeqScan"))
+    g = pickle.loads(pickle.dumps(f))
+    assert g.plan.mode == f.plan.mode
+    assert [each.says for each in g.rewrites.of_graph] == [each.says for each in f.rewrites.of_graph]

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from scanviz.engine.graph.nodes import Apply, Variable, describe, rebuild
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.rewrites.inner import with_results
 from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loops import with_results
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
 from scanviz.engine.scan.loop import Scan
 

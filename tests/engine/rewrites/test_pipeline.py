@@ -197,7 +197,7 @@ def test_a_record_tells_what_changed():
     inputs, wanted = rnn()
     f = scanviz.function(inputs, wanted)
     (record,) = [each for each in f.rewrites if each.rule == "PushOutDot1"]
-    assert record.phase == "loops" and record.where.startswith("scanviz/engine/rewrites/push_after.py:")
+    assert record.phase == "loops" and record.where.startswith("scanviz/engine/rewrites/push_sums.py:")
     assert "d(…)/d(w)" in record.added or len(record.added) > 2
     assert any("multiply" in each and "grad_of_rnn" in each for each in record.removed)
     moves = [str(each) for each in record.loop_variables]

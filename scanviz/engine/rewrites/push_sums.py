@@ -1,0 +1,231 @@
+"""Sums over the steps of a loop: PushOutDot1.
+
+A state that only adds up a term, of which only the last row is read, such as a weight gradient ``dW += x_t.T @ g_t``: a sum of
+products of matrices is one product of all rows, [x_0; x_1; …]ᵀ [g_0; g_1; …], after the loop.
+
+The rows of the factors are there already, or the loop gives them as results in place of the sum; their memory is the
+price, limited by :data:`scanviz.engine.rewrites.worth.MOST_ROW_BYTES`.  The initial value is added, and a loop that may
+end early stays one: then there are as many rows as there were steps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from scanviz.engine.gradient.accumulate import is_zeros
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem
+from scanviz.engine.ops.linalg import DOT, MATMUL, dot
+from scanviz.engine.ops.shape import DIMSHUFFLE, alloc, dimension, dimshuffle, reshape
+from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loops import outer_of, own_tier, result_of
+from scanviz.engine.rewrites.rows import Rows
+from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.words import named
+from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.variables import State, inner_outputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunningSum:
+    """A state that only adds a term in each step, and whose last row alone is read."""
+
+    state: State
+    term: Variable
+    readers: tuple[Apply, ...]
+
+
+@rule(name="PushOutDot1", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
+def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
+    """Make one product after the loop of products that the loop only adds up."""
+    view = ScanView(node)
+    if not any(isinstance(each, State) for each in view.op.variables):
+        return None
+    found, refused = running_sums(view, level)
+    products = [(each, pair) for each in found if (pair := factors(each.term)) is not None]
+    if not products:
+        return refused or Refusal(f"no state of `{view.op.scan_name}` only adds up products", 1)
+    if (refusal := own_tier(view)) is not None:
+        return refusal
+    rows = Rows(view, level)
+    for _, pair in products:
+        for factor, _ in pair:
+            rows.need(factor)
+    too_much = rows.too_much()
+    if too_much is not None:
+        return Refusal(too_much, 4)
+    gone = [each.state for each, _ in products]
+    new, mapping = rows.rebuilt(gone)
+    for each, ((a, a_turned), (b, b_turned)) in products:
+        product = _product_of_rows(rows.of(a), a_turned, rows.of(b), b_turned, each.term)
+        mapping.update(last_rows(each, product, view, new.n_steps))
+    says = f"{named(each.state.name for each, _ in products)}: products added up in the loop are one product after it"
+    return Match(mapping, says)
+
+
+def running_sums(view: ScanView, level: Level) -> tuple[list[RunningSum], Refusal | None]:
+    """Return the states that only add up terms, and why the nearest of the others does not."""
+    found: list[RunningSum] = []
+    nearest: Refusal | None = None
+    inside = Level(view.op.inner_outputs)
+    results = Counter(value for variable in view.op.variables for value in inner_outputs(variable))
+    for each in view.op.variables:
+        if not isinstance(each, State) or each.kind != "sitsot":
+            continue
+        answer = _running_sum(each, view, level, inside, results)
+        if isinstance(answer, RunningSum):
+            found.append(answer)
+        elif nearest is None or answer.near > nearest.near:
+            nearest = answer
+    return found, nearest
+
+
+def _running_sum(
+    state: State, view: ScanView, level: Level, inside: Level, results: Counter[Variable]
+) -> RunningSum | Refusal:
+    read, write = state.reads[-1], state.writes[0]
+    adding = write.owner
+    if adding is None or adding.op.declaration is not e.add or read not in adding.inputs:
+        return Refusal(f"`{state.name}` is more than a sum over the steps", 1)
+    term = adding.inputs[1] if adding.inputs[0] is read else adding.inputs[0]
+    if len(inside.readers(read)) > 1 or read in results:
+        return Refusal(f"the step reads `{state.name}` elsewhere too", 2)
+    if inside.readers(write) or results[write] > 1:
+        return Refusal(f"the step goes on with the sum `{state.name}`", 2)
+    if (
+        tensor_type(term).dtype != tensor_type(write).dtype
+        or tensor_type(term).ndim != tensor_type(read).ndim
+    ):
+        return Refusal(f"what `{state.name}` adds up has another dtype or number of dimensions", 3)
+    result = result_of(view, state)
+    readers = [reader for reader, _ in level.readers(result)]
+    if result in level.wanted or not readers or not all(reads_last_row(each, result) for each in readers):
+        return Refusal(f"more of `{state.name}` is read than its last row", 3)
+    return RunningSum(state, term, tuple(dict.fromkeys(readers)))
+
+
+def reads_last_row(reader: Apply, result: Variable) -> bool:
+    """Return whether a node reads the last row of a result and nothing else of it."""
+    if reader.op.declaration is LAST_ROW:
+        return reader.inputs[0] is result and reader.inputs[1] is not result
+    if reader.op.declaration is not INDEX or reader.inputs[0] is not result:
+        return False
+    first = reader.op.parameters.entries[0]
+    return bool(first.kind == "integer" and first.start == -1)
+
+
+def last_rows(
+    found: RunningSum, total: Variable, view: ScanView, n_steps: Variable
+) -> dict[Variable, Variable]:
+    """Return what replaces the reads of a sum's last row; one that is an error after no step stays one."""
+    initial = outer_of(view, found.state)
+    whole = total if is_zeros(initial) else e.add(initial, total)
+    mapping: dict[Variable, Variable] = {}
+    for reader in found.readers:
+        old = reader.outputs[0]
+        if reader.op.declaration is LAST_ROW or (constant_integer(n_steps) or 0) > 0:
+            entries = () if reader.op.declaration is LAST_ROW else reader.op.parameters.entries[1:]
+            mapping[old] = _rest(whole, reader) if entries else whole
+        else:
+            shape = [dimension(whole, axis) for axis in range(tensor_type(whole).ndim)]
+            row = alloc(
+                whole, [e.minimum(n_steps, 1), *shape]
+            )  # no row after no step: then the index is an error
+            mapping[old] = _indexed(row, reader)
+    return mapping
+
+
+def _rest(whole: Variable, reader: Apply) -> Variable:
+    return _indexed(getitem(whole, None), reader)
+
+
+def _indexed(rows: Variable, reader: Apply) -> Variable:
+    return build_one(reader.op, rows, *reader.inputs[1:])
+
+
+Factor = tuple[Variable, bool]  # a matrix or vector of the step, and whether the product takes it transposed
+
+
+def factors(term: Variable) -> tuple[Factor, Factor] | None:
+    """Return the two factors of a product of matrices, or of the outer product of two vectors."""
+    node = term.owner
+    if node is None:
+        return None
+    if node.op.declaration in (DOT, MATMUL) and all(tensor_type(each).ndim == 2 for each in node.inputs):
+        return _untransposed(node.inputs[0]), _untransposed(node.inputs[1])
+    if node.op.declaration is not e.multiply or tensor_type(term).ndim != 2:
+        return None
+    column, row = (_vector(each) for each in node.inputs)
+    if column is None or row is None or column[1] == row[1]:
+        return None
+    a, b = (column, row) if column[1] == 0 else (row, column)
+    if tensor_type(a[0]).dtype != tensor_type(b[0]).dtype:
+        return None
+    return (a[0], True), (b[0], False)
+
+
+def _untransposed(matrix: Variable) -> Factor:
+    node = matrix.owner
+    if node is not None and node.op.declaration is DIMSHUFFLE and node.op.parameters.order == (1, 0):
+        return node.inputs[0], True
+    return matrix, False
+
+
+def _vector(matrix: Variable) -> tuple[Variable, int] | None:
+    """Return the vector that a matrix of one column or row is made of, and the axis along which it lies."""
+    node = matrix.owner
+    if node is None or node.op.declaration is not DIMSHUFFLE or tensor_type(node.inputs[0]).ndim != 1:
+        return None
+    order = node.op.parameters.order
+    if order == (0, None):
+        return node.inputs[0], 0
+    return (node.inputs[0], 1) if order == (None, 0) else None
+
+
+def _product_of_rows(a: Variable, a_turned: bool, b: Variable, b_turned: bool, term: Variable) -> Variable:
+    """Return the sum over all rows of the products of row k of ``a`` with row k of ``b``, as one product.
+
+    Both become matrices whose first axis runs over the steps and the axis that is summed in each step.
+    """
+    a, b = _in_one_order(a, b)
+    left = _flat(a, summed_first=a_turned)
+    right = _flat(b, summed_first=not b_turned)
+    return dot(dimshuffle(left, 1, 0), right)
+
+
+def _in_one_order(a: Variable, b: Variable) -> tuple[Variable, Variable]:
+    """Return rows of which none, or the second alone, is turned round: a sum does not care, and turned rows are copied."""
+    first, second = _unturned(a), _unturned(b)
+    if first is None:
+        return (a, b) if second is None else (turned(a), second)
+    return first, second if second is not None else turned(b)
+
+
+def _unturned(rows: Variable) -> Variable | None:
+    node = rows.owner
+    if node is None or node.op.declaration is not INDEX or len(node.inputs) > 1:
+        return None
+    first, *rest = node.op.parameters.entries
+    if first.kind != "slice" or first.numbers() != (None, None, -1):
+        return None
+    return node.inputs[0] if all(each.numbers() == (None, None, None) for each in rest) else None
+
+
+def turned(rows: Variable) -> Variable:
+    """Return rows in reversed order."""
+    return getitem(rows, slice(None, None, -1))
+
+
+def _flat(rows: Variable, summed_first: bool) -> Variable:
+    """Return rows as one matrix: the axes of steps and of what is summed together, then the other."""
+    if tensor_type(rows).ndim == 2:
+        return rows
+    node = rows.owner
+    if node is not None and node.op.declaration is DIMSHUFFLE and node.op.parameters.order == (0, 2, 1):
+        return _flat(node.inputs[0], not summed_first)
+    ordered = rows if summed_first else dimshuffle(rows, 0, 2, 1)
+    count, size, other = (dimension(ordered, axis) for axis in range(3))
+    return reshape(ordered, [e.multiply(count, size), other])

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, tensor_type
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import always_computed, own_tier, result_of, size_nodes, step_outputs_of
-from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, reads_last_row, running_sums
-from scanviz.engine.rewrites.rows import Rows
+from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, running_sums
+from scanviz.engine.rewrites.rows import Rows, reads_whole
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.rewrites.words import counted, named
-from scanviz.engine.rewrites.worth import MOST_ROW_BYTES, bytes_of_rows, is_heavy
+from scanviz.engine.rewrites.worth import MOST_GROWTH_AFTER, MOST_ROW_BYTES, elements, is_heavy
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput, inner_outputs
 
@@ -49,7 +48,7 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
         return Refusal("an operation on the way out has no batched meaning", 2)
     made = {each for one in moving for each in one.outputs}
     leaving = [each for each in step_outputs_of(view.op) if each.value in made]
-    if any(each.keep != ALL or not _all_rows_read(view.outer_output(each), level) for each in leaving):
+    if any(each.keep != ALL or not reads_whole(result_of(view, each), level) for each in leaving):
         return Refusal("only last rows of the results are read", 3)
     return _computed_after(view, level, moving, leaving, made)
 
@@ -70,22 +69,38 @@ def _late(view: ScanView, nodes: Sequence[Apply]) -> list[Apply]:
 
 
 def _after(heavy: Collection[Apply], late: Sequence[Apply]) -> list[Apply]:
-    """Return heavy nodes and all late nodes that depend on one."""
-    moved = set(heavy)
+    """Return heavy nodes, all late nodes that depend on one, and all late ones that these need."""
+    moved, inside = set(heavy), set(late)
     for node in late:
         if any(each.owner in moved for each in node.inputs):
             moved.add(node)
+    for node in reversed(late):
+        if node in moved:
+            moved.update(each.owner for each in node.inputs if each.owner in inside and each.owner is not None)
     return [node for node in late if node in moved]
 
 
-def _all_rows_read(result: Variable | None, level: Level) -> bool:
-    if result is None or result in level.wanted:
-        return True
-    return not all(
-        reads_last_row(reader, result)
-        or (reader.op.declaration is INDEX and reader.op.parameters.entries[0].kind == "integer")
-        for reader, _ in level.readers(result)
-    )
+def _new_rows(rows: Rows, varying: Sequence[Variable], leaving: Sequence[StepOutput]) -> str | None:
+    """Return why the rows that are needed would take more memory than what leaves, None if they do not."""
+    new = [each for each in varying if not rows.costs_nothing(each)]
+    gone = [each.value for each in leaving]
+    highest = max((tensor_type(each).ndim for each in gone), default=0)
+    longer = [each for each in new if tensor_type(each).ndim > highest]
+    if longer:
+        return f"rows of `{describe(longer[0])}` would have to be kept, which are larger than what leaves"
+    if len(new) > len(gone) and highest > 1:
+        return "more rows would have to be kept than results leave"
+    before, after = [elements(each) for each in gone], [elements(each) for each in new]
+    known = [each for each in (*before, *after) if each is not None]
+    if len(known) < len(before) + len(after):
+        return None
+    added, taken = sum(each or 0 for each in after), sum(each or 0 for each in before)
+    steps = constant_integer(rows.view.n_steps) or 0
+    if added > MOST_GROWTH_AFTER * taken:
+        return f"the loop would keep {added} numbers a step instead of {taken}"
+    if (added - taken) * steps * 8 > MOST_ROW_BYTES:
+        return f"the rows of all steps would take {(added - taken) * steps * 8} bytes more"
+    return None
 
 
 def _computed_after(
@@ -102,13 +117,9 @@ def _computed_after(
     ]
     for each in varying:
         rows.need(each)
-    steps = constant_integer(view.n_steps)
-    less = sum(bytes_of_rows(each.value, steps) or 0 for each in leaving)
-    if len(rows.extra) > len(leaving) and not all(tensor_type(each).ndim <= 1 for each in rows.extra):
-        return Refusal("more rows would have to be kept than results leave", 3)
-    more = sum(bytes_of_rows(each, steps) or 0 for each in rows.extra)
-    if more - less > MOST_ROW_BYTES:
-        return Refusal(f"the rows that the loop would give instead take {more} bytes", 4)
+    too_much = _new_rows(rows, varying, leaving)
+    if too_much is not None:
+        return Refusal(too_much, 4)
     if not any(each not in rows.extra for each in varying) and not rows.extra:
         return Refusal("it depends on nothing that changes from step to step", 2)
     if not rows.possible(leaving):
@@ -141,7 +152,7 @@ def _sums_of_rows(view: ScanView, level: Level) -> Match | None:
     chosen: list[RunningSum] = []
     for each in running_sums(view, level)[0]:
         source, _ = _summand(each.term)
-        if rows.has(source) and tensor_type(source).ndim:
+        if rows.has(source) and rows.costs_nothing(source) and tensor_type(source).ndim:
             chosen.append(each)
     if not chosen or not rows.possible([each.state for each in chosen]):
         return None

@@ -3,8 +3,8 @@
 A state that only adds up a term, of which only the last row is read, such as a weight gradient ``dW += x_t.T @ g_t``: a sum of
 products of matrices is one product of all rows, [x_0; x_1; …]ᵀ [g_0; g_1; …], after the loop.
 
-The rows of the factors are there already, or the loop gives them as results in place of the sum; their memory is the
-price, limited by :data:`scanviz.engine.rewrites.worth.MOST_ROW_BYTES`.  The initial value is added, and a loop that may
+The rows of one factor are kept anyway, those of the other may be a new result of the loop in place of the sum; their memory
+is the price, limited by :data:`scanviz.engine.rewrites.worth.MOST_ROW_BYTES`.  The initial value is added, and a loop that may
 end early stays one: then there are as many rows as there were steps.
 """
 
@@ -51,6 +51,11 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
     if (refusal := own_tier(view)) is not None:
         return refusal
     rows = Rows(view, level)
+    products = [
+        (each, (a, b)) for each, (a, b) in products if any(rows.costs_nothing(one) for one, _ in (a, b))
+    ]
+    if not products:
+        return Refusal("no rows of a factor are kept anyway: keeping those of both would take more memory", 3)
     for _, pair in products:
         for factor, _ in pair:
             rows.need(factor)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.nodes import Constant, Variable, build_one, describe, rebuild
-from scanviz.engine.ops.index import getitem, state_history
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
+from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem, state_history
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, dimension
 from scanviz.engine.ops.support import constant_integer
@@ -23,6 +23,21 @@ from scanviz.engine.rewrites.loops import (
 from scanviz.engine.rewrites.worth import MOST_ROW_BYTES, bytes_of_rows
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput, has_outer_output
+
+
+def reads_whole(result: Variable, level: Level) -> bool:
+    """Return whether all rows of a result are read, as far as that is known."""
+    if result in level.wanted:
+        return True
+    return any(not _reads_one_row(reader, position) for reader, position in level.readers(result))
+
+
+def _reads_one_row(reader: Apply, position: int) -> bool:
+    if reader.op.declaration is LAST_ROW:
+        return position == 0
+    if reader.op.declaration is not INDEX or position:
+        return False
+    return bool(reader.op.parameters.entries[0].kind == "integer")
 
 
 class Rows:
@@ -65,6 +80,16 @@ class Rows:
     def has(self, variable: Variable) -> bool:
         """Return whether the rows of a variable are there without asking for them."""
         return variable in self._sequences or variable in self._writes or variable in self._reads
+
+    def costs_nothing(self, variable: Variable) -> bool:
+        """Return whether the rows of a variable are kept anyway: those of a sequence, or of a result that is read whole."""
+        source = self._summed(variable)
+        if source is not None:
+            return self.costs_nothing(source)
+        if variable in self._sequences:
+            return True
+        giver = self._writes.get(variable) or self._reads.get(variable, (None, 0))[0]
+        return giver is not None and reads_whole(result_of(self.view, giver), self.level)
 
     def need(self, variable: Variable) -> None:
         """Ask for the rows of a variable; for a sum to a shape, for the rows of what is summed."""

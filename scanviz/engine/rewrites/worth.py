@@ -19,6 +19,7 @@ SHORT_ROW = 4096  # elements; of a row whose size is not known, one dimension co
 MOST_ROW_BYTES = (
     1 << 30
 )  # of all the rows that one application may add, where sizes are known: the budget of memory for speed
+MOST_GROWTH_AFTER = 2  # times as many numbers a step that a loop may keep for work that is done after it
 MOST_GROWTH = 16  # times that a row may be longer than what it is computed from
 
 

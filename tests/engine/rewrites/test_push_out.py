@@ -273,6 +273,26 @@ def test_a_layer_of_which_only_the_last_row_is_read_stays():
     assert "only last rows of the results are read" in refusals([y[-1]], "PushOutScanOutput", [x, w])
 
 
+def test_rows_are_not_kept_only_to_be_made_smaller_after_the_loop():
+    x, w = T.matrix("x"), T.matrix("w")
+
+    def step(x_t, h, total, w):
+        h = T.tanh(x_t + T.dot(h, w))
+        return h, total + T.outer(h, h), T.sum(h**2)
+
+    (h, total, norms), _ = scanviz.scan(step, x, [T.zeros(3), T.zeros((3, 3)), None], w, name="rnn")
+    f = scanviz.function([x, w], [h[-1], total[-1], norms])
+    reasons = {
+        rule: [each.why for each in f.rewrites.refusals(rule)]
+        for rule in ("PushOutScanOutput", "PushOutDot1")
+    }
+    assert any("which are larger than what leaves" in each for each in reasons["PushOutScanOutput"])
+    assert any("no rows of a factor are kept anyway" in each for each in reasons["PushOutDot1"])
+    agree([x, w], [h[-1], total[-1], norms], RNG.normal(size=(5, 3)), RNG.normal(size=(3, 3)))
+    kept = scanviz.function([x, w], [h, norms])  # here the rows are asked for
+    assert any(each.rule == "PushOutScanOutput" for each in kept.rewrites)
+
+
 def test_rows_that_are_there_are_summed_after_the_loop():
     x = T.matrix("x")
     sums, _ = scanviz.scan(lambda x_t, s: s + x_t, x, T.zeros(3), name="sums")

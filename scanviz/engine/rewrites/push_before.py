@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebuild
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebuild, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
@@ -34,6 +34,7 @@ from scanviz.engine.rewrites.loops import (
     size_nodes,
     step_outputs_of,
 )
+from scanviz.engine.rewrites.rows import reads_whole
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.rewrites.words import counted, named, some
 from scanviz.engine.rewrites.worth import (
@@ -46,7 +47,7 @@ from scanviz.engine.rewrites.worth import (
     is_view,
 )
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
-from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, StepOutput, inner_outputs
+from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, State, StepOutput, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 MOVED_BEFORE = "there is nothing in the step that depends on its non-sequences alone"
@@ -168,7 +169,7 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
         moving.move(each)
     moved = moving.moved
     leaving = _frontier(moved, nodes, op.inner_outputs)
-    too_much = _too_much(view, moved, leaving)
+    too_much = _too_much(view, level, moved, leaving)
     if too_much is not None:
         return Refusal(too_much, 4)
     given_out = [
@@ -253,8 +254,21 @@ def _worth_moving(movable: Sequence[Apply], nodes: Sequence[Apply], op: Scan) ->
     return [node for node in movable if node in chosen]
 
 
-def _too_much(view: ScanView, moved: Sequence[Apply], leaving: Sequence[Variable]) -> str | None:
-    """Return what is wrong with the memory that moved rows would take, None where it is well."""
+def _too_much(
+    view: ScanView, level: Level, moved: Sequence[Apply], leaving: Sequence[Variable]
+) -> str | None:
+    """Return what is wrong with the memory that moved rows would take, None where it is well.
+
+    Where sizes are not known, rows may have as many dimensions as those of a sequence, or of a result that is kept whole.
+    """
+    there = [tensor_type(each.slice).ndim for each in sequences_of(view.op)]
+    for variable in view.op.variables:
+        result = view.outer_output(variable)
+        if isinstance(variable, State | StepOutput) and result is not None and reads_whole(result, level):
+            there.append(tensor_type(result).ndim - 1)
+    for each in leaving:
+        if tensor_type(each).ndim > max(there) and elements(each) is None:
+            return f"rows of `{describe(each)}` may be much longer than all that the loop reads and gives"
     steps = constant_integer(view.n_steps)
     total = sum(bytes_of_rows(each, steps) or 0 for each in leaving)
     if total > MOST_ROW_BYTES:

@@ -178,6 +178,15 @@ def test_elementwise_work_on_long_rows_stays_where_the_cache_is():
     assert "only elementwise operations of long rows" in refusals([h], "PushOutSeqScan", [x])
 
 
+def test_rows_longer_than_all_that_is_kept_are_not_made():
+    words, table = T.lvector("words"), T.matrix("table")
+    h, _ = scanviz.scan(lambda word, h, table: T.tanh(table[word] * h + 1.0), words, T.ones(3), table)
+    assert "may be much longer than all" in refusals([h[-1]], "PushOutSeqScan", [words, table])
+    f = scanviz.function([words, table], h)  # rows as long are asked for
+    assert any(each.rule == "PushOutSeqScan" for each in f.rewrites)
+    agree([words, table], [h], np.array([1, 0, 3]), RNG.normal(size=(4, 3)))
+
+
 def test_too_many_bytes_of_rows_are_not_made():
     x, w = T.tensor("float64", (10_000, 64, 64), "x"), T.tensor("float64", (64, 64), "w")
     h, _ = scanviz.scan(lambda v, h, w: h + v @ w, x, T.zeros((64, 64)), w)

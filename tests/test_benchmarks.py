@@ -61,3 +61,13 @@ def test_checkpoints_are_smaller_also_in_a_quick_run(tmp_path):
     rows = json.loads((tmp_path / "checkpoints.json").read_text(encoding="utf-8"))["rows"]
     assert [row["loop"] for row in rows] == ["elementwise", "recurrent"]
     assert all(row["bytes"] > 2 * row["bytes_with_checkpoints"] > 0 for row in rows)
+
+
+def test_rewrites_are_measured_against_the_same_functions_without(tmp_path):
+    done = run("rewrites.py", "--quick", "--json", str(tmp_path / "rewrites.json"))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "rewrites.json").read_text(encoding="utf-8"))["rows"]
+    assert [row["goal"] for row in rows if "gain" in row] == [1.2, 2.0, 2.0, None, 1.2]
+    (kept,) = [row["rows"] for row in rows if "rows" in row]
+    assert kept < 5  # of 10,000 steps
+    assert any(row["what"] == "LSTM with its gradient" and row["ms"] > 0 for row in rows)

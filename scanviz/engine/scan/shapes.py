@@ -88,10 +88,10 @@ def row_shape(value: Variable, view: ScanView, sizes: dict[Variable, Shape]) -> 
     ``sizes`` are those of the step's inputs, from :func:`inner_sizes`.
     """
     memory: dict[Variable, Shape] = view.op.derived.setdefault("inner shapes", {})  # the step never changes
-    return tuple(_known_outside(size, view, sizes) for size in shape_of(value, memory))
+    return tuple(size_outside(size, view, sizes) for size in shape_of(value, memory))
 
 
-def _known_outside(size: Any, view: ScanView, sizes: dict[Variable, Shape]) -> Any:
+def size_outside(size: Any, view: ScanView, sizes: dict[Variable, Shape]) -> Any:
     """Return a size of the step in sizes around the loop, found once for all variables that have it."""
     if not isinstance(size, Variable):
         return size
@@ -137,4 +137,4 @@ def _dimension_nodes(graph: list[Variable]) -> list[Apply]:
     return [node for node in toposort(graph) if node.op.declaration is DIMENSION]
 
 
-__all__ = ["inner_sizes", "result_shapes", "row_shape"]
+__all__ = ["inner_sizes", "result_shapes", "row_shape", "size_outside"]

@@ -1,0 +1,365 @@
+"""What a graph costs: operations, floating-point operations, bytes moved and bytes of rows kept, as far as sizes are known.
+
+Sizes that are known only when a function runs stay symbols, named in the user's words (``x.shape[0]``), so a cost is a
+polynomial in them; two graphs of one function name them alike, and their costs can be compared.  A loop's step counts as
+often as the loop takes steps, with ``until`` as often as it may.
+
+The counts are those of the textbook (Golub and Van Loan, "Matrix Computations", 4th ed., section 1.2 and tables 3.2, 4.2):
+2 m n k for a product, n³/3 for a Cholesky and 2 n³/3 for an LU factorisation.  An elementary function counts as
+:data:`FUNCTION` operations an element, a view as none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
+from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.ops.symbolic_shape import shape_of
+from scanviz.engine.rewrites.worth import is_view
+from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.shapes import inner_sizes, size_outside
+from scanviz.engine.scan.variables import State, StepOutput
+
+if TYPE_CHECKING:
+    from scanviz.engine.rewrites.history import RewriteHistory
+
+FUNCTION = 10  # operations that exp, tanh and the like count as
+_CHEAP = frozenset(
+    (
+        *(
+            "add",
+            "subtract",
+            "multiply",
+            "divide",
+            "negative",
+            "absolute",
+            "maximum",
+            "minimum",
+            "where",
+            "cast",
+        ),
+        *(
+            "equal",
+            "not_equal",
+            "less",
+            "less_equal",
+            "greater",
+            "greater_equal",
+            "square",
+            "sign",
+            "positive",
+        ),
+        *("logical_and", "logical_or", "logical_not", "floor", "ceil"),
+    )
+)
+# Views, sizes, and sums that are only there in case something was broadcast.
+_NOTHING = frozenset(
+    ("dimension", "dimshuffle", "reshape", "specify_shape", "first_rows", "broadcast_size", "sum_to_shape")
+)
+
+
+class Polynomial:
+    """A sum of products of named sizes, each with a number in front.
+
+    Examples
+    --------
+    >>> n = Polynomial.of("n")
+    >>> str(n * n * 2 + n + 1), (n * 3).at({"n": 4})
+    ('2·n² + n + 1', 12.0)
+    """
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: Mapping[tuple[str, ...], Fraction]) -> None:
+        self.terms = {key: value for key, value in terms.items() if value}
+
+    @staticmethod
+    def of(value: int | Fraction | str) -> Polynomial:
+        """Return a number, or a named size."""
+        if isinstance(value, str):
+            return Polynomial({(value,): Fraction(1)})
+        return Polynomial({(): Fraction(value)})
+
+    def __add__(self, other: Polynomial | int) -> Polynomial:
+        found = dict(self.terms)
+        for key, value in _as_polynomial(other).terms.items():
+            found[key] = found.get(key, Fraction(0)) + value
+        return Polynomial(found)
+
+    def __sub__(self, other: Polynomial | int) -> Polynomial:
+        return self + _as_polynomial(other) * -1
+
+    def __mul__(self, other: Polynomial | int | Fraction) -> Polynomial:
+        found: dict[tuple[str, ...], Fraction] = {}
+        for one, a in self.terms.items():
+            for two, b in _as_polynomial(other).terms.items():
+                key = tuple(sorted((*one, *two)))
+                found[key] = found.get(key, Fraction(0)) + a * b
+        return Polynomial(found)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Polynomial) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+    def at(self, sizes: Mapping[str, int]) -> float:
+        """Return the value for given sizes; KeyError for one that is not given."""
+        total = Fraction(0)
+        for key, value in self.terms.items():
+            for name in key:
+                value *= sizes[name]
+            total += value
+        return float(total)
+
+    @property
+    def number(self) -> float | None:
+        """The value, where no size is unknown."""
+        return float(self.terms.get((), Fraction(0))) if set(self.terms) <= {()} else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sizes it depends on, sorted."""
+        return tuple(sorted({name for key in self.terms for name in key}))
+
+    def __str__(self) -> str:
+        ordered = sorted(self.terms.items(), key=lambda each: (-len(each[0]), each[0]))
+        return " + ".join(_term(key, value) for key, value in ordered) or "0"
+
+    def __repr__(self) -> str:
+        return f"Polynomial({self})"
+
+
+def _as_polynomial(value: Polynomial | int | Fraction) -> Polynomial:
+    return value if isinstance(value, Polynomial) else Polynomial.of(value)
+
+
+def _term(key: tuple[str, ...], value: Fraction) -> str:
+    number = str(value) if value.denominator == 1 else f"{float(value):.4g}"
+    names = [name + (_POWERS.get(key.count(name), f"^{key.count(name)}")) for name in dict.fromkeys(key)]
+    if not names:
+        return number
+    return "·".join(names if value == 1 else [number, *names])
+
+
+_POWERS = {1: "", 2: "²", 3: "³"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a graph costs.
+
+    Attributes
+    ----------
+    operations : Polynomial
+        Operations run, those of a step as often as there are steps.
+    operations_per_step : dict
+        Loop (names from the outermost) → operations of one step.
+    flops : Polynomial
+        Floating-point operations.
+    bytes_moved : Polynomial
+        Bytes read and written by operations that are no views.
+    buffer_bytes : Polynomial
+        Bytes of the rows that loops keep.
+    """
+
+    operations: Polynomial
+    operations_per_step: Mapping[tuple[str, ...], int]
+    flops: Polynomial
+    bytes_moved: Polynomial
+    buffer_bytes: Polynomial
+
+
+class _Scope:
+    """A graph, or the step of a loop: how a size in it is written in sizes of the function's inputs."""
+
+    def __init__(self, view: ScanView | None = None, parent: _Scope | None = None) -> None:
+        self.view, self.parent = view, parent
+        self.memory: dict[Variable, Any] = {}
+        self.sizes = {} if view is None or parent is None else inner_sizes(view, parent.shape)
+
+    def shape(self, variable: Variable) -> tuple[Any, ...]:
+        """Return the sizes of a variable, in sizes of this graph."""
+        return shape_of(variable, self.memory)
+
+    def size(self, size: Any) -> Polynomial:
+        """Return a size as a polynomial."""
+        known = (
+            size if isinstance(size, int) else constant_integer(size) if isinstance(size, Variable) else None
+        )
+        if known is not None:
+            return Polynomial.of(known)
+        if self.view is not None and self.parent is not None:
+            outside = size_outside(size, self.view, self.sizes)
+            if outside is None:
+                return Polynomial.of(f"a size in {self.view.op.scan_name}")
+            return self.parent.size(outside)
+        return _written(size)
+
+    def elements(self, variable: Variable) -> Polynomial:
+        """Return the number of elements of a variable."""
+        total = Polynomial.of(1)
+        if not isinstance(variable.type, TensorType):
+            return total
+        for each in self.shape(variable):
+            total = total * self.size(each)
+        return total
+
+    def bytes(self, variable: Variable) -> Polynomial:
+        """Return the bytes of a variable."""
+        item = variable.type.itemsize if isinstance(variable.type, TensorType) else 24
+        return self.elements(variable) * item
+
+
+def _written(size: Variable) -> Polynomial:
+    """Return a size as a polynomial in sizes of inputs; what is no sum or product is a symbol of its own."""
+    known = constant_integer(size)
+    if known is not None:
+        return Polynomial.of(known)
+    node = size.owner
+    if node is not None and node.op.declaration is BROADCAST_SIZE:
+        sizes = list(dict.fromkeys(_written(each) for each in node.inputs))
+        return sizes[0] if len(sizes) == 1 else Polynomial.of(f"broadcast({', '.join(map(str, sizes))})")
+    if node is not None and node.op.declaration in (e.add, e.subtract, e.multiply):
+        a, b = (_written(each) for each in node.inputs)
+        declaration = node.op.declaration
+        return a + b if declaration is e.add else a - b if declaration is e.subtract else a * b
+    return Polynomial.of(_symbol(size))
+
+
+def _symbol(size: Variable) -> str:
+    node = size.owner
+    if node is None:
+        return describe(size)
+    if node.op.declaration is DIMENSION:
+        source = node.inputs[0]
+        return f"{describe(source)}.shape[{node.op.parameters.axis}]"
+    return f"{node.op.name}({', '.join(str(_written(each)) for each in node.inputs)})"
+
+
+def cost_of(outputs: Sequence[Variable]) -> Cost:
+    """Return what a graph costs.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> a, b = T.matrix("a"), T.matrix("b")
+    >>> print(cost_of([T.dot(a, b)]).flops)
+    2·a.shape[0]·a.shape[1]·b.shape[1]
+    """
+    total = _Total()
+    total.add(outputs, _Scope(), Polynomial.of(1), ())
+    return Cost(total.operations, total.per_step, total.flops, total.moved, total.kept)
+
+
+class _Total:
+    """Costs as they are added up."""
+
+    def __init__(self) -> None:
+        zero = Polynomial.of(0)
+        self.operations = self.flops = self.moved = self.kept = zero
+        self.per_step: dict[tuple[str, ...], int] = {}
+
+    def add(
+        self, outputs: Sequence[Variable], scope: _Scope, times: Polynomial, path: tuple[str, ...]
+    ) -> None:
+        """Add the nodes of a graph that is computed so many times."""
+        count = 0
+        for node in toposort(outputs):
+            if isinstance(node.op, Scan):
+                self.loop(node, scope, times, path)
+            elif not is_view(node) and node.op.name not in _NOTHING:
+                count += 1
+                self.flops = self.flops + flops_of(node, scope) * times
+                for each in (*node.inputs, *node.outputs):
+                    self.moved = self.moved + scope.bytes(each) * times
+        self.operations = self.operations + times * count
+        if path:
+            self.per_step[path] = self.per_step.get(path, 0) + count
+
+    def loop(self, node: Apply, scope: _Scope, times: Polynomial, path: tuple[str, ...]) -> None:
+        """Add a loop: its steps, and the rows it keeps."""
+        view = ScanView(node)
+        steps = scope.size(view.n_steps)
+        inside = _Scope(view, scope)
+        self.add(view.op.inner_outputs, inside, times * steps, (*path, view.op.scan_name))
+        for each in view.op.variables:
+            result = view.outer_output(each)
+            if result is None or not isinstance(each, State | StepOutput):
+                continue
+            initial = view.outer_input(each)
+            if isinstance(each, State) and each.kind == "mitmot" and initial is not None:
+                self.kept = self.kept + scope.bytes(initial)
+                continue
+            rows = steps if each.keep.last is None else Polynomial.of(each.keep.last)
+            if isinstance(each, StepOutput):
+                self.kept = self.kept + inside.bytes(each.value) * rows
+            else:  # a row has the shape of those it starts from
+                row = next(iter(each.reads.values()), next(iter(each.writes.values())))
+                self.kept = self.kept + inside.bytes(row) * (rows + each.offset)
+
+
+def flops_of(node: Apply, scope: _Scope) -> Polynomial:
+    """Return the floating-point operations of one node."""
+    name, family = node.op.name, node.op.declaration.family
+    made = scope.elements(node.outputs[0])
+    if family == "elementwise":
+        return made * (1 if name in _CHEAP else FUNCTION)
+    if name in ("dot", "matmul", "batched_dot", "tensordot"):
+        return made * 2 * _summed(node, scope)
+    if family in ("reduce", "sort"):
+        return scope.elements(node.inputs[0])
+    if family == "neural":
+        return made * (FUNCTION + 4)
+    if family == "factorise":
+        return _factorised(node, scope)
+    return made * FUNCTION if family == "random" else Polynomial.of(0)
+
+
+def _summed(node: Apply, scope: _Scope) -> Polynomial:
+    """Return the elements that each element of a product is the sum of."""
+    if node.op.name == "tensordot":
+        total = Polynomial.of(1)
+        for axis in node.op.parameters.first:
+            total = total * scope.size(scope.shape(node.inputs[0])[axis])
+        return total
+    shape = scope.shape(node.inputs[0])
+    return scope.size(shape[-1]) if shape else Polynomial.of(1)
+
+
+_CUBES = {
+    "inv": Fraction(2),
+    "det": Fraction(2, 3),
+    "slogdet": Fraction(2, 3),
+    "cholesky": Fraction(1, 3),
+    "lu_factor": Fraction(2, 3),
+}
+
+
+def _factorised(node: Apply, scope: _Scope) -> Polynomial:
+    matrix = node.inputs[0]
+    size = scope.size(scope.shape(matrix)[-1])
+    cube = scope.elements(matrix) * size
+    name = node.op.name
+    if name in _CUBES:
+        return cube * _CUBES[name]
+    sides = scope.elements(node.outputs[0]) * size * (1 if name == "solve_triangular" else 2)
+    if name != "solve":
+        return sides
+    return sides + cube * (Fraction(1, 3) if node.op.parameters.assume == "pos" else Fraction(2, 3))
+
+
+def costs_of_history(history: RewriteHistory) -> list[Cost]:
+    """Return the cost of a graph as it was built, and after each application of a rule to it."""
+    return [cost_of(each) for each in history.all_graphs()]
+
+
+__all__ = ["Cost", "Polynomial", "cost_of", "costs_of_history", "flops_of"]

@@ -10,6 +10,7 @@ COMMANDS = {
     "profile": "run a script and show where its loops spend their time",
     "run": "run a script as python does, with scanviz's own error messages",
     "report": "print the report of a saved profile again",
+    "rewrites": "show what rewrites did to a script's loops, and why one did not fire",
     "doctor": "say which backends and extras work here, and how to get the others",
 }
 

@@ -14,14 +14,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from scanviz.engine import observe
 from scanviz.profiler.progress import Progress
 from scanviz.profiler.recorder import Recorder
 from scanviz.profiler.runner import CannotRunError, Program, die_by_interrupt, run
 from scanviz.record.file import is_profile, save
-from scanviz.record.model import OutcomeRecord
+from scanviz.record.model import OutcomeRecord, ProfileRecord
 
 
 class Wishes(NamedTuple):
@@ -29,8 +29,8 @@ class Wishes(NamedTuple):
 
     Attributes
     ----------
-    output : Path
-        Where it goes.
+    output : Path or None
+        Where it goes; None to save nothing.
     quiet : bool
         Whether to print nothing.
     top : int
@@ -39,13 +39,16 @@ class Wishes(NamedTuple):
         Show this loop alone.
     detail : str
         ``"steps"`` or ``"ops"``.
+    show : callable, optional
+        What is printed instead of the report: ``show(record, stream)``.
     """
 
-    output: Path
+    output: Path | None
     quiet: bool
     top: int
     scan: str | None
     detail: str
+    show: Callable[[ProfileRecord, TextIO], None] | None = None
 
 
 def free_name(path: Path) -> Path:
@@ -121,9 +124,9 @@ class Ending:
         observe.detach(self.recorder)
         self.recorder.finish(self.outcome)
         record = self.recorder.record()
-        saved = self._try(
-            lambda: save(record, self.wishes.output),
-            f"the profile could not be saved as {self.wishes.output}",
+        output = self.wishes.output
+        saved = output is not None and self._try(
+            lambda: save(record, output), f"the profile could not be saved as {output}"
         )
         if self.wishes.quiet:
             return
@@ -133,6 +136,9 @@ class Ending:
     def _print(self, saved: bool) -> None:
         from scanviz.profiler.report import print_report
 
+        if self.wishes.show is not None:
+            self.wishes.show(self.recorder.record(), self.stream)
+            return
         self.stream.write("\n")
         print_report(self.recorder.record(), self.stream, top=self.wishes.top, scan_name=self.wishes.scan)
         if saved:

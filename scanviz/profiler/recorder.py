@@ -11,6 +11,7 @@ import platform
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -20,9 +21,10 @@ from scanviz.engine.observe import CompiledFunction, Observer, StepSeries
 from scanviz.profiler.budget import Budget, affordable_function, affordable_loop
 from scanviz.profiler.overhead import Price, measured_price
 from scanviz.profiler.tally import DETAIL_BYTES, FunctionTally, LoopTally
-from scanviz.record.model import CostRecord, OutcomeRecord, ProfileRecord
+from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
 from scanviz.record.paths import recorded_path
 from scanviz.record.program_snapshot import function_record, loop_records
+from scanviz.record.rewrites_snapshot import rewrites_of, size_of
 
 DEFAULT_BYTES = 64 * 2**20
 
@@ -94,6 +96,7 @@ class Recorder(Observer):
             self._left_out += 1
             return
         self._left_out += kept is not record
+        kept = self._with_rewrites(kept, event)
         function = self._functions[event.key] = FunctionTally(kept)
         for loop in loop_records(event.key, event.program):
             outside = loop.parent is None or loop.parent in self._loops
@@ -102,6 +105,16 @@ class Recorder(Observer):
             if affordable is not None:
                 tally = self._loops[loop.key] = LoopTally(affordable, self._price)
                 function.loops.append(tally)
+
+    def _with_rewrites(self, record: FunctionRecord, event: CompiledFunction) -> FunctionRecord:
+        """Return a function's record with what rules did to its graph, where there is room."""
+        if event.function is None:
+            return record
+        found = rewrites_of(event.function)
+        if not self._budget.take(size_of(found)):
+            self._left_out += 1
+            return record
+        return replace(record, rewrites=found)
 
     def function_begin(self, function: int, call: int) -> None:
         """Open a call."""

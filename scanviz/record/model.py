@@ -17,6 +17,7 @@ from scanviz.record.loops import (
     Samples,
     TierRecord,
 )
+from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.values import DurationRecord, SourceRecord
 
 SCHEMA = 1  # version of the data model: raised when a field's meaning changes or one is taken away
@@ -50,6 +51,8 @@ class FunctionRecord:
         The first call, which pays for code made on demand.
     call_times : DurationRecord
         Of calls, the first included.
+    rewrites : RewritesRecord or None
+        What rules did to its graph; None where that was not recorded.
     """
 
     key: int
@@ -63,6 +66,7 @@ class FunctionRecord:
     running: int = 0
     first_ns: int = 0
     call_times: DurationRecord = field(default_factory=DurationRecord)
+    rewrites: RewritesRecord | None = None
 
     @property
     def total_ns(self) -> int:

@@ -31,6 +31,7 @@ from scanviz.engine.scan.variables import State, StepOutput
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.history import RewriteHistory
 
+Number = int | Fraction
 FUNCTION = 10  # operations that exp, tanh and the like count as
 _CHEAP = frozenset(
     (
@@ -78,31 +79,31 @@ class Polynomial:
 
     __slots__ = ("terms",)
 
-    def __init__(self, terms: Mapping[tuple[str, ...], Fraction]) -> None:
+    def __init__(self, terms: Mapping[tuple[str, ...], Number]) -> None:
         self.terms = {key: value for key, value in terms.items() if value}
 
     @staticmethod
     def of(value: int | Fraction | str) -> Polynomial:
         """Return a number, or a named size."""
         if isinstance(value, str):
-            return Polynomial({(value,): Fraction(1)})
-        return Polynomial({(): Fraction(value)})
+            return Polynomial({(value,): 1})
+        return Polynomial({(): value})
 
     def __add__(self, other: Polynomial | int) -> Polynomial:
         found = dict(self.terms)
         for key, value in _as_polynomial(other).terms.items():
-            found[key] = found.get(key, Fraction(0)) + value
+            found[key] = found.get(key, 0) + value
         return Polynomial(found)
 
     def __sub__(self, other: Polynomial | int) -> Polynomial:
         return self + _as_polynomial(other) * -1
 
     def __mul__(self, other: Polynomial | int | Fraction) -> Polynomial:
-        found: dict[tuple[str, ...], Fraction] = {}
+        found: dict[tuple[str, ...], Number] = {}
         for one, a in self.terms.items():
             for two, b in _as_polynomial(other).terms.items():
                 key = tuple(sorted((*one, *two)))
-                found[key] = found.get(key, Fraction(0)) + a * b
+                found[key] = found.get(key, 0) + a * b
         return Polynomial(found)
 
     def __eq__(self, other: object) -> bool:
@@ -113,7 +114,7 @@ class Polynomial:
 
     def at(self, sizes: Mapping[str, int]) -> float:
         """Return the value for given sizes; KeyError for one that is not given."""
-        total = Fraction(0)
+        total: Number = 0
         for key, value in self.terms.items():
             for name in key:
                 value *= sizes[name]
@@ -123,7 +124,7 @@ class Polynomial:
     @property
     def number(self) -> float | None:
         """The value, where no size is unknown."""
-        return float(self.terms.get((), Fraction(0))) if set(self.terms) <= {()} else None
+        return float(self.terms.get((), 0)) if set(self.terms) <= {()} else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -142,8 +143,8 @@ def _as_polynomial(value: Polynomial | int | Fraction) -> Polynomial:
     return value if isinstance(value, Polynomial) else Polynomial.of(value)
 
 
-def _term(key: tuple[str, ...], value: Fraction) -> str:
-    number = str(value) if value.denominator == 1 else f"{float(value):.4g}"
+def _term(key: tuple[str, ...], value: Number) -> str:
+    number = str(value) if Fraction(value).denominator == 1 else f"{float(value):.4g}"
     names = [name + (_POWERS.get(key.count(name), f"^{key.count(name)}")) for name in dict.fromkeys(key)]
     if not names:
         return number
@@ -184,6 +185,8 @@ class _Scope:
     def __init__(self, view: ScanView | None = None, parent: _Scope | None = None) -> None:
         self.view, self.parent = view, parent
         self.memory: dict[Variable, Any] = {}
+        self._known: dict[Variable, Polynomial] = {}
+        self._elements: dict[Variable, Polynomial] = {}
         self.sizes = {} if view is None or parent is None else inner_sizes(view, parent.shape)
 
     def shape(self, variable: Variable) -> tuple[Any, ...]:
@@ -197,21 +200,28 @@ class _Scope:
         )
         if known is not None:
             return Polynomial.of(known)
-        if self.view is not None and self.parent is not None:
-            outside = size_outside(size, self.view, self.sizes)
-            if outside is None:
-                return Polynomial.of(f"a size in {self.view.op.scan_name}")
-            return self.parent.size(outside)
-        return _written(size)
+        found = self._known.get(size)
+        if found is None:
+            found = self._known[size] = self._unknown(size)
+        return found
+
+    def _unknown(self, size: Variable) -> Polynomial:
+        if self.view is None or self.parent is None:
+            return _written(size)
+        outside = size_outside(size, self.view, self.sizes)
+        if outside is None:
+            return Polynomial.of(f"a size in {self.view.op.scan_name}")
+        return self.parent.size(outside)
 
     def elements(self, variable: Variable) -> Polynomial:
         """Return the number of elements of a variable."""
-        total = Polynomial.of(1)
-        if not isinstance(variable.type, TensorType):
-            return total
-        for each in self.shape(variable):
-            total = total * self.size(each)
-        return total
+        known = self._elements.get(variable)
+        if known is None:
+            known = Polynomial.of(1)
+            for each in self.shape(variable) if isinstance(variable.type, TensorType) else ():
+                known = known * self.size(each)
+            self._elements[variable] = known
+        return known
 
     def bytes(self, variable: Variable) -> Polynomial:
         """Return the bytes of a variable."""

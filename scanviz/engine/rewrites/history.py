@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, overload
 
@@ -142,6 +143,7 @@ class RewriteHistory(Sequence[Record]):
         self._entries: list[Record] = []
         self._changes: list[Change] | None = None
         self._costs: list[Cost] | None = None
+        self._held: list[list[Variable]] | None = None
         self.more: Callable[[], list[Application]] = list  # applications to the Program, found when asked for
         current = self._start
         with births_of(self._run):
@@ -219,8 +221,19 @@ class RewriteHistory(Sequence[Record]):
 
     def all_graphs(self) -> list[list[Variable]]:
         """Return the graph as it was built, and the graph after each application to it."""
+        if self._held is not None:
+            return self._held
         with births_of(self._run):
             return [self.before, *(graph for _, graph in applications(self._start, self.selection))]
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep all graphs in the block, for several questions about them."""
+        self._held = self.all_graphs()
+        try:
+            yield
+        finally:
+            self._held = None
 
     def refusals(self, rule: str | None = None) -> list[Refused]:
         """Return where rules refused, those that came nearest first; of one rule if it is named."""

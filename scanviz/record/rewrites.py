@@ -1,0 +1,203 @@
+"""What rules did to a function's graph, as data: the graph as lines, what each application changed in them, and refusals.
+
+A graph is written one operation a line, each with a name that it keeps from the first moment to the last, so lines that differ
+between two moments are what changed.  Only the first graph is kept whole; each application keeps the lines that it replaced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class EditRecord:
+    """Lines replaced by others.
+
+    Attributes
+    ----------
+    start : int
+        The first line that goes, counted from 0.
+    stop : int
+        The first line that stays.
+    lines : tuple of str
+        What stands in their place.
+    """
+
+    start: int
+    stop: int
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCostRecord:
+    """What a graph costs, written in named sizes.
+
+    Attributes
+    ----------
+    operations : str
+        Operations run, those of a step as often as there are steps.
+    flops : str
+        Floating-point operations.
+    bytes_moved : str
+        Bytes read and written.
+    buffer_bytes : str
+        Bytes of the rows that loops keep.
+    per_step : dict of str to int
+        Loop (names from the outermost, with ``/``) → operations of one step.
+    """
+
+    operations: str = "0"
+    flops: str = "0"
+    bytes_moved: str = "0"
+    buffer_bytes: str = "0"
+    per_step: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteRecord:
+    """One application of a rule.
+
+    Attributes
+    ----------
+    index : int
+        Its number, from 0.
+    phase : str
+        When it was applied.
+    rule : str
+        Its name.
+    where : str
+        File and line of the rule within scanviz.
+    says : str
+        What it did.
+    count : int
+        Matches.
+    loops : tuple of str
+        Loops in whose steps it matched.
+    removed : int
+        Operations that are gone.
+    added : int
+        Operations that are new.
+    loop_variables : tuple of str
+        Loop variables that changed kind, appeared or went away, in words.
+    time_ns : int
+        What it took.
+    cost : GraphCostRecord or None
+        What the graph costs after it; None for rules about the program.
+    edits : tuple of EditRecord
+        What it changed in the graph's lines, from the last line to the first.
+    """
+
+    index: int
+    phase: str
+    rule: str
+    where: str
+    says: str
+    count: int = 1
+    loops: tuple[str, ...] = ()
+    removed: int = 0
+    added: int = 0
+    loop_variables: tuple[str, ...] = ()
+    time_ns: int = 0
+    cost: GraphCostRecord | None = None
+    edits: tuple[EditRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalRecord:
+    """Where a rule did not fire, and why.
+
+    Attributes
+    ----------
+    rule : str
+        The rule.
+    loop : str
+        The loop in whose step it was asked; empty for the function's graph.
+    node : str
+        What it was asked about, in the user's names.
+    source : str
+        The user's line.
+    why : str
+        The precondition that failed.
+    near : int
+        How many held before it.
+    """
+
+    rule: str
+    loop: str
+    node: str
+    source: str
+    why: str
+    near: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OriginRecord:
+    """Where an operation came from.
+
+    Attributes
+    ----------
+    name : str
+        The name of its line.
+    op : str
+        The operation.
+    source : str
+        The user's line, ``file:line``.
+    rule : str
+        The rule, or ``gradient``, that made it; empty if the user did.
+    parents : tuple of str
+        Names of what it was made from.
+    """
+
+    name: str
+    op: str
+    source: str = ""
+    rule: str = ""
+    parents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RewritesRecord:
+    """Everything that rules did to one function.
+
+    Attributes
+    ----------
+    selection : str
+        The rules that might be used, as ``Mode(rewrites=…)`` takes them.
+    lines : tuple of str
+        The graph as it was built.
+    cost : GraphCostRecord or None
+        What that costs.
+    applications : tuple of RewriteRecord
+        In order.
+    refusals : tuple of RefusalRecord
+        Those that came nearest first.
+    origins : tuple of OriginRecord
+        Of every operation that there ever was, in order of first appearance.
+    """
+
+    selection: str = "all"
+    lines: tuple[str, ...] = ()
+    cost: GraphCostRecord | None = None
+    applications: tuple[RewriteRecord, ...] = ()
+    refusals: tuple[RefusalRecord, ...] = ()
+    origins: tuple[OriginRecord, ...] = ()
+
+    def graph(self, after: int) -> tuple[str, ...]:
+        """Return the lines of the graph after so many applications.
+
+        Examples
+        --------
+        >>> edit = RewriteRecord(0, "canonical", "r", "f.py:1", "…", edits=(EditRecord(0, 1, ("b",)),))
+        >>> RewritesRecord("all", ("a", "c"), None, (edit,)).graph(1)
+        ('b', 'c')
+        """
+        lines = list(self.lines)
+        for each in self.applications[:after]:
+            for edit in each.edits:
+                lines[edit.start : edit.stop] = edit.lines
+        return tuple(lines)
+
+    def cost_before(self, index: int) -> GraphCostRecord | None:
+        """Return what the graph cost before an application."""
+        costs = [self.cost, *(each.cost for each in self.applications[:index])]
+        return next((each for each in reversed(costs) if each is not None), None)

@@ -13,7 +13,7 @@ from scanviz.profiler.report_text import HEADING, HOT, QUIET, TITLE, WARNING, Li
 from scanviz.profiler.units import duration
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.plain_text import plain
-from scanviz.record.rewrites import GraphCostRecord, OriginRecord, RewriteRecord, RewritesRecord
+from scanviz.record.rewrites import OriginRecord, RewriteRecord, RewritesRecord
 
 ADDED, GONE = "32", HOT
 CONTEXT = 2  # unchanged lines around a change
@@ -72,7 +72,10 @@ def render_rewrites(
     """
     asked = view if view is not None else RewritesView()
     lines: list[Line] = []
-    for function in chosen(record, asked):
+    functions = [each for each in chosen(record, asked) if each.rewrites is not None]
+    if asked.step is not None:  # functions that were rewritten so often; all, to say so, where none was
+        functions = [each for each in functions if _has_step(each, asked.step)] or functions
+    for function in functions:
         if function.rewrites is not None:
             lines += [
                 *([Line("")] if lines else []),
@@ -82,6 +85,12 @@ def render_rewrites(
         what = f"no function named {plain(asked.function)!r}" if asked.function else "no function's rewrites"
         lines = [Line(f"{what} {'were' if not asked.function else 'was'} recorded", WARNING)]
     return "\n".join(styled(each, width, color) for each in lines) + "\n"
+
+
+def _has_step(function: FunctionRecord, step: int) -> bool:
+    return function.rewrites is not None and any(
+        each.index == step for each in function.rewrites.applications
+    )
 
 
 def chosen(record: ProfileRecord, view: RewritesView) -> list[FunctionRecord]:
@@ -130,42 +139,48 @@ def _list(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
         nodes = f"  -{each.removed} +{each.added} operations" if each.removed or each.added else ""
         yield Line(f"  {each.index:>3}  {each.rule}{nodes}  {duration(each.time_ns)}", HEADING)
         yield Line(f"       {plain(each.says)}", wraps=True)
-        for text in _bought(rewrites.cost_before(each.index), each.cost):
+        for text in _bought(rewrites, each):
             yield Line(f"       {text}", QUIET, wraps=True)
         for text in each.loop_variables[:4]:
             yield Line(f"       {plain(text)}", QUIET, wraps=True)
     if not listed:
         yield Line("  nothing of that was done", WARNING)
-    after = next((each.cost for each in reversed(rewrites.applications) if each.cost is not None), None)
     if view.rule is None and view.scan is None:
-        for text in _bought(rewrites.cost, after):
+        for text in _steps(rewrites.steps(0), rewrites.steps(len(rewrites.applications))):
             yield Line(f"  in all: {text}", HEADING, wraps=True)
     if view.everything:
         yield from _refused(rewrites)
 
 
-def _bought(before: GraphCostRecord | None, after: GraphCostRecord | None) -> Iterator[str]:
-    """Return what is different between two costs, in words."""
-    if before is None or after is None:
+def _bought(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[str]:
+    """Return what an application changed in the cost, in words."""
+    if each.cost is None or each.difference is None:
         return
-    for loop in dict.fromkeys((*before.per_step, *after.per_step)):
-        old, new = before.per_step.get(loop), after.per_step.get(loop)
-        if old != new:
-            name = plain(loop)
-            if old is None:
-                yield f"loop `{name}`: {new} operations a step, new"
-            elif new is None:
-                yield f"loop `{name}` ({old} operations a step) is gone"
-            else:
-                yield f"loop `{name}`: {old} → {new} operations a step"
+    if each.cost.per_step or each.cost.gone:
+        yield from _steps(rewrites.steps(each.index), rewrites.steps(each.index + 1))
     pairs = (
-        ("operations", before.operations, after.operations),
-        ("floating-point operations", before.flops, after.flops),
-        ("bytes of rows kept", before.buffer_bytes, after.buffer_bytes),
+        ("operations", each.difference.operations),
+        ("floating-point operations", each.difference.flops),
+        ("bytes of rows kept", each.difference.buffer_bytes),
     )
-    for what, first, second in pairs:
-        if first != second:
-            yield f"{what}: {plain(first)} → {plain(second)}"
+    for what, difference in pairs:
+        if difference != "0":
+            sign = "" if difference.startswith("-") else "+"
+            yield f"{what}: {sign}{plain(difference)}"
+
+
+def _steps(before: dict[str, int], after: dict[str, int]) -> Iterator[str]:
+    """Return how many operations a step of each loop has, where that changed."""
+    for loop in dict.fromkeys((*before, *after)):
+        old, new = before.get(loop), after.get(loop)
+        if old == new:
+            continue
+        if old is None:
+            yield f"loop `{plain(loop)}`: {new} operations a step, new"
+        elif new is None:
+            yield f"loop `{plain(loop)}` ({old} operations a step) is gone"
+        else:
+            yield f"loop `{plain(loop)}`: {old} → {new} operations a step"
 
 
 def _refused(rewrites: RewritesRecord) -> Iterator[Line]:
@@ -243,7 +258,7 @@ def _step(rewrites: RewritesRecord, view: RewritesView, width: int) -> Iterator[
     (each,) = found
     yield Line(f"  {each.index}  {each.rule}  ({each.phase}, {each.where})", HEADING)
     yield Line(f"     {plain(each.says)}", wraps=True)
-    for text in (*_bought(rewrites.cost_before(each.index), each.cost), *map(plain, each.loop_variables)):
+    for text in (*_bought(rewrites, each), *map(plain, each.loop_variables)):
         yield Line(f"     {text}", QUIET, wraps=True)
     yield Line("")
     before, after = ([plain(line) for line in rewrites.graph(k)] for k in (each.index, each.index + 1))

@@ -43,7 +43,10 @@ class GraphCostRecord:
     buffer_bytes : str
         Bytes of the rows that loops keep.
     per_step : dict of str to int
-        Loop (names from the outermost, with ``/``) → operations of one step.
+        Loop (names from the outermost, with ``/``) → operations of one step; after an application, of loops where that
+        changed.
+    gone : tuple of str
+        Loops that are there no more.
     """
 
     operations: str = "0"
@@ -51,6 +54,7 @@ class GraphCostRecord:
     bytes_moved: str = "0"
     buffer_bytes: str = "0"
     per_step: dict[str, int] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,8 @@ class RewriteRecord:
         What it took.
     cost : GraphCostRecord or None
         What the graph costs after it; None for rules about the program.
+    difference : GraphCostRecord or None
+        That, less what it cost before; without operations per step.
     edits : tuple of EditRecord
         What it changed in the graph's lines, from the last line to the first.
     """
@@ -99,6 +105,7 @@ class RewriteRecord:
     loop_variables: tuple[str, ...] = ()
     time_ns: int = 0
     cost: GraphCostRecord | None = None
+    difference: GraphCostRecord | None = None
     edits: tuple[EditRecord, ...] = ()
 
 
@@ -197,7 +204,12 @@ class RewritesRecord:
                 lines[edit.start : edit.stop] = edit.lines
         return tuple(lines)
 
-    def cost_before(self, index: int) -> GraphCostRecord | None:
-        """Return what the graph cost before an application."""
-        costs = [self.cost, *(each.cost for each in self.applications[:index])]
-        return next((each for each in reversed(costs) if each is not None), None)
+    def steps(self, after: int) -> dict[str, int]:
+        """Return the operations of one step of each loop after so many applications."""
+        found = dict(self.cost.per_step) if self.cost is not None else {}
+        for each in self.applications[:after]:
+            if each.cost is not None:
+                found.update(each.cost.per_step)
+                for name in each.cost.gone:
+                    found.pop(name, None)
+        return found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
+import bisect
 import itertools
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import cast
 
@@ -12,6 +13,7 @@ from scanviz.engine.function import Function
 from scanviz.engine.graph.provenance import short_path
 from scanviz.engine.rewrites.cost import Cost, Polynomial
 from scanviz.engine.rewrites.history import Record, RewriteHistory, places
+from scanviz.engine.rewrites.sweep import Refused
 from scanviz.record.graph_lines import GraphLines
 from scanviz.record.paths import recorded_path
 from scanviz.record.rewrites import (
@@ -24,7 +26,7 @@ from scanviz.record.rewrites import (
 
 LONGEST_TERM = 240  # characters of a polynomial
 MOST_NODES = 5_000  # of a graph of which more than the list is kept
-MOST_LINES = 3_000  # changed lines between which single lines are compared
+MOST_REFUSALS = 40  # of one rule that are kept
 
 
 def rewrites_record(history: RewriteHistory, output_names: Sequence[str] = ()) -> RewritesRecord:
@@ -53,25 +55,39 @@ def rewrites_record(history: RewriteHistory, output_names: Sequence[str] = ()) -
 
 def _record(history: RewriteHistory, writer: GraphLines) -> RewritesRecord:
     graphs = [writer.lines(each) for each in history.all_graphs()]
-    costs = [_cost(each) for each in history.costs()]
+    costs = history.costs()
     records = [
-        _application(record, _edits(before, after), cost)
-        for record, (before, after), cost in zip(
-            history.of_graph, itertools.pairwise(graphs), costs[1:], strict=True
+        _application(record, _edits(*pair), _cost(now, earlier), _difference(earlier, now))
+        for record, pair, (earlier, now) in zip(
+            history.of_graph, itertools.pairwise(graphs), itertools.pairwise(costs), strict=True
         )
     ]
-    records += [_application(each, (), None) for each in history[len(records) :]]
+    records += [_application(each, (), None, None) for each in history[len(records) :]]
     refusals = tuple(
         RefusalRecord(each.rule, "/".join(each.path), each.node, each.source, each.why, each.near)
-        for each in history.refusals()
+        for each in _nearest(history.refusals())
     )
     record = RewritesRecord(
-        str(history.selection), tuple(graphs[0]), costs[0], tuple(records), refusals, writer.origins()
+        str(history.selection), tuple(graphs[0]), _cost(costs[0]), tuple(records), refusals, writer.origins()
     )
     return with_recorded_paths(record, writer.files())
 
 
-def _application(record: Record, edits: Sequence[EditRecord], cost: GraphCostRecord | None) -> RewriteRecord:
+def _nearest(refusals: Sequence[Refused]) -> Iterator[Refused]:
+    """Iterate over refusals, of each rule no more than the nearest few."""
+    counts: Counter[str] = Counter()
+    for each in refusals:
+        counts[each.rule] += 1
+        if counts[each.rule] <= MOST_REFUSALS:
+            yield each
+
+
+def _application(
+    record: Record,
+    edits: Sequence[EditRecord],
+    cost: GraphCostRecord | None,
+    difference: GraphCostRecord | None,
+) -> RewriteRecord:
     change = record.change
     return RewriteRecord(
         record.index,
@@ -86,37 +102,71 @@ def _application(record: Record, edits: Sequence[EditRecord], cost: GraphCostRec
         tuple(str(each) for each in change.loop_variables),
         record.time_ns,
         cost,
+        difference,
         tuple(edits),
     )
 
 
 def _edits(before: Sequence[str], after: Sequence[str]) -> list[EditRecord]:
-    """Return what turns one list of lines into another, the last edit first."""
-    start = 0
-    while start < min(len(before), len(after)) and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    old, new = before[start : len(before) - end], after[start : len(after) - end]
-    if len(old) + len(new) > MOST_LINES:
-        return [EditRecord(start, start + len(old), tuple(new))]
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    found = [
-        EditRecord(start + a, start + b, tuple(new[c:d]))
-        for kind, a, b, c, d in matcher.get_opcodes()
-        if kind != "equal"
-    ]
+    """Return what turns one list of lines into another, the last edit first.
+
+    Lines that are in both once hold the two together, as many as stand in one order (the longest increasing subsequence, as in
+    Hunt and McIlroy's diff, 1976); a line has its own name, so nearly all do.
+    """
+    anchors = [(-1, -1), *_anchors(before, after), (len(before), len(after))]
+    found: list[EditRecord] = []
+    for (a, c), (b, d) in itertools.pairwise(anchors):
+        old, new = before[a + 1 : b], after[c + 1 : d]
+        if list(old) != list(new):
+            found.append(EditRecord(a + 1, b, tuple(new)))
     return found[::-1]
 
 
-def _cost(cost: Cost) -> GraphCostRecord:
+def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places of lines that are once in both and stand in one order, as many as there can be."""
+    places = {line: k for k, line in enumerate(after)}
+    counts, others = Counter(before), Counter(after)
+    pairs = [(k, places[line]) for k, line in enumerate(before) if counts[line] == 1 == others[line]]
+    tails: list[int] = []  # the smallest last place of a sequence of each length, and its pair
+    last: list[int] = []
+    earlier: list[int] = []
+    for index, (_, place) in enumerate(pairs):
+        length = bisect.bisect_left(tails, place)
+        earlier.append(last[length - 1] if length else -1)
+        if length == len(tails):
+            tails.append(place)
+            last.append(index)
+        else:
+            tails[length], last[length] = place, index
+    found: list[tuple[int, int]] = []
+    index = last[-1] if last else -1
+    while index >= 0:
+        found.append(pairs[index])
+        index = earlier[index]
+    return found[::-1]
+
+
+def _cost(cost: Cost, before: Cost | None = None) -> GraphCostRecord:
+    """Return a cost as data; of the operations a step only what is not as it was before."""
+    steps = cost.operations_per_step
+    earlier = {} if before is None else before.operations_per_step
     return GraphCostRecord(
         _written(cost.operations),
         _written(cost.flops),
         _written(cost.bytes_moved),
         _written(cost.buffer_bytes),
-        {"/".join(path): count for path, count in cost.operations_per_step.items()},
+        {"/".join(path): count for path, count in steps.items() if earlier.get(path) != count},
+        tuple("/".join(path) for path in earlier if path not in steps),
+    )
+
+
+def _difference(before: Cost, after: Cost) -> GraphCostRecord:
+    """Return what a graph costs more than another; operations a step are in the costs themselves."""
+    return GraphCostRecord(
+        _written(after.operations - before.operations),
+        _written(after.flops - before.flops),
+        _written(after.bytes_moved - before.bytes_moved),
+        _written(after.buffer_bytes - before.buffer_bytes),
     )
 
 

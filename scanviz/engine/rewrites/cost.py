@@ -255,8 +255,10 @@ def _symbol(size: Variable) -> str:
     return f"{node.op.name}({', '.join(str(_written(each)) for each in node.inputs)})"
 
 
-def cost_of(outputs: Sequence[Variable]) -> Cost:
+def cost_of(outputs: Sequence[Variable], known: dict[Apply, Cost] | None = None) -> Cost:
     """Return what a graph costs.
+
+    ``known`` keeps the costs of nodes from one graph to the next: most of them are in both.
 
     Examples
     --------
@@ -265,9 +267,16 @@ def cost_of(outputs: Sequence[Variable]) -> Cost:
     >>> print(cost_of([T.dot(a, b)]).flops)
     2·a.shape[0]·a.shape[1]·b.shape[1]
     """
-    total = _Total()
-    total.add(outputs, _Scope(), Polynomial.of(1), ())
-    return Cost(total.operations, total.per_step, total.flops, total.moved, total.kept)
+    memory: dict[Apply, Cost] = {} if known is None else known
+    scope, total = _Scope(), _Total()
+    for node in toposort(outputs):
+        cost = memory.get(node)
+        if cost is None:
+            own = _Total()
+            own.node(node, scope, Polynomial.of(1), ())
+            cost = memory[node] = own.cost()
+        total.take(cost)
+    return total.cost()
 
 
 class _Total:
@@ -278,43 +287,57 @@ class _Total:
         self.operations = self.flops = self.moved = self.kept = zero
         self.per_step: dict[tuple[str, ...], int] = {}
 
-    def add(
-        self, outputs: Sequence[Variable], scope: _Scope, times: Polynomial, path: tuple[str, ...]
-    ) -> None:
-        """Add the nodes of a graph that is computed so many times."""
-        count = 0
-        for node in toposort(outputs):
-            if isinstance(node.op, Scan):
-                self.loop(node, scope, times, path)
-            elif not is_view(node) and node.op.name not in _NOTHING:
-                count += 1
-                self.flops = self.flops + flops_of(node, scope) * times
-                for each in (*node.inputs, *node.outputs):
-                    self.moved = self.moved + scope.bytes(each) * times
-        self.operations = self.operations + times * count
-        if path:
+    def cost(self) -> Cost:
+        """Return what was added up."""
+        return Cost(self.operations, self.per_step, self.flops, self.moved, self.kept)
+
+    def take(self, cost: Cost) -> None:
+        """Add the cost of one node."""
+        self.operations = self.operations + cost.operations
+        self.flops = self.flops + cost.flops
+        self.moved = self.moved + cost.bytes_moved
+        self.kept = self.kept + cost.buffer_bytes
+        for path, count in cost.operations_per_step.items():
             self.per_step[path] = self.per_step.get(path, 0) + count
+
+    def node(self, node: Apply, scope: _Scope, times: Polynomial, path: tuple[str, ...]) -> None:
+        """Add a node that is computed so many times."""
+        if isinstance(node.op, Scan):
+            self.loop(node, scope, times, path)
+        elif not is_view(node) and node.op.name not in _NOTHING:
+            self.operations = self.operations + times
+            self.flops = self.flops + flops_of(node, scope) * times
+            for each in (*node.inputs, *node.outputs):
+                self.moved = self.moved + scope.bytes(each) * times
+            if path:
+                self.per_step[path] = self.per_step.get(path, 0) + 1
 
     def loop(self, node: Apply, scope: _Scope, times: Polynomial, path: tuple[str, ...]) -> None:
         """Add a loop: its steps, and the rows it keeps."""
         view = ScanView(node)
         steps = scope.size(view.n_steps)
         inside = _Scope(view, scope)
-        self.add(view.op.inner_outputs, inside, times * steps, (*path, view.op.scan_name))
-        for each in view.op.variables:
-            result = view.outer_output(each)
-            if result is None or not isinstance(each, State | StepOutput):
-                continue
-            initial = view.outer_input(each)
-            if isinstance(each, State) and each.kind == "mitmot" and initial is not None:
-                self.kept = self.kept + scope.bytes(initial)
-                continue
-            rows = steps if each.keep.last is None else Polynomial.of(each.keep.last)
-            if isinstance(each, StepOutput):
-                self.kept = self.kept + inside.bytes(each.value) * rows
-            else:  # a row has the shape of those it starts from
-                row = next(iter(each.reads.values()), next(iter(each.writes.values())))
-                self.kept = self.kept + inside.bytes(row) * (rows + each.offset)
+        within = (*path, view.op.scan_name)
+        self.per_step.setdefault(within, 0)
+        for inner in toposort(view.op.inner_outputs):
+            self.node(inner, inside, times * steps, within)
+        for variable in view.op.variables:
+            if isinstance(variable, State | StepOutput):
+                self.kept = self.kept + _rows_kept(variable, view, scope, inside, steps)
+
+
+def _rows_kept(
+    variable: State | StepOutput, view: ScanView, scope: _Scope, inside: _Scope, steps: Polynomial
+) -> Polynomial:
+    """Return the bytes of the rows that a loop keeps of a result."""
+    rows = steps if variable.keep.last is None else Polynomial.of(variable.keep.last)
+    if isinstance(variable, StepOutput):
+        return inside.bytes(variable.value) * rows
+    initial = view.outer_input(variable)
+    if variable.kind == "mitmot" and initial is not None:
+        return scope.bytes(initial)
+    row = next(iter(variable.reads.values()), next(iter(variable.writes.values())))
+    return inside.bytes(row) * (rows + variable.offset)  # of the shape of those it starts from
 
 
 def flops_of(node: Apply, scope: _Scope) -> Polynomial:
@@ -369,7 +392,8 @@ def _factorised(node: Apply, scope: _Scope) -> Polynomial:
 
 def costs_of_history(history: RewriteHistory) -> list[Cost]:
     """Return the cost of a graph as it was built, and after each application of a rule to it."""
-    return [cost_of(each) for each in history.all_graphs()]
+    known: dict[Apply, Cost] = {}
+    return [cost_of(each, known) for each in history.all_graphs()]
 
 
 __all__ = ["Cost", "Polynomial", "cost_of", "costs_of_history", "flops_of"]

@@ -1,0 +1,104 @@
+"""`scanviz rewrites` in real processes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SCRIPT = """
+import numpy as np, scanviz
+from scanviz import tensor as T
+x, w = T.matrix("x"), T.matrix("w")
+h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
+f = scanviz.function([x, w], [h[-1], scanviz.grad(T.sum(h[-1]), w)], name="train")
+print("ran", f(np.ones((4, 2)), np.ones((2, 3)))[0].shape)
+"""
+
+
+def scanviz_(*arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "scanviz", *arguments], cwd=cwd, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.fixture
+def script(tmp_path):
+    (tmp_path / "rnn.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def test_a_script_is_run_and_its_rewrites_are_listed(script):
+    done = scanviz_("rewrites", "rnn.py", cwd=script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "ran (3,)\n"
+    assert "train: " in done.stderr and "PushOutDot1" in done.stderr and "operations a step" in done.stderr
+    assert not list(script.glob("*.scanviz"))
+
+
+def test_a_saved_profile_is_read(script):
+    assert scanviz_("profile", "-q", "rnn.py", cwd=script).returncode == 0
+    listed = scanviz_("rewrites", "rnn.scanviz", cwd=script)
+    assert listed.returncode == 0 and "PushOutSeqScan" in listed.stdout
+    data = json.loads(scanviz_("rewrites", "--json", "rnn.scanviz", cwd=script).stdout)
+    assert data[0]["function"] == "train"
+    assert {"lines", "applications", "refusals", "origins"} <= set(data[0]["rewrites"])
+    step = next(
+        each["index"] for each in data[0]["rewrites"]["applications"] if each["rule"] == "PushOutSeqScan"
+    )
+    diff = scanviz_("rewrites", "rnn.scanviz", "--step", str(step), cwd=script)
+    assert "  - " in diff.stdout and "  + " in diff.stdout and "lines stay" in diff.stdout
+    again = scanviz_("rewrites", "--step", str(step), "rnn.scanviz", cwd=script)
+    assert again.stdout == diff.stdout
+
+
+def test_why_and_why_not(script):
+    why = scanviz_("rewrites", "--why", "5", "rnn.py", cwd=script)
+    assert "scan{rnn}(…)  written at rnn.py:5" in why.stderr
+    why_not = scanviz_("rewrites", "--why-not", "inline_one_step", "--scan", "rnn", "rnn.py", cwd=script)
+    assert "is not known when building, not 1" in why_not.stderr
+
+
+def test_a_script_that_fails_still_shows_what_was_done(script):
+    with (script / "rnn.py").open("a") as file:
+        file.write("raise ValueError('later')\n")
+    done = scanviz_("rewrites", "rnn.py", cwd=script)
+    assert done.returncode == 1
+    assert "ValueError: later" in done.stderr and "PushOutDot1" in done.stderr
+
+
+def test_all_rules_are_listed(tmp_path):
+    done = scanviz_("rewrites", "--rules", cwd=tmp_path)
+    assert done.returncode == 0
+    for name in (
+        "PushOutNonSeqScan",
+        "ScanInplaceOptimizer",
+        "Replace a loop of exactly one step by the step.",
+    ):
+        assert name in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--rule", "PushOutSeq", "rnn.py"], "did you mean PushOutSeqScan?"),
+        (["--why-not", "nonsense", "rnn.py"], "there is no rule named 'nonsense'"),
+        (["--step", "two", "rnn.py"], "--step takes the number of a rewrite"),
+        ([], "what is to be run?"),
+        (["nothing.scanviz"], "cannot be read"),
+        (["--nonsense", "rnn.py"], "unknown option --nonsense"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(script, arguments, says):
+    done = scanviz_("rewrites", *arguments, cwd=script)
+    assert done.returncode == 2 and says in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_guides_and_the_lstm_examples_show_what_was_bought():
+    power = scanviz_("rewrites", str(EXAMPLES / "power.py"), cwd=EXAMPLES)
+    assert "keeps only its last row" in power.stderr and "bytes of rows kept: -" in power.stderr
+    lstm = scanviz_("rewrites", "--function", "train", str(EXAMPLES / "train_char_lstm.py"), cwd=EXAMPLES)
+    text = " ".join(lstm.stderr.split())
+    assert "loop `grad_of_lstm`" in text and "products added up in the loop are one product after it" in text

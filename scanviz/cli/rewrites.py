@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -31,6 +32,14 @@ OPTIONS = (
     Option(("--all",), "", "also how often each rule refused"),
     Option(("--why",), "NAME|LINE", "where something comes from, down to the line of the script"),
     Option(("--why-not",), "RULE", "why a rule did not fire, nearest first"),
+    Option(
+        ("--verify",),
+        "",
+        "compare values and gradients before and after every rewrite, on the script's inputs",
+    ),
+    Option(("--bisect",), "", "find the first rewrite that changed a value, by halving"),
+    Option(("--ablate",), "", "measure each function without each rule in turn, time and memory"),
+    Option(("--budget",), "SECONDS", "how long --ablate may measure (60)"),
     Option(("--json",), "", "print everything as JSON to standard output"),
     Option(("--rules",), "", "list all rules, and what they do"),
     Option(("--mode",), "NAME", "tier that runs functions which name none"),
@@ -55,16 +64,38 @@ def main(arguments: list[str]) -> int:
     from scanviz.profiler.runner import CannotRunError
 
     as_json = "json" in parsed.options
+    flags = frozenset(parsed.options) & {"verify", "bisect", "ablate"}
+    show = _measuring(flags, view, parsed.number("budget", 60)) if flags else None
 
-    def show(record: ProfileRecord, stream: TextIO) -> None:
+    def listed(record: ProfileRecord, stream: TextIO) -> None:
         _show(record, view, as_json, stream)
 
     try:
-        run_profiled(program, Wishes(None, False, 8, None, "steps", show))
+        run_profiled(program, Wishes(None, False, 8, None, "steps", show or listed))
     except CannotRunError as error:
         sys.stderr.write(f"scanviz: {error}\n")
         return error.code
     return 0
+
+
+def _measuring(
+    flags: frozenset[str], view: RewritesView, seconds: int
+) -> Callable[[ProfileRecord, TextIO], None]:
+    """Keep the inputs of calls from now on, and return what is done with them at the end."""
+    from scanviz.cli.rewrites_measured import show_measured
+    from scanviz.engine.function.callable import CALLS
+    from scanviz.profiler.captured_calls import CapturedCalls
+
+    captured = CapturedCalls()
+    CALLS.append(captured.take)
+
+    def show(record: ProfileRecord, stream: TextIO) -> None:
+        CALLS.remove(captured.take)
+        color = stream.isatty() and not os.environ.get("NO_COLOR")
+        width = shutil.get_terminal_size((110, 24)).columns
+        show_measured(captured, flags, view.function, seconds, stream, width, color)
+
+    return show
 
 
 def _view(parsed: Parsed) -> RewritesView:
@@ -109,6 +140,9 @@ def _of_file(parsed: Parsed, view: RewritesView) -> int:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
     _known_function(record, view)
+    asked = [f"--{each}" for each in ("verify", "bisect", "ablate") if each in parsed.options]
+    if asked:
+        raise UsageError(f"{asked[0]} runs functions again: it takes a SCRIPT, not a saved profile")
     _show(record, view, "json" in parsed.options, sys.stdout)
     return 0
 

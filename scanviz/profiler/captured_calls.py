@@ -1,0 +1,91 @@
+"""Real inputs of a script's functions, kept while it runs: what rewrites are checked and measured with afterwards.
+
+Of each function the inputs of one call are kept, with the values that its shared variables had then: of the first call, and again
+of the second, the fourth, the eighth …, so that a long run is not copied call by call and what is kept is not only a warm-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.function import Function
+from scanviz.engine.function.callable import CALLS
+
+MOST_BYTES = 256 * 2**20  # of all inputs together
+
+
+@dataclass(slots=True)
+class CapturedCall:
+    """The inputs of one call.
+
+    Attributes
+    ----------
+    function : Function
+        What was called.
+    arrays : list of array
+        Its inputs, then the values of its shared variables, as they were.
+    calls : int
+        Calls of the function so far.
+    """
+
+    function: Function
+    arrays: list[Any]
+    calls: int = 1
+
+
+class CapturedCalls:
+    """Keeps the inputs of calls, in bounded memory.
+
+    Parameters
+    ----------
+    most_bytes : int
+        How much may be kept of all functions together.
+
+    Attributes
+    ----------
+    left_out : list of str
+        Functions whose inputs were too large.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most, self._found = most_bytes, dict[int, CapturedCall]()
+        self._counts: dict[int, int] = {}
+        self.left_out: list[str] = []
+
+    @property
+    def calls(self) -> list[CapturedCall]:
+        """The calls kept, in order of the functions' making."""
+        return [self._found[key] for key in sorted(self._found)]
+
+    def take(self, function: Function, arrays: Sequence[Any]) -> None:
+        """Keep a call's inputs, if it is one to be kept."""
+        count = self._counts[function.key] = self._counts.get(function.key, 0) + 1
+        known = self._found.get(function.key)
+        if known is not None:
+            known.calls = count
+        if count & (count - 1):
+            return
+        others = sum(_bytes(each.arrays) for key, each in self._found.items() if key != function.key)
+        if others + _bytes(arrays) > self._most:
+            if known is None and function.name not in self.left_out:
+                self.left_out.append(function.name)
+            return
+        self._found[function.key] = CapturedCall(function, [np.array(each) for each in arrays], count)
+
+    @contextmanager
+    def watching(self) -> Iterator[CapturedCalls]:
+        """Keep calls made in the block."""
+        CALLS.append(self.take)
+        try:
+            yield self
+        finally:
+            CALLS.remove(self.take)
+
+
+def _bytes(arrays: Sequence[Any]) -> int:
+    return sum(int(getattr(each, "nbytes", 0)) for each in arrays)

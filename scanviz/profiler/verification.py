@@ -1,0 +1,228 @@
+"""Checking rewrites on real inputs: the values, and gradients, of a function before and after every application of a rule.
+
+Values are compared on the reference tier, instruction by instruction NumPy, so only the graph differs.  Rules may add up numbers in
+another order: floating results agree to :data:`TOLERANCE` of the largest number of an array, all others exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.backends.registry import resolve
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.function import Function
+from scanviz.engine.graph.nodes import Variable, describe
+from scanviz.engine.graph.types import FLOATS, TensorType
+from scanviz.engine.ops.elementwise import add, cast, multiply
+from scanviz.engine.ops.reduce import sum as sum_of
+from scanviz.engine.ops.support import constant
+from scanviz.engine.program.lower import lower
+
+TOLERANCE = {"float64": 1e-7, "float32": 1e-3, "float16": 1e-1}
+MOST_GRADIENTS = 4  # moments of one history at which gradients are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where results differ.
+
+    Attributes
+    ----------
+    output : str
+        Which output.
+    what : str
+        How.
+    """
+
+    output: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found of one application, or of the graph after it.
+
+    Attributes
+    ----------
+    index : int
+        The application.
+    rule, says : str
+        What it was.
+    difference : Difference or None
+        The first output that is not as it was before.
+    exact : bool
+        Whether all outputs are the same to the last bit.
+    """
+
+    index: int
+    rule: str
+    says: str
+    difference: Difference | None
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was found of a function.
+
+    Attributes
+    ----------
+    function : str
+        Its name.
+    checked : tuple of Checked
+        Values, of each application.
+    gradients : tuple of Checked
+        Gradients, after some of the applications.
+    skipped : str
+        Why gradients were not compared; empty if they were.
+    """
+
+    function: str
+    checked: tuple[Checked, ...]
+    gradients: tuple[Checked, ...] = ()
+    skipped: str = ""
+
+    @property
+    def first_wrong(self) -> Checked | None:
+        """The first application after which something differs."""
+        return next((each for each in (*self.checked, *self.gradients) if each.difference is not None), None)
+
+
+def values_of(
+    function: Function, graph: Sequence[Variable], arrays: Sequence[Any], tier: str = "reference"
+) -> list[Any]:
+    """Return the values of a graph over a function's inputs and shared variables, which stay as they are."""
+    reads: list[Variable] = [*(each.variable for each in function.plan.inputs), *function.plan.shared]
+    program = lower(reads, graph, function.name)
+    executable = resolve(tier).compile(program)
+    return [np.array(each) for each in executable.run([np.array(each) for each in arrays], None)]
+
+
+def verify(function: Function, arrays: Sequence[Any], gradients: bool = True) -> Verification:
+    """Compare what a function gives before and after every application of a rule.
+
+    Parameters
+    ----------
+    function : Function
+        A compiled function.
+    arrays : sequence of array
+        Its inputs, then the values of its shared variables.
+    gradients : bool
+        Whether gradients of its floating outputs are compared too, at a few moments.
+    """
+    history = function.rewrites
+    with history.held():
+        graphs = history.all_graphs()
+        before = values_of(function, graphs[0], arrays)
+        checked = []
+        for record, graph in zip(history.of_graph, graphs[1:], strict=True):
+            now = values_of(function, graph, arrays)
+            wrong = compare(before, now, _labels(function, graph))
+            exact = all(
+                np.array_equal(a, b, equal_nan=_floating(a)) for a, b in zip(before, now, strict=True)
+            )
+            checked.append(Checked(record.index, record.rule, record.says, wrong, exact))
+            before = now
+        found, skipped = _gradients(function, graphs, arrays) if gradients else ((), "not asked for")
+    return Verification(function.name, tuple(checked), tuple(found), skipped)
+
+
+def bisect(function: Function, arrays: Sequence[Any]) -> Checked | None:
+    """Return the first application after which a function gives something else, by halving; None if there is none."""
+    history = function.rewrites
+    records = history.of_graph
+    with history.held():
+        graphs = history.all_graphs()
+        expected = values_of(function, graphs[0], arrays)
+
+        def differs(after: int) -> Difference | None:
+            return compare(
+                expected, values_of(function, graphs[after], arrays), _labels(function, graphs[after])
+            )
+
+        low, high = 0, len(records)
+        wrong = differs(high)
+        if wrong is None:
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            found = differs(middle)
+            low, high, wrong = (middle, high, wrong) if found is None else (low, middle, found)
+    record = records[high - 1]
+    return Checked(record.index, record.rule, record.says, wrong, False)
+
+
+def compare(before: Sequence[Any], after: Sequence[Any], labels: Sequence[str]) -> Difference | None:
+    """Return the first output that differs, None where all agree."""
+    for first, second, label in zip(before, after, labels, strict=True):
+        a, b = np.asarray(first), np.asarray(second)
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return Difference(label, f"{a.dtype}{list(a.shape)} became {b.dtype}{list(b.shape)}")
+        if not _floating(a):
+            if not np.array_equal(a, b):
+                return Difference(label, f"{int(np.sum(a != b))} of {a.size} numbers differ")
+            continue
+        largest = float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)))
+        allowed = TOLERANCE[a.dtype.name] * max(largest, 1e-300)
+        if not np.allclose(a, b, rtol=0.0, atol=allowed, equal_nan=True):
+            finite = np.isfinite(a) & np.isfinite(b)
+            off = float(np.max(np.abs(a - b), initial=0.0, where=finite))
+            return Difference(label, f"off by {off:.3g}, where the largest number is {largest:.3g}")
+    return None
+
+
+def _floating(array: Any) -> bool:
+    return np.asarray(array).dtype.name in TOLERANCE
+
+
+def _labels(function: Function, graph: Sequence[Variable]) -> list[str]:
+    count = len(function.plan.outputs)
+    outputs = [describe(each.variable) for each in function.plan.outputs]
+    return [*outputs, *(f"new value of {name}" for name in function.updated_names)][: max(count, len(graph))]
+
+
+def _gradients(
+    function: Function, graphs: Sequence[Sequence[Variable]], arrays: Sequence[Any]
+) -> tuple[list[Checked], str]:
+    """Compare gradients of a fixed sum of the outputs with respect to the inputs, after a few of the applications.
+
+    Only before the phase ``keep``: rows that nobody reads, and that are then not kept, are what a derivative would read.
+    """
+    records = [each for each in function.rewrites.of_graph if each.phase != "keep"]
+    wrt = [each.variable for each in function.plan.inputs if _has_derivative(each.variable)]
+    wrt += [each for each in function.plan.shared if _has_derivative(each)]
+    if not records or not wrt:
+        return [], "no rewrite, or no floating input"
+    moments = sorted({len(records), *(1 + k * len(records) // MOST_GRADIENTS for k in range(MOST_GRADIENTS))})
+    try:
+        expected = _gradient_values(function, graphs[0], wrt, arrays)
+        found = []
+        for moment in moments:
+            now = _gradient_values(function, graphs[moment], wrt, arrays)
+            wrong = compare(expected, now, [f"gradient with respect to {describe(each)}" for each in wrt])
+            record = records[moment - 1]
+            found.append(Checked(record.index, record.rule, record.says, wrong, False))
+    except ScanvizError as error:
+        return [], str(error).splitlines()[0]
+    return found, ""
+
+
+def _has_derivative(variable: Variable) -> bool:
+    return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
+
+
+def _gradient_values(
+    function: Function, graph: Sequence[Variable], wrt: Sequence[Variable], arrays: Sequence[Any]
+) -> list[Any]:
+    from scanviz.engine.gradient.grad import grad
+
+    total: Variable = constant(0.0, "float64")
+    for k, each in enumerate(graph):
+        if _has_derivative(each):
+            total = add(total, multiply(sum_of(cast(each, "float64")), constant(1.0 + 0.37 * k, "float64")))
+    found = grad(total, list(wrt), disconnected_inputs="ignore")
+    return values_of(function, found, arrays)

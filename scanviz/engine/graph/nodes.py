@@ -52,6 +52,11 @@ def births_of(run: int) -> Iterator[None]:
         _own_births.reset(token)
 
 
+def births_now() -> object:
+    """Return what birth ids are taken from: another object for each run of rewrites, done again or not."""
+    return _own_births.get()
+
+
 class Variable(Syntax):
     """A value to come: an input of a graph, or an output of an Apply.
 

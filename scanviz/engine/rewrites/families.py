@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from scanviz.engine.rewrites import (
+    arithmetic,
+    assignments,
+    axes,
     barrier,
+    casts,
     fill,
     fold,
     inline,
@@ -12,15 +16,24 @@ from scanviz.engine.rewrites import (
     push_after,
     push_before,
     push_sums,
+    reductions,
+    reshapes,
     residuals,
     scan_merge,
     shape,
     split,
+    subtensor,
+    subtensor_lift,
+    unsafe,
     unused,
 )
 
 FILES = (
+    arithmetic,
+    assignments,
+    axes,
     barrier,
+    casts,
     fill,
     fold,
     inline,
@@ -29,9 +42,14 @@ FILES = (
     push_after,
     push_before,
     push_sums,
+    reductions,
+    reshapes,
     residuals,
     scan_merge,
     shape,
     split,
+    subtensor,
+    subtensor_lift,
+    unsafe,
     unused,
 )

@@ -27,6 +27,8 @@ class Level:
         Names of the loops around it, outermost first.
     loop : Scan or None
         The loop that it is the step of.
+    shapes : dict, optional
+        Shapes found so far, shared by the levels of one run: a variable never changes.
 
     Attributes
     ----------
@@ -43,7 +45,11 @@ class Level:
     __slots__ = ("_users", "_wanted", "by_declaration", "loop", "nodes", "outputs", "path", "shapes")
 
     def __init__(
-        self, outputs: Sequence[Variable], path: tuple[str, ...] = (), loop: Scan | None = None
+        self,
+        outputs: Sequence[Variable],
+        path: tuple[str, ...] = (),
+        loop: Scan | None = None,
+        shapes: dict[Variable, Shape] | None = None,
     ) -> None:
         self.outputs, self.path, self.loop = list(outputs), path, loop
         self.nodes = toposort(self.outputs)
@@ -52,7 +58,7 @@ class Level:
             self.by_declaration.setdefault(node.op.declaration, []).append(node)
         self._users: dict[Variable, Readers] | None = None
         self._wanted: frozenset[Variable] | None = None
-        self.shapes: dict[Variable, Shape] = {}
+        self.shapes: dict[Variable, Shape] = {} if shapes is None else shapes
 
     @property
     def users(self) -> dict[Variable, Readers]:

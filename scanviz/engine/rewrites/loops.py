@@ -139,7 +139,9 @@ def with_inner_outputs(variable: LoopVariable, given: Sequence[Variable]) -> Loo
 def with_results(op: Scan, results: Sequence[Variable]) -> Scan:
     """Return a loop whose step gives other variables, in the order of its ``inner_outputs``."""
     given = iter(results)
-    variables = [with_inner_outputs(each, [next(given) for _ in inner_outputs(each)]) for each in op.variables]
+    variables = [
+        with_inner_outputs(each, [next(given) for _ in inner_outputs(each)]) for each in op.variables
+    ]
     return op.with_variables(variables, Until(next(given)) if op.until is not None else None)
 
 

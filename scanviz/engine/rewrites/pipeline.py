@@ -21,6 +21,7 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.graph.types import fits
+from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.rule import PHASES, Phase, Rule, rules_of
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.sweep import Levels, Refused, Sweep, apply_rule
@@ -84,12 +85,13 @@ def applications(
     """
     current, index = list(outputs), 0
     checked: set[Apply] = set()
+    shapes: dict[Variable, Shape] = {}
     for phase in PHASES:
         if phase == "memory":
             continue  # rules about the Program: scanviz.engine.program.rules
         rules = [each for each in rules_of(phase) if selection.has(each)]
         before = index
-        for rule, fresh, sweep, elapsed in _phase(phase, rules, current, refusals):
+        for rule, fresh, sweep, elapsed in _phase(phase, rules, current, refusals, shapes):
             current = fresh
             yield _application(index, phase, rule, sweep, elapsed), current
             index += 1
@@ -149,7 +151,11 @@ def _listed(places: Sequence[str]) -> str:
 
 
 def _phase(
-    phase: Phase, rules: Sequence[Rule], outputs: list[Variable], refusals: list[Refused] | None
+    phase: Phase,
+    rules: Sequence[Rule],
+    outputs: list[Variable],
+    refusals: list[Refused] | None,
+    shapes: dict[Variable, Shape],
 ) -> Iterator[tuple[Rule, list[Variable], Sweep, int]]:
     """Try rules in turn until none changes anything."""
     current, quiet, position, changes = outputs, 0, 0, 0
@@ -157,7 +163,7 @@ def _phase(
     numbers: dict[Hashable, int] = {}
     fired: list[str] = []
     latest: dict[str, list[Refused]] = {}
-    levels = Levels()
+    levels = Levels(shapes)
     while rules and quiet < len(rules):
         rule = rules[position % len(rules)]
         position += 1

@@ -76,7 +76,9 @@ def _after(heavy: Collection[Apply], late: Sequence[Apply]) -> list[Apply]:
             moved.add(node)
     for node in reversed(late):
         if node in moved:
-            moved.update(each.owner for each in node.inputs if each.owner in inside and each.owner is not None)
+            moved.update(
+                each.owner for each in node.inputs if each.owner in inside and each.owner is not None
+            )
     return [node for node in late if node in moved]
 
 

@@ -125,6 +125,7 @@ ORDER: Sequence[str] = (
     "resolve_shapes",
     "constant_folding",
     "simplify_arithmetic",
+    "unsafe_arithmetic",
     "simplify_casts",
     "simplify_axes",
     "simplify_reshapes",

@@ -61,7 +61,8 @@ class Selection:
         """Return whether a rule is selected."""
         selected = self.base == "all" and UNSAFE not in rule.tags
         for put_in, name in self.changes:
-            if name == rule.name or name in rule.tags:
+            by_tag = name in rule.tags and (not put_in or UNSAFE not in rule.tags or name == UNSAFE)
+            if name == rule.name or by_tag:
                 selected = put_in
         return selected
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from scanviz.engine.graph.nodes import Apply, Variable, describe, rebuild
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.replace import replace
+from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import with_results
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
@@ -75,9 +76,10 @@ class Sweep:
 class Levels:
     """Levels of one run, kept as long as their graphs live: most rules change little."""
 
-    __slots__ = ("_outer", "_steps")
+    __slots__ = ("_outer", "_steps", "shapes")
 
-    def __init__(self) -> None:
+    def __init__(self, shapes: dict[Variable, Shape] | None = None) -> None:
+        self.shapes: dict[Variable, Shape] = {} if shapes is None else shapes
         self._steps: dict[tuple[_Same, tuple[str, ...]], Level] = {}
         self._outer: Level | None = None
 
@@ -86,7 +88,7 @@ class Levels:
         known = self._outer
         same = known is not None and len(known.outputs) == len(outputs)
         if not same or known is None or any(a is not b for a, b in zip(known.outputs, outputs, strict=True)):
-            known = self._outer = Level(outputs)
+            known = self._outer = Level(outputs, shapes=self.shapes)
         return known
 
     def step(self, op: Scan, path: tuple[str, ...]) -> Level:
@@ -94,7 +96,7 @@ class Levels:
         key = (_Same(op), path)
         known = self._steps.get(key)
         if known is None:
-            known = self._steps[key] = Level(op.inner_outputs, (*path, op.scan_name), op)
+            known = self._steps[key] = Level(op.inner_outputs, (*path, op.scan_name), op, self.shapes)
         return known
 
 
@@ -130,14 +132,14 @@ def _all(rule: Rule, level: Level, levels: Levels, sweep: Sweep) -> list[Variabl
         found = rule.act(level)
         if isinstance(found, Rewritten):
             sweep.add(level, found.says)
-            level = Level(found.outputs, level.path, level.loop)
+            level = Level(found.outputs, level.path, level.loop, levels.shapes)
         inside = _steps_rewritten(rule, level, levels, sweep)
         if inside:
             return _rebuilt(level, {}, inside)
         return level.outputs if isinstance(found, Rewritten) else None
     steps = _steps_rewritten(rule, level, levels, sweep)
     if steps:
-        level = Level(_rebuilt(level, {}, steps), level.path, level.loop)
+        level = Level(_rebuilt(level, {}, steps), level.path, level.loop, levels.shapes)
     if not rule.on:
         found = rule.act(level)
         if isinstance(found, Rewritten):

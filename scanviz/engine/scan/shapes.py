@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.nodes import Apply, Variable, births_now
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.graph.types import TensorType
@@ -87,7 +87,12 @@ def row_shape(value: Variable, view: ScanView, sizes: dict[Variable, Shape]) -> 
 
     ``sizes`` are those of the step's inputs, from :func:`inner_sizes`.
     """
-    memory: dict[Variable, Shape] = view.op.derived.setdefault("inner shapes", {})  # the step never changes
+    run, (known_by, memory) = births_now(), view.op.derived.get("inner shapes", (None, None))
+    if (
+        memory is None or known_by is not run
+    ):  # a run of rewrites that is done again builds the same nodes again
+        memory = {}
+        view.op.derived["inner shapes"] = (run, memory)
     return tuple(size_outside(size, view, sizes) for size in shape_of(value, memory))
 
 

@@ -1,0 +1,176 @@
+"""What rules about single operations share: tables of small rewritings, numbers, and whether a value has the same place.
+
+Such a rule is a table: declaration → the rewritings to try, each a small function.  A value may stand for another only
+where dtype, shape and what is known of the shape are surely the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.graph.declaration import Declaration
+from scanviz.engine.graph.nodes import Apply, Constant, Variable
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.shape import ALLOC, BROADCAST_SIZE, DIMSHUFFLE, alloc
+from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.support import constant
+from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import Match, Refusal
+
+Answer = Match | Refusal | None
+Rewriting = Callable[[Apply, Level], Answer]
+Table = Mapping[Declaration, tuple[Rewriting, ...]]
+_SPREAD = (DIMSHUFFLE, ALLOC)
+
+
+def answer(table: Table, node: Apply, level: Level) -> Answer:
+    """Return the first match of the rewritings of a node, else the refusal that came nearest."""
+    nearest: Refusal | None = None
+    for each in table.get(node.op.declaration, ()):
+        found = each(node, level)
+        if isinstance(found, Match):
+            return found
+        if found is not None and (nearest is None or found.near > nearest.near):
+            nearest = found
+    return nearest
+
+
+def replaced(node: Apply, new: Variable, says: str, level: Level) -> Answer:
+    """Return the match of a one-output node and what has its place, or the refusal where that is not sure."""
+    why = unfit(new, node.outputs[0], level)
+    return Match({node.outputs[0]: new}, says) if why is None else Refusal(why, 1)
+
+
+def rewritten(node: Apply, new: Variable, says: str) -> Answer:
+    """Return the match of a one-output node and what surely has its shape, where nothing known of it is lost."""
+    mine, theirs = new.type, node.outputs[0].type
+    if mine != theirs and isinstance(mine, TensorType) and isinstance(theirs, TensorType):
+        if mine.dtype != theirs.dtype:
+            return Refusal(f"the result is {theirs.dtype} and not {mine.dtype}", 1)
+        if mine.ndim != theirs.ndim or any(
+            a is None and b is not None for a, b in zip(mine.shape, theirs.shape, strict=True)
+        ):
+            return Refusal("less would be known of the shape", 1)
+    return Match({node.outputs[0]: new}, says)
+
+
+def unfit(new: Variable, old: Variable, level: Level) -> str | None:
+    """Return why one variable cannot stand for another, None where it surely can."""
+    mine, theirs = new.type, old.type
+    if not isinstance(mine, TensorType) or not isinstance(theirs, TensorType):
+        return None if mine == theirs else "the types differ"
+    if mine.dtype != theirs.dtype:
+        return f"the result is {theirs.dtype} and not {mine.dtype}"
+    if mine.ndim != theirs.ndim:
+        return "the other operand gives the result more dimensions"
+    for axis, (a, b) in enumerate(zip(mine.shape, theirs.shape, strict=True)):
+        if a is not None and a == b:
+            continue
+        if (a is None and b is not None) or not same_size(level.shape(new)[axis], level.shape(old)[axis]):
+            return f"the size along axis {axis} is not known to stay the same"
+    return None
+
+
+def same_shape(first: Variable, second: Variable, level: Level) -> bool:
+    """Return whether two variables surely have one shape."""
+    a, b = level.shape(first), level.shape(second)
+    return len(a) == len(b) and all(same_size(x, y) for x, y in zip(a, b, strict=True))
+
+
+def same_size(first: Any, second: Any) -> bool:
+    """Return whether two sizes are surely equal, one that equal sizes broadcast to among them.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> from scanviz.engine.ops.symbolic_shape import shape_of
+    >>> x = T.vector("x")
+    >>> same_size(shape_of(x + T.alloc(1.0, x.shape[0]))[0], shape_of(x)[0])
+    True
+    """
+    if surely_equal(first, second):
+        return True
+    sizes = [*broadcast_terms(first), *broadcast_terms(second)]
+    return len(sizes) > 2 and all(surely_equal(sizes[0], each) for each in sizes[1:])
+
+
+def broadcast_terms(size: Any) -> Sequence[Any]:
+    """Return the sizes that a size is the broadcast of: itself, if it is no such thing."""
+    node = size.owner if isinstance(size, Variable) else None
+    return node.inputs if node is not None and node.op.declaration is BROADCAST_SIZE else (size,)
+
+
+def number_of(variable: Variable) -> Any:
+    """Return the one number that a variable holds, as a NumPy scalar, whatever its shape; None if it is not known.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> print(number_of(T.constant([[2.5]])), number_of(T.scalar("x")))
+    2.5 None
+    """
+    while True:
+        if isinstance(variable, Constant):
+            return variable.value.reshape(())[()] if variable.value.size == 1 else None
+        node = variable.owner
+        if node is None or node.op.declaration not in _SPREAD:
+            return None
+        variable = node.inputs[0]
+
+
+def operand_of(variable: Variable, declaration: Declaration) -> Variable | None:
+    """Return the operand of a variable that a one-operand operation made, None if another did."""
+    node = variable.owner
+    return node.inputs[0] if node is not None and node.op.declaration is declaration else None
+
+
+def one_dtype(*variables: Variable) -> bool:
+    """Return whether variables are tensors of one dtype."""
+    kinds = {each.type.dtype if isinstance(each.type, TensorType) else "" for each in variables}
+    return len(kinds) == 1
+
+
+def is_positive_zero(number: Any) -> bool:
+    """Return whether a number is 0 without a minus sign."""
+    return bool(number == 0) and not np.signbit(number)
+
+
+def is_float(variable: Variable) -> bool:
+    """Return whether a variable is a tensor of a floating dtype."""
+    kind = variable.type
+    return isinstance(kind, TensorType) and kind.dtype.startswith("float")
+
+
+def filled(number: Any, node: Apply, level: Level) -> Variable:
+    """Return a number at every place of the output of a node."""
+    old = node.outputs[0]
+    kind = old.type
+    assert isinstance(kind, TensorType)
+    value = constant(np.asarray(number, kind.dtype))
+    if kind.ndim == 0:
+        return value
+    return alloc(value, [as_size(each) for each in level.shape(old)])
+
+
+__all__ = [
+    "Answer",
+    "Rewriting",
+    "Table",
+    "answer",
+    "broadcast_terms",
+    "filled",
+    "is_float",
+    "is_positive_zero",
+    "number_of",
+    "one_dtype",
+    "operand_of",
+    "replaced",
+    "rewritten",
+    "same_shape",
+    "same_size",
+    "unfit",
+]

@@ -1,0 +1,122 @@
+"""Indices as lists of parts, each with its own inputs: what rules about indexing share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.index import INDEX
+from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, input_entries
+from scanviz.engine.ops.shape import DIMENSION
+from scanviz.engine.ops.size_equality import surely_not_negative
+from scanviz.engine.ops.support import constant
+
+WHOLE = Entry("slice")
+MOST_ROWS = 8  # beyond so many, how many rows there surely are is not asked
+
+
+class Part(NamedTuple):
+    """One part of an index with its run-time numbers."""
+
+    entry: Entry
+    inputs: tuple[Variable, ...] = ()
+
+
+def parts_of(parameters: IndexParameters, inputs: Sequence[Variable]) -> list[Part]:
+    """Return the parts of an index from its pattern and the inputs that belong to it."""
+    return [
+        Part(entry, tuple(inputs[position : position + count]))
+        for entry, position, count in input_entries(parameters)
+    ]
+
+
+def is_whole(entry: Entry) -> bool:
+    """Return whether a part picks all rows in order, whatever there are."""
+    kind, start, stop, step, _ = entry
+    return kind == "slice" and stop is None and (start is None or start == 0) and (step is None or step == 1)
+
+
+def is_known(entries: Iterable[Entry]) -> bool:
+    """Return whether parts are integers and slices, all of their numbers known."""
+    return all(
+        each.kind in ("integer", "slice") and INPUT not in (each.start, each.stop, each.step)
+        for each in entries
+    )
+
+
+def indexed(variable: Variable, parts: Sequence[Part]) -> Variable | None:
+    """Return a variable indexed by parts, itself if they pick everything; None if that is surely an error."""
+    if all(is_whole(each.entry) for each in parts):
+        return variable
+    entries = tuple(WHOLE if is_whole(each.entry) else each.entry for each in parts)
+    inputs = [given for each in parts for given in each.inputs]
+    try:
+        return build_one(Op(INDEX, IndexParameters(entries)), variable, *inputs)
+    except ScanvizError:
+        return None  # an error that belongs to run time
+
+
+def whole_number(number: Any) -> int | None:
+    """Return a number of a pattern that is known, None where nothing is written."""
+    return number if isinstance(number, int) else None
+
+
+def as_slice(entry: Entry) -> slice:
+    """Return the Python slice of a slice part whose numbers are known."""
+    return slice(*(whole_number(each) for each in entry.numbers()))
+
+
+def surely_at_least(size: Any, count: int) -> bool:
+    """Return whether a size is surely so much or more."""
+    if isinstance(size, int):
+        return size >= count
+    if count <= 0:
+        return surely_not_negative(size)
+    return surely_not_negative(build_one(Op(e.subtract), size, constant(count, "int64")))
+
+
+def least_rows(size: Any) -> int:
+    """Return how many rows there surely are, at least."""
+    if isinstance(size, int):
+        return size
+    if size.owner is None or size.owner.op.declaration is DIMENSION:
+        return 0
+    count = 0
+    while count < MOST_ROWS and surely_at_least(size, count + 1):
+        count += 1
+    return count
+
+
+def has_row(size: Any, index: int) -> bool:
+    """Return whether an axis of a size surely has a row."""
+    return surely_at_least(size, index + 1 if index >= 0 else -index)
+
+
+def surely_exists(entries: Sequence[Entry], shape: Sequence[Any]) -> bool:
+    """Return whether an index of integers and slices is surely no error."""
+    axis = 0
+    for each in entries:
+        if each.kind == "newaxis":
+            continue
+        if each.kind == "array":
+            return False
+        if each.kind == "integer" and not (isinstance(each.start, int) and has_row(shape[axis], each.start)):
+            return False
+        if each.kind == "slice" and each.step == INPUT:
+            return False  # it may be 0
+        axis += 1
+    return True
+
+
+def rank(variable: Variable) -> int:
+    """Return the number of dimensions of a tensor."""
+    return tensor_type(variable).ndim
+
+
+def index_parts(node: Apply) -> list[Part]:
+    """Return the parts of an ``index`` node."""
+    return parts_of(node.op.parameters, node.inputs[1:])

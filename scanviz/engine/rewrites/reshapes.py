@@ -1,0 +1,92 @@
+"""Reshapes of reshapes, to the own shape, and promises about a shape that is known already.
+
+A reshape in between is left out only where it surely fits: its sizes multiply to as many elements as there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.shape import RESHAPE, SPECIFY_SHAPE
+from scanviz.engine.ops.size_equality import surely_equal, surely_not_negative
+from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.rewrites.identities import Answer, rewritten
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
+
+
+@rule(name="simplify_reshapes", phase=GENERAL, on=(RESHAPE, SPECIFY_SHAPE), tags=("general",))
+def simplify_reshapes(node: Apply, level: Level) -> Answer:
+    """Leave out reshapes to the own shape, reshapes between reshapes, and promises that are known to hold."""
+    if node.op.declaration is SPECIFY_SHAPE:
+        return _promised(node, level)
+    given, *sizes = node.inputs
+    if len(sizes) == tensor_type(given).ndim and _is_own(sizes, level.shape(given)):
+        return rewritten(node, given, "a reshape to the own shape is left out")
+    source = given.owner
+    if source is None or source.op.declaration is not RESHAPE:
+        return None
+    first = source.inputs[0]
+    if not _surely_fits(source.inputs[1:], level.shape(first)):
+        return Refusal("the reshape in between may not fit, which would be an error", 1)
+    return rewritten(node, build_one(node.op, first, *sizes), "two reshapes are one")
+
+
+def _promised(node: Apply, level: Level) -> Answer:
+    given, *sizes = node.inputs
+    shape = level.shape(given)
+    for axis, (size, known) in enumerate(zip(sizes, shape, strict=True)):
+        if constant_integer(size) != -1 and not surely_equal(size, known):
+            return Refusal(f"the size along axis {axis} is known when run, not before")
+    return rewritten(node, given, "a shape that is known is not promised")
+
+
+def _is_own(sizes: Sequence[Variable], shape: Sequence[Any]) -> bool:
+    """Return whether sizes, of which one may be -1, are surely those of a shape."""
+    hidden = [k for k, size in enumerate(sizes) if constant_integer(size) == -1]
+    others = [k for k in range(len(sizes)) if k not in hidden]
+    if hidden and any(not isinstance(shape[k], int) or shape[k] == 0 for k in others):
+        return False  # beside a size of 0, -1 is an error
+    return len(hidden) <= 1 and all(surely_equal(sizes[k], shape[k]) for k in others)
+
+
+def _surely_fits(sizes: Sequence[Variable], shape: Sequence[Any]) -> bool:
+    """Return whether an array of a shape can surely be reshaped to sizes."""
+    known = [constant_integer(size) for size in sizes]
+    number, terms = _factors(shape)
+    if -1 in known:
+        others = [size for size in known if size != -1]
+        if len(others) < len(known) - 1 or any(size is None or size <= 0 for size in others):
+            return False
+        wanted, _ = _factors([size for size in others if size is not None])
+        return number % wanted == 0
+    wanted, names = _factors(sizes)
+    return wanted == number and _same_terms(names, terms) and all(surely_not_negative(each) for each in names)
+
+
+def _factors(sizes: Sequence[Any]) -> tuple[int, list[Variable]]:
+    """Return the product of sizes as a number and the variables that multiply it."""
+    number, terms, stack = 1, list[Variable](), list(sizes)
+    while stack:
+        each = stack.pop()
+        known = each if isinstance(each, int) else constant_integer(each)
+        if known is not None:
+            number *= known
+        elif each.owner is not None and each.owner.op.declaration is e.multiply:
+            stack.extend(each.owner.inputs)
+        else:
+            terms.append(each)
+    return number, terms
+
+
+def _same_terms(first: Sequence[Variable], second: Sequence[Variable]) -> bool:
+    left = list(second)
+    for each in first:
+        twin = next((other for other in left if surely_equal(each, other)), None)
+        if twin is None:
+            return False
+        left.remove(twin)
+    return not left

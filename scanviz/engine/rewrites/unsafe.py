@@ -1,0 +1,197 @@
+"""Rewrites that change numbers where they are not finite, or round differently: only on request.
+
+``Mode(…).including("unsafe_arithmetic")``, or ``+unsafe`` for all rules of the kind.  What is done:
+
+- ``x + 0.0`` and ``-(a - b)``, which differ in the sign of zero alone; ``x * 0``, ``x - x`` and ``x / x``, wrong for NaN,
+  infinity and 0;
+- ``log(exp(x))``, ``exp(log(x))``, ``sqrt(x) ** 2``: functions that undo one another, but for what overflows or is not real;
+- ``(x + a) + b`` and ``(x * a) * b`` with known ``a`` and ``b``, ``x / a`` as a product: rounded differently;
+- ``log(1 + x)`` as ``log1p(x)``, ``exp(x) - 1`` as ``expm1(x)``, ``log(sigmoid(x))`` as ``-softplus(-x)``, ``log(1 + exp(x))`` as
+  ``softplus(x)``, ``log(softmax(x))`` as ``log_softmax(x)``: more exact, and without overflow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.neural import LOG_SOFTMAX, SOFTMAX
+from scanviz.engine.rewrites.identities import (
+    Answer,
+    Rewriting,
+    answer,
+    filled,
+    is_float,
+    number_of,
+    replaced,
+    rewritten,
+)
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import GENERAL, UNSAFE, Refusal, rule
+
+
+def _apply(declaration: e.ElementwiseDeclaration, *inputs: Variable) -> Variable:
+    return build_one(Op(declaration), *inputs)
+
+
+def _made_by(variable: Variable, *declarations: Declaration) -> Apply | None:
+    node = variable.owner
+    return node if node is not None and node.op.declaration in declarations else None
+
+
+def _beside(node: Apply, number: float) -> Variable | None:
+    """Return the operand beside a known number, None if there is no such number."""
+    for k, each in enumerate(node.inputs):
+        found = number_of(each)
+        if found is not None and found == number:
+            return node.inputs[1 - k]
+    return None
+
+
+def _plus_zero(node: Apply, level: Level) -> Answer:
+    other = _beside(node, 0)
+    return (
+        None if other is None else replaced(node, other, "0 is not added, whatever the sign of zero", level)
+    )
+
+
+def _times_zero(node: Apply, level: Level) -> Answer:
+    if _beside(node, 0) is None:
+        return None
+    return rewritten(node, filled(0, node, level), "a product with 0 is 0, of NaN too")
+
+
+def _minus_itself(node: Apply, level: Level) -> Answer:
+    if node.inputs[0] is not node.inputs[1]:
+        return None
+    return rewritten(node, filled(0, node, level), "x - x is 0, of NaN too")
+
+
+def _over_itself(node: Apply, level: Level) -> Answer:
+    if node.inputs[0] is not node.inputs[1]:
+        return None
+    return rewritten(node, filled(1, node, level), "x / x is 1, of 0 too")
+
+
+def _undone(inverse: e.ElementwiseDeclaration, says: str) -> Rewriting:
+    """Return the rewriting of a function of its inverse."""
+
+    def rewriting(node: Apply, level: Level) -> Answer:
+        inner = _made_by(node.inputs[0], inverse)
+        return None if inner is None else rewritten(node, inner.inputs[0], says)
+
+    return rewriting
+
+
+def _root_squared(node: Apply, level: Level) -> Answer:
+    number = number_of(node.inputs[1])
+    inner = _made_by(node.inputs[0], e.sqrt) if number is not None and number == 2 else None
+    return None if inner is None else replaced(node, inner.inputs[0], "sqrt(x) ** 2 is x", level)
+
+
+def _root_times_itself(node: Apply, level: Level) -> Answer:
+    inner = _made_by(node.inputs[0], e.sqrt) if node.inputs[0] is node.inputs[1] else None
+    return None if inner is None else rewritten(node, inner.inputs[0], "sqrt(x) * sqrt(x) is x")
+
+
+def _negative_difference(node: Apply, level: Level) -> Answer:
+    inner = _made_by(node.inputs[0], e.subtract)
+    if inner is None:
+        return None
+    swapped = _apply(e.subtract, inner.inputs[1], inner.inputs[0])
+    return rewritten(node, swapped, "-(a - b) is b - a, whatever the sign of zero")
+
+
+def _with_scalar(node: Apply) -> tuple[Variable, Any] | None:
+    """Return the operand beside a constant scalar, and the scalar."""
+    for k, each in enumerate(node.inputs):
+        if isinstance(each, Constant) and each.value.ndim == 0:
+            return node.inputs[1 - k], each.value
+    return None
+
+
+def _regrouped(ufunc: np.ufunc) -> Rewriting:
+    """Return the rewriting of two constants in a chain of sums or products of floats."""
+
+    def rewriting(node: Apply, level: Level) -> Answer:
+        outer = _with_scalar(node)
+        source = None if outer is None else _made_by(outer[0], node.op.declaration)
+        inner = None if source is None else _with_scalar(source)
+        if outer is None or inner is None or not is_float(node.outputs[0]):
+            return None
+        kind = tensor_type(node.outputs[0])
+        with np.errstate(all="ignore"):
+            number = np.asarray(ufunc(inner[1], outer[1]), kind.dtype)
+        if not np.isfinite(number):
+            return Refusal("the constants together overflow", 1)
+        both = build_one(node.op, inner[0], Constant(TensorType(kind.dtype, ()), number))
+        return rewritten(node, both, "constants of a chain are one")
+
+    return rewriting
+
+
+def _over_constant(node: Apply, level: Level) -> Answer:
+    second = node.inputs[1]
+    if not isinstance(second, Constant) or second.value.ndim or not is_float(second):
+        return None
+    with np.errstate(all="ignore"):
+        number = np.asarray(np.reciprocal(second.value))
+    if not np.isfinite(number) or number == 0:
+        return Refusal("the reciprocal of the constant is not finite", 1)
+    factor = Constant(second.type, number)
+    return rewritten(node, _apply(e.multiply, node.inputs[0], factor), "x / a is a product")
+
+
+def _log(node: Apply, level: Level) -> Answer:
+    inner = node.inputs[0].owner
+    if inner is None:
+        return None
+    declaration, given = inner.op.declaration, inner.inputs
+    if declaration is e.sigmoid:
+        found = _apply(e.negative, _apply(e.softplus, _apply(e.negative, given[0])))
+        return rewritten(node, found, "log(sigmoid(x)) is -softplus(-x)")
+    if declaration is SOFTMAX:
+        found = build_one(Op(LOG_SOFTMAX, inner.op.parameters), *given)
+        return rewritten(node, found, "log(softmax(x)) is log_softmax(x)")
+    if declaration is not e.add:
+        return None
+    other = _beside(inner, 1)
+    return None if other is None else replaced(node, _apply(e.log1p, other), "log(1 + x) is log1p(x)", level)
+
+
+def _log_of_exp(node: Apply, level: Level) -> Answer:
+    inner = _made_by(node.inputs[0], e.exp)
+    found = None if inner is None else _apply(e.softplus, inner.inputs[0])
+    return None if found is None else rewritten(node, found, "log1p(exp(x)) is softplus(x)")
+
+
+def _exp_minus_one(node: Apply, level: Level) -> Answer:
+    inner, number = _made_by(node.inputs[0], e.exp), number_of(node.inputs[1])
+    if inner is None or number is None or number != 1:
+        return None
+    return replaced(node, _apply(e.expm1, inner.inputs[0]), "exp(x) - 1 is expm1(x)", level)
+
+
+TABLE: dict[Declaration, tuple[Rewriting, ...]] = {
+    e.add: (_plus_zero, _regrouped(np.add)),
+    e.subtract: (_minus_itself, _exp_minus_one),
+    e.multiply: (_times_zero, _root_times_itself, _regrouped(np.multiply)),
+    e.divide: (_over_itself, _over_constant),
+    e.power: (_root_squared,),
+    e.square: (_undone(e.sqrt, "sqrt(x) ** 2 is x"),),
+    e.negative: (_negative_difference,),
+    e.exp: (_undone(e.log, "exp(log(x)) is x"),),
+    e.log: (_undone(e.exp, "log(exp(x)) is x"), _log),
+    e.log1p: (_log_of_exp,),
+}
+
+
+@rule(name="unsafe_arithmetic", phase=GENERAL, on=TABLE, tags=(UNSAFE,))
+def unsafe_arithmetic(node: Apply, level: Level) -> Answer:
+    """Simplify arithmetic where numbers that are not finite, or rounding, may come out differently."""
+    return answer(TABLE, node, level)

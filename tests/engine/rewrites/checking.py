@@ -1,0 +1,57 @@
+"""What tests of rules about single operations share: graphs written as text, values compared bit by bit."""
+
+import numpy as np
+
+from scanviz.engine.graph.nodes import Constant
+from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.rewrites.selection import Selection
+from scanviz.testing import rewritten_by
+
+
+def written(variable):
+    """Return a graph as one line: names of inputs, values of constants, operations with parameters."""
+    if isinstance(variable, Constant):
+        return str(variable.value.tolist())
+    node = variable.owner
+    if node is None:
+        return variable.name
+    inputs = ", ".join(written(each) for each in node.inputs)
+    parameters = node.op.parameters
+    if parameters is None:
+        return f"{node.op.name}({inputs})"
+    if node.op.name in ("index", "assign"):
+        return f"{node.op}({inputs})"
+    shown = ",".join(str(each) for each in parameters if not isinstance(each, bool))
+    return f"{node.op.name}<{shown}>({inputs})"
+
+
+def after(rule, variable):
+    """Return how a graph is written after a rule alone."""
+    return written(rewritten_by(rule, [variable])[0])
+
+
+def reasons(rule, variable):
+    """Return why a rule does not fire in a graph."""
+    history = RewriteHistory([variable], Selection("none").including(rule))
+    return [each.why for each in history.refusals(rule)]
+
+
+def check_same(found, expected):
+    """Check that arrays are equal in every bit, but for what kind of NaN they hold."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert found.dtype == expected.dtype and found.shape == expected.shape
+    np.testing.assert_array_equal(found, expected)
+    if found.dtype.kind == "f":
+        there = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(found)[there], np.signbit(expected)[there])
+
+
+def check_kept(rules, variables, givens):
+    """Check that rules keep the values of variables, or their error, and return the graph after them."""
+    changed = rewritten_by(rules, variables)
+    with np.errstate(all="ignore"):
+        for old, new in zip(variables, changed, strict=True):
+            assert new.type.dtype == old.type.dtype and new.type.ndim == old.type.ndim
+            check_same(evaluate(new, givens), evaluate(old, givens))
+    return changed

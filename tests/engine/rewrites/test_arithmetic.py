@@ -1,0 +1,268 @@
+"""Arithmetic that gives what it was given: what becomes of it, that no bit changes, and when it must stay."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import build_one
+from scanviz.engine.graph.traversal import leaves
+from scanviz.engine.ops.shape import BROADCAST_SIZE
+from scanviz.testing import rewritten_by
+from tests.engine.rewrites.checking import after, check_kept, check_same, reasons, written
+
+RULE = "simplify_arithmetic"
+x, y = T.vector("x"), T.vector("y")
+m = T.matrix("m")
+i, j = T.lvector("i"), T.lvector("j")
+n, k = T.lscalar("n"), T.lscalar("k")
+b = T.vector("b", dtype="bool")
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 5e-324, 1.7e308, 3.3])
+GIVENS = {
+    x: SPECIAL,
+    y: SPECIAL[::-1].copy(),
+    m: np.stack([SPECIAL, SPECIAL[::-1]]),
+    i: np.array([0, -1, 2**63 - 1, -(2**63), 7, 1, 2, 3, 4, 5]),
+    j: np.arange(10) - 4,
+    n: 3,
+    k: -2,
+    b: np.arange(10) % 3 == 0,
+}
+size = x.shape[0]
+root = T.sqrt(x)
+
+GOLDEN = [
+    (x - 0.0, "x"),
+    (x + T.constant(-0.0), "x"),
+    (i + 0, "i"),
+    (0 + i, "i"),
+    (T.exp(x) + 0.0, "exp(x)"),
+    (x * 1.0, "x"),
+    (1 * i, "i"),
+    (x * -1.0, "negative(x)"),
+    (x / 1.0, "x"),
+    (i // 1, "i"),
+    (x**1.0, "x"),
+    (x**2.0, "square(x)"),
+    (i**2, "square(i)"),
+    (+x, "x"),
+    (T.negative(-x), "x"),
+    (~~i, "i"),
+    (x - (-y), "add(x, y)"),
+    (x + (-y), "subtract(x, y)"),
+    ((-x) + y, "subtract(y, x)"),
+    ((-x) * (-m), "multiply(x, m)"),
+    (-(i - j), "subtract(j, i)"),
+    (abs(-x), "absolute(x)"),
+    (abs(abs(x)), "absolute(x)"),
+    (T.square(-x), "square(x)"),
+    (T.square(abs(i)), "square(i)"),
+    ((i + 2) + 3, "add(i, 5)"),
+    ((i + 2) - 3, "subtract(i, 1)"),
+    ((i - 2) + 2, "i"),
+    ((i * 2) * 3, "multiply(i, 6)"),
+    ((x * 2.0) * 3.0, "multiply(x, 6.0)"),
+    (T.maximum(x, x), "x"),
+    (T.fmin(m, m), "m"),
+    (i & i, "i"),
+    (T.logical_not(T.logical_not(b)), "b"),
+    (T.logical_and(b, True), "b"),
+    (T.logical_or(False, b), "b"),
+    (T.where(T.constant(True), x, x * 2), "x"),
+    (T.where(T.lt(x, 0), x, x), "x"),
+    (T.where(T.constant(False), T.cast(x, "float32"), x), "x"),
+    (T.ifelse(T.constant(0), x, y), "y"),
+    (T.ifelse(n, x, x), "x"),
+    (T.eq(n, n), "True"),
+    (T.lt(size, size), "False"),
+    (T.lt(size, 0), "False"),
+    (T.ge(size + 1, 0), "True"),
+    (T.maximum(size, 0), "dimension<0>(x)"),
+    (n - n, "0"),
+    (T.where(T.lt(size, 0), size + 5, size), "dimension<0>(x)"),
+    (build_one(Op(BROADCAST_SIZE), size, T.constant(1)), "dimension<0>(x)"),
+    (build_one(Op(BROADCAST_SIZE), size, size), "dimension<0>(x)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"), GOLDEN, ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_what_gives_what_it_was_given_is_left_out(before, expected):
+    assert written(before) != expected
+    (found,) = check_kept(RULE, [before], GIVENS)
+    assert written(found) == expected
+    assert found.type.shape == before.type.shape
+
+
+STAY = [
+    (x + 0.0, "adding 0.0 turns -0.0 into 0.0"),
+    (x - T.constant(-0.0), "adding 0.0 turns -0.0 into 0.0"),
+    (-(x - y), "-(a - b) is -0.0 where a equals b, and b - a is 0.0"),
+    ((x + 1.0) + 2.0, "constants added to floats one after another round differently from their sum"),
+    ((x * 3.0) * 2.0, "factors of floats multiplied one after another round differently from their product"),
+    ((x * 0.5) * 0.5, "factors of floats multiplied one after another round differently from their product"),
+    ((x * 2.0) * 0.5, "factors of floats multiplied one after another round differently from their product"),
+    (T.eq(x, x), "NaN differs from itself"),
+    (x * T.constant([[1.0]]), "the other operand gives the result more dimensions"),
+    (x * T.constant([1.0]), None),
+    (T.where(T.constant(True), x, y), "the size along axis 0 is not known to stay the same"),
+    (T.where(T.constant(True), i, x), "the size along axis 0 is not known to stay the same"),
+    (i / 1, "the result is float64 and not int64"),
+]
+
+
+@pytest.mark.parametrize(("before", "why"), STAY, ids=lambda each: each if isinstance(each, str) else "")
+def test_what_would_change_a_bit_stays_and_says_why(before, why):
+    if why is None:
+        assert after(RULE, before) == "x"
+    else:
+        assert after(RULE, before) == written(before)
+        assert why in reasons(RULE, before)
+
+
+def test_a_branch_that_is_chosen_takes_the_dtype_of_both():
+    before = T.where(T.constant(True), n, T.scalar("s"))
+    assert after(RULE, before) == "cast<float64>(n)"
+
+
+def test_of_several_results_of_a_choice_only_equal_ones_are_replaced():
+    first, second = T.ifelse(n, [x, x], [x, y])
+    assert [written(each) for each in rewritten_by(RULE, [first])] == ["x"]
+    assert rewritten_by(RULE, [second]) == [second]
+    assert reasons(RULE, second) == []
+
+
+def test_a_gradient_keeps_a_number_that_broadcasts_over_it():
+    row = T.tensor("float64", (1, None), "row")
+    ones = T.alloc(T.constant(1.0), n, 4)
+    assert "alloc" in after(RULE, row * ones)  # n rows, not one
+    assert after(RULE, m * T.alloc(T.constant(1.0), *m.shape)) == "m"
+
+
+def test_steps_of_loops_are_simplified_too():
+    h, _ = scanviz.scan(lambda x_t, h: T.negative(-(h * 1.0)) + x_t, x, T.constant(0.5), name="total")
+    f = scanviz.function([x], h, mode=Mode("numpy", [RULE]))
+    (loop,) = [each for each in f.program.instructions if each.op.name == "scan"]
+    assert [each.op.name for each in loop.body.instructions] == ["add"]
+    assert f([1.0, 2.0]).tolist() == [1.5, 3.5]
+
+
+UNARY = [
+    lambda a: -a,
+    abs,
+    T.square,
+    lambda a: +a,
+    lambda a: a * 1,
+    lambda a: a - 0,
+    lambda a: a**2,
+    lambda a: a**1,
+]
+BINARY = [
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    T.maximum,
+    lambda a, b: T.where(T.lt(a, b), a, b),
+    lambda a, b: T.where(T.eq(a, a), b, b),
+]
+NUMBERS = [0, 1, -1, 2, 4, 3]
+
+
+@st.composite
+def graphs(draw, arguments, numbers):
+    """Draw a graph of arithmetic that a rule has much to say about."""
+    values = list(arguments)
+    for _ in range(draw(st.integers(1, 7))):
+        first = draw(st.sampled_from(values))
+        kind = draw(st.integers(0, 2))
+        if kind == 0:
+            values.append(draw(st.sampled_from(UNARY))(first))
+        elif kind == 1:
+            values.append(draw(st.sampled_from(BINARY))(first, draw(st.sampled_from(values))))
+        else:
+            operation = draw(st.sampled_from(BINARY[:4]))
+            number = draw(st.sampled_from(numbers))
+            values.append(operation(first, number) if draw(st.booleans()) else operation(number, first))
+    return values[-1]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint8"])
+@given(data=st.data())
+def test_no_bit_of_any_value_changes(dtype, data):
+    a, c = T.tensor(dtype, (None,), "a"), T.tensor(dtype, (None, None), "c")
+    wanted = data.draw(graphs([a, c], [each for each in NUMBERS if each >= 0 or dtype != "uint8"]))
+    if dtype.startswith("float"):
+        numbers = np.array([0.0, -0.0, 1.0, -1.5, np.inf, np.nan, 1e-45, 3e38, 0.1], dtype)
+    else:
+        numbers = np.array([0, 1, 2, 127, 100, 7, 3, 5, 64], dtype)
+    values = {
+        a: np.asarray(data.draw(st.lists(st.sampled_from(list(numbers)), min_size=3, max_size=3)), dtype)
+    }
+    values[c] = np.stack([numbers[:3], numbers[3:6]])
+    again = check_kept(RULE, [wanted], values)
+    assert [written(each) for each in rewritten_by(RULE, again)] == [written(each) for each in again]
+
+
+@given(data=st.data())
+def test_scalars_squared_by_power_have_the_same_bits(data):
+    s = T.scalar("s")
+    value = data.draw(st.floats())
+    (found,) = rewritten_by(RULE, [s**2])
+    with np.errstate(all="ignore"):
+        check_same(scanviz.function([s], found)(value), np.power(np.float64(value), 2.0))
+
+
+# ---- unsafe_arithmetic
+
+UNSAFE = [
+    (x + 0.0, "x"),
+    (x * 0.0, "alloc(0.0, dimension<0>(x))"),
+    (x - x, "alloc(0.0, dimension<0>(x))"),
+    (T.exp(T.log(x)), "x"),
+    (T.log(T.exp(x)), "x"),
+    (T.sqrt(x) ** 2, "x"),
+    (root * root, "x"),
+    (T.square(T.sqrt(x)), "x"),
+    (-(x - y), "subtract(y, x)"),
+    ((x + 1.0) + 2.0, "add(x, 3.0)"),
+    ((x * 3.0) * 2.0, "multiply(x, 6.0)"),
+    (x / 4.0, "multiply(x, 0.25)"),
+    (T.log(1 + x), "log1p(x)"),
+    (T.exp(x) - 1, "expm1(x)"),
+    (T.log(T.sigmoid(x)), "negative(softplus(negative(x)))"),
+    (T.log(1 + T.exp(x)), "softplus(x)"),
+    (T.log(T.softmax(m)), "log_softmax<(1,)>(m)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"), UNSAFE, ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_unsafe_arithmetic_is_done_on_request_alone(before, expected):
+    assert after("unsafe_arithmetic", before) == expected
+    inputs = [each for each in (x, y, m) if each in leaves([before])]
+    names = [each.rule for each in scanviz.function(inputs, before).rewrites]
+    assert "unsafe_arithmetic" not in names
+    asked = scanviz.function(inputs, before, mode=Mode("numpy").including("unsafe_arithmetic"))
+    assert "unsafe_arithmetic" in [each.rule for each in asked.rewrites]
+    plain = scanviz.function(inputs, before, mode=Mode("numpy", "none"))
+    values = [
+        np.array([0.2, 1.5, 3.0]) if each.ndim == 1 else np.array([[0.2, 1.5], [0.3, 2.0]]) for each in inputs
+    ]
+    np.testing.assert_allclose(asked(*values), plain(*values), rtol=1e-12, atol=1e-15)
+
+
+def test_ones_of_a_quotient_with_itself_are_unsafe():
+    assert after("unsafe_arithmetic", x / x) == "alloc(1.0, dimension<0>(x))"
+
+
+def test_unsafe_constants_that_overflow_stay():
+    before = (x * 1e200) * 1e200
+    assert after("unsafe_arithmetic", before) == written(before)
+    assert reasons("unsafe_arithmetic", before) == ["the constants together overflow"]
+    assert reasons("unsafe_arithmetic", x / 0.0) == ["the reciprocal of the constant is not finite"]

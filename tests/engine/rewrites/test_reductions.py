@@ -1,0 +1,204 @@
+"""Sums over fewer axes or none, and sums to a shape that is there already."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import build_one
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops.reduce import SUM_TO_SHAPE
+from scanviz.engine.ops.shape import BROADCAST_SIZE
+from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.scan.loop import Scan
+from scanviz.testing import rewritten_by
+from tests.engine.rewrites.checking import after, check_kept, reasons, written
+
+RULE = "simplify_reductions"
+x = T.vector("x")
+m = T.matrix("m")
+c = T.tensor3("c")
+i = T.imatrix("i")
+b = T.matrix("b", dtype="bool")
+n, k = T.lscalar("n"), T.lscalar("k")
+s = T.scalar("s")
+row = T.tensor("float64", (1, None), "row")
+column = T.tensor("float64", (None, 1), "column")
+wide = T.tensor("float64", (None, 4), "wide")
+RNG = np.random.default_rng(6)
+GIVENS = {
+    x: np.array([-0.0, 1.5, 0.1, np.inf]),
+    m: RNG.standard_normal((3, 4)),
+    c: RNG.standard_normal((2, 3, 4)),
+    i: RNG.integers(-(2**31), 2**31, (3, 4)).astype("int32"),
+    b: RNG.random((3, 4)) < 0.8,
+    n: 3,
+    k: 4,
+    s: -0.0,
+    wide: RNG.standard_normal((3, 4)),
+    row: np.array([[-0.0, 1.0, np.nan]]),
+    column: np.array([[-0.0], [2.0]]),
+}
+
+
+def to_shape(variable, *sizes):
+    return build_one(Op(SUM_TO_SHAPE), variable, *[as_size(each) for each in sizes])
+
+
+def stretched(*sizes):
+    return build_one(Op(BROADCAST_SIZE), *[as_size(each) for each in sizes])
+
+
+rows, columns = m.shape[0], m.shape[1]
+GOLDEN = [
+    (to_shape(T.tanh(m) * 2.0, rows, columns), "multiply(tanh(m), 2.0)"),
+    (to_shape(wide, wide.shape[0], 1), "sum<(1,),None>(wide)"),
+    (to_shape(wide, 1, 1), "sum<(0, 1),None>(wide)"),
+    (to_shape(to_shape(m, rows, stretched(columns, k)), rows, columns), "m"),
+    (
+        to_shape(to_shape(x, stretched(n, k)), n),
+        "sum_to_shape(x, n)",
+    ),
+    (
+        to_shape(m + T.alloc(T.constant(1.0), rows, columns), rows, columns),
+        "add(m, alloc(1.0, dimension<0>(m), dimension<1>(m)))",
+    ),
+    (T.sum(s), "add(s, 0.0)"),
+    (T.prod(s), "s"),
+    (T.max(s), "s"),
+    (T.sum(row, axis=0), "dimshuffle<(1,)>(add(row, 0.0))"),
+    (T.prod(row, axis=0, keepdims=True), "row"),
+    (T.any(column, axis=1), "dimshuffle<(0,)>(cast<bool>(column))"),
+    (T.sum(m.T, axis=0), "sum<(1,),None>(m)"),
+    (T.sum(m.T), "sum<(0, 1),None>(m)"),
+    (T.max(c.transpose(2, 0, 1), axis=2), "dimshuffle<(1, 0)>(max<(1,),None>(c))"),
+    (T.sum(x.dimshuffle("x", 0)), "sum<(0,),None>(x)"),
+    (T.sum(T.sum(i, axis=0)), "sum<(0, 1),None>(i)"),
+    (T.max(T.max(i, axis=1)), "max<(0, 1),None>(i)"),
+    (T.all(T.all(b, axis=0), axis=0), "all<(0, 1),None>(b)"),
+    (T.sum(T.alloc(T.constant(2.0), 3)), "6.0"),
+    (T.sum(T.alloc(T.constant(0.0), columns)), "0.0"),
+    (T.sum(T.alloc(T.constant(2), 5, columns), axis=0), "alloc(10, dimension<1>(m))"),
+    (T.max(T.alloc(s, 3)), "s"),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"), GOLDEN, ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_what_is_reduced_over_nothing_or_twice_is_simplified(before, expected):
+    (found,) = check_kept(RULE, [before], {**GIVENS, n: 4})
+    assert written(found) == expected
+
+
+ROUNDS = "floats summed in two turns round differently from one sum"
+STAY = [
+    (T.sum(T.sum(m, axis=0)), ROUNDS),
+    (T.max(T.max(m, axis=0)), "which of 0.0 and -0.0 is larger depends on the order"),
+    (to_shape(to_shape(m, stretched(rows, n), stretched(columns, k)), n, k), ROUNDS),
+    (to_shape(to_shape(x, n), k), "the shape in between may not fit, which would be an error"),
+    (T.sum(column.dimshuffle(0)), "an axis is dropped before, and must be found to have size 1"),
+    (T.sum(T.alloc(T.constant(0.1), 3)), "the sum would be rounded"),
+    (T.sum(T.alloc(T.constant(1.0), columns)), "how many numbers are summed is not known"),
+    (
+        T.sum(T.alloc(T.constant(0.0), n)),
+        "it is not known that the size is not negative, which would be an error",
+    ),
+    (T.sum(T.alloc(s, 3)), "the number that fills the array is not known"),
+    (T.max(T.alloc(s, columns)), "it is not known that there is an element, and of none there is no largest"),
+]
+
+
+@pytest.mark.parametrize(("before", "why"), STAY, ids=lambda each: each if isinstance(each, str) else "")
+def test_what_would_be_rounded_or_an_error_stays(before, why):
+    assert after(RULE, before) == written(before)
+    assert reasons(RULE, before) == [why]
+
+
+def test_reductions_that_are_needed_stay_without_a_word():
+    for before in (
+        T.sum(m),
+        T.max(m, axis=1),
+        to_shape(m, n, k),
+        to_shape(m, 1, 1),
+        T.sum(T.prod(i, axis=0)),
+    ):
+        assert after(RULE, before) == written(before)
+        assert reasons(RULE, before) == []
+
+
+def test_a_backward_step_sums_to_a_shape_once():
+    w, h0, bias = T.matrix("w"), T.vector("h0"), T.vector("bias")
+    h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(h, w) + x_t + bias), m, h0, w, name="rnn")
+    wanted = scanviz.grad(T.sum(h[-1]), [w, bias])
+    before, changed = (
+        [
+            each.op.name
+            for node in toposort(graph)
+            if isinstance(node.op, Scan)
+            for each in toposort(node.op.inner_outputs)
+        ]
+        for graph in (wanted, rewritten_by([RULE, "merge_equal"], wanted))
+    )
+    assert changed.count("sum_to_shape") < before.count("sum_to_shape")
+    chains = [
+        each
+        for node in toposort(rewritten_by([RULE, "merge_equal"], wanted))
+        if isinstance(node.op, Scan)
+        for each in toposort(node.op.inner_outputs)
+        if each.op.declaration is SUM_TO_SHAPE and each.inputs[0].owner is not None
+    ]
+    assert all(each.inputs[0].owner.op.declaration is not SUM_TO_SHAPE for each in chains)
+    values = (RNG.standard_normal((3, 4)), np.eye(4) / 2, np.zeros(4), np.ones(4) / 3)
+    inputs = [m, w, h0, bias]
+    plain = scanviz.function(inputs, wanted, mode=Mode("numpy", "none"))(*values)
+    for found, expected in zip(
+        scanviz.function(inputs, wanted, mode=Mode("numpy", [RULE]))(*values), plain, strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+REDUCTIONS = [T.sum, T.prod, T.max, T.min, T.all, T.any]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint32", "bool"])
+@given(data=st.data())
+def test_reductions_of_anything_give_the_same_bits(dtype, data):
+    shape = tuple(data.draw(st.lists(st.sampled_from([1, 2, 3]), min_size=1, max_size=3)))
+    known = tuple(size if data.draw(st.booleans()) else None for size in shape)
+    wanted = given_to = T.tensor(dtype, known, "a")
+    numbers = [0.0, -0.0, 1.0, -1.5, np.nan, np.inf, 0.1] if dtype.startswith("float") else [0, 1, 2, 100]
+    drawn = data.draw(st.lists(st.sampled_from(numbers), min_size=27, max_size=27))
+    values = np.array(drawn[: int(np.prod(shape))], dtype).reshape(shape)
+    for _ in range(data.draw(st.integers(1, 3))):
+        ndim = wanted.ndim
+        if data.draw(st.booleans()):
+            wanted = wanted.dimshuffle(*data.draw(st.permutations([*range(ndim), "x"][: max(ndim, 3)])))
+        else:
+            axes = data.draw(st.lists(st.integers(0, ndim - 1), unique=True)) if ndim else None
+            keep = data.draw(st.booleans())
+            wanted = data.draw(st.sampled_from(REDUCTIONS))(wanted, axis=axes, keepdims=keep)
+    check_kept([RULE, "simplify_axes"], [wanted], {given_to: values})
+
+
+@given(data=st.data())
+def test_sums_to_shapes_give_the_same_bits(data):
+    a, d = T.matrix("a"), T.matrix("d")
+    shapes = [tuple(data.draw(st.sampled_from([1, 3])) for _ in range(2)) for _ in range(2)]
+    both = [stretched(a.shape[axis], d.shape[axis]) for axis in range(2)]
+    total = a * d
+    wanted = [
+        to_shape(to_shape(total, *both), *(each.shape[axis] for axis in range(2)))
+        for each in (a, d, T.exp(a))
+    ]
+    wanted.append(to_shape(total, both[0], data.draw(st.sampled_from([1, both[1]]))))
+    signs = [
+        np.array(data.draw(st.lists(st.sampled_from([-0.0, 0.1, 0.7]), min_size=9, max_size=9)))
+        for _ in shapes
+    ]
+    values = [each[: shape[0] * shape[1]].reshape(shape) for each, shape in zip(signs, shapes, strict=True)]
+    check_kept([RULE, "resolve_shapes"], wanted, {a: values[0], d: values[1]})

@@ -1,0 +1,345 @@
+"""Indices of indices are one index; rows are picked before they are computed.  Values and errors stay."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.rewrites.intervals import interval_of, row_of, slice_of, taken
+from scanviz.engine.rewrites.places import whole_number
+from scanviz.testing import rewritten_by
+from tests.engine.rewrites.checking import after, check_kept, check_same, reasons, written
+
+CHAINS, LIFT = "subtensor_chains", "subtensor_lift"
+x, y = T.vector("x"), T.vector("y")
+m, w = T.matrix("m"), T.matrix("w")
+c = T.tensor3("c")
+n, i = T.lscalar("n"), T.iscalar("i")
+five = T.tensor("float64", (5,), "five")
+RNG = np.random.default_rng(3)
+GIVENS = {
+    x: np.arange(6.0),
+    y: np.arange(6.0) - 3,
+    m: RNG.standard_normal((5, 6)),
+    w: RNG.standard_normal((5, 6)),
+    c: RNG.standard_normal((4, 5, 6)),
+    n: 2,
+    i: 1,
+    five: np.arange(5.0),
+}
+
+MERGED = [
+    (x[1:][-1], "index[-1](x)"),
+    (x[2:][0], "index[2](x)"),
+    (x[2:][3:], "index[5:](x)"),
+    (x[1:][:-1], "index[1:-1](x)"),
+    (x[:-1][1:], "index[1:-1](x)"),
+    (x[:4][:2], "index[:2](x)"),
+    (x[:4][1], "index[1](x)"),
+    (x[::-1][0], "index[-1](x)"),
+    (x[::-1][-1], "index[0](x)"),
+    (x[::-1][::-1], "x"),
+    (x[::-1][1:], "index[-2::-1](x)"),
+    (x[1:][::-1], "index[:0:-1](x)"),
+    (x[:-1][::-1], "index[-2::-1](x)"),
+    (x[::2][1], "index[2](x)"),
+    (x[1::2][::3], "index[1::6](x)"),
+    (x[-3:][-1], "index[-1](x)"),
+    (x[-3:][-2:], "index[-2:](x)"),
+    (five[-3:][0], "index[2](five)"),
+    (five[:-1][0], "index[0](five)"),
+    (five[1::2][-1], "index[3](five)"),
+    (m[n][i], "index[?, ?](m, n, cast<int64>(i))"),
+    (m[1][2], "index[1, 2](m)"),
+    (m[1:][2, 0], "index[3, 0](m)"),
+    (m[:, 1][2], "index[2, 1](m)"),
+    (m[:, n][1:], "index[1:, ?](m, n)"),
+    (c[1, :, 2:][::-1, 0], "index[1, ::-1, 2](c)"),
+    (m[:, None][1:, 0], "index[1:](m)"),
+    (m[2][None, 1:], "index[2, None, 1:](m)"),
+    (m[1:][:, None, 2], "index[1:, None, 2](m)"),
+    (m[1:][2:][::-1][0], "index[-1](m)"),
+    (x[:], "x"),
+    (x[0:], "x"),
+    (m[:, ::1], "m"),
+    (x[: x.shape[0]], "x"),
+    (m[: m.shape[0], 0 : m.shape[1]], "m"),
+    (five[:9], "five"),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"), MERGED, ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_an_index_of_an_index_is_one_index(before, expected):
+    (found,) = check_kept(CHAINS, [before], GIVENS)
+    assert written(found) == expected
+    assert found.type == before.type or None in before.type.shape
+
+
+NOT_MERGED = [
+    (x[:-1][0], "it is not known that there are 2 rows, which the index needs"),
+    (x[1:-2][2], "it is not known that there are 6 rows, which the index needs"),
+    (x[-3:][0], "how the slices lie depends on how many rows there are"),
+    (x[1:][-2:], "how the slices lie depends on how many rows there are"),
+    (x[:3][-1], "how the slices lie depends on how many rows there are"),
+    (x[:3][3], "how the slices lie depends on how many rows there are"),
+    (x[n:][0], "how the slices lie depends on how many rows there are"),
+    (x[::2][-1], "how the slices lie depends on how many rows there are"),
+    (x[None][n], "how the slices lie depends on how many rows there are"),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "why"), NOT_MERGED, ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_what_the_number_of_rows_decides_stays(before, why):
+    assert after(CHAINS, before) == written(before)
+    assert reasons(CHAINS, before) == [why]
+
+
+def test_slices_that_are_not_whole_and_lists_of_places_stay():
+    for before in (x[1:], x[:n], five[:4], m[[0, 1]][0], m[1:][[0, 1]]):
+        assert after(CHAINS, before) == written(before)
+        assert reasons(CHAINS, before) == []
+
+
+def test_an_index_that_is_surely_too_large_keeps_its_error():
+    rows = T.concatenate([five, x])  # at least five rows
+    assert after(CHAINS, rows[1:][-1]).startswith("index[-1](concatenate")
+    with pytest.raises(scanviz.ScanvizError):
+        five[4:][-2]  # found when building
+    early = rewritten_by(CHAINS, [x[:3][3]])[0]
+    with pytest.raises(scanviz.ScanvizError):
+        evaluate(early, GIVENS)
+
+
+def test_the_last_of_all_rows_but_the_first_is_the_last_row():
+    """What a loop gives with its start in front; the loop then need not keep its rows."""
+    h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(0.5), name="total")
+    f = scanviz.function([x], h[1:][-1])
+    assert [each.says for each in f.rewrites if each.rule == "ScanSaveMem"] == ["`h` keeps only its last row"]
+    assert f([1.0, 2.0, 3.0]) == 6.5
+
+
+NUMBERS = st.one_of(st.none(), st.integers(-7, 7))
+STEPS = st.sampled_from([None, 1, 2, 3, -1, -2])
+
+
+@given(st.tuples(NUMBERS, NUMBERS, STEPS), st.tuples(NUMBERS, NUMBERS, STEPS), st.integers(0, 12))
+def test_a_slice_of_a_slice_picks_the_same_whatever_the_number_of_rows(first, second, known):
+    together = taken(interval_of(*first), interval_of(*second), known)
+    if together is None:
+        return
+    numbers = slice_of(together)
+    for count in range(known, 20):
+        expected = range(count)[slice(*first)][slice(*second)]
+        found = range(0) if numbers is None else range(count)[slice(*numbers)]
+        assert list(found) == list(expected)
+
+
+@given(st.tuples(NUMBERS, NUMBERS, STEPS), st.integers(-6, 6), st.integers(0, 12))
+def test_a_row_of_a_slice_is_that_row_of_the_whole_or_an_error_of_both(first, index, known):
+    row = row_of(interval_of(*first), index, known)
+    if row is None:
+        return
+    for count in range(known, 20):
+        picked = range(count)[slice(*first)]
+        there = -len(picked) <= index < len(picked)
+        if count < row.needs:
+            assert not there
+        else:
+            assert there == (-count <= row.place < count)
+            assert not there or picked[index] == range(count)[row.place]
+
+
+def test_a_slice_is_the_interval_that_it_is_made_from():
+    for start in (None, 0, 2, -1, -3):
+        for stop in (None, 0, 2, -1, -3):
+            for step in (None, 2, -1, -3):
+                numbers = slice_of(interval_of(start, stop, step))
+                for count in range(8):
+                    found = [] if numbers is None else list(range(count)[slice(*numbers)])
+                    assert found == list(range(count)[slice(start, stop, step)])
+    assert whole_number("input") is None
+
+
+PICKED = [
+    (T.tanh(x + y)[-1], "tanh(index[-1](add(x, y)))"),
+    (T.tanh(x)[-1], "tanh(index[-1](x))"),
+    (T.exp(m * 2.0)[0], "exp(multiply(index[0](m), 2.0))"),
+    (T.exp(m)[:, 1], "exp(index[:, 1](m))"),
+    (T.exp(m)[-2:], "exp(index[-2:](m))"),
+    (T.exp(m)[:2, 1], "exp(index[:2, 1](m))"),
+    ((m + T.constant([[1.0] * 6]))[1], "add(index[1](m), index[0]([[1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]))"),
+    ((m + five[:, None])[0], None),
+    (T.cast(m, "float32")[1], "cast<float32>(index[1](m))"),
+    (T.alloc(T.constant(2.0), 5, n)[3], "alloc(2.0, n)"),
+    (T.alloc(T.constant(2.0), 5)[3], "2.0"),
+    (T.alloc(five, 3, 5)[0, 2], "index[2](five)"),
+    (T.alloc(T.constant(2.0), 5, n)[:2], "alloc(2.0, 2, n)"),
+    (m.T[1], "index[:, 1](m)"),
+    (m.T[:, -1], "index[-1](m)"),
+    (c.dimshuffle(2, "x", 0, 1)[0, :, 1], "dimshuffle<(None, 0)>(index[1, :, 0](c))"),
+    (x.dimshuffle("x", 0)[0], "x"),
+    (T.concatenate([five, x])[2], "index[2](five)"),
+    (T.concatenate([x, five])[-1], "index[-1](five)"),
+    (T.concatenate([five, x])[5:], "x"),
+    (T.concatenate([five, x])[6:], "index[1:](x)"),
+    (T.concatenate([five, x])[:3], "index[:3](five)"),
+    (T.concatenate([x, five])[:-5], "x"),
+    (T.concatenate([x, five])[-2:], "index[-2:](five)"),
+    (T.concatenate([five, five * 2, x])[6], "multiply(index[1](five), 2.0)"),
+    (T.concatenate([x[None], x[None] * 2.0])[1], "index[0](multiply(index[None](x), 2.0))"),
+    (T.concatenate([m, w], axis=1)[2], None),
+    (T.set_subtensor(x[0], 9.0)[1], "index[1](x)"),
+    (T.inc_subtensor(x[:2], 9.0)[3:], "index[3:](x)"),
+    (T.set_subtensor(m[0, 1], 9.0)[:, 2], None),
+    (T.set_subtensor(five[1:3], five[:2])[0], "index[0](five)"),
+    (T.as_tensor_variable([T.sum(x), T.max(x)])[1:], "make_vector(max<(0,),None>(x))"),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"), PICKED, ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_rows_are_picked_before_they_are_computed(before, expected):
+    (found,) = check_kept(LIFT, [before], GIVENS)
+    assert written(found) == (written(before) if expected is None else expected)
+
+
+NOT_PICKED = [
+    ((x + y)[-1], "it is not known which operands are broadcast along an indexed axis"),
+    (T.alloc(T.constant(2.0), n)[3], "it is not known that there are so many rows"),
+    (
+        T.alloc(T.constant(2.0), n)[::-1],
+        "it is not known that the size is not negative, which would be an error",
+    ),
+    (T.concatenate([five, x])[-1], "it is not known that there are so many rows"),
+    (T.concatenate([m, w])[0], "arrays that are joined may not fit, which would be an error"),
+    (T.set_subtensor(x[1:3], y)[0], "the value may not fit its place, which would be an error"),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "why"), NOT_PICKED, ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_rows_are_not_picked_where_an_error_could_be_lost(before, why):
+    assert after(LIFT, before) == written(before)
+    assert reasons(LIFT, before) == [why]
+
+
+def test_rows_are_not_picked_of_what_is_read_elsewhere_too():
+    whole = T.tanh(x)
+    assert [written(each) for each in rewritten_by(LIFT, [whole[-1], whole])] == [
+        "index[-1](tanh(x))",
+        "tanh(x)",
+    ]
+    assert reasons(LIFT, whole[-1] + T.sum(whole)) == ["all of it is read elsewhere too"]
+
+
+def test_nothing_moves_where_nothing_is_saved():
+    row = T.tensor("float64", (1, None), "row")
+    for before in (T.tanh(x)[1:], T.tanh(x)[::-1], T.exp(row)[0], T.tanh(x)[n], T.tanh(m)[:, None]):
+        assert after(LIFT, before) == written(before)
+
+
+def test_places_that_may_be_the_same_are_not_read_before_the_change():
+    for before in (
+        T.set_subtensor(x[0], 9.0)[-1],
+        T.set_subtensor(x[2], 9.0)[0],
+        T.set_subtensor(x[n], 9.0)[0],
+    ):
+        assert after(LIFT, before) == written(before)
+    many = T.set_subtensor(x[2], 9.0)[3]  # where there is no row 2 there is no row 3
+    assert after(LIFT, many) == "index[3](x)"
+
+
+def test_only_the_last_row_of_a_function_of_a_loops_rows_is_computed():
+    h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(0.5), name="total")
+    f = scanviz.function([x], T.tanh(h * 2.0)[-1])
+    assert [each.says for each in f.rewrites if each.rule == "ScanSaveMem"] == ["`h` keeps only its last row"]
+    np.testing.assert_allclose(f([1.0, 0.25]), np.tanh(3.5))
+
+
+def test_errors_of_indices_stay():
+    for before in (T.tanh(x)[-7], T.concatenate([five, x])[20], T.exp(m)[:, 9], m.T[8], x[3:][4]):
+        for graph in ([before], rewritten_by([CHAINS, LIFT], [before])):
+            with pytest.raises(scanviz.ScanvizError):
+                evaluate(graph, GIVENS)
+
+
+PARTS = st.one_of(
+    st.integers(-3, 3),
+    st.tuples(NUMBERS, NUMBERS, STEPS).map(lambda each: slice(*each)),
+    st.just(slice(None)),
+    st.none(),
+)
+
+
+@st.composite
+def keys(draw, ndim):
+    """Draw an index of an array of so many dimensions."""
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        part = draw(PARTS)
+        if part is not None and sum(each is not None for each in found) >= ndim:
+            break
+        found.append(part)
+    return tuple(found) or (slice(None),)
+
+
+def source(draw):
+    """Draw an array to index, with one of the operations that indices pass."""
+    kind = draw(st.integers(0, 8))
+    static = T.tensor("float64", (5, 6), "static")
+    array = draw(st.sampled_from([m, static]))
+    made = [
+        array,
+        T.tanh(array),
+        array + array * 2.0,
+        array.T,
+        T.concatenate([array, array * 3.0]),
+        T.concatenate([static[:2], array[:, :6]]) if array is static else array,
+        T.alloc(array, 5, 6),
+        T.set_subtensor(array[1:3, 0], 9.0),
+        T.cast(array.dimshuffle(1, "x", 0), "float32"),
+    ]
+    return static, made[kind]
+
+
+@given(data=st.data())
+def test_chains_of_indices_give_the_same_elements(data):
+    static, wanted = source(data.draw)
+    for _ in range(data.draw(st.integers(1, 3))):
+        if wanted.ndim == 0:
+            break
+        try:
+            wanted = wanted[data.draw(keys(wanted.ndim))]
+        except scanviz.ScanvizError:
+            break
+    givens = {m: GIVENS[m], static: GIVENS[w]}
+    try:
+        expected = evaluate(wanted, givens)
+    except scanviz.ScanvizError:
+        expected = None
+    for rules in (CHAINS, LIFT, [CHAINS, LIFT, "simplify_axes", "simplify_assignments"]):
+        (found,) = rewritten_by(rules, [wanted])
+        assert found.type.dtype == wanted.type.dtype and found.type.ndim == wanted.type.ndim
+        if expected is not None:
+            check_same(evaluate(found, givens), expected)
+        elif rules == LIFT:
+            with pytest.raises(scanviz.ScanvizError):
+                evaluate(found, givens)
+
+
+def test_rules_about_indices_work_together_with_all_others():
+    before = T.tanh(m[1:] * 2.0)[::-1][0] + m.T[:, -1]
+    f = scanviz.function([m], before)
+    assert [each.op.name for each in f.program.instructions].count("index") == 1
+    plain = scanviz.function([m], before, mode=Mode("reference", "none"))
+    check_same(f(GIVENS[m]), plain(GIVENS[m]))

@@ -39,7 +39,7 @@ def show_measured(
 
 def _of_function(call: CapturedCall, flags: frozenset[str], seconds: float) -> Iterator[Line]:
     name = plain(call.function.name)
-    yield Line(f"{name}, on the inputs of one of its {call.calls} calls", TITLE)
+    yield Line(f"{name}, on the inputs of one of its calls ({call.calls} in all)", TITLE)
     if "verify" in flags:
         yield from _verified(verify(call.function, call.arrays))
     if "bisect" in flags:
@@ -56,7 +56,8 @@ def _verified(found: Verification) -> Iterator[Line]:
     exact = sum(each.exact for each in found.checked)
     total = len(found.checked)
     yield Line(
-        f"  values agree before and after each of {total} rewrites, to the last bit for {exact} of them"
+        f"  values agree before and after each rewrite ({total} in all), to the last bit for {exact} of them",
+        wraps=True,
     )
     if found.skipped:
         yield Line(f"  gradients were not compared: {plain(found.skipped)}", QUIET, wraps=True)

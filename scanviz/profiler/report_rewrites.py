@@ -106,7 +106,8 @@ def _function_lines(
     count = len(rewrites.applications)
     chosen_rules = "" if rewrites.selection == "all" else f", of {plain(rewrites.selection)}"
     rules = len({each.rule for each in rewrites.applications})
-    yield Line(f"{plain(function.name)}: {count} rewrites by {rules} rules{chosen_rules}, {spent}", TITLE)
+    told = f"{_some(count, 'rewrite')} by {_some(rules, 'rule')}{chosen_rules}"
+    yield Line(f"{plain(function.name)}: {told}, {spent}", TITLE)
     if view.why is not None:
         yield from _why(rewrites, view.why)
     elif view.why_not is not None:
@@ -115,6 +116,10 @@ def _function_lines(
         yield from _step(rewrites, view, width)
     else:
         yield from _list(rewrites, view)
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def applications_of(rewrites: RewritesRecord, view: RewritesView) -> list[RewriteRecord]:

@@ -246,7 +246,7 @@ def rows_of_steps(
     size = level.shape(rows)[0]
     if surely_equal(size, count):
         return rows
-    if count is not view.n_steps or at_least(size, count):
+    if count is not view.n_steps:
         return getitem(rows, slice(None, count))
     where = view.node.provenance.source
     return first_rows(rows, count, sequence.name, view.op.scan_name, where)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
+from scanviz.record.plain_text import plain
 
 if TYPE_CHECKING:
     from scanviz.profiler.report_rewrites import RewritesView
@@ -99,21 +100,16 @@ def _measuring(
 
 
 def _view(parsed: Parsed) -> RewritesView:
-    from scanviz.engine.rewrites.rule import all_rules
     from scanviz.profiler.report_rewrites import RewritesView
 
     options = parsed.options
-    known = [each.name for each in all_rules()]
     for key in ("rule", "why-not"):
-        name = options.get(key)
-        if name is not None and name not in known:
-            raise UsageError(
-                f"there is no rule named {name!r}{suggestion(name, known)}; scanviz rewrites --rules"
-            )
+        if key in options:
+            _known_rule(options[key])
     step = options.get("step")
     if step is not None and not step.isdigit():
         raise UsageError(f"--step takes the number of a rewrite, not {step!r}")
-    style = next((each for each in ("side-by-side", "tree") if each in options), "unified")
+    style = next((each for each in ("side-by-side", "tree", "unified") if each in options), "")
     return RewritesView(
         options.get("function"),
         options.get("scan"),
@@ -124,6 +120,16 @@ def _view(parsed: Parsed) -> RewritesView:
         options.get("why"),
         options.get("why-not"),
     )
+
+
+def _known_rule(name: str) -> None:
+    from scanviz.engine.rewrites.rule import all_rules
+
+    known = [each.name for each in all_rules()]
+    if name not in known:
+        raise UsageError(
+            f"there is no rule named {name!r}{suggestion(name, known)}; scanviz rewrites --rules"
+        )
 
 
 def _of_file(parsed: Parsed, view: RewritesView) -> int:
@@ -139,7 +145,9 @@ def _of_file(parsed: Parsed, view: RewritesView) -> int:
         record = load(path)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
-    _known_function(record, view)
+    problem = _unknown(record, view)
+    if problem:
+        raise UsageError(problem)
     asked = [f"--{each}" for each in ("verify", "bisect", "ablate") if each in parsed.options]
     if asked:
         raise UsageError(f"{asked[0]} runs functions again: it takes a SCRIPT, not a saved profile")
@@ -151,18 +159,30 @@ def _given(parsed: Parsed) -> list[str]:
     return [f"--{key}={value}" if value else f"--{key}" for key, value in parsed.options.items()]
 
 
-def _known_function(record: ProfileRecord, view: RewritesView) -> None:
-    names = [each.name for each in record.functions]
-    if view.function is not None and view.function not in names:
-        raise UsageError(
-            f"there is no function named {view.function!r}{suggestion(view.function, names)}; functions: {', '.join(names)}"
-        )
+def _unknown(record: ProfileRecord, view: RewritesView) -> str:
+    """Return what is wrong with the names that are asked for, empty if nothing is."""
+    from scanviz.profiler.report_rewrites import chosen
+
+    functions = [each.name for each in record.functions]
+    loops = [each.name for each in record.loops]
+    for each in chosen(record, view):
+        loops += each.rewrites.loops() if each.rewrites is not None else ()
+    asked = (("function", view.function, functions), ("loop", view.scan, loops))
+    for noun, name, names in asked:
+        if name is not None and name not in names:
+            known = ", ".join(map(plain, dict.fromkeys(names))) or "none"
+            return f"there is no {noun} named {name!r}{suggestion(name, names)}; {noun}s: {known}"
+    return ""
 
 
 def _show(record: ProfileRecord, view: RewritesView, as_json: bool, stream: TextIO) -> None:
     from scanviz.profiler.report_rewrites import chosen, render_rewrites
     from scanviz.profiler.report_text import plainest
 
+    problem = _unknown(record, view)
+    if problem:  # of a script: only at its end it is known what there is
+        sys.stderr.write(f"scanviz: {problem}\n")
+        return
     if as_json:
         import json
 

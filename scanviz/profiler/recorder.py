@@ -27,6 +27,7 @@ from scanviz.record.program_snapshot import function_record, loop_records
 from scanviz.record.rewrites_snapshot import rewrites_of, size_of
 
 DEFAULT_BYTES = 64 * 2**20
+REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
 
 
 class Recorder(Observer):
@@ -64,6 +65,7 @@ class Recorder(Observer):
         self._lock = threading.RLock()  # not a Lock: a signal's handler may ask for the record at any moment
         self._price = price if price is not None else measured_price()
         self._budget = Budget(max_bytes)
+        self._rewrites_budget = Budget(max_bytes // REWRITES)
         self._functions: dict[int, FunctionTally] = {}
         self._loops: dict[int, LoopTally] = {}
         self._dropped: set[int] = set()
@@ -107,14 +109,16 @@ class Recorder(Observer):
                 function.loops.append(tally)
 
     def _with_rewrites(self, record: FunctionRecord, event: CompiledFunction) -> FunctionRecord:
-        """Return a function's record with what rules did to its graph, where there is room."""
+        """Return a function's record with what rules did to its graph: all of it, the list alone, or nothing."""
         if event.function is None:
             return record
-        found = rewrites_of(event.function)
-        if not self._budget.take(size_of(found)):
-            self._left_out += 1
-            return record
-        return replace(record, rewrites=found)
+        whole = rewrites_of(event.function)
+        for found in (whole, whole.list_alone()):
+            size = size_of(found)
+            if self._rewrites_budget.take(size, last=found is not whole) and self._budget.take(size):
+                return replace(record, rewrites=found)
+        self._left_out += 1
+        return record
 
     def function_begin(self, function: int, call: int) -> None:
         """Open a call."""

@@ -9,15 +9,16 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from scanviz.profiler.report_text import HEADING, HOT, QUIET, TITLE, WARNING, Line, clipped, columns, styled
+from scanviz.profiler.report_diff import marked, side_by_side
+from scanviz.profiler.report_text import HEADING, QUIET, TITLE, WARNING, Line, styled
 from scanviz.profiler.units import duration
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import OriginRecord, RewriteRecord, RewritesRecord
 
-ADDED, GONE = "32", HOT
-CONTEXT = 2  # unchanged lines around a change
 DEEPEST = 40  # links of a chain that are followed
+FEW = 3  # rewrites of one rule or loop that are shown line by line without being asked for by number
+MORE = "--step N shows one rewrite line by line; --why NAME tells where something comes from; more: --help"
 
 
 class RewritesView(NamedTuple):
@@ -30,7 +31,7 @@ class RewritesView(NamedTuple):
     step : int or None
         The change to show line by line.
     style : str
-        ``"unified"``, ``"side-by-side"`` or ``"tree"``.
+        ``"unified"``, ``"side-by-side"`` or ``"tree"``; empty where nothing was said.
     everything : bool
         Whether rules that refused are listed too.
     why : str or None
@@ -43,7 +44,7 @@ class RewritesView(NamedTuple):
     scan: str | None = None
     rule: str | None = None
     step: int | None = None
-    style: str = "unified"
+    style: str = ""
     everything: bool = False
     why: str | None = None
     why_not: str | None = None
@@ -81,6 +82,8 @@ def render_rewrites(
                 *([Line("")] if lines else []),
                 *_function_lines(function, function.rewrites, asked, width),
             ]
+    if lines and (asked.step, asked.rule, asked.scan, asked.why, asked.why_not) == (None,) * 5:
+        lines += [Line(""), Line(MORE, QUIET, wraps=True)]
     if not lines:
         what = f"no function named {plain(asked.function)!r}" if asked.function else "no function's rewrites"
         lines = [Line(f"{what} {'were' if not asked.function else 'was'} recorded", WARNING)]
@@ -113,9 +116,30 @@ def _function_lines(
     elif view.why_not is not None:
         yield from _why_not(rewrites, view)
     elif view.step is not None:
-        yield from _step(rewrites, view, width)
+        found = [each for each in rewrites.applications if each.index == view.step]
+        if not found:
+            yield Line(f"  there is no rewrite {view.step}: {_numbers(count)}", WARNING)
+        for each in found:
+            yield from _step(rewrites, each, view, width)
     else:
+        yield from _list_or_steps(rewrites, view, width)
+
+
+def _list_or_steps(rewrites: RewritesRecord, view: RewritesView, width: int) -> Iterator[Line]:
+    """Return the list; where one rule or loop leaves few of it, or a style is asked for, these line by line."""
+    narrow = applications_of(rewrites, view) if view.rule or view.scan else []
+    if not narrow or not (len(narrow) <= FEW or view.style):
         yield from _list(rewrites, view)
+        return
+    for k, each in enumerate(narrow):
+        yield from [Line("")] if k else []
+        yield from _step(rewrites, each, view, width)
+    if view.everything:
+        yield from _refused(rewrites)
+
+
+def _numbers(count: int) -> str:
+    return f"there are 0 to {count - 1}" if count else "there are none"
 
 
 def _some(count: int, noun: str) -> str:
@@ -130,8 +154,13 @@ def applications_of(rewrites: RewritesRecord, view: RewritesView) -> list[Rewrit
     return [
         each
         for each in found
-        if f"`{view.scan}`" in each.says or any(view.scan in loop.split("/") for loop in each.loops)
+        if f"`{view.scan}`" in each.says or any(_is_in(view.scan, loop) for loop in each.loops)
     ]
+
+
+def _is_in(scan: str, path: str) -> bool:
+    """Return whether a loop is one of those on a path; names of loops hold a ``/`` where they name a file."""
+    return f"/{scan}/" in f"/{path}/"
 
 
 def _list(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
@@ -141,8 +170,7 @@ def _list(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
         if each.phase != phase:
             phase = each.phase
             yield Line(f"  {phase}", QUIET)
-        nodes = f"  -{each.removed} +{each.added} operations" if each.removed or each.added else ""
-        yield Line(f"  {each.index:>3}  {each.rule}{nodes}  {duration(each.time_ns)}", HEADING)
+        yield Line(f"  {each.index:>3}  {each.rule}{_nodes(each)}  {duration(each.time_ns)}", HEADING)
         yield Line(f"       {plain(each.says)}", wraps=True)
         for text in _bought(rewrites, each):
             yield Line(f"       {text}", QUIET, wraps=True)
@@ -155,6 +183,22 @@ def _list(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
             yield Line(f"  in all: {text}", HEADING, wraps=True)
     if view.everything:
         yield from _refused(rewrites)
+
+
+def _nodes(each: RewriteRecord) -> str:
+    """Return how many operations are gone, new or elsewhere."""
+    parts = [f"-{each.removed} +{each.added} operations"] if each.removed or each.added else []
+    parts += [f"{len(each.moved_out)} moved out"] if each.moved_out else []
+    parts += [f"{len(each.moved_in)} moved in"] if each.moved_in else []
+    return f"  {', '.join(parts)}" if parts else ""
+
+
+def _moved(each: RewriteRecord) -> Iterator[str]:
+    """Return which operations left loops or went into them."""
+    if each.moved_out:
+        yield f"moved out: {', '.join(each.moved_out)}"
+    if each.moved_in:
+        yield f"moved in: {', '.join(each.moved_in)}"
 
 
 def _bought(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[str]:
@@ -200,7 +244,7 @@ def _refused(rewrites: RewritesRecord) -> Iterator[Line]:
 def _why_not(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
     found = [each for each in rewrites.refusals if each.rule == view.why_not]
     if view.scan is not None:
-        found = [each for each in found if view.scan in each.loop.split("/") or f"`{view.scan}`" in each.node]
+        found = [each for each in found if _is_in(view.scan, each.loop) or f"`{view.scan}`" in each.node]
     if any(each.rule == view.why_not for each in rewrites.applications):
         times = sum(each.rule == view.why_not for each in rewrites.applications)
         yield Line(f"  {view.why_not} was applied {times} times; where it was not:", QUIET)
@@ -253,66 +297,19 @@ def _chain(
         yield from _chain(each, known, indent + "  ", seen)
 
 
-def _step(rewrites: RewritesRecord, view: RewritesView, width: int) -> Iterator[Line]:
-    found = [each for each in rewrites.applications if each.index == view.step]
-    if not found:
-        yield Line(
-            f"  there is no rewrite {view.step}: there are 0 to {len(rewrites.applications) - 1}", WARNING
-        )
-        return
-    (each,) = found
-    yield Line(f"  {each.index}  {each.rule}  ({each.phase}, {each.where})", HEADING)
+def _step(rewrites: RewritesRecord, each: RewriteRecord, view: RewritesView, width: int) -> Iterator[Line]:
+    spent = duration(each.time_ns)
+    yield Line(f"  {each.index}  {each.rule}{_nodes(each)}  {spent}  ({each.phase}, {each.where})", HEADING)
     yield Line(f"     {plain(each.says)}", wraps=True)
-    for text in (*_bought(rewrites, each), *map(plain, each.loop_variables)):
+    for text in (*_bought(rewrites, each), *map(plain, (*_moved(each), *each.loop_variables))):
         yield Line(f"     {text}", QUIET, wraps=True)
     yield Line("")
     before, after = ([plain(line) for line in rewrites.graph(k)] for k in (each.index, each.index + 1))
-    if before == after:
+    if not rewrites.lines:
+        yield Line("  only the list was kept of this function: its graphs were too large", QUIET, wraps=True)
+    elif before == after:
         yield Line("  the graph stays; the program changes", QUIET)
     elif view.style == "side-by-side":
-        yield from _side_by_side(before, after, width)
+        yield from side_by_side(before, after, width)
     else:
-        yield from _marked(before, after, whole=view.style == "tree")
-
-
-def _marked(before: Sequence[str], after: Sequence[str], whole: bool) -> Iterator[Line]:
-    """Return both moments as one list of lines with + and -, unchanged ones left out but for a few around."""
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    for kind, a, b, c, d in matcher.get_opcodes():
-        if kind == "equal":
-            lines = list(before[a:b])
-            if not whole and len(lines) > 2 * CONTEXT + 1:
-                head = lines[:CONTEXT] if a else []
-                tail = lines[-CONTEXT:] if b < len(before) else []
-                yield from (Line(f"    {each}", QUIET) for each in head)
-                yield Line(f"    … {len(lines) - len(head) - len(tail)} lines stay", QUIET)
-                yield from (Line(f"    {each}", QUIET) for each in tail)
-            else:
-                yield from (Line(f"    {each}", QUIET) for each in lines)
-            continue
-        yield from (Line(f"  - {each}", GONE) for each in before[a:b])
-        yield from (Line(f"  + {each}", ADDED) for each in after[c:d])
-
-
-def _side_by_side(before: Sequence[str], after: Sequence[str], width: int) -> Iterator[Line]:
-    half = max(20, (width - 7) // 2)
-
-    def row(left: str, mark: str, right: str, style: str) -> Line:
-        cut = clipped(left, half)
-        space = " " * (half - columns(cut))
-        return Line(f"  {cut}{space} {mark} {clipped(right, half)}", style)
-
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    for kind, a, b, c, d in matcher.get_opcodes():
-        if kind == "equal":
-            shown = list(zip(before[a:b], after[c:d], strict=True))
-            if len(shown) > 2 * CONTEXT + 1:
-                skipped = len(shown) - 2 * CONTEXT
-                shown = [*shown[:CONTEXT], (f"… {skipped} lines stay", ""), *shown[-CONTEXT:]]
-            yield from (row(left, " ", right, QUIET) for left, right in shown)
-            continue
-        old, new = list(before[a:b]), list(after[c:d])
-        for k in range(max(len(old), len(new))):
-            left, right = old[k] if k < len(old) else "", new[k] if k < len(new) else ""
-            mark = "│" if left and right else "<" if left else ">"
-            yield row(left, mark, right, WARNING if left and right else GONE if left else ADDED)
+        yield from marked(before, after, whole=view.style == "tree")

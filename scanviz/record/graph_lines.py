@@ -40,6 +40,8 @@ class GraphLines:
         self._leaves: dict[Variable, str] = {}
         self._taken: set[str] = set()
         self._numbers: dict[int, int] = {}
+        self._places: dict[int, int] = {}
+        self._written: dict[tuple[Apply, str], list[str]] = {}  # loops: most are in many moments
         self._nodes: dict[int, Apply] = {}
         self.output_names = list(output_names)
 
@@ -88,7 +90,10 @@ class GraphLines:
         found: list[str] = []
         for node in self._ordered(nodes):
             if isinstance(node.op, Scan):
-                found += self._loop(ScanView(node), indent)
+                key = (node, indent)
+                if key not in self._written:
+                    self._written[key] = self._loop(ScanView(node), indent)
+                found += self._written[key]
             else:
                 results = ", ".join(self.name(each) for each in node.outputs)
                 given = ", ".join(self.name(each) for each in node.inputs)
@@ -96,7 +101,11 @@ class GraphLines:
         return found
 
     def _ordered(self, nodes: Sequence[Apply]) -> list[Apply]:
-        """Return nodes in an order of computation that follows their numbers, so that it hardly changes."""
+        """Return nodes in an order of computation that hardly changes from one moment to the next.
+
+        A node has the place that it had when it was first met: its number, or that of the first node that reads it where it
+        came later than its reader.  Else a reader would have to wait for it, and all others would pass them.
+        """
         inside = set(nodes)
         waiting = {node: len({each.owner for each in node.inputs if each.owner in inside}) for node in nodes}
         readers: dict[Apply, list[Apply]] = {}
@@ -104,18 +113,27 @@ class GraphLines:
             for owner in dict.fromkeys(each.owner for each in node.inputs):
                 if owner is not None and owner in inside:
                     readers.setdefault(owner, []).append(node)
-        heap = [(self._numbers[node.birth], k, node) for k, node in enumerate(nodes) if not waiting[node]]
+        place: dict[Apply, int] = {}
+        for node in reversed(nodes):
+            own = self._places.get(node.birth, self._numbers[node.birth])
+            place[node] = min((own, *(place[each] for each in readers.get(node, ()))))
+            self._places.setdefault(node.birth, place[node])
+        heap = [
+            (place[node], self._numbers[node.birth], k, node)
+            for k, node in enumerate(nodes)
+            if not waiting[node]
+        ]
         heapq.heapify(heap)
         found: list[Apply] = []
         count = len(nodes)
         while heap:
-            _, _, node = heapq.heappop(heap)
+            *_, node = heapq.heappop(heap)
             found.append(node)
             for reader in readers.get(node, []):
                 waiting[reader] -= 1
                 if not waiting[reader]:
                     count += 1
-                    heapq.heappush(heap, (self._numbers[reader.birth], count, reader))
+                    heapq.heappush(heap, (place[reader], self._numbers[reader.birth], count, reader))
         return found
 
     def _loop(self, view: ScanView, indent: str) -> list[str]:

@@ -6,7 +6,7 @@ between two moments are what changed.  Only the first graph is kept whole; each 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,10 @@ class RewriteRecord:
         Operations that are gone.
     added : int
         Operations that are new.
+    moved_out : tuple of str
+        Operations that left a loop as they are, each with its loop.
+    moved_in : tuple of str
+        Operations that went into a loop as they are, each with its loop.
     loop_variables : tuple of str
         Loop variables that changed kind, appeared or went away, in words.
     time_ns : int
@@ -102,6 +106,8 @@ class RewriteRecord:
     loops: tuple[str, ...] = ()
     removed: int = 0
     added: int = 0
+    moved_out: tuple[str, ...] = ()
+    moved_in: tuple[str, ...] = ()
     loop_variables: tuple[str, ...] = ()
     time_ns: int = 0
     cost: GraphCostRecord | None = None
@@ -171,7 +177,7 @@ class RewritesRecord:
     selection : str
         The rules that might be used, as ``Mode(rewrites=…)`` takes them.
     lines : tuple of str
-        The graph as it was built.
+        The graph as it was built; empty where there was room for the list of applications alone.
     cost : GraphCostRecord or None
         What that costs.
     applications : tuple of RewriteRecord
@@ -203,6 +209,38 @@ class RewritesRecord:
             for edit in each.edits:
                 lines[edit.start : edit.stop] = edit.lines
         return tuple(lines)
+
+    def loops(self) -> tuple[str, ...]:
+        """Return the names of all loops that there ever were, in order of first appearance; a name may hold a ``/``.
+
+        Examples
+        --------
+        >>> RewritesRecord(cost=GraphCostRecord(per_step={"at a/b.py:1": 3, "at a/b.py:1/inner": 1})).loops()
+        ('at a/b.py:1', 'inner')
+        """
+        costs = [self.cost, *(each.cost for each in self.applications)]
+        paths = dict.fromkeys(path for cost in costs if cost is not None for path in cost.per_step)
+        names = [
+            path[max((len(each) + 1 for each in paths if path.startswith(f"{each}/")), default=0) :]
+            for path in paths
+        ]
+        return tuple(dict.fromkeys(names))
+
+    def list_alone(self) -> RewritesRecord:
+        """Return what is kept where there is no room for graphs: which rules were applied, and what they say.
+
+        Examples
+        --------
+        >>> edit = RewriteRecord(0, "canonical", "r", "f.py:1", "…", edits=(EditRecord(0, 1, ("b",)),))
+        >>> small = RewritesRecord("all", ("a",), None, (edit,)).list_alone()
+        >>> small.lines, small.applications[0].says, small.applications[0].edits
+        ((), '…', ())
+        """
+        listed = (
+            replace(each, moved_out=(), moved_in=(), loop_variables=(), cost=None, difference=None, edits=())
+            for each in self.applications
+        )
+        return RewritesRecord(self.selection, applications=tuple(listed))
 
     def steps(self, after: int) -> dict[str, int]:
         """Return the operations of one step of each loop after so many applications."""

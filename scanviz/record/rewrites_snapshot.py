@@ -26,6 +26,7 @@ from scanviz.record.rewrites import (
 
 LONGEST_TERM = 240  # characters of a polynomial
 MOST_NODES = 5_000  # of a graph of which more than the list is kept
+MOST_WORK = 500_000  # nodes times applications of which it is kept: about ten seconds of work
 MOST_REFUSALS = 40  # of one rule that are kept
 
 
@@ -99,6 +100,8 @@ def _application(
         tuple("/".join(path) for path in record.paths if path),
         len(change.removed),
         len(change.added),
+        change.moved_out,
+        change.moved_in,
         tuple(str(each) for each in change.loop_variables),
         record.time_ns,
         cost,
@@ -181,7 +184,8 @@ def _written(value: Polynomial) -> str:
 def rewrites_of(function: Function) -> RewritesRecord:
     """Return what rules did to a compiled function as data; of a very large one only the list."""
     history = function.rewrites
-    if len(places(history.before)) > MOST_NODES:
+    nodes = len(places(history.before))
+    if nodes > MOST_NODES or nodes * len(history.of_graph) > MOST_WORK:
         listed = [
             RewriteRecord(
                 each.index, each.phase, each.rule, each.where, each.says, each.count, time_ns=each.time_ns

@@ -1,6 +1,8 @@
 """`scanviz rewrites` in real processes."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,9 +20,14 @@ print("ran", f(np.ones((4, 2)), np.ones((2, 3)))[0].shape)
 """
 
 
-def scanviz_(*arguments, cwd):
+def scanviz_(*arguments, cwd, **environment):
     return subprocess.run(
-        [sys.executable, "-m", "scanviz", *arguments], cwd=cwd, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "scanviz", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **environment},
     )
 
 
@@ -78,6 +85,28 @@ def test_all_rules_are_listed(tmp_path):
         "Replace a loop of exactly one step by the step.",
     ):
         assert name in done.stdout
+
+
+def test_names_that_are_not_there_are_told_with_those_that_are(script):
+    assert scanviz_("profile", "-q", "rnn.py", cwd=script).returncode == 0
+    for option, says in (
+        ("--scan=rn", "no loop named 'rn'; did you mean rnn?; loops: rnn, grad_of_rnn"),
+        ("--function=tra", "no function named 'tra'; did you mean train?; functions: train"),
+    ):
+        of_file = scanviz_("rewrites", option, "rnn.scanviz", cwd=script)
+        assert of_file.returncode == 2 and says in of_file.stderr and not of_file.stdout
+        of_script = scanviz_("rewrites", option, "rnn.py", cwd=script)
+        assert of_script.returncode == 0 and of_script.stdout == "ran (3,)\n"
+        assert of_script.stderr.strip() == f"scanviz: there is {says}"
+
+
+def test_every_process_shows_the_same_change(script):
+    shown = []
+    for seed in ("1", "2"):
+        done = scanviz_("rewrites", "--step", "2", "--tree", "rnn.py", cwd=script, PYTHONHASHSEED=seed)
+        assert done.returncode == 0 and "  + " in done.stderr
+        shown.append(re.sub(r"[\d.]+ (ns|µs|ms|s)\b", "TIME", done.stderr))
+    assert shown[0] == shown[1]
 
 
 @pytest.mark.parametrize(

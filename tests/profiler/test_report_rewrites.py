@@ -1,11 +1,13 @@
 """Rewrites as text: the list, one change in three styles, why and why not."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.profiler.report_diff import side_by_side
 from scanviz.profiler.report_rewrites import RewritesView, render_rewrites
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.rewrites_snapshot import rewrites_of
@@ -86,3 +88,86 @@ def test_a_number_that_is_no_rewrite_and_a_record_without_rewrites(record):
     assert "there is no rewrite 99" in render_rewrites(record, RewritesView(step=99))
     assert "no function named 'g' was recorded" in render_rewrites(record, RewritesView(function="g"))
     assert render_rewrites(ProfileRecord()) == "no function's rewrites were recorded\n"
+
+
+GOLDEN = """\
+twice: 1 rewrite by 1 rule, TIME
+  canonical
+    0  merge_equal  -1 +0 operations  TIME
+       1 exp had an equal
+       operations: -1
+       floating-point operations: -10·x.shape[0]
+
+--step N shows one rewrite line by line; --why NAME tells where something comes from; more: --help
+"""
+GOLDEN_STEP = """\
+twice: 1 rewrite by 1 rule, TIME
+  0  merge_equal  -1 +0 operations  TIME  (canonical, scanviz/engine/rewrites/merge.py:LINE)
+     1 exp had an equal
+     operations: -1
+     floating-point operations: -10·x.shape[0]
+
+    v1 = exp(x)
+  - v2 = exp(x)
+  - v3 = add(v1, v2)
+  + v3 = add(v1, v1)
+    return v3
+"""
+
+
+def without_times(text):
+    return re.sub(r"merge.py:\d+", "merge.py:LINE", re.sub(r"[\d.]+ (ns|µs|ms|s)\b", "TIME", text))
+
+
+def recorded(function, name):
+    kept = FunctionRecord(key=1, name=name, source=None, backend="numpy", rewrites=rewrites_of(function))
+    return ProfileRecord(functions=(kept,))
+
+
+def test_the_list_and_one_change_as_they_are_printed():
+    x = T.vector("x")
+    found = recorded(scanviz.function([x], T.exp(x) + T.exp(x)), "twice")
+    assert without_times(render_rewrites(found)) == GOLDEN
+    for view in (
+        RewritesView(step=0),
+        RewritesView(rule="merge_equal"),
+    ):  # the few of a rule are shown at once
+        assert without_times(render_rewrites(found, view)) == GOLDEN_STEP
+
+
+def test_a_style_shows_all_rewrites_of_a_loop_line_by_line(record, monkeypatch):
+    monkeypatch.setattr("scanviz.profiler.report_rewrites.FEW", 1)
+    listed = render_rewrites(record, RewritesView(scan="rnn"))
+    assert len(steps(listed)) > 1 and "return " not in listed
+    shown = render_rewrites(record, RewritesView(scan="rnn", style="tree"))
+    assert steps(shown) == steps(listed) and shown.count("return ") >= 2
+
+
+def test_lines_that_give_the_same_name_stand_together():
+    before, after = ["a = f(x)", "b = g(a)", "return b"], ["b = g(p)", "c = h(b)", "return c"]
+    rows = [each.text.split("  ")[1:] for each in side_by_side(before, after, 80)]
+    texts = [" ".join(" ".join(row).split()) for row in rows]
+    assert texts == ["a = f(x) <", "b = g(a) │ b = g(p)", "> c = h(b)", "return b │ return c"]
+
+
+def test_a_loop_called_by_the_path_of_its_file_is_found():
+    x = T.vector("x")
+
+    def step(v, h):
+        inner, _ = scanviz.scan(lambda a, g: T.tanh(g * a + v), x, h, name="at a/in.py:2")
+        return inner[-1]
+
+    h, _ = scanviz.scan(step, x, T.constant(0.0), name="at a/out.py:1")
+    found = recorded(scanviz.function([x], h), "f")
+    refused = render_rewrites(found, RewritesView(why_not="inline_one_step", scan="at a/out.py:1"))
+    assert "loop `at a/in.py:2` in the step of `at a/out.py:1`" in refused
+    none = render_rewrites(found, RewritesView(why_not="inline_one_step", scan="in.py:2"))
+    assert "nowhere refused" in none
+
+
+def test_that_only_the_list_was_kept_is_said(record):
+    (function,) = record.functions
+    small = ProfileRecord(functions=(replace(function, rewrites=function.rewrites.list_alone()),))
+    assert "PushOutDot1" in render_rewrites(small)
+    shown = render_rewrites(small, RewritesView(step=0))
+    assert "only the list was kept of this function" in shown and "the graph stays" not in shown

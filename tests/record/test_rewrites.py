@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 from hypothesis import given
@@ -11,10 +12,13 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.gradient.reverse import is_differentiable
+from scanviz.engine.observe import CompiledFunction, observed_by
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
+from scanviz.profiler.recorder import Recorder
 from scanviz.record.codec import decode, encode
 from scanviz.record.graph_lines import GraphLines
+from scanviz.record.model import FunctionRecord
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.rewrites_snapshot import rewrites_of, rewrites_record
 from scanviz.testing import random_loops
@@ -137,3 +141,67 @@ def test_a_profile_holds_the_rewrites_of_its_functions(tmp_path):
     (function,) = load(tmp_path / "p.scanviz").functions
     assert function.rewrites is not None
     assert {each.rule for each in function.rewrites.applications} >= {"PushOutDot1", "ScanInplaceOptimizer"}
+
+
+def test_lines_that_stay_are_not_told_again_because_others_came():
+    record = rewrites_of(rnn())
+    for each in record.applications:
+        lines = record.graph(each.index)
+        gone = Counter(line for edit in each.edits for line in lines[edit.start : edit.stop])
+        new = Counter(line for edit in each.edits for line in edit.lines)
+        assert not gone & new, each.rule
+
+
+def test_operations_that_leave_a_loop_as_they_are_are_told():
+    x, u = T.vector("x"), T.vector("u")
+    h, _ = scanviz.scan(lambda x_t, h, u: h * T.sum(T.exp(u)) + x_t, x, T.constant(0.0), u, name="rnn")
+    record = rewrites_of(scanviz.function([x, u], h))
+    (pushed,) = [each for each in record.applications if each.rule == "PushOutNonSeqScan"]
+    assert "exp(u) in `rnn`" in pushed.moved_out and pushed.moved_in == ()
+
+
+def test_names_of_loops_may_hold_the_path_of_a_file():
+    x = T.vector("x")
+    outer, _ = scanviz.scan(
+        lambda v, h: h + v + T.sum(scanviz.scan(lambda a: T.tanh(a * h), x, name="at a/in.py:2")[0]),
+        x,
+        T.constant(0.0),
+        name="at a/out.py:1",
+    )
+    f = scanviz.function([x], outer, mode=Mode("numpy", rewrites="none"))
+    assert rewrites_of(f).loops() == ("at a/out.py:1", "at a/in.py:2")
+
+
+def recorded(max_bytes):
+    recorder = Recorder(max_bytes=max_bytes)
+    with observed_by(recorder):
+        rnn()(np.ones((4, 3)), np.eye(3), np.eye(3))
+    return recorder.record()
+
+
+def test_where_there_is_no_room_for_graphs_the_list_is_kept():
+    (whole,), (small,) = (recorded(size).functions for size in (64 * 2**20, 100_000))
+    assert whole.rewrites is not None and small.rewrites is not None
+    assert whole.rewrites.lines and any(each.edits for each in whole.rewrites.applications)
+    told = [[(each.rule, each.says) for each in one.rewrites.applications] for one in (whole, small)]
+    assert told[0] == told[1] and len(told[0]) > 5
+    assert small.rewrites == small.rewrites.list_alone() and small.rewrites.lines == ()
+    assert small.calls == 1
+
+
+def test_graphs_of_rewrites_leave_room_for_loops():
+    recorder = Recorder(max_bytes=560_000)
+    for _ in range(6):  # with all of their rewrites they would take more
+        f = rnn()
+        recorder.compiled(CompiledFunction(f.key, f.name, f, f.program, f.backend, f.build_ns, f.where))
+    record = recorder.record()
+    kept = [bool(each.rewrites and each.rewrites.lines) for each in record.functions]
+    assert kept[0] and not kept[-1] and record.functions[-1].rewrites is not None
+    assert len(record.loops) == 12 and all(each.operations and each.variables for each in record.loops)
+
+
+def test_a_profile_of_before_rewrites_were_recorded_still_loads():
+    data = encode(FunctionRecord(key=1, name="f", source=None, backend="numpy", rewrites=rewrites_of(rnn())))
+    assert decode(FunctionRecord, data).rewrites is not None
+    del data["rewrites"]
+    assert decode(FunctionRecord, data).rewrites is None

@@ -255,10 +255,12 @@ def _symbol(size: Variable) -> str:
     return f"{node.op.name}({', '.join(str(_written(each)) for each in node.inputs)})"
 
 
-def cost_of(outputs: Sequence[Variable], known: dict[Apply, Cost] | None = None) -> Cost:
+def cost_of(
+    outputs: Sequence[Variable], known: dict[Apply, Cost] | None = None, sizes: _Scope | None = None
+) -> Cost:
     """Return what a graph costs.
 
-    ``known`` keeps the costs of nodes from one graph to the next: most of them are in both.
+    ``known`` and ``sizes`` keep costs of nodes and sizes of variables from one graph to the next: most are in both.
 
     Examples
     --------
@@ -268,7 +270,7 @@ def cost_of(outputs: Sequence[Variable], known: dict[Apply, Cost] | None = None)
     2·a.shape[0]·a.shape[1]·b.shape[1]
     """
     memory: dict[Apply, Cost] = {} if known is None else known
-    scope, total = _Scope(), _Total()
+    scope, total = _Scope() if sizes is None else sizes, _Total()
     for node in toposort(outputs):
         cost = memory.get(node)
         if cost is None:
@@ -393,7 +395,8 @@ def _factorised(node: Apply, scope: _Scope) -> Polynomial:
 def costs_of_history(history: RewriteHistory) -> list[Cost]:
     """Return the cost of a graph as it was built, and after each application of a rule to it."""
     known: dict[Apply, Cost] = {}
-    return [cost_of(each, known) for each in history.all_graphs()]
+    sizes = _Scope()
+    return [cost_of(each, known, sizes) for each in history.all_graphs()]
 
 
 __all__ = ["Cost", "Polynomial", "cost_of", "costs_of_history", "flops_of"]

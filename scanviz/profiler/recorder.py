@@ -21,12 +21,14 @@ from scanviz.engine.observe import CompiledFunction, Observer, StepSeries
 from scanviz.profiler.budget import Budget, affordable_function, affordable_loop
 from scanviz.profiler.overhead import Price, measured_price
 from scanviz.profiler.tally import DETAIL_BYTES, FunctionTally, LoopTally
+from scanviz.record.function_graph import function_graph, graph_size
 from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
 from scanviz.record.paths import recorded_path
 from scanviz.record.program_snapshot import function_record, loop_records
-from scanviz.record.rewrites_snapshot import rewrites_of, size_of
+from scanviz.record.rewrites_snapshot import moments_of, rewrites_of, size_of
 
 DEFAULT_BYTES = 64 * 2**20
+NODE_BYTES = 700  # about what a node of a graph takes
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
 
 
@@ -109,14 +111,17 @@ class Recorder(Observer):
                 function.loops.append(tally)
 
     def _with_rewrites(self, record: FunctionRecord, event: CompiledFunction) -> FunctionRecord:
-        """Return a function's record with what rules did to its graph: all of it, the list alone, or nothing."""
+        """Return a function's record with its graph and what rules did to it: all of it, the list alone, or nothing."""
         if event.function is None:
             return record
-        whole = rewrites_of(event.function)
-        for found in (whole, whole.list_alone()):
-            size = size_of(found)
-            if self._rewrites_budget.take(size, last=found is not whole) and self._budget.take(size):
-                return replace(record, rewrites=found)
+        moments = moments_of(event.function)
+        whole = rewrites_of(event.function, moments)
+        graph = function_graph(event.function, event.program, whole, moments)
+        listed = whole.list_alone()
+        for found, drawn in ((whole, graph), (listed, graph), (listed, None)):
+            size = size_of(found) + (NODE_BYTES * graph_size(drawn) if drawn is not None else 0)
+            if self._rewrites_budget.take(size, last=drawn is None) and self._budget.take(size):
+                return replace(record, rewrites=found, graph=drawn)
         self._left_out += 1
         return record
 

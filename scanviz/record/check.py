@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scanviz.engine.errors import ScanvizValueError
+from scanviz.record.check_graph import check_graph
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 
 _SIGNED = ("code", "reads", "writes", "var_mappings", "key", "function", "parent", "loop", "index")
@@ -32,6 +33,9 @@ def check(record: ProfileRecord) -> None:
     >>> check(ProfileRecord())
     """
     functions = _by_key(record.functions, "function")
+    for function in record.functions:
+        if function.graph is not None:
+            check_graph(function.graph)
     loops: dict[int, LoopRecord] = {}
     for loop in record.loops:
         if loop.function not in functions:

@@ -23,12 +23,15 @@ class VariableSnapshot:
         dtype and known shape.
     role : str
         ``"input"``, ``"shared"``, ``"constant"`` or ``"computed"``.
+    key : str
+        The name that it keeps through all rewrites, unique in its function; empty outside of one.
     """
 
     name: str
     label: str
     type: str
     role: str
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +42,20 @@ class NodeSnapshot:
     ----------
     op : str
         As printed.
-    inputs, outputs : tuple of int
-        Variables it reads and gives.
+    inputs : tuple of int
+        Variables it reads.
+    outputs : tuple of int
+        Variables it gives.
     source : str
         ``file:line`` of the user's line, or empty.
     text : str
         That line.
     loop : int or None
         Number of its loop in ``GraphSnapshot.loops``, for a Scan.
+    key : str
+        The name that it keeps through all rewrites, that of its line in a function's rewrites; empty outside of a function.
+    operation : int or None
+        Index of the operation that it became in the program around it; None if it is no operation of its own.
     """
 
     op: str
@@ -55,6 +64,8 @@ class NodeSnapshot:
     source: str
     text: str
     loop: int | None = None
+    key: str = ""
+    operation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +78,18 @@ class LoopVariableSnapshot:
         ``"sequence"``, ``"sitsot"``, ``"mitsot"``, ``"mitmot"``, ``"carry"``, ``"nitsot"`` or ``"non_sequence"``.
     name : str
         What the user calls it.
-    reads, writes : tuple of int
-        Steps it is read and written at, relative to t.
-    inner_inputs, inner_outputs : tuple of int
-        Its variables in the step.
-    outer_input, outer_output : int or None
-        What it starts from around the loop, and what the loop gives for it.
+    reads : tuple of int
+        Steps it is read at, relative to t.
+    writes : tuple of int
+        Steps it is written at, relative to t.
+    inner_inputs : tuple of int
+        Variables of the step that it gives a value to.
+    inner_outputs : tuple of int
+        Variables of the step that it takes.
+    outer_input : int or None
+        What it starts from around the loop.
+    outer_output : int or None
+        What the loop gives for it.
     keep_last : int or None
         How many rows are kept, None for all.
     """
@@ -90,13 +107,30 @@ class LoopVariableSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class LoopSnapshot:
-    """A Scan: its name, loop variables and the graph of its step; and the loop that it is the back-propagation of."""
+    """A Scan.
+
+    Attributes
+    ----------
+    name : str
+        The user's name, or ``scan at file:line``.
+    variables : tuple of LoopVariableSnapshot
+        Its loop variables.
+    step : GraphSnapshot
+        The graph of its step.
+    until : int or None
+        Number of the step's variable that ends the loop.
+    gradient_of : str or None
+        Name of the loop that it is the back-propagation of.
+    key : int or None
+        Key of its LoopRecord in a profile.
+    """
 
     name: str
     variables: tuple[LoopVariableSnapshot, ...]
     step: GraphSnapshot
     until: int | None = None
     gradient_of: str | None = None
+    key: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +141,12 @@ class GraphSnapshot:
     ----------
     title : str
         What it is the graph of.
-    variables, nodes, loops : tuple
-        Its parts, in order of computation.
+    variables : tuple of VariableSnapshot
+        Its inputs, constants and values, in order of computation.
+    nodes : tuple of NodeSnapshot
+        Its operations, likewise.
+    loops : tuple of LoopSnapshot
+        Its loops, likewise.
     outputs : tuple of int
         Variables wanted of it.
     output_names : tuple of str

@@ -36,7 +36,10 @@ class GraphLines:
     """
 
     def __init__(self, output_names: Sequence[str] = ()) -> None:
-        self._names: dict[tuple[int, int], str] = {}
+        self._names: dict[tuple[int, int, int], str] = {}
+        self._twins: dict[
+            Apply, int
+        ] = {}  # nodes of one graph that have one birth: a loop, and it with more results
         self._leaves: dict[Variable, str] = {}
         self._taken: set[str] = set()
         self._numbers: dict[int, int] = {}
@@ -64,11 +67,11 @@ class GraphLines:
             if known is None:
                 known = self._leaves[variable] = self._free(variable.name or f"input{len(self._leaves) + 1}")
             return known
-        key = (node.birth, variable.index)
+        key = (node.birth, self._twins.get(node, 0), variable.index)
         known = self._names.get(key)
         if known is None:
             which = f".{variable.index}" if len(node.outputs) > 1 else ""
-            known = self._names[key] = self._free(variable.name or f"v{self._number(node)}{which}")
+            known = self._names[key] = self._free(variable.name or f"v{self.number(node)}{which}")
         return known
 
     def _free(self, wanted: str) -> str:
@@ -79,14 +82,24 @@ class GraphLines:
         self._taken.add(name)
         return name
 
-    def _number(self, node: Apply) -> int:
+    def known(self, birth: int) -> str | None:
+        """Return what the first result of a node is called that was met before; None for one that was not."""
+        node = self._nodes.get(birth)
+        return self.name(node.outputs[0]) if node is not None else None
+
+    def number(self, node: Apply) -> int:
+        """Return the number of a node, which it was given when it was first met."""
         self._nodes.setdefault(node.birth, node)
         return self._numbers.setdefault(node.birth, len(self._numbers) + 1)
 
     def _graph(self, outputs: Sequence[Variable], inputs: Sequence[Variable], indent: str = "") -> list[str]:
         nodes = toposort(outputs, inputs)
+        seen: set[tuple[int, int]] = set()
         for node in nodes:
-            self._number(node)
+            self.number(node)
+            while (node.birth, self._twins.get(node, 0)) in seen:
+                self._twins[node] = self._twins.get(node, 0) + 1
+            seen.add((node.birth, self._twins.get(node, 0)))
         found: list[str] = []
         for node in self._ordered(nodes):
             if isinstance(node.op, Scan):

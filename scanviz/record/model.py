@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from scanviz.record.graph import GraphSnapshot
 from scanviz.record.loops import (
     SAMPLE_REASONS,
     LoopRecord,
@@ -53,6 +54,8 @@ class FunctionRecord:
         Of calls, the first included.
     rewrites : RewritesRecord or None
         What rules did to its graph; None where that was not recorded.
+    graph : GraphSnapshot or None
+        Its graph as it runs, after all rewrites; None where that was not recorded.
     """
 
     key: int
@@ -67,6 +70,7 @@ class FunctionRecord:
     first_ns: int = 0
     call_times: DurationRecord = field(default_factory=DurationRecord)
     rewrites: RewritesRecord | None = None
+    graph: GraphSnapshot | None = None
 
     @property
     def total_ns(self) -> int:

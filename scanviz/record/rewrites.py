@@ -6,7 +6,11 @@ between two moments are what changed.  Only the first graph is kept whole; each 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+
+from scanviz.record.graph import GraphSnapshot
+from scanviz.record.graph_rows import graph_of_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,8 @@ class RewriteRecord:
         That, less what it cost before; without operations per step.
     edits : tuple of EditRecord
         What it changed in the graph's lines, from the last line to the first.
+    row_edits : tuple of EditRecord
+        What it changed in the graph's rows, likewise.
     """
 
     index: int
@@ -113,6 +119,7 @@ class RewriteRecord:
     cost: GraphCostRecord | None = None
     difference: GraphCostRecord | None = None
     edits: tuple[EditRecord, ...] = ()
+    row_edits: tuple[EditRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +193,10 @@ class RewritesRecord:
         Those that came nearest first.
     origins : tuple of OriginRecord
         Of every operation that there ever was, in order of first appearance.
+    rows : tuple of str
+        The graph as it was built as rows, each a JSON list, of which pictures are made; empty like ``lines``.
+    texts : dict of str
+        The users' lines of all rows: ``file:line`` → its text.
     """
 
     selection: str = "all"
@@ -194,6 +205,8 @@ class RewritesRecord:
     applications: tuple[RewriteRecord, ...] = ()
     refusals: tuple[RefusalRecord, ...] = ()
     origins: tuple[OriginRecord, ...] = ()
+    rows: tuple[str, ...] = ()
+    texts: dict[str, str] = field(default_factory=dict)
 
     def graph(self, after: int) -> tuple[str, ...]:
         """Return the lines of the graph after so many applications.
@@ -204,11 +217,26 @@ class RewritesRecord:
         >>> RewritesRecord("all", ("a", "c"), None, (edit,)).graph(1)
         ('b', 'c')
         """
-        lines = list(self.lines)
-        for each in self.applications[:after]:
-            for edit in each.edits:
-                lines[edit.start : edit.stop] = edit.lines
-        return tuple(lines)
+        return _edited(self.lines, (each.edits for each in self.applications[:after]))
+
+    def snapshot(self, after: int) -> GraphSnapshot | None:
+        """Return the graph after so many applications, for pictures; None where only the list was kept.
+
+        Raises
+        ------
+        ScanvizValueError
+            If the rows describe no graph.
+
+        Examples
+        --------
+        >>> rows = ('[0,"v","x","x","x","float64 ()","input"]', '[0,"o",["x"],["y"],"f"]')
+        >>> RewritesRecord(rows=rows).snapshot(0).output_names
+        ('y',)
+        """
+        if not self.rows:
+            return None
+        rows = _edited(self.rows, (each.row_edits for each in self.applications[:after]))
+        return graph_of_rows(rows, self.texts)
 
     def loops(self) -> tuple[str, ...]:
         """Return the names of all loops that there ever were, in order of first appearance; a name may hold a ``/``.
@@ -237,7 +265,16 @@ class RewritesRecord:
         ((), '…', ())
         """
         listed = (
-            replace(each, moved_out=(), moved_in=(), loop_variables=(), cost=None, difference=None, edits=())
+            replace(
+                each,
+                moved_out=(),
+                moved_in=(),
+                loop_variables=(),
+                cost=None,
+                difference=None,
+                edits=(),
+                row_edits=(),
+            )
             for each in self.applications
         )
         return RewritesRecord(self.selection, applications=tuple(listed))
@@ -251,3 +288,11 @@ class RewritesRecord:
                 for name in each.cost.gone:
                     found.pop(name, None)
         return found
+
+
+def _edited(lines: Sequence[str], edits: Iterable[Sequence[EditRecord]]) -> tuple[str, ...]:
+    found = list(lines)
+    for together in edits:
+        for each in together:
+            found[each.start : each.stop] = each.lines
+    return tuple(found)

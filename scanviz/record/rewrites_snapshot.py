@@ -15,6 +15,7 @@ from scanviz.engine.rewrites.cost import Cost, Polynomial
 from scanviz.engine.rewrites.history import Record, RewriteHistory, places
 from scanviz.engine.rewrites.sweep import Refused
 from scanviz.record.graph_lines import GraphLines
+from scanviz.record.moments import Moments
 from scanviz.record.paths import recorded_path
 from scanviz.record.rewrites import (
     EditRecord,
@@ -30,7 +31,9 @@ MOST_WORK = 500_000  # nodes times applications of which it is kept: about ten s
 MOST_REFUSALS = 40  # of one rule that are kept
 
 
-def rewrites_record(history: RewriteHistory, output_names: Sequence[str] = ()) -> RewritesRecord:
+def rewrites_record(
+    history: RewriteHistory, output_names: Sequence[str] = (), title: str = ""
+) -> RewritesRecord:
     """Return what rules did to a function as data.
 
     Parameters
@@ -39,6 +42,8 @@ def rewrites_record(history: RewriteHistory, output_names: Sequence[str] = ()) -
         ``f.rewrites``.
     output_names : sequence of str
         Names of the function's outputs and updates, empty for those without.
+    title : str
+        The function's name.
 
     Examples
     --------
@@ -51,25 +56,40 @@ def rewrites_record(history: RewriteHistory, output_names: Sequence[str] = ()) -
     (('v1 = exp(x)', 'v2 = exp(x)', 'v3 = add(v1, v2)', 'return v3'), ('v1 = exp(x)', 'v3 = add(v1, v1)', 'return v3'))
     """
     with history.held():
-        return _record(history, GraphLines(output_names))
+        return _record(history, Moments(GraphLines(output_names), title))
 
 
-def _record(history: RewriteHistory, writer: GraphLines) -> RewritesRecord:
-    graphs = [writer.lines(each) for each in history.all_graphs()]
+def _record(history: RewriteHistory, moments: Moments) -> RewritesRecord:
+    writer = moments.names
+    graphs, rows = [], []
+    for outputs in history.all_graphs():
+        graphs.append(writer.lines(outputs))
+        rows.append(moments.rows(outputs))
     costs = history.costs()
     records = [
-        _application(record, _edits(*pair), _cost(now, earlier), _difference(earlier, now))
-        for record, pair, (earlier, now) in zip(
-            history.of_graph, itertools.pairwise(graphs), itertools.pairwise(costs), strict=True
+        _application(record, (_edits(*lines), _edits(*row)), _cost(now, earlier), _difference(earlier, now))
+        for record, lines, row, (earlier, now) in zip(
+            history.of_graph,
+            itertools.pairwise(graphs),
+            itertools.pairwise(rows),
+            itertools.pairwise(costs),
+            strict=True,
         )
     ]
-    records += [_application(each, (), None, None) for each in history[len(records) :]]
+    records += [_application(each, ((), ()), None, None) for each in history[len(records) :]]
     refusals = tuple(
         RefusalRecord(each.rule, "/".join(each.path), each.node, each.source, each.why, each.near)
         for each in _nearest(history.refusals())
     )
     record = RewritesRecord(
-        str(history.selection), tuple(graphs[0]), _cost(costs[0]), tuple(records), refusals, writer.origins()
+        str(history.selection),
+        tuple(graphs[0]),
+        _cost(costs[0]),
+        tuple(records),
+        refusals,
+        writer.origins(),
+        tuple(rows[0]),
+        {name: each.text() for name, each in moments.sources.items()},
     )
     return with_recorded_paths(record, writer.files())
 
@@ -85,7 +105,7 @@ def _nearest(refusals: Sequence[Refused]) -> Iterator[Refused]:
 
 def _application(
     record: Record,
-    edits: Sequence[EditRecord],
+    edits: tuple[Sequence[EditRecord], Sequence[EditRecord]],
     cost: GraphCostRecord | None,
     difference: GraphCostRecord | None,
 ) -> RewriteRecord:
@@ -106,7 +126,7 @@ def _application(
         record.time_ns,
         cost,
         difference,
-        tuple(edits),
+        *map(tuple, edits),
     )
 
 
@@ -181,8 +201,16 @@ def _written(value: Polynomial) -> str:
     return f"{text[:cut]} + …"
 
 
-def rewrites_of(function: Function) -> RewritesRecord:
-    """Return what rules did to a compiled function as data; of a very large one only the list."""
+def rewrites_of(function: Function, moments: Moments | None = None) -> RewritesRecord:
+    """Return what rules did to a compiled function as data; of a very large one only the list.
+
+    Parameters
+    ----------
+    function : Function
+        What was compiled.
+    moments : Moments, optional
+        What is to write it, from :func:`moments_of`, for those who need its names afterwards.
+    """
     history = function.rewrites
     nodes = len(places(history.before))
     if nodes > MOST_NODES or nodes * len(history.of_graph) > MOST_WORK:
@@ -193,7 +221,13 @@ def rewrites_of(function: Function) -> RewritesRecord:
             for each in history
         ]
         return RewritesRecord(str(history.selection), applications=tuple(listed))
-    return rewrites_record(history, [*[""] * len(function.outputs), *function.updated_names])
+    with history.held():
+        return _record(history, moments if moments is not None else moments_of(function))
+
+
+def moments_of(function: Function) -> Moments:
+    """Return what writes the graphs of a function."""
+    return Moments(GraphLines([*[""] * len(function.outputs), *function.updated_names]), function.name)
 
 
 def with_recorded_paths(record: RewritesRecord, files: Collection[str]) -> RewritesRecord:
@@ -223,8 +257,11 @@ def _renamed(value: object, names: Sequence[tuple[str, str]]) -> object:
 
 def size_of(record: RewritesRecord) -> int:
     """Return about how many bytes a record takes in memory."""
-    lines = sum(map(len, record.lines)) + sum(
-        len(line) for each in record.applications for edit in each.edits for line in edit.lines
+    lines = sum(map(len, (*record.lines, *record.rows))) + sum(
+        len(line)
+        for each in record.applications
+        for edit in (*each.edits, *each.row_edits)
+        for line in edit.lines
     )
     return (
         2_000

@@ -82,7 +82,9 @@ class _Builder:
         if known is None:
             known = self.number[variable] = len(self.number)
             role = (
-                "computed" if variable.owner is not None and variable not in self.inputs else _role(variable)
+                "computed"
+                if variable.owner is not None and variable not in self.inputs
+                else leaf_role(variable)
             )
             label = describe(variable) if role != "computed" else variable.name or ""
             self.variables.append(VariableSnapshot(variable.name or "", label, str(variable.type), role))
@@ -112,7 +114,7 @@ class _Builder:
     def loop(self, view: ScanView) -> LoopSnapshot:
         """Return the record of a loop."""
         step = _Builder(view.op.scan_name, view.op.inner_inputs)
-        graph = step.graph(view.op.inner_outputs, _output_names(view.op))
+        graph = step.graph(view.op.inner_outputs, output_names(view.op))
         variables = tuple(self.loop_variable(each, view, step) for each in view.op.variables)
         until = step.number[view.op.until.condition] if view.op.until is not None else None
         forward = view.op.settings.gradient_of
@@ -138,7 +140,8 @@ class _Builder:
         )
 
 
-def _output_names(op: Scan) -> list[str]:
+def output_names(op: Scan) -> list[str]:
+    """Return what the results of a loop's step are called, in order."""
     names: list[str] = []
     for variable in op.variables:
         taps = list(variable.writes) if isinstance(variable, State) else [0] * len(inner_outputs(variable))
@@ -146,7 +149,8 @@ def _output_names(op: Scan) -> list[str]:
     return [*names, "until"] if op.until is not None else names
 
 
-def _role(variable: Variable) -> str:
+def leaf_role(variable: Variable) -> str:
+    """Return what a variable is that no operation gives."""
     if isinstance(variable, Constant):
         return "constant"
     return "shared" if isinstance(variable, SharedVariable) else "input"
@@ -154,4 +158,4 @@ def _role(variable: Variable) -> str:
 
 def _step(op: Scan) -> GraphSnapshot:
     """Return the graph of a loop's step alone."""
-    return _Builder(op.scan_name, op.inner_inputs).graph(op.inner_outputs, _output_names(op))
+    return _Builder(op.scan_name, op.inner_inputs).graph(op.inner_outputs, output_names(op))

@@ -10,6 +10,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scanviz.record.codec import field_types
+from scanviz.record.graph import (
+    GraphSnapshot,
+    LoopSnapshot,
+    LoopVariableSnapshot,
+    NodeSnapshot,
+    VariableSnapshot,
+)
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 
@@ -35,6 +42,8 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return st.dictionaries(TEXTS, values(arguments[1]), max_size=3)
     if origin is np.ndarray:
         return series()
+    if hint is GraphSnapshot:
+        return graphs()
     if dataclasses.is_dataclass(hint):
         return records(hint)
     return PLAIN[hint]
@@ -43,6 +52,37 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
 def records(kind: Any, **given: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     others = {name: values(hint) for name, hint in field_types(kind).items() if name not in given}
     return st.builds(kind, **others, **given)
+
+
+@st.composite
+def graphs(draw: st.DrawFn, depth: int = 0) -> GraphSnapshot:
+    """Draw a graph whose numbers are right, with loops in it."""
+    variables = list(draw(st.lists(variables_of(("input", "shared", "constant")), min_size=1, max_size=3)))
+    nodes, loops = [], []
+    for _ in range(draw(st.integers(0, 3))):
+        known = st.integers(0, len(variables) - 1)
+        inputs = tuple(draw(st.lists(known, max_size=3)))
+        loop = None
+        if depth < 2 and draw(st.booleans()):
+            loop = len(loops)
+            step = draw(graphs(depth + 1))
+            inner = st.lists(st.integers(0, len(step.variables) - 1), max_size=2).map(tuple)
+            outer = {"outer_input": st.none() | known, "outer_output": st.none() | known}
+            states = records(LoopVariableSnapshot, inner_inputs=inner, inner_outputs=inner, **outer)
+            until = st.none() | st.integers(0, len(step.variables) - 1)
+            parts = {"variables": st.lists(states, max_size=2).map(tuple), "until": until}
+            loops.append(draw(records(LoopSnapshot, step=st.just(step), **parts)))
+        outputs = tuple(range(len(variables), len(variables) + draw(st.integers(1, 2))))
+        variables += [draw(variables_of(("computed",))) for _ in outputs]
+        given = {"inputs": inputs, "outputs": outputs, "loop": loop}
+        nodes.append(draw(records(NodeSnapshot, **{name: st.just(each) for name, each in given.items()})))
+    outputs = tuple(draw(st.lists(st.integers(0, len(variables) - 1), max_size=3)))
+    names = tuple(draw(TEXTS) for _ in outputs)
+    return GraphSnapshot(draw(TEXTS), tuple(variables), tuple(nodes), tuple(loops), outputs, names)
+
+
+def variables_of(roles: tuple[str, ...]) -> st.SearchStrategy[VariableSnapshot]:
+    return records(VariableSnapshot, role=st.sampled_from(roles))
 
 
 @st.composite

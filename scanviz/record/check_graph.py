@@ -1,0 +1,62 @@
+"""Whether a graph in a record makes sense: its numbers are those of its own variables, and values are made before they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.record.graph import GraphSnapshot, LoopVariableSnapshot
+
+
+def check_graph(graph: GraphSnapshot) -> None:
+    """Refuse a graph whose parts do not fit together.
+
+    Raises
+    ------
+    ScanvizValueError
+        If a number is not that of a variable or loop, a value is made twice, or is read before it is made.
+
+    Examples
+    --------
+    >>> check_graph(GraphSnapshot("f", (), (), (), (), ()))
+    """
+    made = {k for k, each in enumerate(graph.variables) if each.role != "computed"}
+    loops: set[int] = set()
+    for node in graph.nodes:
+        _known(node.inputs, made, "reads a value that is not made yet")
+        for each in node.outputs:
+            if each in made or not 0 <= each < len(graph.variables):
+                raise _refused("makes a value twice, or one that is not there")
+            made.add(each)
+        if node.loop is not None:
+            if node.loop in loops or not 0 <= node.loop < len(graph.loops):
+                raise _refused("names a loop twice, or one that is not there")
+            loops.add(node.loop)
+    _known(graph.outputs, made, "gives a value that is not made")
+    if len(loops) != len(graph.loops) or len(graph.output_names) != len(graph.outputs):
+        raise _refused("has loops that are nowhere, or outputs without names")
+    for loop in graph.loops:
+        check_graph(loop.step)
+        inner = range(len(loop.step.variables))
+        for variable in loop.variables:
+            _check_variable(variable, made, inner)
+        _known(() if loop.until is None else (loop.until,), inner, "ends by a value that is not there")
+
+
+def _check_variable(variable: LoopVariableSnapshot, outer: Container[int], inner: Container[int]) -> None:
+    _known(
+        (*variable.inner_inputs, *variable.inner_outputs),
+        inner,
+        "has a loop variable that is not in its step",
+    )
+    around = [each for each in (variable.outer_input, variable.outer_output) if each is not None]
+    _known(around, outer, "has a loop variable that is not around its loop")
+
+
+def _known(numbers: Iterable[int], known: Container[int], what: str) -> None:
+    if not all(each in known for each in numbers):
+        raise _refused(what)
+
+
+def _refused(what: str) -> ScanvizValueError:
+    return ScanvizValueError(f"a graph of the profile {what}")

@@ -1,0 +1,100 @@
+"""Values of a loop's variables over time, as data: at which steps they were kept, what they were, and their statistics.
+
+Numbers are in arrays, which the file keeps beside the document; a step's row of ``values`` holds the first numbers of the flat
+value, as many as the byte budget allows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from scanviz.record.values import SourceRecord
+
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+STATISTICS = ("min", "max", "mean", "nan", "inf")  # columns of TracedVariableRecord.statistics
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TracedVariableRecord:
+    """A variable of a loop's step, over the steps that were kept.
+
+    Attributes
+    ----------
+    name : str
+        What the user calls it, such as ``h[t-1]``; an operation's value without a name is called by its operation.
+    role : str
+        ``"input"`` or ``"output"`` of the step, or ``"operation"``.
+    variable : int or None
+        Index of the loop variable that an input or output belongs to.
+    tap : int or None
+        Step it is read or written at, relative to t, for inputs and outputs.
+    operation : int or None
+        Index of the operation in the loop's record, for values that an operation gave.
+    source : SourceRecord or None
+        The user's line that built it.
+    dtype : str
+        As NumPy names it.
+    shape : tuple of int
+        Of its value at the first step kept.
+    statistics : numpy.ndarray
+        float64, shape (steps kept, 5): smallest, largest and mean of the finite numbers (NaN if there is none), count of NaN,
+        count of infinities.
+    values : numpy.ndarray
+        float64, shape (steps kept, numbers kept): the first numbers of each value, in C order.
+    """
+
+    name: str
+    role: Literal["input", "output", "operation"]
+    variable: int | None = None
+    tap: int | None = None
+    operation: int | None = None
+    source: SourceRecord | None = None
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+    statistics: Numbers = field(default_factory=lambda: np.zeros((0, len(STATISTICS))))
+    values: Numbers = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TracedVariableRecord):
+            return NotImplemented
+        arrays = ("statistics", "values")
+        plain = [each.name for each in fields(self) if each.name not in arrays]
+        return all(getattr(self, name) == getattr(other, name) for name in plain) and all(
+            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True) for name in arrays
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it holds arrays
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRecord:
+    """Values of one run of a loop.
+
+    Attributes
+    ----------
+    loop : int
+        Key of the loop.
+    run : int
+        Which run of it, counted from 0.
+    total_steps : int
+        Steps that the run did.
+    steps : tuple of int
+        Steps that were kept, in order.
+    reasons : tuple of str
+        Why each was kept: ``"first"``, ``"last"``, ``"every"`` (every k-th) or ``"event"`` (around the first NaN or infinity).
+    variables : tuple of TracedVariableRecord
+        In order: inputs, operations, outputs.
+    left_out : int
+        Variables for which the byte budget had no room.
+    """
+
+    loop: int
+    run: int = 0
+    total_steps: int = 0
+    steps: tuple[int, ...] = ()
+    reasons: tuple[str, ...] = ()
+    variables: tuple[TracedVariableRecord, ...] = ()
+    left_out: int = 0

@@ -1,0 +1,192 @@
+"""A picture of a graph with loops: nodes with typed ports, clusters inside one another, edges with roles.
+
+A loop that is open is a cluster.  In it stand, from top to bottom, a port for each loop variable that reads something around
+the loop, the step's inputs, its operations, its results, and a port for each loop variable that gives something.  A loop that
+is closed (folded) is one node whose ports are its loop variables.  Ids are made of names and places that stay, so the same graph
+gives the same picture, byte for byte, in every process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+NodeKind = Literal[
+    "input",  # of the function
+    "shared",  # a shared variable
+    "constant",
+    "operation",
+    "output",  # of the function: what is asked for
+    "loop",  # a loop that is closed
+    "port",  # of an open loop: a loop variable as seen from around it
+    "inner_input",  # of a step, such as h[t-1]
+    "inner_output",  # of a step, such as h[t]
+    "until",  # a step's stop condition
+    "cell",  # a row of a buffer, in an unrolled picture
+    "summary",  # stands for nodes that are not drawn
+]
+EdgeRole = Literal[
+    "data",  # a value that an operation reads
+    "enters",  # from a port of a loop to the step's input
+    "leaves",  # from a step's result to a port of its loop
+    "recurrence",  # from a step's result to the step's input that reads it later
+    "connection",  # from an outer input to an outer output that it reaches
+]
+Change = Literal["", "added", "removed", "moved"]
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A loop variable's place at the edge of its loop.
+
+    Attributes
+    ----------
+    id : str
+        Unique in the picture.
+    side : str
+        ``"in"`` or ``"out"``.
+    label : str
+        What the loop variable is called, with its taps.
+    kind : str
+        ``"sequence"``, ``"sitsot"``, ``"mitsot"``, ``"mitmot"``, ``"carry"``, ``"nitsot"`` or ``"non_sequence"``.
+    variable : int
+        Index of the loop variable in its loop.
+    """
+
+    id: str
+    side: Literal["in", "out"]
+    label: str
+    kind: str
+    variable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Something drawn.
+
+    Attributes
+    ----------
+    id : str
+        Unique in the picture.
+    kind : str
+        What it stands for.
+    label : str
+        What is written on it.
+    cluster : str or None
+        Id of the loop it is drawn in.
+    type : str
+        dtype and shape of its (first) value.
+    loop_kind : str
+        Kind of the loop variable that it belongs to, for ports and a step's inputs and results.
+    variable : int or None
+        Index of that loop variable in its loop.
+    loop : int or None
+        Key of the loop's record: of the loop that it is (``"loop"``) or belongs to.
+    ports : tuple of Port
+        Of a closed loop.
+    source : str
+        The user's line, ``file:line``.
+    text : str
+        That line.
+    time_ns : float or None
+        All the time spent in it in a profiled run; None where that is unknown.
+    share : float or None
+        That time as a part of the function's time, from 0 to 1.
+    change : str
+        In a picture of a difference: ``"added"``, ``"removed"``, ``"moved"``, else empty.
+    key : str
+        The name it keeps through rewrites.
+    """
+
+    id: str
+    kind: NodeKind
+    label: str
+    cluster: str | None = None
+    type: str = ""
+    loop_kind: str = ""
+    variable: int | None = None
+    loop: int | None = None
+    ports: tuple[Port, ...] = ()
+    source: str = ""
+    text: str = ""
+    time_ns: float | None = None
+    share: float | None = None
+    change: Change = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """An open loop: a box around its ports and its step.
+
+    Attributes
+    ----------
+    id : str
+        Unique in the picture.
+    label : str
+        The loop's name, and what else is said of it.
+    parent : str or None
+        Id of the box around it.
+    loop : int or None
+        Key of the loop's record.
+    gradient_of : str
+        Name of the loop that it is the back-propagation of, or empty.
+    time_ns, share, change
+        As of a node.
+    """
+
+    id: str
+    label: str
+    parent: str | None = None
+    loop: int | None = None
+    gradient_of: str = ""
+    time_ns: float | None = None
+    share: float | None = None
+    change: Change = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A line from one node (or port of a closed loop) to another.
+
+    Attributes
+    ----------
+    source, target : str
+        Ids of nodes, or of ports.
+    role : str
+        What it means.
+    label : str
+        The lag of a recurrence, such as ``"1 step"``; else empty or the operand's place.
+    type : str
+        dtype and shape of the value.
+    change : str
+        As of a node.
+    """
+
+    source: str
+    target: str
+    role: EdgeRole = "data"
+    label: str = ""
+    type: str = ""
+    change: Change = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """A picture.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    nodes, clusters, edges : tuple
+        In order of computation; a cluster stands after the one around it.
+    notes : tuple of str
+        What a person should know: what was left out, and how.
+    """
+
+    title: str
+    nodes: tuple[Node, ...] = ()
+    clusters: tuple[Cluster, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    notes: tuple[str, ...] = ()

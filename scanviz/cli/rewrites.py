@@ -1,15 +1,20 @@
 """Show what rewrites did to the functions of a script, or of a saved profile, and why one did not fire.
 
 Without more, the list of rewrites of each function: what each did and what it bought. A script is run as under python, and
-what it prints stays what it is; the list goes to standard error when it ends. NO_COLOR is honoured.
+what it prints stays what it is; the list goes to standard error when it ends. With --json it is the other way round: what the
+script prints goes to standard error, and standard output is JSON and nothing else. --verify and --bisect give the exit code 1
+where a rewrite changed a value. NO_COLOR is honoured.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
 import os
-import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -18,7 +23,9 @@ from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import plain
 
 if TYPE_CHECKING:
+    from scanviz.engine.function import Function
     from scanviz.profiler.report_rewrites import RewritesView
+    from scanviz.profiler.runner import Program
     from scanviz.record.model import ProfileRecord
 
 USAGE = "rewrites [options] SCRIPT|FILE.scanviz [arguments]"
@@ -41,10 +48,13 @@ OPTIONS = (
     Option(("--bisect",), "", "find the first rewrite that changed a value, by halving"),
     Option(("--ablate",), "", "measure each function without each rule in turn, time and memory"),
     Option(("--budget",), "SECONDS", "how long --ablate may measure (60)"),
-    Option(("--json",), "", "print everything as JSON to standard output"),
+    Option(("--json",), "", "print everything as JSON, alone on standard output"),
     Option(("--rules",), "", "list all rules, and what they do"),
     Option(("--mode",), "NAME", "tier that runs functions which name none"),
 )
+
+
+MEASURED = frozenset(("verify", "bisect", "ablate"))
 
 
 def main(arguments: list[str]) -> int:
@@ -61,48 +71,87 @@ def main(arguments: list[str]) -> int:
         return _of_file(parsed, view)
     program = program_of(parsed.rest, "rewrites")
     set_mode(parsed.options.get("mode"))
+    flags = MEASURED & frozenset(parsed.options)
+    if flags:
+        from scanviz.cli.rewrites_measured import Wanted, run_and_measure
+
+        return run_and_measure(
+            program, Wanted(flags, view, parsed.number("budget", 60), lambda found: _not_there(found, view))
+        )
+    return _run_and_show(program, view, _own_output() if "json" in parsed.options else None)
+
+
+def _run_and_show(program: Program, view: RewritesView, own: TextIO | None) -> int:
+    """Run a program, and show what was done to its functions when it ends: as JSON to a stream of our own, if there is one."""
+    from scanviz.profiler.captured_calls import Uncalled
+    from scanviz.profiler.overhead import measured_price
     from scanviz.profiler.profiled_run import Wishes, run_profiled
     from scanviz.profiler.runner import CannotRunError
 
-    as_json = "json" in parsed.options
-    flags = frozenset(parsed.options) & {"verify", "bisect", "ablate"}
-    show = _measuring(flags, view, parsed.number("budget", 60)) if flags else None
+    uncalled = Uncalled()
 
-    def listed(record: ProfileRecord, stream: TextIO) -> None:
-        _show(record, view, as_json, stream)
+    def show(record: ProfileRecord, stream: TextIO) -> None:
+        with contextlib.suppress(BrokenPipeError):  # nobody reads any more
+            _show(_with_uncalled(record, uncalled.functions), view, own is not None, own or stream)
 
+    measured_price()  # the recorder builds a function for it, which is none of the program's
     try:
-        run_profiled(program, Wishes(None, False, 8, None, "steps", show or listed))
+        with uncalled.watching():
+            run_profiled(program, Wishes(None, False, 8, None, "steps", show))
     except CannotRunError as error:
         sys.stderr.write(f"scanviz: {error}\n")
         return error.code
     return 0
 
 
-def _measuring(
-    flags: frozenset[str], view: RewritesView, seconds: int
-) -> Callable[[ProfileRecord, TextIO], None]:
-    """Keep the inputs of calls from now on, and return what is done with them at the end."""
-    from scanviz.cli.rewrites_measured import show_measured
-    from scanviz.engine.function.callable import CALLS
-    from scanviz.profiler.captured_calls import CapturedCalls
+def _own_output() -> TextIO:
+    """Return standard output, for us alone: what is printed from now on, also by other processes, goes to standard error."""
+    sys.stdout.flush()
+    try:
+        own = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--json prints to standard output, which cannot be written: {error}") from None
+    try:
+        os.dup2(2, 1)
+    except OSError:  # there is no standard error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if sys.stderr is not None and sys.stderr.isatty() and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    return own
 
-    captured = CapturedCalls()
-    CALLS.append(captured.take)
 
-    def show(record: ProfileRecord, stream: TextIO) -> None:
-        CALLS.remove(captured.take)
-        color = stream.isatty() and not os.environ.get("NO_COLOR")
-        width = shutil.get_terminal_size((110, 24)).columns
-        show_measured(captured, flags, view.function, seconds, stream, width, color)
+def _with_uncalled(record: ProfileRecord, functions: Sequence[Function]) -> ProfileRecord:
+    """Return a record that has also the functions which were built and never called."""
+    from scanviz.engine.observe import CompiledFunction
+    from scanviz.record.program_snapshot import function_record
+    from scanviz.record.rewrites_snapshot import rewrites_of
 
-    return show
+    known = {each.key for each in record.functions}
+    more = [
+        replace(
+            function_record(CompiledFunction(f.key, f.name, f, f.program, f.backend, f.build_ns, f.where)),
+            rewrites=rewrites_of(f),
+        )
+        for f in functions
+        if f.key not in known
+    ]
+    return replace(record, functions=(*record.functions, *more))
+
+
+def _not_there(functions: Sequence[Function], view: RewritesView) -> str:
+    """Return what is wrong with the names that are asked for, where these functions were built; empty if nothing is."""
+    from scanviz.record.model import ProfileRecord
+
+    if view.function is None and view.scan is None:
+        return ""
+    return _unknown(_with_uncalled(ProfileRecord(), functions), view)
 
 
 def _view(parsed: Parsed) -> RewritesView:
     from scanviz.profiler.report_rewrites import RewritesView
 
     options = parsed.options
+    _go_together(options)
     for key in ("rule", "why-not"):
         if key in options:
             _known_rule(options[key])
@@ -120,6 +169,24 @@ def _view(parsed: Parsed) -> RewritesView:
         options.get("why"),
         options.get("why-not"),
     )
+
+
+def _go_together(options: Mapping[str, str]) -> None:
+    """Refuse options of which one would be passed over."""
+    measured = sorted(MEASURED & set(options))
+    shown = ["step", "why", "why-not", "all", "json", "unified", "side-by-side", "tree"]
+    apart = [
+        *((one, other) for one in measured for other in shown),
+        *(("bisect", each) for each in ("rule", "scan")),
+        *itertools.combinations(("step", "why", "why-not"), 2),
+        *itertools.combinations(("unified", "side-by-side", "tree"), 2),
+        *itertools.product(("why", "why-not"), ("unified", "side-by-side", "tree")),
+    ]
+    for one, other in apart:
+        if one in options and other in options:
+            raise UsageError(f"--{one} and --{other} do not go together")
+    if "budget" in options and "ablate" not in options:
+        raise UsageError("--budget is how long --ablate may measure; there is no --ablate")
 
 
 def _known_rule(name: str) -> None:
@@ -183,19 +250,33 @@ def _show(record: ProfileRecord, view: RewritesView, as_json: bool, stream: Text
     if problem:  # of a script: only at its end it is known what there is
         sys.stderr.write(f"scanviz: {problem}\n")
         return
+    if not record.functions and not as_json:
+        stream.write("no function was built\n")
+        return
     if as_json:
         import json
 
         from scanviz.record.codec import encode
 
         data = [{"function": each.name, "rewrites": encode(each.rewrites)} for each in chosen(record, view)]
-        json.dump(data, sys.stdout)
-        sys.stdout.write("\n")
+        json.dump(data, stream)
+        stream.write("\n")
+        stream.flush()
         return
     color = stream.isatty() and not os.environ.get("NO_COLOR")
-    width = shutil.get_terminal_size((100, 24)).columns
-    text = render_rewrites(record, view, width=width, color=color)
+    text = render_rewrites(record, view, width=width_of(stream), color=color)
     stream.write(plainest(text, getattr(stream, "encoding", None) or "utf-8"))
+
+
+def width_of(stream: TextIO) -> int:
+    """Return the columns of the terminal that a stream writes to, or as many as COLUMNS says; 100 where it is no terminal."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdigit() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 100
+    except (OSError, ValueError):  # a file, or what has no descriptor
+        return 100
 
 
 def _rules() -> str:

@@ -2,72 +2,197 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TextIO
+import atexit
+import contextlib
+import os
+import statistics
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from scanviz.cli.rewrites import width_of
 from scanviz.profiler.ablation import Effect, ablate
-from scanviz.profiler.captured_calls import CapturedCall, CapturedCalls
-from scanviz.profiler.report_text import HEADING, QUIET, TITLE, WARNING, Line, styled, table
+from scanviz.profiler.captured_calls import CapturedCall, CapturedCalls, Uncalled
+from scanviz.profiler.report_rewrites import RewritesView
+from scanviz.profiler.report_text import HEADING, QUIET, TITLE, WARNING, Line, plainest, styled, table
+from scanviz.profiler.runner import CannotRunError, Program, die_by_interrupt, run
 from scanviz.profiler.units import duration
-from scanviz.profiler.verification import Checked, Verification, bisect, verify
+from scanviz.profiler.verification import CannotRunAgainError, Checked, Verification, bisect, verify
 from scanviz.record.plain_text import plain
 
+if TYPE_CHECKING:
+    from scanviz.engine.function import Function
+    from scanviz.engine.rewrites.history import Record
 
-def show_measured(
-    captured: CapturedCalls,
-    flags: frozenset[str],
-    function: str | None,
-    seconds: int,
-    stream: TextIO,
-    width: int,
-    color: bool,
-) -> bool:
-    """Do what was asked for with the calls of a run, print it, and return whether all rewrites were right."""
+WIDE = 100  # columns of a terminal from which on there is room for all of the table
+INTERRUPTED = 130  # exit code after ctrl+c
+
+
+class Wanted(NamedTuple):
+    """What is to be done with the calls of a run.
+
+    Attributes
+    ----------
+    flags : frozenset of str
+        ``"verify"``, ``"bisect"``, ``"ablate"``.
+    view : RewritesView
+        Of which function, loop and rule.
+    seconds : int
+        How long ``"ablate"`` may take.
+    problem : callable
+        Says what is wrong with the names in ``view``, given the functions that there are; empty if nothing is.
+    """
+
+    flags: frozenset[str]
+    view: RewritesView
+    seconds: int
+    problem: Callable[[list[Function]], str]
+
+
+def run_and_measure(program: Program, wanted: Wanted) -> int:
+    """Run a program, do what is wanted with the calls of its functions, and return the exit code.
+
+    That is 1 where a rewrite changed a value.  A program that fails ends the process in its own way: then this is done last.
+    """
+    captured, uncalled, process = CapturedCalls(), Uncalled(), os.getpid()
+    stream = sys.stderr  # the program may put another in its place
+    die_by_interrupt()
+
+    def measure() -> int:
+        return show_measured(captured, uncalled.functions, wanted, stream) if os.getpid() == process else 0
+
+    try:
+        with captured.watching(), uncalled.watching():
+            run(program)
+            _wait_for_threads()
+    except CannotRunError as error:
+        stream.write(f"scanviz: {error}\n")
+        return error.code
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            atexit.register(measure)
+            raise
+    except Exception:
+        atexit.register(measure)  # after its traceback
+        raise
+    return measure()
+
+
+def _wait_for_threads() -> None:
+    """Wait for the program's threads, as python does before it ends."""
+    for each in threading.enumerate():
+        if each is not threading.current_thread() and not each.daemon:
+            each.join()
+
+
+def show_measured(captured: CapturedCalls, uncalled: list[Function], wanted: Wanted, stream: TextIO) -> int:
+    """Do what was asked for with the calls of a run, print it, and return the exit code."""
+    with contextlib.suppress(Exception):  # the program may have closed it
+        sys.stdout.flush()
+    color = stream.isatty() and not os.environ.get("NO_COLOR")
+    width = width_of(stream)
     right = True
-    chosen = [each for each in captured.calls if function in (None, each.function.name)]
-    for call in chosen:
-        for line in _of_function(call, flags, seconds / max(1, len(chosen))):
-            stream.write(styled(line, width, color) + "\n")
+    try:
+        problem = wanted.problem([*(each.function for each in captured.calls), *captured.left_out, *uncalled])
+        if problem:
+            stream.write(f"scanviz: {problem}\n")
+            return 2
+        for line in _lines(captured, uncalled, wanted, width):
+            text = styled(line, width, color)
+            stream.write(plainest(text, getattr(stream, "encoding", None) or "utf-8") + "\n")
             stream.flush()
             right = right and line.style != WARNING
-    for name in captured.left_out:
-        stream.write(f"{plain(name)}: its inputs were too large to be kept\n")
-    if not chosen:
-        stream.write("no call of a function was seen\n")
-    return right
+    except KeyboardInterrupt:
+        stream.write("\nscanviz: interrupted; what stands above is measured\n")
+        return INTERRUPTED
+    except BrokenPipeError:  # nobody reads any more
+        return 141
+    return 0 if right else 1
 
 
-def _of_function(call: CapturedCall, flags: frozenset[str], seconds: float) -> Iterator[Line]:
-    name = plain(call.function.name)
-    yield Line(f"{name}, on the inputs of one of its calls ({call.calls} in all)", TITLE)
-    if "verify" in flags:
-        yield from _verified(verify(call.function, call.arrays))
-    if "bisect" in flags:
-        yield from _bisected(bisect(call.function, call.arrays))
-    if "ablate" in flags:
-        yield from _ablated(ablate(call.function, call.arrays, seconds))
+def _lines(captured: CapturedCalls, uncalled: list[Function], wanted: Wanted, width: int) -> Iterator[Line]:
+    name = wanted.view.function
+    calls = [each for each in captured.calls if name in (None, each.function.name)]
+    for call in calls:
+        yield from _of_function(call, wanted, wanted.seconds / len(calls), width)
+    for function in captured.left_out:
+        if name in (None, function.name):
+            yield Line(f"{plain(function.name)}: its inputs were too large to be kept", TITLE)
+    for function in uncalled:
+        if name in (None, function.name):
+            yield Line(f"{plain(function.name)} was never called: there are no inputs to run it on", TITLE)
+    if not (calls or captured.left_out or uncalled):
+        yield Line("no function was built")
 
 
-def _verified(found: Verification) -> Iterator[Line]:
+def _of_function(call: CapturedCall, wanted: Wanted, seconds: float, width: int) -> Iterator[Line]:
+    function, arrays, flags, view = call.function, call.arrays, wanted.flags, wanted.view
+    which = "the inputs of its call" if call.calls == 1 else f"the inputs of one of its {call.calls} calls"
+    yield Line(f"{plain(function.name)}, on {which}", TITLE)
+    try:
+        if "verify" in flags:
+            yield from _verified(verify(function, arrays, among=lambda each: _is_meant(each, view)), view)
+        if "bisect" in flags:
+            yield from _bisected(bisect(function, arrays))
+        if "ablate" in flags:
+            rules = {each.rule for each in function.rewrites if _is_meant(each, view)}
+            narrow = view.rule is not None or view.scan is not None
+            yield Line(
+                f"  measuring, about {duration(seconds * 1e9)}; ctrl+c shows what there is by then", QUIET
+            )
+            found = ablate(function, arrays, seconds, among=rules if narrow else None)
+            yield from _ablated(found, width)
+    except CannotRunAgainError as error:  # that may be what the script wanted to see
+        yield Line(f"  not looked at: {plain(str(error))}", QUIET, wraps=True)
+
+
+def _is_meant(record: Record, view: RewritesView) -> bool:
+    """Return whether a rewrite is by the rule, and of the loop, that are asked for."""
+    if view.rule not in (None, record.rule):
+        return False
+    if view.scan is None:
+        return True
+    change = record.change
+    told = (record.says, *change.moved_out, *change.moved_in, *map(str, change.loop_variables))
+    return any(f"`{view.scan}`" in text for text in told) or any(view.scan in path for path in record.paths)
+
+
+def _verified(found: Verification, view: RewritesView) -> Iterator[Line]:
     wrong = found.first_wrong
+    total = len(found.checked)
     if wrong is not None:
         yield _wrong(wrong)
-        return
-    exact = sum(each.exact for each in found.checked)
-    total = len(found.checked)
-    yield Line(
-        f"  values agree before and after each rewrite ({total} in all), to the last bit for {exact} of them",
-        wraps=True,
-    )
-    if found.skipped:
-        yield Line(f"  gradients were not compared: {plain(found.skipped)}", QUIET, wraps=True)
+    elif not total:
+        yield Line("  there is no rewrite of the graph to look at")
     else:
-        yield Line(f"  gradients agree after {len(found.gradients)} of them")
+        exact = sum(each.exact for each in found.checked)
+        yield Line(f"  values agree before and after {_each(total)}: {_exact(exact, total)}", wraps=True)
+        if found.skipped:
+            yield Line(f"  gradients were not compared: {plain(found.skipped)}", QUIET, wraps=True)
+        else:
+            moments = ", ".join(str(each.index) for each in found.gradients)
+            noun = "rewrite" if len(found.gradients) == 1 else "rewrites"
+            yield Line(
+                f"  gradients agree with those of the graph as built, after {noun} {moments}", wraps=True
+            )
+
+
+def _each(total: int) -> str:
+    return "the one rewrite" if total == 1 else f"each of {total} rewrites"
+
+
+def _exact(exact: int, total: int) -> str:
+    if exact == total:
+        return "to the last bit"
+    return (
+        "up to rounding" if not exact else f"to the last bit for {exact}, up to rounding for {total - exact}"
+    )
 
 
 def _wrong(wrong: Checked) -> Line:
     assert wrong.difference is not None
-    where = f"{plain(wrong.difference.output)}: {wrong.difference.what}"
+    where = f"{plain(wrong.difference.output)}: {plain(wrong.difference.what)}"
     return Line(
         f"  rewrite {wrong.index}, {wrong.rule} ({plain(wrong.says)}), changed {where}", WARNING, wraps=True
     )
@@ -77,31 +202,53 @@ def _bisected(wrong: Checked | None) -> Iterator[Line]:
     yield Line("  no rewrite changed a value") if wrong is None else _wrong(wrong)
 
 
-def _ablated(effects: list[Effect]) -> Iterator[Line]:
-    rows = [["without", "a call", "with it", "gain", "quartiles", "peak", "with it"]]
+def _ablated(effects: Iterator[Effect], width: int) -> Iterator[Line]:
+    """Return the effects as a table; also those that were measured before ctrl+c."""
+    found: list[Effect] = []
+    try:
+        for each in effects:
+            found.append(each)  # one by one: an interrupt leaves those that are done
+    except KeyboardInterrupt:
+        yield from _table(found, width)
+        raise
+    yield from _table(found, width)
+
+
+def _table(effects: list[Effect], width: int) -> Iterator[Line]:
+    if not effects:
+        yield Line("  there is no rewrite to leave out")
+        return
+    time_ns = statistics.median(each.with_ns for each in effects)
+    yield Line(f"  as it is: {duration(time_ns)} a call, peak memory {_bytes(effects[0].with_bytes)}")
+    rows = [["without", "a call", "with it", "ratio", "quartiles", "peak", "ratio", "range"]]
     for each in sorted(effects, key=lambda one: -one.ratio):
-        gain = "noise" if each.is_noise else f"{each.ratio:.2f}"
         rows.append(
             [
                 each.rule,
                 duration(each.without_ns),
                 duration(each.with_ns),
-                gain,
+                "noise" if each.is_noise else f"{each.ratio:.2f}",
                 f"{each.low:.2f}–{each.high:.2f}",
                 _bytes(each.without_bytes),
-                _bytes(each.with_bytes),
+                "same" if each.is_memory_noise else f"{each.memory_ratio:.2f}",
+                f"{each.memory_low:.2f}–{each.memory_high:.2f}",
             ]
         )
-    for k, text in enumerate(table(rows, 1, 110)):
+    if width < WIDE:
+        rows = [[*row[:2], *row[3:]] for row in rows]
+    for k, text in enumerate(table(rows, 1, width - 2)):
         yield Line(f"  {text}", HEADING if k == 0 else "")
+    yield Line(
+        "  ratio: without the rule over with it, so more than 1 is what the rule saves", QUIET, wraps=True
+    )
     for each in effects:
         if not each.agrees:
             yield Line(f"  without {each.rule} the results are not the same", WARNING)
 
 
-def _bytes(count: int) -> str:
+def _bytes(count: float) -> str:
     for unit in ("B", "KiB", "MiB"):
         if count < 1024:
-            return f"{count:.0f} {unit}"
-        count //= 1024
-    return f"{count} GiB"
+            return f"{count:.0f} {unit}" if count >= 100 or unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"

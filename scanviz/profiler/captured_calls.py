@@ -2,6 +2,8 @@
 
 Of each function the inputs of one call are kept, with the values that its shared variables had then: of the first call, and again
 of the second, the fourth, the eighth …, so that a long run is not copied call by call and what is kept is not only a warm-up.
+
+Functions that are built and never called are known too, so that none of a script's functions is passed over in silence.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.function import Function
-from scanviz.engine.function.callable import CALLS
+from scanviz.engine.function.callable import CALLS, Plan
 
 MOST_BYTES = 256 * 2**20  # of all inputs together
 
@@ -48,14 +50,14 @@ class CapturedCalls:
 
     Attributes
     ----------
-    left_out : list of str
-        Functions whose inputs were too large.
+    left_out : list of Function
+        Those whose inputs were too large.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most, self._found = most_bytes, dict[int, CapturedCall]()
         self._counts: dict[int, int] = {}
-        self.left_out: list[str] = []
+        self.left_out: list[Function] = []
 
     @property
     def calls(self) -> list[CapturedCall]:
@@ -72,8 +74,8 @@ class CapturedCalls:
             return
         others = sum(_bytes(each.arrays) for key, each in self._found.items() if key != function.key)
         if others + _bytes(arrays) > self._most:
-            if known is None and function.name not in self.left_out:
-                self.left_out.append(function.name)
+            if known is None and function not in self.left_out:
+                self.left_out.append(function)
             return
         self._found[function.key] = CapturedCall(function, [np.array(each) for each in arrays], count)
 
@@ -85,6 +87,51 @@ class CapturedCalls:
             yield self
         finally:
             CALLS.remove(self.take)
+
+
+class Uncalled:
+    """Functions that were built and have not been called since.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.scalar("x")
+    >>> with Uncalled().watching() as uncalled:
+    ...     f, g = scanviz.function([x], x + 1.0, name="f"), scanviz.function([x], x + 2.0, name="g")
+    ...     _ = g(1.0)
+    >>> [each.name for each in uncalled.functions]
+    ['f']
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, Function] = {}
+
+    @property
+    def functions(self) -> list[Function]:
+        """They, in order of their making."""
+        return [self._waiting[key] for key in sorted(self._waiting)]
+
+    @contextmanager
+    def watching(self) -> Iterator[Uncalled]:
+        """Watch functions that are built, and calls, in the block."""
+        build = Function.__init__
+
+        def built(function: Function, plan: Plan, started_ns: int | None = None) -> None:
+            build(function, plan, started_ns)
+            self._waiting[function.key] = function
+
+        def called(function: Function, arrays: Sequence[Any]) -> None:
+            self._waiting.pop(function.key, None)
+
+        # The engine tells of calls, not of building: a function that is never called is seen only where it is made.
+        Function.__init__ = built  # type: ignore[method-assign, assignment]
+        CALLS.append(called)
+        try:
+            yield self
+        finally:
+            CALLS.remove(called)
+            Function.__init__ = build  # type: ignore[method-assign]
 
 
 def _bytes(arrays: Sequence[Any]) -> int:

@@ -48,9 +48,26 @@ def side_by_side(before: Sequence[str], after: Sequence[str], width: int) -> Ite
                 shown = [*shown[:CONTEXT], (f"… {skipped} lines stay", ""), *shown[-CONTEXT:]]
             yield from (row(left, " ", right, QUIET) for left, right in shown)
             continue
-        for left, right in _paired(before[a:b], after[c:d]):
+        for old, new in _paired(before[a:b], after[c:d]):
+            left, right = _where_they_differ(old, new, half)
             mark = "│" if left and right else "<" if left else ">"
             yield row(left, mark, right, WARNING if left and right else GONE if left else ADDED)
+
+
+def _where_they_differ(left: str, right: str, width: int) -> tuple[str, str]:
+    """Return two lines; where a cut to the width would hide how they differ, what is in front of that is left out."""
+    if not (left and right) or clipped(left, width) != clipped(right, width):
+        return left, right
+    longest, shortest = max(len(left), len(right)), min(len(left), len(right))
+    same = next((k for k in range(shortest) if left[k] != right[k]), shortest)
+    head = len(left) - len(left.lstrip()) + len(_given(left.lstrip()))
+    end = longest - (width - head - 3)  # from where on the rest has room
+    start = end if end <= same else same - width // 4
+    return (
+        (f"{left[:head]} … {left[start:]}", f"{right[:head]} … {right[start:]}")
+        if start > head
+        else (left, right)
+    )
 
 
 def _paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:

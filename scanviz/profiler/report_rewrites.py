@@ -5,18 +5,18 @@ It reads records and nothing else; text from scripts is made harmless first.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from scanviz.profiler.report_diff import marked, side_by_side
 from scanviz.profiler.report_text import HEADING, QUIET, TITLE, WARNING, Line, styled
+from scanviz.profiler.report_why import why_lines
 from scanviz.profiler.units import duration
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.plain_text import plain
-from scanviz.record.rewrites import OriginRecord, RewriteRecord, RewritesRecord
+from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 
-DEEPEST = 40  # links of a chain that are followed
+LONGEST = 100  # characters of a cost in the list; --step shows it whole
 FEW = 3  # rewrites of one rule or loop that are shown line by line without being asked for by number
 MORE = "--step N shows one rewrite line by line; --why NAME tells where something comes from; more: --help"
 
@@ -105,14 +105,10 @@ def chosen(record: ProfileRecord, view: RewritesView) -> list[FunctionRecord]:
 def _function_lines(
     function: FunctionRecord, rewrites: RewritesRecord, view: RewritesView, width: int
 ) -> Iterator[Line]:
-    spent = duration(sum(each.time_ns for each in rewrites.applications))
     count = len(rewrites.applications)
-    chosen_rules = "" if rewrites.selection == "all" else f", of {plain(rewrites.selection)}"
-    rules = len({each.rule for each in rewrites.applications})
-    told = f"{_some(count, 'rewrite')} by {_some(rules, 'rule')}{chosen_rules}"
-    yield Line(f"{plain(function.name)}: {told}, {spent}", TITLE)
+    yield Line(f"{plain(function.name)}: {_told(function, rewrites)}", TITLE)
     if view.why is not None:
-        yield from _why(rewrites, view.why)
+        yield from why_lines(rewrites, view.why)
     elif view.why_not is not None:
         yield from _why_not(rewrites, view)
     elif view.step is not None:
@@ -123,6 +119,16 @@ def _function_lines(
             yield from _step(rewrites, each, view, width)
     else:
         yield from _list_or_steps(rewrites, view, width)
+
+
+def _told(function: FunctionRecord, rewrites: RewritesRecord) -> str:
+    """Return in a few words how much was done to a function."""
+    count, rules = len(rewrites.applications), len({each.rule for each in rewrites.applications})
+    told = f"{_some(count, 'rewrite')} by {_some(rules, 'rule')}" if count else "no rewrites"
+    chosen_rules = "" if rewrites.selection == "all" else f", of {plain(rewrites.selection)}"
+    spent = f", {duration(sum(each.time_ns for each in rewrites.applications))}" if count else ""
+    called = "" if function.calls or function.errors or function.running else ", never called"
+    return told + chosen_rules + spent + called
 
 
 def _list_or_steps(rewrites: RewritesRecord, view: RewritesView, width: int) -> Iterator[Line]:
@@ -149,13 +155,14 @@ def _some(count: int, noun: str) -> str:
 def applications_of(rewrites: RewritesRecord, view: RewritesView) -> list[RewriteRecord]:
     """Return the applications that a view asks for."""
     found = [each for each in rewrites.applications if view.rule in (None, each.rule)]
-    if view.scan is None:
-        return found
-    return [
-        each
-        for each in found
-        if f"`{view.scan}`" in each.says or any(_is_in(view.scan, loop) for loop in each.loops)
-    ]
+    return found if view.scan is None else [each for each in found if _concerns(each, view.scan)]
+
+
+def _concerns(each: RewriteRecord, scan: str) -> bool:
+    """Return whether an application did something to a loop: it says so, matched in it, or changed what is in its step."""
+    told = (each.says, *each.loop_variables, *each.moved_out, *each.moved_in)
+    paths = [*each.loops, *((*each.cost.per_step, *each.cost.gone) if each.cost is not None else ())]
+    return any(f"`{scan}`" in text for text in told) or any(_is_in(scan, path) for path in paths)
 
 
 def _is_in(scan: str, path: str) -> bool:
@@ -172,11 +179,11 @@ def _list(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
             yield Line(f"  {phase}", QUIET)
         yield Line(f"  {each.index:>3}  {each.rule}{_nodes(each)}  {duration(each.time_ns)}", HEADING)
         yield Line(f"       {plain(each.says)}", wraps=True)
-        for text in _bought(rewrites, each):
+        for text in _bought(rewrites, each, LONGEST):
             yield Line(f"       {text}", QUIET, wraps=True)
         for text in each.loop_variables[:4]:
             yield Line(f"       {plain(text)}", QUIET, wraps=True)
-    if not listed:
+    if not listed and rewrites.applications:
         yield Line("  nothing of that was done", WARNING)
     if view.rule is None and view.scan is None:
         for text in _steps(rewrites.steps(0), rewrites.steps(len(rewrites.applications))):
@@ -201,8 +208,8 @@ def _moved(each: RewriteRecord) -> Iterator[str]:
         yield f"moved in: {', '.join(each.moved_in)}"
 
 
-def _bought(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[str]:
-    """Return what an application changed in the cost, in words."""
+def _bought(rewrites: RewritesRecord, each: RewriteRecord, longest: int | None = None) -> Iterator[str]:
+    """Return what an application changed in the cost, in words; of long sums of sizes the first terms, if that is wanted."""
     if each.cost is None or each.difference is None:
         return
     if each.cost.per_step or each.cost.gone:
@@ -215,7 +222,27 @@ def _bought(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[str]:
     for what, difference in pairs:
         if difference != "0":
             sign = "" if difference.startswith("-") else "+"
-            yield f"{what}: {sign}{plain(difference)}"
+            yield f"{what}: {sign}{shortened(plain(difference), longest)}"
+
+
+def shortened(text: str, longest: int | None) -> str:
+    """Return the first terms of a sum, as many as there is room for; one at least.
+
+    Examples
+    --------
+    >>> shortened("n·maximum(m - 1, 0) - n + 3", 20), shortened("n - 1", 20)
+    ('n·maximum(m - 1, 0) …', 'n - 1')
+    """
+    if longest is None or len(text) <= longest:
+        return text
+    depth, end = 0, 0
+    for k, sign in enumerate(text):
+        depth += (sign in "([") - (sign in ")]")
+        if depth == 0 and text[k : k + 3] in (" + ", " - "):
+            if end and k > longest:
+                break
+            end = k
+    return f"{text[:end]} …" if end else text
 
 
 def _steps(before: dict[str, int], after: dict[str, int]) -> Iterator[str]:
@@ -236,9 +263,11 @@ def _refused(rewrites: RewritesRecord) -> Iterator[Line]:
     counts: dict[str, int] = {}
     for each in rewrites.refusals:
         counts[each.rule] = counts.get(each.rule, 0) + 1
-    yield Line("  refused", QUIET)
+    if counts:
+        yield Line("  refused", QUIET)
     for rule, count in sorted(counts.items()):
-        yield Line(f"       {rule}: at {count} {'place' if count == 1 else 'places'}  (--why-not {rule})")
+        where = "place" if count == 1 else "places"
+        yield Line(f"       {plain(rule)}: at {count} {where}  (--why-not {plain(rule)})", wraps=True)
 
 
 def _why_not(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
@@ -247,7 +276,8 @@ def _why_not(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
         found = [each for each in found if _is_in(view.scan, each.loop) or f"`{view.scan}`" in each.node]
     if any(each.rule == view.why_not for each in rewrites.applications):
         times = sum(each.rule == view.why_not for each in rewrites.applications)
-        yield Line(f"  {view.why_not} was applied {times} times; where it was not:", QUIET)
+        often = "once" if times == 1 else f"{times} times"
+        yield Line(f"  {view.why_not} was applied {often}; where it was not:", QUIET)
     for each in found:
         place = f" ({plain(each.source)})" if each.source else ""
         inside = f" in the step of `{plain(each.loop)}`" if each.loop else ""
@@ -257,49 +287,10 @@ def _why_not(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
         yield Line(f"  {view.why_not} was nowhere refused: there was nothing that it is meant for", QUIET)
 
 
-def _why(rewrites: RewritesRecord, asked: str) -> Iterator[Line]:
-    known = {each.name: each for each in rewrites.origins}
-    found = [
-        each for each in rewrites.origins if asked in (each.name, _line_number(each.source), each.source)
-    ]
-    last = _names_in(rewrites.graph(len(rewrites.applications)))
-    found = [each for each in found if each.name in last] or found
-    if not found:
-        close = difflib.get_close_matches(asked, known, 3)
-        hint = f"; there is {', '.join(map(plain, close))}" if close else ""
-        yield Line(
-            f"  nothing is called {plain(asked)!r}, and nothing was made on such a line{hint}", WARNING
-        )
-    for each in found:
-        yield from _chain(each, known, "  ", {each.name})
-
-
-def _names_in(lines: Sequence[str]) -> set[str]:
-    return {name.strip() for line in lines if " = " in line for name in line.split(" = ")[0].split(",")}
-
-
-def _line_number(source: str) -> str:
-    return source.rpartition(":")[2]
-
-
-def _chain(
-    origin: OriginRecord, known: dict[str, OriginRecord], indent: str, seen: set[str]
-) -> Iterator[Line]:
-    """Return a node, the rule that made it and what it was made from, down to the user's line."""
-    made = f"made by {origin.rule}" if origin.rule else "written"
-    at = f" at {plain(origin.source)}" if origin.source and not origin.rule else ""
-    yield Line(f"{indent}{plain(origin.name)} = {plain(origin.op)}(…)  {made}{at}", wraps=True)
-    parents = [known[name] for name in origin.parents if name in known and name not in seen]
-    if not parents and origin.rule and origin.source:
-        yield Line(f"{indent}  for the line {plain(origin.source)}", QUIET)
-    for each in parents if len(seen) < DEEPEST else ():
-        seen.add(each.name)
-        yield from _chain(each, known, indent + "  ", seen)
-
-
 def _step(rewrites: RewritesRecord, each: RewriteRecord, view: RewritesView, width: int) -> Iterator[Line]:
     spent = duration(each.time_ns)
-    yield Line(f"  {each.index}  {each.rule}{_nodes(each)}  {spent}  ({each.phase}, {each.where})", HEADING)
+    heading = f"  {each.index}  {each.rule}{_nodes(each)}  {spent}  ({each.phase}, {each.where})"
+    yield Line(heading, HEADING, wraps=True)
     yield Line(f"     {plain(each.says)}", wraps=True)
     for text in (*_bought(rewrites, each), *map(plain, (*_moved(each), *each.loop_variables))):
         yield Line(f"     {text}", QUIET, wraps=True)

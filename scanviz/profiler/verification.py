@@ -6,7 +6,8 @@ another order: floating results agree to :data:`TOLERANCE` of the largest number
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from scanviz.engine.ops.elementwise import add, cast, multiply
 from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.support import constant
 from scanviz.engine.program.lower import lower
+from scanviz.engine.rewrites.history import Record
 
 TOLERANCE = {"float64": 1e-7, "float32": 1e-3, "float16": 1e-1}
 MOST_GRADIENTS = 4  # moments of one history at which gradients are compared
@@ -102,7 +104,21 @@ def values_of(
     return [np.array(each) for each in executable.run([np.array(each) for each in arrays], None)]
 
 
-def verify(function: Function, arrays: Sequence[Any], gradients: bool = True) -> Verification:
+class CannotRunAgainError(Exception):
+    """A function ends in an error on the inputs that were kept, before any rewrite is looked at."""
+
+
+def every(record: Record) -> bool:
+    """Choose all rewrites."""
+    return True
+
+
+def verify(
+    function: Function,
+    arrays: Sequence[Any],
+    gradients: bool = True,
+    among: Callable[[Record], bool] = every,
+) -> Verification:
     """Compare what a function gives before and after every application of a rule.
 
     Parameters
@@ -113,47 +129,94 @@ def verify(function: Function, arrays: Sequence[Any], gradients: bool = True) ->
         Its inputs, then the values of its shared variables.
     gradients : bool
         Whether gradients of its floating outputs are compared too, at a few moments.
+    among : callable
+        Chooses the applications that are looked at.
+
+    Raises
+    ------
+    CannotRunAgainError
+        If the graph as it was built ends in an error on these inputs.
     """
     history = function.rewrites
     with history.held():
         graphs = history.all_graphs()
-        before = values_of(function, graphs[0], arrays)
+        moments = _Moments(function, graphs, arrays)
         checked = []
-        for record, graph in zip(history.of_graph, graphs[1:], strict=True):
-            now = values_of(function, graph, arrays)
-            wrong = compare(before, now, _labels(function, graph))
-            exact = all(
-                np.array_equal(a, b, equal_nan=_floating(a)) for a, b in zip(before, now, strict=True)
-            )
-            checked.append(Checked(record.index, record.rule, record.says, wrong, exact))
-            before = now
-        found, skipped = _gradients(function, graphs, arrays) if gradients else ((), "not asked for")
+        for k, record in enumerate(history.of_graph):
+            if among(record):
+                wrong, exact = moments.compared(k, k + 1)
+                checked.append(Checked(record.index, record.rule, record.says, wrong, exact))
+                if moments.fails(k + 1):
+                    break  # all moments after it fail too
+        broken = bool(checked) and checked[-1].difference is not None and moments.fails(checked[-1].index + 1)
+        wanted = gradients and not broken
+        found, skipped = _gradients(function, graphs, arrays, among) if wanted else ([], "not asked for")
     return Verification(function.name, tuple(checked), tuple(found), skipped)
 
 
 def bisect(function: Function, arrays: Sequence[Any]) -> Checked | None:
-    """Return the first application after which a function gives something else, by halving; None if there is none."""
+    """Return the first application after which a function gives something else, by halving; None if there is none.
+
+    Raises
+    ------
+    CannotRunAgainError
+        If the graph as it was built ends in an error on these inputs.
+    """
     history = function.rewrites
     records = history.of_graph
     with history.held():
-        graphs = history.all_graphs()
-        expected = values_of(function, graphs[0], arrays)
-
-        def differs(after: int) -> Difference | None:
-            return compare(
-                expected, values_of(function, graphs[after], arrays), _labels(function, graphs[after])
-            )
-
+        moments = _Moments(function, history.all_graphs(), arrays)
         low, high = 0, len(records)
-        wrong = differs(high)
+        wrong, _ = moments.compared(0, high)
         if wrong is None:
             return None
         while high - low > 1:
             middle = (low + high) // 2
-            found = differs(middle)
+            found, _ = moments.compared(0, middle)
             low, high, wrong = (middle, high, wrong) if found is None else (low, middle, found)
     record = records[high - 1]
     return Checked(record.index, record.rule, record.says, wrong, False)
+
+
+class _Moments:
+    """What a function gives at the moments of its history, each computed when it is asked for; the latest few are kept."""
+
+    def __init__(
+        self, function: Function, graphs: Sequence[Sequence[Variable]], arrays: Sequence[Any]
+    ) -> None:
+        self._function, self._graphs, self._arrays = function, graphs, arrays
+        self._known: dict[int, list[Any] | Exception] = {}
+
+    def fails(self, moment: int) -> bool:
+        """Return whether the function ends in an error then."""
+        return isinstance(self._at(moment), Exception)
+
+    def compared(self, before: int, after: int) -> tuple[Difference | None, bool]:
+        """Return how two moments differ, and whether they are the same to the last bit."""
+        old, new = self._at(before), self._at(after)
+        if isinstance(old, Exception):
+            where = "" if before == 0 else f" before rewrite {before}"
+            raise CannotRunAgainError(f"it ends in an error on these inputs{where}: {_first_line(old)}")
+        if isinstance(new, Exception):
+            return Difference("what is computed", f"it ends in an error now: {_first_line(new)}"), False
+        exact = all(np.array_equal(a, b, equal_nan=_floating(a)) for a, b in zip(old, new, strict=True))
+        return compare(old, new, _labels(self._function, self._graphs[after])), exact
+
+    def _at(self, moment: int) -> list[Any] | Exception:
+        known = self._known.get(moment)
+        if known is None:
+            try:
+                known = values_of(self._function, self._graphs[moment], self._arrays)
+            except Exception as error:  # whatever it is: a wrong rewrite may fail in any way
+                known = error
+            self._known = {k: each for k, each in self._known.items() if k in (0, moment - 1)}
+            self._known[moment] = known
+        return known
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def compare(before: Sequence[Any], after: Sequence[Any], labels: Sequence[str]) -> Difference | None:
@@ -186,18 +249,26 @@ def _labels(function: Function, graph: Sequence[Variable]) -> list[str]:
 
 
 def _gradients(
-    function: Function, graphs: Sequence[Sequence[Variable]], arrays: Sequence[Any]
+    function: Function,
+    graphs: Sequence[Sequence[Variable]],
+    arrays: Sequence[Any],
+    among: Callable[[Record], bool],
 ) -> tuple[list[Checked], str]:
     """Compare gradients of a fixed sum of the outputs with respect to the inputs, after a few of the applications.
 
     Only before the phase ``keep``: rows that nobody reads, and that are then not kept, are what a derivative would read.
     """
-    records = [each for each in function.rewrites.of_graph if each.phase != "keep"]
+    records = list(itertools.takewhile(lambda each: each.phase != "keep", function.rewrites.of_graph))
+    chosen = [k for k, each in enumerate(records, 1) if among(each)]
     wrt = [each.variable for each in function.plan.inputs if _has_derivative(each.variable)]
     wrt += [each for each in function.plan.shared if _has_derivative(each)]
-    if not records or not wrt:
-        return [], "no rewrite, or no floating input"
-    moments = sorted({len(records), *(1 + k * len(records) // MOST_GRADIENTS for k in range(MOST_GRADIENTS))})
+    if not wrt:
+        return [], "no input is a floating one"
+    if not chosen:
+        return [], "there was nothing to compare before rows that nobody reads were dropped"
+    moments = sorted(
+        {chosen[-1], *(chosen[k * len(chosen) // MOST_GRADIENTS] for k in range(MOST_GRADIENTS))}
+    )
     try:
         expected = _gradient_values(function, graphs[0], wrt, arrays)
         found = []

@@ -7,6 +7,7 @@ number given when it is first met; so the same node has the same name at every m
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
@@ -24,6 +25,9 @@ from scanviz.engine.scan.variables import (
 from scanviz.record.rewrites import OriginRecord
 
 INDENT = "    "
+Which = (
+    int | tuple[str, int]
+)  # of the results of a node: its place, or its loop variable's name and which of that name
 
 
 class GraphLines:
@@ -36,16 +40,16 @@ class GraphLines:
     """
 
     def __init__(self, output_names: Sequence[str] = ()) -> None:
-        self._names: dict[tuple[int, int, int], str] = {}
-        self._twins: dict[
-            Apply, int
-        ] = {}  # nodes of one graph that have one birth: a loop, and it with more results
+        self._names: dict[tuple[int, int, Which], str] = {}
+        self._twins: dict[Apply, int] = {}  # of one birth in one graph: a loop, and it with more results
+        self._results: dict[Apply, list[Which]] = {}
         self._leaves: dict[Variable, str] = {}
         self._taken: set[str] = set()
         self._numbers: dict[int, int] = {}
         self._places: dict[int, int] = {}
-        self._written: dict[tuple[Apply, str], list[str]] = {}  # loops: most are in many moments
+        self._written: dict[tuple[Apply, str], list[str]] = {}  # most nodes are in many moments
         self._nodes: dict[int, Apply] = {}
+        self.renamed = 0  # how often a node that had been written got another name
         self.output_names = list(output_names)
 
     def lines(self, outputs: Sequence[Variable]) -> list[str]:
@@ -67,12 +71,27 @@ class GraphLines:
             if known is None:
                 known = self._leaves[variable] = self._free(variable.name or f"input{len(self._leaves) + 1}")
             return known
-        key = (node.birth, self._twins.get(node, 0), variable.index)
+        key = (node.birth, self._twins.get(node, 0), self._which(node, variable.index))
         known = self._names.get(key)
         if known is None:
             which = f".{variable.index}" if len(node.outputs) > 1 else ""
             known = self._names[key] = self._free(variable.name or f"v{self.number(node)}{which}")
         return known
+
+    def _which(self, node: Apply, index: int) -> Which:
+        """Return which result of its node a variable is: of a loop by loop variable, whose places change as others come and go."""
+        if not isinstance(node.op, Scan):
+            return index
+        known = self._results.get(node)
+        if known is None:
+            view, counts = ScanView(node), Counter[str]()
+            given = {view.outer_output(each): each.name for each in node.op.variables}
+            known = self._results[node] = []
+            for each in node.outputs:
+                name = given[each]
+                known.append((name, counts[name]))
+                counts[name] += 1
+        return known[index]
 
     def _free(self, wanted: str) -> str:
         name, count = wanted, 1
@@ -99,19 +118,24 @@ class GraphLines:
             self.number(node)
             while (node.birth, self._twins.get(node, 0)) in seen:
                 self._twins[node] = self._twins.get(node, 0) + 1
+                self._written.clear()  # lines that hold its name
+                self.renamed += 1
             seen.add((node.birth, self._twins.get(node, 0)))
         found: list[str] = []
         for node in self._ordered(nodes):
-            if isinstance(node.op, Scan):
-                key = (node, indent)
-                if key not in self._written:
-                    self._written[key] = self._loop(ScanView(node), indent)
-                found += self._written[key]
-            else:
-                results = ", ".join(self.name(each) for each in node.outputs)
-                given = ", ".join(self.name(each) for each in node.inputs)
-                found.append(f"{indent}{results} = {node.op}({given})")
+            key = (node, indent)
+            written = self._written.get(key)
+            if written is None:
+                written = self._written[key] = self._node(node, indent)
+            found += written
         return found
+
+    def _node(self, node: Apply, indent: str) -> list[str]:
+        if isinstance(node.op, Scan):
+            return self._loop(ScanView(node), indent)
+        results = ", ".join(self.name(each) for each in node.outputs)
+        given = ", ".join(self.name(each) for each in node.inputs)
+        return [f"{indent}{results} = {node.op}({given})"]
 
     def _ordered(self, nodes: Sequence[Apply]) -> list[Apply]:
         """Return nodes in an order of computation that hardly changes from one moment to the next.
@@ -119,34 +143,40 @@ class GraphLines:
         A node has the place that it had when it was first met: its number, or that of the first node that reads it where it
         came later than its reader.  Else a reader would have to wait for it, and all others would pass them.
         """
-        inside = set(nodes)
-        waiting = {node: len({each.owner for each in node.inputs if each.owner in inside}) for node in nodes}
-        readers: dict[Apply, list[Apply]] = {}
-        for node in nodes:
-            for owner in dict.fromkeys(each.owner for each in node.inputs):
-                if owner is not None and owner in inside:
-                    readers.setdefault(owner, []).append(node)
-        place: dict[Apply, int] = {}
-        for node in reversed(nodes):
+        together: dict[int, list[Apply]] = {}
+        earliest: dict[Apply | None, int] = {}  # place of those that read a node
+        for node in reversed(nodes):  # those that read a node come before it here
             own = self._places.get(node.birth, self._numbers[node.birth])
-            place[node] = min((own, *(place[each] for each in readers.get(node, ()))))
-            self._places.setdefault(node.birth, place[node])
-        heap = [
-            (place[node], self._numbers[node.birth], k, node)
-            for k, node in enumerate(nodes)
-            if not waiting[node]
-        ]
+            place = min(own, earliest.get(node, own))
+            self._places.setdefault(node.birth, place)
+            together.setdefault(place, []).append(node)
+            for each in node.inputs:
+                if earliest.get(each.owner, place) >= place:
+                    earliest[each.owner] = place
+        found: list[Apply] = []
+        for one in sorted(together):  # what a node reads is at its place or before
+            found += together[one] if len(together[one]) == 1 else self._at_one_place(together[one][::-1])
+        return found
+
+    def _at_one_place(self, nodes: Sequence[Apply]) -> list[Apply]:
+        """Return nodes in an order of computation, of those that can be computed always the one that was met first."""
+        index = {node: k for k, node in enumerate(nodes)}
+        readers: list[list[int]] = [[] for _ in nodes]
+        waiting = [0] * len(nodes)
+        for k, node in enumerate(nodes):
+            for other in {index[each.owner] for each in node.inputs if each.owner in index}:
+                readers[other].append(k)
+                waiting[k] += 1
+        heap = [(self._numbers[node.birth], k) for k, node in enumerate(nodes) if not waiting[k]]
         heapq.heapify(heap)
         found: list[Apply] = []
-        count = len(nodes)
         while heap:
-            *_, node = heapq.heappop(heap)
-            found.append(node)
-            for reader in readers.get(node, []):
-                waiting[reader] -= 1
-                if not waiting[reader]:
-                    count += 1
-                    heapq.heappush(heap, (place[reader], self._numbers[reader.birth], count, reader))
+            _, done = heapq.heappop(heap)
+            found.append(nodes[done])
+            for k in readers[done]:
+                waiting[k] -= 1
+                if not waiting[k]:
+                    heapq.heappush(heap, (self._numbers[nodes[k].birth], k))
         return found
 
     def _loop(self, view: ScanView, indent: str) -> list[str]:

@@ -34,9 +34,13 @@ class Moments:
         self._constants: dict[Constant, str] = {}
         self._blocks: dict[tuple[Apply, int], tuple[str, ...]] = {}
         self._leaves: dict[tuple[Variable, int, str], str] = {}
+        self._renamed = 0
 
     def rows(self, outputs: Sequence[Variable]) -> list[str]:
         """Return the rows of a graph."""
+        if self.names.renamed != self._renamed:
+            self._renamed = self.names.renamed
+            self._blocks.clear()  # some hold the name of before
         names = [*self.names.output_names, *[""] * len(outputs)][: len(outputs)]
         return self._graph(outputs, (), names, self.title, 0)
 

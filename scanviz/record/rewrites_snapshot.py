@@ -11,8 +11,9 @@ from typing import cast
 
 from scanviz.engine.function import Function
 from scanviz.engine.graph.provenance import short_path
-from scanviz.engine.rewrites.cost import Cost, Polynomial
+from scanviz.engine.rewrites.cost import Cost
 from scanviz.engine.rewrites.history import Record, RewriteHistory, places
+from scanviz.engine.rewrites.polynomial import Polynomial
 from scanviz.engine.rewrites.sweep import Refused
 from scanviz.record.graph_lines import GraphLines
 from scanviz.record.moments import Moments
@@ -194,11 +195,7 @@ def _difference(before: Cost, after: Cost) -> GraphCostRecord:
 
 
 def _written(value: Polynomial) -> str:
-    text = str(value)
-    if len(text) <= LONGEST_TERM:
-        return text
-    cut = text.rfind(" + ", 0, LONGEST_TERM)
-    return f"{text[:cut]} + …"
+    return value.text(LONGEST_TERM)
 
 
 def rewrites_of(function: Function, moments: Moments | None = None) -> RewritesRecord:

@@ -61,6 +61,17 @@ def test_a_saved_profile_is_read(script):
     assert again.stdout == diff.stdout
 
 
+def test_functions_that_were_never_called_are_listed_and_none_at_all_is_told(script):
+    with (script / "rnn.py").open("a") as file:
+        file.write("scanviz.function([x], T.exp(x) + T.exp(x), name='unused')\n")
+    done = scanviz_("rewrites", "rnn.py", cwd=script)
+    assert re.search(r"^unused: 1 rewrite by 1 rule, .*, never called$", done.stderr, re.MULTILINE)
+    assert "train: " in done.stderr and "never called" not in done.stderr.split("unused")[0]
+    (script / "none.py").write_text("print('hi')\n")
+    none = scanviz_("rewrites", "none.py", cwd=script)
+    assert (none.returncode, none.stdout, none.stderr) == (0, "hi\n", "no function was built\n")
+
+
 def test_why_and_why_not(script):
     why = scanviz_("rewrites", "--why", "5", "rnn.py", cwd=script)
     assert "scan{rnn}(…)  written at rnn.py:5" in why.stderr

@@ -1,48 +1,117 @@
-"""`scanviz rewrites --verify`, `--bisect` and `--ablate` in real processes."""
+"""`scanviz rewrites --verify`, `--bisect` and `--ablate` in real processes: what is checked, and of which functions."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
-SCRIPT = """
-import numpy as np, scanviz
-from scanviz import tensor as T
-x, w = T.matrix("x"), T.matrix("w")
-h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
-f = scanviz.function([x, w], [h[-1], scanviz.grad(T.sum(h[-1]), w)], name="train")
-for _ in range(3):
-    f(np.ones((4, 2)), np.ones((2, 3)))
-print("done")
-"""
+from tests.cli.measured_scripts import SCRIPT, WRONG, runner
 
 
 @pytest.fixture
 def run(tmp_path):
-    (tmp_path / "rnn.py").write_text(SCRIPT)
-
-    def scanviz_(*arguments):
-        command = [sys.executable, "-m", "scanviz", "rewrites", *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-
-    return scanviz_
+    return runner(tmp_path)
 
 
 def test_values_and_gradients_are_compared_on_the_inputs_of_the_script(run):
     done = run("--verify", "--bisect", "rnn.py")
     assert done.returncode == 0 and done.stdout == "done\n"
-    assert "train, on the inputs of one of its calls (3 in all)" in done.stderr
-    assert (
-        "values agree before and after each rewrite" in done.stderr and "gradients agree after" in done.stderr
-    )
+    assert "train, on the inputs of one of its 3 calls" in done.stderr
+    assert re.search(r"values agree before and after each of \d+ rewrites: ", done.stderr)
+    assert "gradients agree with those of the graph as built, after rewrite" in done.stderr
     assert "no rewrite changed a value" in done.stderr
 
 
-def test_the_effect_of_each_rule_is_measured(run):
-    done = run("--ablate", "--budget", "1", "rnn.py")
-    assert done.returncode == 0, done.stderr
-    for text in ("without", "quartiles", "no rewrites at all", "PushOutSeqScan"):
-        assert text in done.stderr
+@pytest.mark.parametrize("option", ["--verify", "--bisect"])
+def test_a_rewrite_that_is_wrong_is_named_and_gives_exit_code_1(run, option):
+    done = run(option, "wrong.py")
+    assert done.returncode == 1, done.stderr
+    right, _, wrong = done.stderr.partition("\nf, on the inputs of its call\n")
+    assert "changed" not in right.replace("no rewrite changed", "") and right.startswith("right, on ")
+    assert re.search(
+        r"rewrite \d+, wrong \(tanh is nearly sin\), changed .*off by 0\.356", " ".join(wrong.split())
+    )
+    alone = run(option, "--function", "right", "wrong.py")
+    assert alone.returncode == 0 and "wrong (" not in alone.stderr
+
+
+@pytest.mark.parametrize(("ending", "code"), [("sys.exit()", 1), ("sys.exit(3)", 3), ("raise ValueError", 1)])
+def test_a_program_that_ends_in_its_own_way_is_checked_too(run, tmp_path, ending, code):
+    (tmp_path / "ends.py").write_text(f"{WRONG}\nimport sys\n{ending}\n")
+    done = run("--verify", "ends.py")
+    assert done.returncode == code and "wrong (tanh is nearly sin), changed" in done.stderr
+    assert ("ValueError" in done.stderr) == ("ValueError" in ending) and "scanviz/cli" not in done.stderr
+
+
+def test_calls_made_in_threads_are_waited_for(run, tmp_path):
+    slow = (
+        "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.5), f(np.ones(3)))).start()\n"
+    )
+    (tmp_path / "threads.py").write_text(WRONG.replace("right(np.ones(3)), f(np.ones(3))", slow))
+    assert run("--verify", "threads.py").returncode == 1
+
+
+@pytest.mark.parametrize("option", ["--verify", "--bisect", "--ablate"])
+def test_functions_that_were_never_called_are_told(run, option):
+    done = run(option, "uncalled.py")
+    assert done.returncode == 0
+    assert "once, on the inputs of its call" in done.stderr
+    assert "never was never called: there are no inputs to run it on" in done.stderr
+    alone = run(option, "--function", "never", "uncalled.py")
+    assert alone.returncode == 0 and "once" not in alone.stderr and "never was never called" in alone.stderr
+
+
+@pytest.mark.parametrize("option", ["--verify", "--bisect", "--ablate"])
+def test_a_script_without_functions_says_so(run, option):
+    done = run(option, "none.py")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "hi\n", "no function was built\n")
+
+
+def test_names_that_are_not_there_check_nothing_and_fail(run):
+    for option, says in (
+        ("--function=tra", "no function named 'tra'; did you mean train?; functions: train"),
+        ("--scan=rn", "no loop named 'rn'; did you mean rnn?; loops: rnn, grad_of_rnn"),
+    ):
+        done = run("--verify", option, "rnn.py")
+        assert done.returncode == 2 and done.stderr.strip() == f"scanviz: there is {says}"
+
+
+def test_one_rule_or_loop_alone_is_checked(run):
+    rule = run("--verify", "--rule", "PushOutDot1", "rnn.py")
+    assert rule.returncode == 0 and "before and after the one rewrite" in rule.stderr
+    some, every = (
+        int(re.search(r"each of (\d+) rewrites", run("--verify", *more, "rnn.py").stderr)[1])
+        for more in (["--scan", "rnn"], [])
+    )
+    assert 1 < some < every
+
+
+def test_a_function_whose_own_call_fails_is_told_apart(run, tmp_path):
+    call = "try:\n    f(np.ones((4, 2)), np.ones((5, 3)))\nexcept Exception:\n    print('caught')\n"
+    (tmp_path / "fails.py").write_text(
+        SCRIPT.replace("for _ in range(3):\n    f(np.ones((4, 2)), np.ones((2, 3)))", call)
+    )
+    done = run("--verify", "--bisect", "--ablate", "--budget", "1", "fails.py")
+    assert done.returncode == 0 and done.stdout == "caught\ndone\n"
+    assert "not looked at: it ends in an error on these inputs: ShapeError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--verify", "--step", "1"], "--verify and --step do not go together"),
+        (["--ablate", "--json"], "--ablate and --json do not go together"),
+        (["--bisect", "--rule", "ScanMerge"], "--bisect and --rule do not go together"),
+        (["--why", "h", "--why-not", "ScanMerge"], "--why and --why-not do not go together"),
+        (["--tree", "--unified"], "--unified and --tree do not go together"),
+        (["--budget", "3"], "--budget is how long --ablate may measure; there is no --ablate"),
+        (["--ablate", "--budget", "soon"], "--budget takes a positive number"),
+    ],
+)
+def test_options_of_which_one_would_be_passed_over_are_refused(run, options, says):
+    done = run(*options, "rnn.py")
+    assert done.returncode == 2 and says in done.stderr and done.stdout == ""
 
 
 def test_a_saved_profile_cannot_be_run_again(run, tmp_path):

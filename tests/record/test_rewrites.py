@@ -12,6 +12,7 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.gradient.reverse import is_differentiable
+from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.observe import CompiledFunction, observed_by
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
@@ -158,6 +159,34 @@ def test_operations_that_leave_a_loop_as_they_are_are_told():
     record = rewrites_of(scanviz.function([x, u], h))
     (pushed,) = [each for each in record.applications if each.rule == "PushOutNonSeqScan"]
     assert "exp(u) in `rnn`" in pushed.moved_out and pushed.moved_in == ()
+
+
+def test_results_of_a_loop_keep_their_names_when_others_come_and_go():
+    x, w, b = T.matrix("x"), T.matrix("w"), T.vector("b")
+    h, _ = scanviz.scan(lambda x_t, h, w, b: T.tanh(T.dot(h, w) * x_t + b), x, T.zeros(3), [w, b], name="rnn")
+    cost = T.sum(h[-1] ** 2)
+    record = rewrites_of(scanviz.function([x, w, b], scanviz.grad(cost, [w, b])))
+    (summed,) = [each for each in record.applications if each.rule == "PushOutDot1"]
+    heads, gives = [], []
+    for k in (summed.index, summed.index + 1):
+        lines = record.graph(k)
+        heads.append(next(line for line in lines if "loop grad_of_rnn" in line).split(" = ")[0].split(", "))
+        gives += [line.strip() for line in lines if line.strip().startswith("sitsot grad_b")]
+    assert heads[0][:3] == ["grad_h", "grad_w", "grad_b"] and "grad_w" not in heads[1]
+    assert len(gives) == 2 and gives[0] == gives[1] and gives[0].endswith("gives grad_b")
+
+
+@given(case=random_loops())
+def test_lines_stand_after_what_they_read(case):
+    results, updates, _, _ = case.build()
+    history = RewriteHistory([*results, *dict(updates).values()], Selection("all"))
+    writer = GraphLines()
+    for graph in history.all_graphs():
+        writer.lines(graph)
+        ordered = writer._ordered(toposort(graph))
+        places = {node: k for k, node in enumerate(ordered)}
+        assert set(places) == set(toposort(graph)) and len(places) == len(ordered)
+        assert all(places[each.owner] < k for node, k in places.items() for each in node.inputs if each.owner)
 
 
 def test_names_of_loops_may_hold_the_path_of_a_file():

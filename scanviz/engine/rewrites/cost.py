@@ -23,6 +23,7 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import shape_of
+from scanviz.engine.rewrites.polynomial import Polynomial
 from scanviz.engine.rewrites.worth import is_view
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
@@ -31,7 +32,6 @@ from scanviz.engine.scan.variables import State, StepOutput
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.history import RewriteHistory
 
-Number = int | Fraction
 FUNCTION = 10  # operations that exp, tanh and the like count as
 _CHEAP = frozenset(
     (
@@ -65,93 +65,6 @@ _CHEAP = frozenset(
 _NOTHING = frozenset(
     ("dimension", "dimshuffle", "reshape", "specify_shape", "first_rows", "broadcast_size", "sum_to_shape")
 )
-
-
-class Polynomial:
-    """A sum of products of named sizes, each with a number in front.
-
-    Examples
-    --------
-    >>> n = Polynomial.of("n")
-    >>> str(n * n * 2 + n + 1), (n * 3).at({"n": 4})
-    ('2·n² + n + 1', 12.0)
-    """
-
-    __slots__ = ("terms",)
-
-    def __init__(self, terms: Mapping[tuple[str, ...], Number]) -> None:
-        self.terms = {key: value for key, value in terms.items() if value}
-
-    @staticmethod
-    def of(value: int | Fraction | str) -> Polynomial:
-        """Return a number, or a named size."""
-        if isinstance(value, str):
-            return Polynomial({(value,): 1})
-        return Polynomial({(): value})
-
-    def __add__(self, other: Polynomial | int) -> Polynomial:
-        found = dict(self.terms)
-        for key, value in _as_polynomial(other).terms.items():
-            found[key] = found.get(key, 0) + value
-        return Polynomial(found)
-
-    def __sub__(self, other: Polynomial | int) -> Polynomial:
-        return self + _as_polynomial(other) * -1
-
-    def __mul__(self, other: Polynomial | int | Fraction) -> Polynomial:
-        found: dict[tuple[str, ...], Number] = {}
-        for one, a in self.terms.items():
-            for two, b in _as_polynomial(other).terms.items():
-                key = tuple(sorted((*one, *two)))
-                found[key] = found.get(key, 0) + a * b
-        return Polynomial(found)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Polynomial) and self.terms == other.terms
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
-
-    def at(self, sizes: Mapping[str, int]) -> float:
-        """Return the value for given sizes; KeyError for one that is not given."""
-        total: Number = 0
-        for key, value in self.terms.items():
-            for name in key:
-                value *= sizes[name]
-            total += value
-        return float(total)
-
-    @property
-    def number(self) -> float | None:
-        """The value, where no size is unknown."""
-        return float(self.terms.get((), 0)) if set(self.terms) <= {()} else None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The sizes it depends on, sorted."""
-        return tuple(sorted({name for key in self.terms for name in key}))
-
-    def __str__(self) -> str:
-        ordered = sorted(self.terms.items(), key=lambda each: (-len(each[0]), each[0]))
-        return " + ".join(_term(key, value) for key, value in ordered) or "0"
-
-    def __repr__(self) -> str:
-        return f"Polynomial({self})"
-
-
-def _as_polynomial(value: Polynomial | int | Fraction) -> Polynomial:
-    return value if isinstance(value, Polynomial) else Polynomial.of(value)
-
-
-def _term(key: tuple[str, ...], value: Number) -> str:
-    number = str(value) if Fraction(value).denominator == 1 else f"{float(value):.4g}"
-    names = [name + (_POWERS.get(key.count(name), f"^{key.count(name)}")) for name in dict.fromkeys(key)]
-    if not names:
-        return number
-    return "·".join(names if value == 1 else [number, *names])
-
-
-_POWERS = {1: "", 2: "²", 3: "³"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,7 @@ class RewriteHistory(Sequence[Record]):
         self._changes: list[Change] | None = None
         self._costs: list[Cost] | None = None
         self._held: list[list[Variable]] | None = None
+        self._refused: list[Refused] | None = None
         self.more: Callable[[], list[Application]] = list  # applications to the Program, found when asked for
         current = self._start
         with births_of(self._run):
@@ -228,19 +229,25 @@ class RewriteHistory(Sequence[Record]):
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep all graphs in the block, for several questions about them."""
-        self._held = self.all_graphs()
+        """Keep all graphs and refusals in the block, for several questions about them: the rules are applied once."""
+        refused: list[Refused] = []
+        with births_of(self._run):
+            graphs = [graph for _, graph in applications(self._start, self.selection, refused)]
+        self._held, self._refused = [self.before, *graphs], refused
         try:
             yield
         finally:
-            self._held = None
+            self._held, self._refused = None, None
 
     def refusals(self, rule: str | None = None) -> list[Refused]:
         """Return where rules refused, those that came nearest first; of one rule if it is named."""
         found: list[Refused] = []
-        with births_of(self._run):
-            for _ in applications(self._start, self.selection, found):
-                pass
+        if self._refused is not None:
+            found = self._refused
+        else:
+            with births_of(self._run):
+                for _ in applications(self._start, self.selection, found):
+                    pass
         latest = {(each.rule, each.path, each.birth): each for each in found}
         wanted = [each for each in latest.values() if rule is None or each.rule == rule]
         return sorted(wanted, key=lambda each: -each.near)

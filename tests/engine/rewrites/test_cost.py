@@ -27,6 +27,31 @@ def test_polynomials_are_a_ring_and_their_values_are_those_of_numbers(p, q, r, s
     assert (p.number is None) == bool(p.names)
 
 
+@given(POLYNOMIALS, SIZES)
+def test_what_is_printed_of_a_polynomial_is_its_value(p, sizes):
+    powers = str(p).replace("·", "*").replace("²", "**2").replace("³", "**3").replace("^", "**")
+    assert eval(powers, {}, sizes) == p.at(sizes)
+
+
+def test_terms_that_are_taken_away_are_printed_as_a_difference():
+    n, m = Polynomial.of("n"), Polynomial.of("m")
+    assert str(n * m - n * 2 - 1) == "m·n - 2·n - 1"
+    assert str(Polynomial.of(0) - n + m) == "m - n"
+    assert str(Polynomial.of(0) - n * n) == "-n²"
+    assert (str(Polynomial.of(-3)), str(n - n)) == ("-3", "0")
+
+
+@given(POLYNOMIALS, st.integers(8, 40))
+def test_a_long_polynomial_is_cut_between_terms(p, longest):
+    whole, text = str(p), p.text(longest)
+    assert len(text) <= longest
+    if len(whole) <= longest:
+        assert text == whole
+    else:
+        kept = text.removesuffix("…").removesuffix(" + ")
+        assert whole.startswith(kept) and (text[-4:] != " + …" or whole[len(kept) :][:3] in (" + ", " - "))
+
+
 def rnn():
     x, w, u = T.tensor3("x"), T.matrix("w"), T.matrix("u")
     h, _ = scanviz.scan(

@@ -1,0 +1,60 @@
+"""Scripts whose functions are run again by `scanviz rewrites`, and how it is started on them."""
+
+import os
+import subprocess
+import sys
+
+SCRIPT = """
+import numpy as np, scanviz
+from scanviz import tensor as T
+x, w = T.matrix("x"), T.matrix("w")
+h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
+f = scanviz.function([x, w], [h[-1], scanviz.grad(T.sum(h[-1]), w)], name="train")
+for _ in range(3):
+    f(np.ones((4, 2)), np.ones((2, 3)))
+print("done")
+"""
+
+
+WRONG = """
+import numpy as np, scanviz
+from scanviz import tensor as T
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import build_one
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.rewrites import rule as rules
+rules.all_rules()
+rules.ORDER = (*rules.ORDER, "wrong")
+
+@rules.rule(name="wrong", phase="simplify", on=(e.tanh,))
+def wrong(node, level):
+    "Make a mistake."
+    return rules.Match({node.outputs[0]: build_one(Op(e.sin), node.inputs[0])}, "tanh is nearly sin")
+
+x = T.vector("x")
+right = scanviz.function([x], T.exp(x) + T.exp(x), name="right")
+f = scanviz.function([x], T.exp(T.tanh(x)) + T.exp(T.tanh(x)), name="f")
+right(np.ones(3)), f(np.ones(3))
+"""
+UNCALLED = """
+import numpy as np, scanviz
+from scanviz import tensor as T
+x = T.vector("x")
+def build(name):
+    return scanviz.function([x], T.exp(x) + T.exp(x), name=name)
+build("never")
+build("once")(np.ones(3))
+"""
+
+
+def runner(folder):
+    """Write the scripts into a folder, and return what runs the command there."""
+    for name, text in (("rnn", SCRIPT), ("wrong", WRONG), ("uncalled", UNCALLED), ("none", "print('hi')\n")):
+        (folder / f"{name}.py").write_text(text)
+
+    def scanviz_(*arguments):
+        command = [sys.executable, "-m", "scanviz", "rewrites", *arguments]
+        wide = {**os.environ, "COLUMNS": "120"}
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, env=wide)
+
+    return scanviz_

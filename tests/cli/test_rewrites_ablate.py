@@ -1,0 +1,125 @@
+"""`scanviz rewrites --ablate` in real processes, and measured output in a terminal."""
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+
+from tests.cli.measured_scripts import SCRIPT, runner
+
+
+@pytest.fixture
+def run(tmp_path):
+    return runner(tmp_path)
+
+
+def test_without_a_rule_that_is_wrong_the_results_differ(run):
+    done = run("--ablate", "--budget", "1", "--function", "f", "wrong.py")
+    assert done.returncode == 1
+    assert "without wrong the results are not the same" in done.stderr
+    assert "without all of them the results are not the same" in done.stderr
+    assert "without merge_equal the results" not in done.stderr
+
+
+def test_the_effect_of_each_rule_is_measured(run):
+    done = run("--ablate", "--budget", "1", "rnn.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "done\n"
+    lines = done.stderr.splitlines()
+    assert "as it is: " in lines[2] and "peak memory" in lines[2]
+    assert lines[3].split() == [
+        "without",
+        "a",
+        "call",
+        "with",
+        "it",
+        "ratio",
+        "quartiles",
+        "peak",
+        "ratio",
+        "range",
+    ]
+    for rule in ("PushOutSeqScan", "all of them"):
+        (row,) = [line for line in lines if line.startswith(f"  {rule} ")]
+        assert re.search(
+            r" ([\d.]+|noise)  [\d.]+–[\d.]+ +[\d.]+ (B|KiB) +([\d.]+|same)  [\d.]+–[\d.]+$", row
+        )
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_table_stays_within_the_terminal(run, tmp_path, columns):
+    ours, theirs = pty.openpty()
+    set_size(theirs, columns)
+    command = [sys.executable, "-m", "scanviz", "rewrites", "--ablate", "--budget", "1", "rnn.py"]
+    plain = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    environment = {**plain, "NO_COLOR": "1"}
+    with subprocess.Popen(command, cwd=tmp_path, stderr=theirs, stdout=subprocess.DEVNULL, env=environment):
+        os.close(theirs)
+        lines = read_all(ours).splitlines()
+    assert max(map(len, lines)) <= columns
+    (heading,) = [line for line in lines if "quartiles" in line]
+    assert ("with it" in heading) == (columns == 120)
+
+
+def set_size(terminal, columns):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+
+def test_one_rule_or_loop_alone_is_measured(run):
+    rule = run("--ablate", "--budget", "1", "--rule", "PushOutSeqScan", "rnn.py").stderr
+    assert "PushOutSeqScan" in rule and "all of them" not in rule and "ScanSaveMem" not in rule
+    loop = run("--ablate", "--budget", "1", "--scan", "grad_of_rnn", "rnn.py").stderr
+    assert "PushOutDot1" in loop and "all of them" not in loop
+    none = run("--ablate", "--budget", "1", "--rule", "split_factorisation", "rnn.py")
+    assert none.returncode == 0 and "there is no rewrite to leave out" in none.stderr
+
+
+SLOW = SCRIPT.replace("np.ones((4, 2))", "np.ones((20_000, 2))")
+
+
+def test_an_interrupt_shows_what_was_measured_and_no_traceback(run, tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    command = [sys.executable, "-m", "scanviz", "rewrites", "--ablate", "--budget", "600", "slow.py"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    seen = ""
+    while "measuring" not in seen and process.poll() is None:
+        seen += process.stderr.readline()
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert rest.endswith("scanviz: interrupted; what stands above is measured\n") and "Traceback" not in rest
+
+
+def test_colours_are_for_terminals_and_can_be_switched_off(run, tmp_path):
+    for environment, colored in (({}, True), ({"NO_COLOR": "1"}, False)):
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "scanviz", "rewrites", "--verify", "rnn.py"]
+        plain = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        with subprocess.Popen(
+            command, cwd=tmp_path, stderr=theirs, stdout=subprocess.DEVNULL, env={**plain, **environment}
+        ):
+            os.close(theirs)
+            text = read_all(ours)
+        assert "values agree" in text and ("\x1b[" in text) == colored
+
+
+def read_all(terminal):
+    found = b""
+    while True:
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:  # closed at the other end
+            return found.decode()
+        if not data:
+            return found.decode()
+        found += data

@@ -1,0 +1,85 @@
+"""What `scanviz rewrites` writes where: JSON alone, readers that go away, names that hold control characters."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.test_rewrites import SCRIPT, scanviz_
+
+
+@pytest.fixture
+def script(tmp_path):
+    (tmp_path / "rnn.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def test_json_stands_alone_on_standard_output_and_the_script_prints_to_standard_error(script):
+    with (script / "rnn.py").open("a") as file:
+        file.write("import os, subprocess, sys\nos.write(1, b'raw\\n')\nsys.stdout.flush()\n")
+        file.write("subprocess.run([sys.executable, '-c', 'print(1 + 1)'])\n")
+    done = scanviz_("rewrites", "--json", "rnn.py", cwd=script)
+    assert done.returncode == 0
+    (train,) = json.loads(done.stdout)
+    assert train["function"] == "train" and train["rewrites"]["applications"]
+    assert set(done.stderr.split("\n")) == {"ran (3,)", "raw", "2", ""}
+    saved = scanviz_("profile", "-q", "rnn.py", cwd=script)
+    assert saved.returncode == 0
+    (of_file,) = json.loads(scanviz_("rewrites", "--json", "rnn.scanviz", cwd=script).stdout)
+    assert [each["says"] for each in of_file["rewrites"]["applications"]] == [
+        each["says"] for each in train["rewrites"]["applications"]
+    ]
+
+
+def test_json_of_a_script_that_fails_or_has_no_functions(script):
+    with (script / "rnn.py").open("a") as file:
+        file.write("raise ValueError('later')\n")
+    failed = scanviz_("rewrites", "--json", "rnn.py", cwd=script)
+    assert failed.returncode == 1 and "ValueError: later" in failed.stderr
+    assert json.loads(failed.stdout)[0]["function"] == "train"
+    (script / "none.py").write_text("print('hi')\n")
+    none = scanviz_("rewrites", "--json", "none.py", cwd=script)
+    assert (none.returncode, json.loads(none.stdout), none.stderr) == (0, [], "hi\n")
+    missing = scanviz_("rewrites", "--json", "nothing.py", cwd=script)
+    assert missing.returncode == 2 and missing.stdout == "" and "nothing.py" in missing.stderr
+
+
+def test_a_reader_that_goes_away_leaves_no_complaint(script):
+    assert scanviz_("profile", "-q", "rnn.py", cwd=script).returncode == 0
+    for arguments in ("rnn.scanviz", "--json rnn.scanviz", "--json rnn.py", "rnn.scanviz --step 2 --tree"):
+        command = f"{sys.executable} -m scanviz rewrites {arguments} | head -c 5"
+        done = subprocess.run(["sh", "-c", command], cwd=script, capture_output=True, text=True, timeout=120)
+        assert len(done.stdout) == 5 and done.stderr.replace("ran (3,)\n", "") == "", arguments
+
+
+HOSTILE = """
+import numpy as np, scanviz
+from scanviz import tensor as T
+x = T.vector("\\x1b]0;title\\x07日本語")
+h, _ = scanviz.scan(lambda v, h: T.tanh(h) + T.exp(v), x, T.constant(0.0), name="\\x1b[31mred\\u202e")
+f = scanviz.function([x], h[-1], name="\\rgone\\x1b[2J")
+f(np.ones(3))
+"""
+
+
+def test_names_that_would_write_to_the_terminal_are_made_harmless(script):
+    (script / "hostile.py").write_text(HOSTILE)
+    assert scanviz_("profile", "-q", "hostile.py", cwd=script).returncode == 0
+    for options in (
+        [],
+        ["--all"],
+        ["--step", "0", "--tree"],
+        ["--why", "5"],
+        ["--why", "\x1b[1m"],
+        ["--verify"],
+    ):
+        done = scanviz_("rewrites", *options, "hostile.py", cwd=script, PYTHONIOENCODING="utf-8")
+        assert done.returncode == 0 and "gone" in done.stderr
+        assert not set(done.stderr) & set("\x1b\x07\r\u202e"), options
+    ascii_only = scanviz_("rewrites", "hostile.scanviz", "--step", "0", cwd=script, PYTHONIOENCODING="ascii")
+    assert ascii_only.returncode == 0 and ascii_only.stdout.isascii() and ascii_only.stderr == ""
+    unknown = scanviz_(
+        "rewrites", "hostile.scanviz", "--scan", "nothing", cwd=script, PYTHONIOENCODING="utf-8"
+    )
+    assert unknown.returncode == 2 and not set(unknown.stderr) & set("\x1b\u202e")

@@ -28,7 +28,7 @@ class Option(NamedTuple):
     names : tuple of str
         Such as ``("-o", "--output")``.
     value : str
-        What its value is called in the help; empty for a switch.
+        What its value is called in the help; empty for a switch, in brackets for one that may be left out.
     help : str
         One line.
     choices : tuple of str
@@ -39,6 +39,11 @@ class Option(NamedTuple):
     value: str
     help: str
     choices: tuple[str, ...] = ()
+
+    @property
+    def may_lack_value(self) -> bool:
+        """Whether it also stands alone; a value is then given with ``=`` only."""
+        return self.value.startswith("[")
 
     @property
     def key(self) -> str:
@@ -112,7 +117,7 @@ def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) ->
             name, equals, value, option = word[:2], "joined", word[2:], known[word[:2]]  # -oFILE
         if option is None:
             raise UsageError(f"unknown option {name}{suggestion(name, known)}")
-        if option.value and not equals:
+        if option.value and not equals and not option.may_lack_value:
             if not waiting:
                 raise UsageError(f"{name} needs a value: {name} {option.value}")
             value = waiting.pop(0)
@@ -163,7 +168,8 @@ def help_text(usage: str, about: str | None, options: Sequence[Option]) -> str:
     """Return a command's help."""
     rows = []
     for each in (*options, HELP):
-        names = ", ".join(each.names) + (f" {each.value}" if each.value else "")
+        space = "" if each.may_lack_value else " "
+        names = ", ".join(each.names) + (f"{space}{each.value}" if each.value else "")
         choices = f" ({', '.join(each.choices)})" if each.choices else ""
         rows.append(f"  {names:<24} {each.help}{choices}")
     return f"usage: scanviz {usage}\n\n{(about or '').strip()}\n\noptions:\n" + "\n".join(rows) + "\n"

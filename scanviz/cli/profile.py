@@ -23,6 +23,9 @@ OPTIONS = (
     Option(("--top",), "N", "rows of each table"),
     Option(("--scan",), "NAME", "show this loop alone, in full"),
     Option(("--detail",), "LEVEL", "time each step, or each operation of every step", ("steps", "ops")),
+    Option(
+        ("--values",), "[=PATTERN]", "keep values of loops (named so) step by step; runs on the slow tier"
+    ),
     Option(("--mode",), "NAME", "tier that runs functions which name none (numpy, reference, cupy, …)"),
     Option(("--force",), "", "replace FILE even if it is no profile"),
 )
@@ -48,7 +51,14 @@ def main(arguments: list[str]) -> int:
     try:
         run_profiled(
             program,
-            Wishes(output, "quiet" in options, top, options.get("scan"), options.get("detail", "steps")),
+            Wishes(
+                output,
+                "quiet" in options,
+                top,
+                options.get("scan"),
+                options.get("detail", "steps"),
+                values=(options["values"] or "*") if "values" in options else None,
+            ),
         )
     except CannotRunError as error:
         sys.stderr.write(f"scanviz: {error}\n")

@@ -1,20 +1,27 @@
 """Print the report of a saved profile.
 
-With --json the whole record goes to standard output, for other programs.
+With --json the whole record goes to standard output, for other programs. With --values, what the variables of loops were, for
+a profile that was made with `scanviz profile --values`.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
-from scanviz.cli.options import Option, UsageError, help_text, parse, suggestion
+from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, suggestion
+
+if TYPE_CHECKING:
+    from scanviz.record.model import ProfileRecord
 
 USAGE = "report [options] FILE"
 OPTIONS = (
     Option(("--json",), "", "print the record as JSON"),
     Option(("--top",), "N", "rows of each table"),
     Option(("--scan",), "NAME", "show this loop alone, in full"),
+    Option(("--values",), "", "show the values of loops' variables at a step"),
+    Option(("--step",), "N", "with --values: at step N, counted from 0, or the nearest that was kept"),
 )
 
 
@@ -31,6 +38,7 @@ def main(arguments: list[str]) -> int:
     from scanviz.record.file import load
 
     top = parsed.number("top", 8)
+    step = _step(parsed)
     try:
         record = load(parsed.rest[0])
     except OSError as error:
@@ -44,6 +52,28 @@ def main(arguments: list[str]) -> int:
     if "json" in parsed.options:
         json.dump(record.to_json(), sys.stdout)
         sys.stdout.write("\n")
+    elif "values" in parsed.options:
+        _print_values(record, step, wanted)
     else:
         print_report(record, sys.stdout, top=top, scan_name=wanted)
     return 0
+
+
+def _step(parsed: Parsed) -> int | None:
+    text = parsed.options.get("step")
+    if text is None:
+        return None
+    if "values" not in parsed.options:
+        raise UsageError("--step goes with --values")
+    if not text.isdecimal():
+        raise UsageError(f"--step takes a number of 0 or more, not {text!r}")
+    return int(text)
+
+
+def _print_values(record: ProfileRecord, step: int | None, name: str | None) -> None:
+    from scanviz.profiler.report import columns_of, wants_color, write_fitting
+    from scanviz.profiler.report_values import render_values
+
+    out = sys.stdout
+    text = render_values(record, width=columns_of(out), step=step, scan_name=name, color=wants_color(out))
+    write_fitting(text, out)

@@ -112,6 +112,13 @@ class Observer:
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """The call ended after ``elapsed_ns``, by ``error`` if it is not None."""
 
+    def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
+        """A step of a loop begins, or the function's program if ``loop`` is None (detail ``"values"``).
+
+        The values are those of the program's inputs, in order; they belong to the engine, and rows of a state may be written
+        over in a later step.  With other details nothing is told.
+        """
+
     def instruction(
         self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
     ) -> None:

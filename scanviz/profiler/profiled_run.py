@@ -14,14 +14,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scanviz.engine import observe
+from scanviz.profiler.live_file import live_file
 from scanviz.profiler.progress import Progress
 from scanviz.profiler.recorder import Recorder
 from scanviz.profiler.runner import CannotRunError, Program, die_by_interrupt, run
 from scanviz.record.file import is_profile, save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
+from scanviz.record.plain_text import plain
+
+if TYPE_CHECKING:
+    from scanviz.profiler.tracing import Tracer
 
 
 class Wishes(NamedTuple):
@@ -41,6 +46,8 @@ class Wishes(NamedTuple):
         ``"steps"`` or ``"ops"``.
     show : callable, optional
         What is printed instead of the report: ``show(record, stream)``.
+    values : str or None
+        Keep values of the loops that this pattern names; None for none.
     """
 
     output: Path | None
@@ -49,6 +56,7 @@ class Wishes(NamedTuple):
     scan: str | None
     detail: str
     show: Callable[[ProfileRecord, TextIO], None] | None = None
+    values: str | None = None
 
 
 def free_name(path: Path) -> Path:
@@ -68,13 +76,18 @@ def free_name(path: Path) -> Path:
 
 def run_profiled(program: Program, wishes: Wishes) -> None:
     """Run a program with every scanviz function recorded; save and report when python ends."""
-    recorder = Recorder("ops" if wishes.detail == "ops" else "steps")
+    tracer = None if wishes.values is None else _tracer(wishes.values)
+    recorder = Recorder("values" if tracer is not None else "ops" if wishes.detail == "ops" else "steps")
     recorder.describe_script(program.title, program.arguments)
-    ended = Ending(recorder, wishes)
+    ended = Ending(recorder, wishes, tracer)
     die_by_interrupt()
     atexit.register(ended.finish)
     ended.catch_termination()
     observe.attach(recorder)
+    if tracer is not None:
+        observe.attach(tracer)
+    if ended.live is not None:
+        ended.live.start()
     if not wishes.quiet:
         ended.progress.start()
     try:
@@ -99,13 +112,20 @@ def run_profiled(program: Program, wishes: Wishes) -> None:
         ended.progress.stop()
 
 
+def _tracer(pattern: str) -> Tracer:
+    from scanviz.profiler.tracing import Tracer
+
+    return Tracer(pattern)
+
+
 class Ending:
     """What is done when the program ends."""
 
-    def __init__(self, recorder: Recorder, wishes: Wishes) -> None:
-        self.recorder, self.wishes = recorder, wishes
+    def __init__(self, recorder: Recorder, wishes: Wishes, tracer: Tracer | None = None) -> None:
+        self.recorder, self.wishes, self.tracer = recorder, wishes, tracer
         self.outcome = OutcomeRecord("error", None, "the program did not end by itself")
         self.progress = Progress(recorder.progress)
+        self.live = live_file(recorder)
         self.done = False
         self.process = os.getpid()
         self.stream = sys.stderr  # the program may put another in its place, for its own messages
@@ -113,7 +133,19 @@ class Ending:
     def forget(self) -> None:
         """Keep no profile and print nothing."""
         self.done = True
+        self._detach()
+
+    def _detach(self) -> None:
         observe.detach(self.recorder)
+        if self.tracer is not None:
+            observe.detach(self.tracer)
+
+    def _record(self) -> ProfileRecord:
+        if self.tracer is None:
+            return self.recorder.record()
+        from scanviz.profiler.tracing import with_traces
+
+        return with_traces(self.recorder.record(), self.tracer)
 
     def finish(self) -> None:
         """Save the profile and print the report, once, in the process that was asked to."""
@@ -121,9 +153,12 @@ class Ending:
             return
         self.done = True
         self.progress.stop()
-        observe.detach(self.recorder)
+        self._detach()
         self.recorder.finish(self.outcome)
-        record = self.recorder.record()
+        record = self._record()
+        live = self.live
+        if live is not None:
+            self._try(lambda: live.stop(record), "")
         output = self.wishes.output
         saved = output is not None and self._try(
             lambda: save(record, output), f"the profile could not be saved as {output}"
@@ -137,13 +172,18 @@ class Ending:
         from scanviz.profiler.report import print_report
 
         if self.wishes.show is not None:
-            self.wishes.show(self.recorder.record(), self.stream)
+            self.wishes.show(self._record(), self.stream)
             return
         self.stream.write("\n")
-        print_report(self.recorder.record(), self.stream, top=self.wishes.top, scan_name=self.wishes.scan)
+        print_report(self._record(), self.stream, top=self.wishes.top, scan_name=self.wishes.scan)
         if saved:
             self.stream.write(
                 f"saved {self.wishes.output}  (scanviz report {shlex.quote(str(self.wishes.output))})\n"
+            )
+        if self.tracer is not None and self.tracer.loop_names and not self.tracer.matched:
+            names = ", ".join(map(plain, self.tracer.loop_names[:8]))
+            self.stream.write(
+                f"scanviz: no loop is named {plain(self.tracer.pattern)!r}: no values; loops: {names}\n"
             )
 
     @staticmethod

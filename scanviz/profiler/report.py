@@ -13,6 +13,7 @@ from typing import TextIO
 from scanviz.profiler.report_gradients import gradient_lines
 from scanviz.profiler.report_loops import function_lines, loop_lines
 from scanviz.profiler.report_text import HEADING, QUIET, WARNING, Line, plainest, styled
+from scanviz.profiler.report_values import SLOW
 from scanviz.profiler.units import counted, duration, share
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.plain_text import plain
@@ -74,14 +75,24 @@ def print_report(
     A pipe or file gets 100 columns (or ``COLUMNS``) and no colours; so does a terminal with ``NO_COLOR`` or ``TERM=dumb``.
     Signs that the file's encoding lacks are replaced by similar ones.
     """
-    terminal = file.isatty()
-    color = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    columns = width if width is not None else _columns(file)
-    text = render_report(record, width=columns, top=top, scan_name=scan_name, color=color)
+    columns = width if width is not None else columns_of(file)
+    write_fitting(
+        render_report(record, width=columns, top=top, scan_name=scan_name, color=wants_color(file)), file
+    )
+
+
+def wants_color(file: TextIO) -> bool:
+    """Return whether a file is a terminal that wants colours."""
+    return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def write_fitting(text: str, file: TextIO) -> None:
+    """Write text with the signs that the file's encoding lacks replaced by similar ones."""
     file.write(plainest(text, getattr(file, "encoding", None) or "utf-8"))
 
 
-def _columns(file: TextIO) -> int:
+def columns_of(file: TextIO) -> int:
+    """Return how wide a file is: as ``COLUMNS`` says, as its terminal is, or 100."""
     wanted = os.environ.get("COLUMNS", "")
     if wanted.isdecimal() and int(wanted) > 0:
         return int(wanted)
@@ -182,6 +193,8 @@ def _footer(record: ProfileRecord) -> list[Line]:
         lines.append(
             Line("every operation of every step was timed: loops ran slower than alone", QUIET, wraps=True)
         )
+    if record.detail == "values":
+        lines.append(Line(f"{SLOW} (scanviz report FILE --values shows them)", WARNING, wraps=True))
     if record.left_out:
         lines.append(
             Line(
@@ -193,4 +206,12 @@ def _footer(record: ProfileRecord) -> list[Line]:
     return lines
 
 
-__all__ = ["own_ns", "print_report", "render_report", "scans_named"]
+__all__ = [
+    "columns_of",
+    "own_ns",
+    "print_report",
+    "render_report",
+    "scans_named",
+    "wants_color",
+    "write_fitting",
+]

@@ -12,9 +12,10 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.check_graph import check_graph
+from scanviz.record.check_traces import check_traces
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 
-_SIGNED = ("code", "reads", "writes", "var_mappings", "key", "function", "parent", "loop", "index")
+_SIGNED = ("code", "reads", "writes", "var_mappings", "key", "function", "parent", "loop", "index", "tap")
 
 Keyed = TypeVar("Keyed", FunctionRecord, LoopRecord)
 
@@ -26,7 +27,7 @@ def check(record: ProfileRecord) -> None:
     ------
     ScanvizValueError
         If a key is used twice, a loop belongs to no function or to a loop that does not come before it, a count or
-        time is negative, or series rows are not in order.
+        time is negative, series rows are not in order, or values are of no loop or step.
 
     Examples
     --------
@@ -49,6 +50,7 @@ def check(record: ProfileRecord) -> None:
             raise _refused(f"two loops have the key {loop.key}")
         loops[loop.key] = loop
         _check_series(loop)
+    check_traces(record.traces, loops)
     _check_signs(record, "record")
 
 

@@ -1,8 +1,8 @@
 """Records to JSON data and back, strictly: data of the wrong form is refused with the place where it is wrong.
 
 The classes of :mod:`scanviz.record.model` are the schema; nothing is written down twice.  Only the types that they
-use are known: numbers, strings, ``Literal``, unions with None, tuples of one type, dicts with string keys, records and
-series.
+use are known: numbers, strings, ``Literal``, unions with None, tuples of one type, dicts with string keys, records,
+series and arrays of numbers, in which what is not finite is written as a string.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from scanviz.engine.errors import ScanvizValueError
 
 T = TypeVar("T")
 _LIMIT = 2**63
+_NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def encode(value: Any) -> Any:
@@ -34,12 +35,23 @@ def encode(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: encode(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if isinstance(value, np.ndarray):
-        return value.tolist()
+        return (
+            value.tolist()
+            if np.isfinite(value).all()
+            else [list(map(_number, row)) for row in value.tolist()]
+        )
     if isinstance(value, tuple):
         return [encode(each) for each in value]
     if isinstance(value, dict):
         return {str(key): encode(each) for key, each in value.items()}
     return value
+
+
+def _number(value: float) -> float | str:
+    """Return a number as strict JSON has it."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def decode(kind: type[T], data: Any, place: str = "record") -> T:
@@ -88,7 +100,8 @@ def _decode(hint: Any, data: Any, place: str) -> Any:
             raise _wrong(place, "one of " + ", ".join(map(repr, arguments)), data)
         return data
     if origin is np.ndarray:
-        return _series(data, place)
+        floats = get_args(arguments[1]) == (np.float64,)
+        return _numbers(data, place) if floats else _series(data, place)
     if origin is tuple:
         if not isinstance(data, list):
             raise _wrong(place, "a list", data)
@@ -116,6 +129,17 @@ def _series(data: Any, place: str) -> Any:
     if not rows or not all(type(each) is int and abs(each) < _LIMIT for row in data for each in row):
         raise _wrong(place, "rows of four integers", data)
     return np.array(data, np.int64).reshape(-1, 4)
+
+
+def _numbers(data: Any, place: str) -> Any:
+    rows = isinstance(data, list) and all(isinstance(row, list) for row in data)
+    width = len(data[0]) if rows and data else 0
+    if not rows or any(len(row) != width for row in data):
+        raise _wrong(place, "rows of numbers, all of one length", data)
+    plain = [[_NOT_FINITE.get(each, each) if isinstance(each, str) else each for each in row] for row in data]
+    if not all(type(each) in (int, float) for row in plain for each in row):
+        raise _wrong(place, "rows of numbers", data)
+    return np.array(plain, np.float64).reshape(len(data), width)
 
 
 def _wrong(place: str, expected: str, data: Any) -> ScanvizValueError:

@@ -1,4 +1,4 @@
-"""The ``.scanviz`` file: a zip of one JSON document and one ``.npy`` array a loop.
+"""The ``.scanviz`` file: a zip of one JSON document and ``.npy`` arrays: one a loop, two a traced variable.
 
 It is data, never code: no pickle; sizes are checked before anything is read and again while it is; entries are matched
 against a list of names and never used as paths.  Writing goes to a temporary file beside the target, which then takes
@@ -9,6 +9,7 @@ its place.
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import re
@@ -27,14 +28,16 @@ from scanviz.engine.errors import ScanvizError, ScanvizValueError
 from scanviz.record.check import check
 from scanviz.record.codec import decode, encode
 from scanviz.record.model import SCHEMA, LoopRecord, ProfileRecord, Samples
+from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
 
 MARK = b"scanviz profile"  # the zip's comment
 MAX_ENTRIES = 20_000
 MAX_DOCUMENT = 64 * 2**20
 MAX_SERIES = 2**20
+MAX_VALUES = 2**23
 MAX_TOTAL = 256 * 2**20
 _DOCUMENT = "record.json"
-_SERIES = re.compile(r"series/\d{1,18}\.npy")
+_ARRAYS = re.compile(r"(series/\d{1,18}|(values|statistics)/\d{1,6})\.npy")
 _PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # Everything that a damaged file makes the zip, JSON and array readers raise.
 _DAMAGE = (
@@ -78,18 +81,27 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
     document = encode(record)
     for loop in document["loops"]:
         loop.pop("series")
-    with _replacing(Path(path)) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+    for variable in (each for trace in document["traces"] for each in trace["variables"]):
+        variable.pop("values"), variable.pop("statistics")
+    with replacing(Path(path)) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.comment = MARK
         archive.writestr(_DOCUMENT, json.dumps(document, separators=(",", ":")))
         for each in record.loops:
             if len(each.series):
-                buffer = io.BytesIO()
-                np.save(buffer, np.ascontiguousarray(each.series, np.int64), allow_pickle=False)
-                archive.writestr(f"series/{each.key}.npy", buffer.getvalue())
+                archive.writestr(f"series/{each.key}.npy", _packed(each.series, "<i8"))
+        for number, variable in enumerate(each for trace in record.traces for each in trace.variables):
+            archive.writestr(f"values/{number}.npy", _packed(variable.values, "<f8"))
+            archive.writestr(f"statistics/{number}.npy", _packed(variable.statistics, "<f8"))
+
+
+def _packed(rows: np.ndarray[Any, Any], dtype: str) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(rows, dtype), allow_pickle=False)
+    return buffer.getvalue()
 
 
 @contextmanager
-def _replacing(target: Path) -> Iterator[IO[bytes]]:
+def replacing(target: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file that replaces the target when the block ends well, and vanishes when it does not."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -149,7 +161,7 @@ def _record(archive: zipfile.ZipFile, name: str) -> ProfileRecord:
     if len(entries) > MAX_ENTRIES or sum(each.file_size for each in entries) > MAX_TOTAL:
         raise ScanvizValueError(f"{name} is too large for a scanviz profile")
     for each in entries:
-        if each.filename != _DOCUMENT and not _SERIES.fullmatch(each.filename):
+        if each.filename != _DOCUMENT and not _ARRAYS.fullmatch(each.filename):
             raise ScanvizValueError(
                 f"{name} holds something that is no part of a profile", found=repr(each.filename[:80])
             )
@@ -157,7 +169,8 @@ def _record(archive: zipfile.ZipFile, name: str) -> ProfileRecord:
             raise ScanvizValueError(f"{name} is encrypted or packed in an unknown way")
     record = decode(ProfileRecord, _document(archive, name))
     names = {each.filename for each in entries}
-    record = replace(record, loops=tuple(_with_series(archive, each, names) for each in record.loops))
+    loops = tuple(_with_series(archive, each, names) for each in record.loops)
+    record = replace(record, loops=loops, traces=_with_values(archive, record.traces, names))
     check(record)
     return record
 
@@ -191,22 +204,53 @@ def _with_series(archive: zipfile.ZipFile, loop: LoopRecord, names: set[str]) ->
     return replace(loop, series=_series(archive, entry)) if entry in names else loop
 
 
+def _with_values(
+    archive: zipfile.ZipFile, traces: tuple[TraceRecord, ...], names: set[str]
+) -> tuple[TraceRecord, ...]:
+    """Return traces with their arrays; variables are numbered through all of them."""
+    number, found = itertools.count(), []
+    for trace in traces:
+        variables = [_with_numbers(archive, each, next(number), names) for each in trace.variables]
+        found.append(replace(trace, variables=tuple(variables)))
+    return tuple(found)
+
+
+def _with_numbers(
+    archive: zipfile.ZipFile, variable: TracedVariableRecord, number: int, names: set[str]
+) -> TracedVariableRecord:
+    values, statistics = f"values/{number}.npy", f"statistics/{number}.npy"
+    if values in names:
+        variable = replace(variable, values=_array(archive, values, MAX_VALUES, "<f8", None))
+    if statistics in names:
+        read = _array(archive, statistics, MAX_VALUES, "<f8", len(STATISTICS))
+        variable = replace(variable, statistics=read)
+    return variable
+
+
 def _series(archive: zipfile.ZipFile, entry: str) -> Samples:
-    data = _read(archive, entry, MAX_SERIES)
+    return _array(archive, entry, MAX_SERIES, "<i8", 4)
+
+
+def _array(
+    archive: zipfile.ZipFile, entry: str, limit: int, kind: str, columns: int | None
+) -> np.ndarray[Any, Any]:
+    """Return an entry's rows, refusing everything but a plain array of the wanted dtype and number of columns."""
+    data = _read(archive, entry, limit)
     stream = io.BytesIO(data)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ScanvizValueError(f"{entry} in the profile is no array of version 1.0")
     shape, in_columns, dtype = np.lib.format.read_array_header_1_0(stream)
     given = data[stream.tell() :]
-    if dtype != np.dtype("<i8") or in_columns or len(shape) != 2 or shape[1] != 4:
+    wanted = np.dtype(kind)
+    if dtype != wanted or in_columns or len(shape) != 2 or (columns is not None and shape[1] != columns):
         raise ScanvizValueError(
             f"{entry} in the profile has the wrong form",
-            expected="int64 of shape (n, 4)",
+            expected=f"{wanted.name} of shape (n, {columns if columns is not None else 'm'})",
             found=f"{dtype} of shape {shape}",
         )
-    if len(given) != 32 * shape[0]:
+    if min(shape) < 0 or len(given) != 8 * shape[0] * shape[1]:
         raise ScanvizValueError(f"{entry} in the profile is cut off or too long")
-    return np.frombuffer(given, "<i8").astype(np.int64).reshape(-1, 4)
+    return np.frombuffer(given, wanted).astype(wanted.newbyteorder("=")).reshape(shape)
 
 
 __all__ = ["is_profile", "load", "save"]

@@ -24,7 +24,7 @@ class VariableSnapshot:
     role : str
         ``"input"``, ``"shared"``, ``"constant"`` or ``"computed"``.
     key : str
-        The name that it keeps through all rewrites, unique in its function; empty outside of one.
+        The name that it keeps through all rewrites, unique in its graph; empty outside of a function.
     """
 
     name: str
@@ -53,7 +53,8 @@ class NodeSnapshot:
     loop : int or None
         Number of its loop in ``GraphSnapshot.loops``, for a Scan.
     key : str
-        The name that it keeps through all rewrites, that of its line in a function's rewrites; empty outside of a function.
+        The name that it keeps through all rewrites, unique in its graph (not with the steps of its loops, which may hold the
+        same operation); empty outside of a function.
     operation : int or None
         Index of the operation that it became in the program around it; None if it is no operation of its own.
     """

@@ -49,6 +49,8 @@ class GraphLines:
         self._places: dict[int, int] = {}
         self._written: dict[tuple[Apply, str], list[str]] = {}  # most nodes are in many moments
         self._nodes: dict[int, Apply] = {}
+        self._latest: dict[int, Apply] = {}
+        self._loops: dict[tuple[int, int], str] = {}
         self.renamed = 0  # how often a node that had been written got another name
         self.output_names = list(output_names)
 
@@ -101,10 +103,20 @@ class GraphLines:
         self._taken.add(name)
         return name
 
+    def key(self, node: Apply) -> str:
+        """Return what a node is known by: its first result, or for a loop, whose results come and go, its own name."""
+        if not isinstance(node.op, Scan):
+            return self.name(node.outputs[0])
+        place = (node.birth, self._twins.get(node, 0))
+        known = self._loops.get(place)
+        if known is None:
+            known = self._loops[place] = self._free(f"loop{self.number(node)}")
+        return known
+
     def known(self, birth: int) -> str | None:
-        """Return what the first result of a node is called that was met before; None for one that was not."""
-        node = self._nodes.get(birth)
-        return self.name(node.outputs[0]) if node is not None else None
+        """Return what a node is known by that was met before, as it was last; None for one that was not met."""
+        node = self._latest.get(birth)
+        return self.key(node) if node is not None else None
 
     def number(self, node: Apply) -> int:
         """Return the number of a node, which it was given when it was first met."""
@@ -121,6 +133,7 @@ class GraphLines:
                 self._written.clear()  # lines that hold its name
                 self.renamed += 1
             seen.add((node.birth, self._twins.get(node, 0)))
+            self._latest[node.birth] = node
         found: list[str] = []
         for node in self._ordered(nodes):
             key = (node, indent)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from scanviz.engine.notebook import Shown
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.loops import (
     SAMPLE_REASONS,
@@ -19,6 +20,7 @@ from scanviz.record.loops import (
     TierRecord,
 )
 from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.traces import TraceRecord
 from scanviz.record.values import DurationRecord, SourceRecord
 
 SCHEMA = 1  # version of the data model: raised when a field's meaning changes or one is taken away
@@ -133,7 +135,7 @@ class CostRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileRecord:
+class ProfileRecord(Shown):
     """A profiled run.
 
     Attributes
@@ -155,8 +157,9 @@ class ProfileRecord:
     arguments : tuple of str
         Its arguments.
     detail : str
-        How closely loops were looked at: ``"steps"`` (each step, and each operation in a sample of them) or ``"ops"``
-        (each operation of every step).
+        How closely loops were looked at: ``"steps"`` (each step, and each operation in a sample of them), ``"ops"``
+        (each operation of every step) or ``"values"`` (every value, on the reference tier: its times are not the program's
+        usual ones).
     wall_ns : int
         From the start of the recording to its end.
     outcome : OutcomeRecord
@@ -169,6 +172,8 @@ class ProfileRecord:
         In order of their making, outer before inner.
     left_out : int
         Functions and loops beyond the size limit, of which only totals were kept, or nothing at all.
+    traces : tuple of TraceRecord
+        Values of loops over time, with ``detail`` ``"values"``; by loop and run.
     """
 
     schema: int = SCHEMA
@@ -179,13 +184,14 @@ class ProfileRecord:
     started: str = ""
     script: str = ""
     arguments: tuple[str, ...] = ()
-    detail: Literal["steps", "ops"] = "steps"
+    detail: Literal["steps", "ops", "values"] = "steps"
     wall_ns: int = 0
     outcome: OutcomeRecord = field(default_factory=OutcomeRecord)
     cost: CostRecord = field(default_factory=CostRecord)
     functions: tuple[FunctionRecord, ...] = ()
     loops: tuple[LoopRecord, ...] = ()
     left_out: int = 0
+    traces: tuple[TraceRecord, ...] = ()
 
     def loops_of(self, function: int, parent: int | None = None) -> list[LoopRecord]:
         """Return the loops of a function directly inside ``parent`` (None: outermost), slowest first."""

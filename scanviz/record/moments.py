@@ -89,7 +89,7 @@ class Moments:
             self.sources.setdefault(str(source), source)
         results = [[self.key(each), each.name or "", str(each.type)] for each in node.outputs]
         given = [self.key(each) for each in node.inputs]
-        found = [written([depth, "n", results[0][0], str(node.op), given, results, str(source or "")])]
+        found = [written([depth, "n", self.names.key(node), str(node.op), given, results, str(source or "")])]
         return [*found, *self._loop(ScanView(node), depth)] if isinstance(node.op, Scan) else found
 
     def _loop(self, view: ScanView, depth: int) -> list[str]:

@@ -61,6 +61,11 @@ def loop_records(function: int, program: Program) -> list[LoopRecord]:
     return [_loop_record(function, *found) for found in _loops(program, None)]
 
 
+def value_name(program: Program, number: int) -> str:
+    """Return what a value of a program is called: the user's name, a constant number itself, or what made it."""
+    return _Names(program).of(number)
+
+
 def _loops(program: Program, parent: int | None) -> Iterator[tuple[LoopInstruction, int | None, Program]]:
     """Iterate over loops with the key of the loop around each and the program that it is an instruction of."""
     for instruction in program.instructions:

@@ -57,7 +57,8 @@ def json_type(hint: Any) -> str:
     if origin is dict:
         return f"object of {json_type(arguments[1])}"
     if origin is np.ndarray:
-        return "list of four integers a row; in the file, an array"
+        floats = get_args(arguments[1]) == (np.float64,)
+        return f"list of {'numbers' if floats else 'four integers'} a row; in the file, an array"
     return _NAMES.get(hint, f"[{title(hint)}](#{title(hint).lower()})")
 
 

@@ -19,6 +19,7 @@ from scanviz.record.graph import (
 )
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.traces import TracedVariableRecord, TraceRecord
 
 COUNTS = st.integers(0, 2**62)
 TEXTS = st.text(max_size=12) | st.text(st.characters(), max_size=6)  # the second with lone surrogates too
@@ -93,6 +94,33 @@ def series(draw: st.DrawFn) -> np.ndarray[Any, Any]:
 
 
 @st.composite
+def traces(draw: st.DrawFn, loop: LoopRecord) -> TraceRecord:
+    """Draw values of a run of a loop."""
+    steps = tuple(sorted(draw(st.sets(st.integers(0, 2000), max_size=4))))
+    reasons = tuple(draw(st.sampled_from(["first", "last", "every", "event"])) for _ in steps)
+    variables = tuple(draw(traced_variables(loop, len(steps))) for _ in range(draw(st.integers(0, 2))))
+    total = steps[-1] + 1 + draw(st.integers(0, 9)) if steps else draw(COUNTS)
+    return TraceRecord(loop.key, draw(COUNTS), total, steps, reasons, variables, draw(COUNTS))
+
+
+@st.composite
+def traced_variables(draw: st.DrawFn, loop: LoopRecord, steps: int) -> TracedVariableRecord:
+    place = {"variable": loop.variables, "operation": loop.operations}
+    given = {
+        name: st.none() | st.integers(0, len(found) - 1 if found else 5) for name, found in place.items()
+    }
+    width = draw(st.integers(0, 3))
+    numbers = st.floats(width=64) | st.just(np.nan)
+    values = np.array(draw(st.lists(numbers, min_size=steps * width, max_size=steps * width)), np.float64)
+    rows = [
+        [draw(numbers) for _ in range(3)] + [draw(st.integers(0, 9)) for _ in range(2)] for _ in range(steps)
+    ]
+    given["values"] = st.just(values.reshape(steps, width))
+    given["statistics"] = st.just(np.array(rows, np.float64).reshape(steps, 5))
+    return draw(records(TracedVariableRecord, tap=st.none() | st.integers(-9, 9), **given))
+
+
+@st.composite
 def profiles(draw: st.DrawFn) -> ProfileRecord:
     """Draw a record that makes sense as a whole."""
     keys = draw(st.lists(st.integers(0, 99), unique=True, max_size=3))
@@ -111,5 +139,7 @@ def profiles(draw: st.DrawFn) -> ProfileRecord:
                 )
             )
         )
-    given = {"schema": 1, "functions": functions, "loops": tuple(loops)}
+    run = st.sampled_from(loops).flatmap(traces) if loops else st.nothing()
+    traced = draw(st.lists(run, max_size=2 if loops else 0, unique_by=lambda each: (each.loop, each.run)))
+    given = {"schema": 1, "functions": functions, "loops": tuple(loops), "traces": tuple(traced)}
     return draw(records(ProfileRecord, **{name: st.just(value) for name, value in given.items()}))

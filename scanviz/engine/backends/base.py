@@ -61,6 +61,13 @@ class Watch:
         """Return the same watch for a part of a function: instructions outside of its loops are not told."""
         return Watch(self.function, self.observers, outer=False)
 
+    def step_inputs(self, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
+        """Tell the values that a step, or the function, begins with."""
+        if loop is None and not self._outer:
+            return
+        for each in self.observers:
+            each.step_inputs(self.function, loop, step, values)
+
     def instruction(
         self, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
     ) -> None:

@@ -61,6 +61,9 @@ class Interpreter:
 
     def run_program(self, program: Program, inputs: Sequence[Any], place: Place) -> list[Any]:
         """Return the outputs of a program: the function's, one step of a loop or one side of a branch."""
+        if place.tell and place.watch is not None and place.watch.detail == "values":
+            key = place.loop.key if place.loop is not None else None
+            place.watch.step_inputs(key, place.step, tuple(map(self.module.to_host, inputs)))
         values: list[Any] = [None] * len(program.registers)
         for number, value in self.constants(program).items():
             values[number] = value

@@ -1,0 +1,71 @@
+"""Run a script, a module (-m) or code (-c) and stop at the first value that should not be.
+
+By default that is the first NaN or infinity which an operation gives. Function, loop, run, step, operation, line, and what the
+operation was made of go to standard error; the script's output stays its own. The exit code is 1 if something was found and 0
+if not; a script that fails by itself keeps its own. Every value is computed one by one, so the script runs slower.
+
+With one of --nan, --inf, --big, --dtype and --shape only what is named is looked for.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING
+
+from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of
+
+if TYPE_CHECKING:
+    from scanviz.profiler.checking import Wanted
+
+USAGE = "check [options] SCRIPT [arguments]"
+OPTIONS = (
+    Option(("--nan",), "", "stop at NaN"),
+    Option(("--inf",), "", "stop at an infinity"),
+    Option(("--big",), "X", "stop at a number larger than X, without its sign"),
+    Option(
+        ("--dtype",), "", "stop at a result that is wider than a floating input, such as float64 of float32"
+    ),
+    Option(("--shape",), "", "stop at a result whose shape is not that of the step before"),
+    Option(("--json",), "", "print what was found as JSON, on standard output"),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Check a program; where nothing is found it ends the process by its own exit code."""
+    parsed = parse(arguments, OPTIONS, program=True)
+    if "help" in parsed.options:
+        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        return 0
+    big = _big(parsed)
+    program = program_of(parsed.rest, "check")
+    from scanviz.profiler.checked_run import run_checked
+    from scanviz.profiler.runner import CannotRunError
+
+    try:
+        return run_checked(program, _wanted(parsed, big), "json" in parsed.options)
+    except CannotRunError as error:
+        sys.stderr.write(f"scanviz: {error}\n")
+        return error.code
+
+
+def _wanted(parsed: Parsed, big: float | None) -> Wanted:
+    from scanviz.profiler.checking import Wanted
+
+    named = {each: each in parsed.options for each in ("nan", "inf", "dtype", "shape")}
+    if big is None and not any(named.values()):
+        return Wanted()
+    return Wanted(big=big, **named)
+
+
+def _big(parsed: Parsed) -> float | None:
+    text = parsed.options.get("big")
+    if text is None:
+        return None
+    try:
+        limit = float(text)
+    except ValueError:
+        limit = math.nan
+    if not limit > 0:
+        raise UsageError(f"--big takes a positive number, not {text!r}")
+    return limit

@@ -1,0 +1,134 @@
+"""What a check found, as data: the first step with a value that should not be, and what it was made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scanviz.record.values import SourceRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRecord:
+    """A value in short.
+
+    Attributes
+    ----------
+    name : str
+        What the user calls it, or the operation that made it.
+    dtype : str
+        As NumPy names it.
+    shape : tuple of int
+        Its shape.
+    statistics : tuple of float
+        Smallest, largest and mean of its finite numbers (NaN if there is none), count of NaN, count of infinities.
+    numbers : tuple of float
+        The first of its numbers, in C order.
+    where : tuple of int or None
+        Place of its first number that should not be; None if there is none.
+    origin : str
+        Where it comes from, if it came in from outside; empty if it was computed.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    statistics: tuple[float, ...]
+    numbers: tuple[float, ...] = ()
+    where: tuple[int, ...] | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPlaceRecord:
+    """A step of a run of a loop.
+
+    Attributes
+    ----------
+    loop : str
+        Its name.
+    source : SourceRecord or None
+        The line of the ``scan`` call.
+    run : int or None
+        Which run, counted from 0; None if it has not begun.
+    step : int
+        Which step of it, counted from 0.
+    forward_loop : str or None
+        Name of the loop that it is the gradient of.
+    forward_step : int or None
+        The step of that loop that this one goes back over, where it is known.
+    """
+
+    loop: str
+    source: SourceRecord | None
+    run: int | None
+    step: int
+    forward_loop: str | None = None
+    forward_step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRecord:
+    """The first operation whose result should not be.
+
+    Attributes
+    ----------
+    problem : str
+        ``"nan"``, ``"inf"``, ``"big"``, ``"dtype"`` or ``"shape"``.
+    function : str
+        Name of the function.
+    call : int
+        Which call of it, counted from 0.
+    operation : str
+        The operation as printed.
+    index : int
+        Its place in the program, or in the loop's step.
+    source : SourceRecord or None
+        The user's line that built it.
+    result : ValueRecord
+        What it gave.
+    inputs : tuple of ValueRecord
+        What it was made of.
+    step_inputs : tuple of ValueRecord
+        What else the loop's step began with.
+    loops : tuple of LoopPlaceRecord
+        The steps it happened in, outer loop first; empty outside of loops.
+    cause : str
+        ``"made"`` (none of the inputs had the problem) or ``"given"`` (one had it, from outside).
+    expected : str
+        What was expected instead, for dtypes and shapes.
+    read_at : tuple of LoopPlaceRecord
+        The steps at which loops read the row that should not be, for what was computed for all their steps at once.
+    """
+
+    problem: str
+    function: str
+    call: int
+    operation: str
+    index: int
+    source: SourceRecord | None
+    result: ValueRecord
+    inputs: tuple[ValueRecord, ...] = ()
+    step_inputs: tuple[ValueRecord, ...] = ()
+    loops: tuple[LoopPlaceRecord, ...] = ()
+    cause: str = "made"
+    expected: str = ""
+    read_at: tuple[LoopPlaceRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRecord:
+    """What was looked at, and what was found.
+
+    Attributes
+    ----------
+    calls, steps, operations, values : int
+        Calls of functions, steps of loops, operations done, and numbers in their results.
+    finding : FindingRecord or None
+        The first, None if there is none.
+    """
+
+    calls: int = 0
+    steps: int = 0
+    operations: int = 0
+    values: int = 0
+    finding: FindingRecord | None = field(default=None)

@@ -1,0 +1,204 @@
+"""`scanviz check`, `scanviz profile --values` and `scanviz report --values` in real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scanviz.record.file import load
+
+RNN = """
+import sys
+import numpy as np, scanviz
+from scanviz import tensor as T
+
+x, w = T.matrix("x"), T.matrix("w")
+
+
+def step(x_t, h, w):
+    return T.tanh(h) + T.log(T.dot(h, w) + x_t + 2.0)
+
+
+h, _ = scanviz.scan(step, x, T.zeros(3), w, name="rnn")
+f = scanviz.function([x, w], h[-1], name="train")
+data = np.zeros((1000, 3))
+if "bad" in sys.argv:
+    data[731, 1] = -40.0
+print("before")
+f(data, 0.1 * np.eye(3))
+print("after")
+"""
+
+
+def scanviz_(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "scanviz", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), **environment},
+    )
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    (tmp_path / "rnn.py").write_text(RNN)
+    return tmp_path
+
+
+def appended(folder: Path, text: str) -> None:
+    (folder / "rnn.py").write_text(RNN + text)
+
+
+def test_a_check_stops_at_the_first_nan_and_fails(script: Path) -> None:
+    done = scanviz_("check", "rnn.py", "bad", cwd=script)
+    assert done.returncode == 1
+    assert done.stdout == "before\n"
+    assert done.stderr.startswith("scanviz check: NaN in loop rnn at step 731\n")
+    assert "rnn.py:10  return T.tanh(h) + T.log(T.dot(h, w) + x_t + 2.0)" in done.stderr
+    assert "function   train, call 0" in done.stderr and "x[t]" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [each.name for each in script.iterdir()] == ["rnn.py"]
+
+
+def test_a_clean_script_ends_with_0_and_says_what_was_looked_at(script: Path) -> None:
+    done = scanviz_("check", "rnn.py", cwd=script)
+    assert done.returncode == 0 and done.stdout == "before\nafter\n"
+    assert "nothing found in" in done.stderr and "1,000 steps of loops, 1 call" in done.stderr
+
+
+def test_a_script_without_functions_says_so(tmp_path: Path) -> None:
+    done = scanviz_("check", "-c", "print(1)", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout == "1\n"
+    assert "no scanviz function was called" in done.stderr
+
+
+def test_a_script_that_fails_by_itself_keeps_its_exit_code(script: Path) -> None:
+    appended(script, "sys.exit(7)\n")
+    done = scanviz_("check", "rnn.py", cwd=script)
+    assert done.returncode == 7 and "nothing found" in done.stderr
+    appended(script, "raise ValueError('mine')\n")
+    done = scanviz_("check", "rnn.py", cwd=script)
+    assert done.returncode == 1
+    assert "ValueError: mine" in done.stderr and "nothing found" in done.stderr
+    assert "profiler" not in done.stderr  # no frames of scanviz
+
+
+def test_a_script_that_holds_every_exception_is_found_out_at_its_end(script: Path) -> None:
+    text = RNN.replace(
+        "f(data, 0.1 * np.eye(3))", "try:\n    f(data, 0.1 * np.eye(3))\nexcept BaseException:\n    pass"
+    )
+    (script / "rnn.py").write_text(text)
+    done = scanviz_("check", "rnn.py", "bad", cwd=script)
+    assert done.returncode == 1
+    assert done.stdout == "before\nafter\n" and "at step 731" in done.stderr
+
+
+def test_a_finding_in_a_thread_that_outlives_the_script_counts(script: Path) -> None:
+    text = RNN.replace(
+        "f(data, 0.1 * np.eye(3))",
+        "import threading, time\n"
+        "threading.Thread(target=lambda: (time.sleep(0.2), f(data, 0.1 * np.eye(3)))).start()",
+    )
+    (script / "rnn.py").write_text(text)
+    done = scanviz_("check", "rnn.py", "bad", cwd=script)
+    assert done.returncode == 1
+    assert done.stdout == "before\nafter\n" and "at step 731" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_found_as_json(script: Path) -> None:
+    done = scanviz_("check", "--json", "rnn.py", "bad", cwd=script)
+    assert done.returncode == 1 and done.stderr == ""
+    data = json.loads(done.stdout.splitlines()[-1])
+    assert data["finding"]["loops"][0]["step"] == 731
+    assert data["finding"]["source"] == {
+        "file": "rnn.py",
+        "line": 10,
+        "text": "return T.tanh(h) + T.log(T.dot(h, w) + x_t + 2.0)",
+    }
+
+
+def test_options_choose_what_is_looked_for(script: Path) -> None:
+    assert scanviz_("check", "--inf", "rnn.py", "bad", cwd=script).returncode == 0
+    assert scanviz_("check", "--nan", "rnn.py", "bad", cwd=script).returncode == 1
+    big = scanviz_("check", "--big", "30", "rnn.py", "bad", cwd=script)
+    assert big.returncode == 1 and "a number that is too big in loop rnn at step 731" in big.stderr
+    both = scanviz_("check", "--dtype", "--shape", "rnn.py", "bad", cwd=script)
+    assert both.returncode == 0 and both.stdout == "before\nafter\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--big", "rnn.py"], "--big takes a positive number, not 'rnn.py'"),
+        (["--big=-1", "rnn.py"], "--big takes a positive number"),
+        (["--big=nan", "rnn.py"], "--big takes a positive number"),
+        (["--nann", "rnn.py"], "unknown option --nann; did you mean --nan?"),
+        ([], "what is to be run?"),
+        (["missing.py"], "can't open file"),
+    ],
+)
+def test_a_wrong_command_line_is_2(arguments: list[str], message: str, script: Path) -> None:
+    done = scanviz_("check", *arguments, cwd=script)
+    assert done.returncode == 2 and message in done.stderr and done.stdout == ""
+
+
+def test_help_says_what_it_does(tmp_path: Path) -> None:
+    done = scanviz_("check", "--help", cwd=tmp_path)
+    assert done.returncode == 0 and "usage: scanviz check [options] SCRIPT" in done.stdout
+    assert "--values[=PATTERN]" in scanviz_("profile", "--help", cwd=tmp_path).stdout
+
+
+def test_a_profile_with_values_is_saved_and_reported(script: Path) -> None:
+    done = scanviz_("profile", "--values", "rnn.py", "bad", cwd=script)
+    assert done.returncode == 0 and done.stdout == "before\nafter\n"
+    assert "times are not the program's usual ones" in " ".join(done.stderr.split())
+    record = load(script / "rnn.scanviz")
+    assert record.detail == "values"
+    [trace] = record.traces
+    assert 731 in trace.steps and trace.total_steps == 1000
+    shown = scanviz_("report", "rnn.scanviz", "--values", cwd=script)
+    assert shown.returncode == 0 and "first NaN: step 731" in shown.stdout
+    assert "at step 731" in shown.stdout and "read t-1" in shown.stdout
+    step = scanviz_("report", "--values", "--step", "0", "--scan", "rnn", "rnn.scanviz", cwd=script)
+    assert "at step 0" in step.stdout
+    ascii_only = scanviz_("report", "rnn.scanviz", "--values", cwd=script, PYTHONIOENCODING="ascii")
+    assert ascii_only.returncode == 0 and ascii_only.stdout.isascii()
+
+
+def test_a_pattern_that_no_loop_has_is_said(script: Path) -> None:
+    done = scanviz_("profile", "--values=rmm*", "rnn.py", cwd=script)
+    assert done.returncode == 0
+    assert "no loop is named 'rmm*': no values; loops: rnn" in done.stderr
+    assert load(script / "rnn.scanviz").traces == ()
+    some = scanviz_("profile", "-q", "--values=r*", "rnn.py", cwd=script)
+    assert some.stderr == "" and len(load(script / "rnn.scanviz").traces) == 1
+
+
+def test_a_plain_profile_keeps_no_values(script: Path) -> None:
+    assert scanviz_("profile", "-q", "rnn.py", cwd=script).returncode == 0
+    record = load(script / "rnn.scanviz")
+    assert record.traces == () and record.detail == "steps"
+    shown = scanviz_("report", "rnn.scanviz", "--values", cwd=script)
+    assert shown.returncode == 0 and "scanviz profile --values SCRIPT records them" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--step", "3"], "--step goes with --values"),
+        (["--values", "--step", "x"], "--step takes a number of 0 or more"),
+        (["--values=rnn"], "--values takes no value"),
+    ],
+)
+def test_wrong_options_of_a_report_are_refused(arguments: list[str], message: Any, script: Path) -> None:
+    done = scanviz_("report", *arguments, "rnn.scanviz", cwd=script)
+    assert done.returncode == 2 and message in done.stderr

@@ -48,9 +48,10 @@ class Port:
     label : str
         What the loop variable is called, with its taps.
     kind : str
-        ``"sequence"``, ``"sitsot"``, ``"mitsot"``, ``"mitmot"``, ``"carry"``, ``"nitsot"`` or ``"non_sequence"``.
+        ``"sequence"``, ``"sitsot"``, ``"mitsot"``, ``"mitmot"``, ``"carry"``, ``"nitsot"`` or ``"non_sequence"``; of the
+        number of steps ``"n_steps"``.
     variable : int
-        Index of the loop variable in its loop.
+        Index of the loop variable in its loop; -1 for the number of steps.
     """
 
     id: str
@@ -96,6 +97,10 @@ class Node:
         In a picture of a difference: ``"added"``, ``"removed"``, ``"moved"``, else empty.
     key : str
         The name it keeps through rewrites.
+    side : str
+        ``"in"`` or ``"out"`` for a port, else empty.
+    column, row : int or None
+        Its place in a grid, for pictures in which time goes from left to right.
     """
 
     id: str
@@ -113,6 +118,9 @@ class Node:
     share: float | None = None
     change: Change = ""
     key: str = ""
+    side: Literal["", "in", "out"] = ""
+    column: int | None = None
+    row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +169,8 @@ class Edge:
         dtype and shape of the value.
     change : str
         As of a node.
+    place : int or None
+        Which operand of its target the value is, counted from 0.
     """
 
     source: str
@@ -169,6 +179,7 @@ class Edge:
     label: str = ""
     type: str = ""
     change: Change = ""
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,132 @@
+"""Which rows of a loop variable's buffer a step reads and writes, and why the variable is of its kind, in words.
+
+A state's buffer holds the rows that are there before the first step, then one row a step.  With the deepest tap ``-d`` there are
+``d`` rows before, so the tap ``r`` at step ``t`` is row ``t + r + d`` of the buffer.  A loop of back-propagation counts its own
+steps; its step ``s`` belongs to step ``steps - 1 - s`` of the loop that it is the gradient of.
+"""
+
+from __future__ import annotations
+
+from scanviz.record.loops import LoopVariableRecord
+
+
+def rows_before(variable: LoopVariableRecord) -> int:
+    """Return how many rows a loop variable's buffer has before that of step 0.
+
+    Examples
+    --------
+    >>> rows_before(LoopVariableRecord("mitsot", "x", reads=(-3, -1), writes=(0,)))
+    3
+    """
+    if variable.kind == "sequence":
+        return 0  # it is cut for its tap before the loop begins
+    return max(0, -min((*variable.reads, *variable.writes), default=0))
+
+
+def rows_read(variable: LoopVariableRecord, step: int) -> tuple[int, ...]:
+    """Return the rows of the buffer that a step reads, in the order of the taps.
+
+    Examples
+    --------
+    >>> rows_read(LoopVariableRecord("mitsot", "x", reads=(-3, -1), writes=(0,)), 7)
+    (7, 9)
+    """
+    if variable.kind == "sequence":
+        return (step,)
+    before = rows_before(variable)
+    return tuple(step + tap + before for tap in variable.reads)
+
+
+def rows_written(variable: LoopVariableRecord, step: int) -> tuple[int, ...]:
+    """Return the rows of the buffer that a step writes, in the order of the taps.
+
+    Examples
+    --------
+    >>> rows_written(LoopVariableRecord("mitsot", "x", reads=(-3, -1), writes=(0,)), 7)
+    (10,)
+    """
+    if variable.kind == "nitsot":
+        return (step,)
+    before = rows_before(variable)
+    return tuple(step + tap + before for tap in variable.writes)
+
+
+def why_kind(variable: LoopVariableRecord) -> str:
+    """Return in a sentence or two why a loop variable is of its kind.
+
+    Examples
+    --------
+    >>> print(why_kind(LoopVariableRecord("sitsot", "h", reads=(-1,), writes=(0,))))
+    The step reads h[t-1] alone, the row of the step before, and writes h[t]: single input tap, single output tap.
+    >>> print(why_kind(LoopVariableRecord("mitmot", "g", reads=(0, 1), writes=(1, 3))))
+    The step writes several rows, g[t+1], g[t+3], and reads g[t], g[t+1]: multiple input taps, multiple output taps. Counted in
+    its own steps, row t+3 is written by step t (as g[t+3]) and again by step t+2 (as g[t+1]): what steps add to one row is
+    summed there, as back-propagation needs where a row was read by several steps.
+    """
+    name = variable.name or "it"
+    reads = ", ".join(called(variable, tap) for tap in variable.reads)
+    writes = ", ".join(called(variable, tap) for tap in variable.writes)
+    match variable.kind:
+        case "sequence":
+            return f"The step reads {', '.join(variable.inner_inputs) or name}, one row a step, and writes nothing to it."
+        case "non_sequence":
+            return f"Every step reads the whole of {name}, which stays the same."
+        case "carry":
+            return "Each step takes the value that the step before left, and only the last is kept."
+        case "nitsot":
+            return f"The step gives a row of {name}, which no step reads: no input tap, single output tap."
+        case "sitsot":
+            return (
+                f"The step reads {reads} alone, the row of the step before, and writes {writes}: single input tap,"
+                " single output tap."
+            )
+        case "mitsot":
+            return f"The step reads {reads} and writes {writes}: multiple input taps, single output tap."
+        case _:
+            return f"{_mitmot(variable, reads, writes)}{_written_again(variable)}"
+
+
+def _mitmot(variable: LoopVariableRecord, reads: str, writes: str) -> str:
+    kinds = "multiple input taps, multiple output taps."
+    if len(variable.writes) == 1:
+        return f"The step reads {reads}, of which a row was filled before the loop began, and writes {writes}: {kinds}"
+    return f"The step writes several rows, {writes}, and reads {reads}: {kinds}"
+
+
+def _written_again(variable: LoopVariableRecord) -> str:
+    """Return which row several steps write, for the first pair of taps of which that is so."""
+    first, last = min(variable.writes), max(variable.writes)
+    if first == last:
+        return ""
+    row = f"t{last:+d}" if last else "t"
+    return (
+        f" Counted in its own steps, row {row} is written by step t (as {called(variable, last)}) and again by step"
+        f" t+{last - first} (as {called(variable, first)}): what steps add to one row is summed there, as back-propagation"
+        " needs where a row was read by several steps."
+    )
+
+
+def called(variable: LoopVariableRecord, tap: int) -> str:
+    """Return what a loop's step calls the row of a tap.
+
+    A loop of back-propagation goes backwards, so its own tap +3 is called ``g[t-3]``, as time goes in the loop that it is the
+    gradient of.
+
+    Examples
+    --------
+    >>> called(LoopVariableRecord("mitmot", "g", reads=(0, 3), writes=(3,), inner_inputs=("g[t]", "g[t-3]")), 3)
+    'g[t-3]'
+    """
+    names = dict(zip(variable.reads, variable.inner_inputs, strict=False))
+    return names.get(tap) or tap_name(variable.name or "it", tap)
+
+
+def tap_name(name: str, tap: int) -> str:
+    """Return what a row is called in a step.
+
+    Examples
+    --------
+    >>> tap_name("h", -1), tap_name("h", 0)
+    ('h[t-1]', 'h[t]')
+    """
+    return f"{name}[t{tap:+d}]" if tap else f"{name}[t]"

@@ -1,0 +1,209 @@
+"""What can be asked of a picture as a graph: what reaches what, on which level something stands, which chain is the longest.
+
+The questions are answered by networkx.  Recurrence edges lead to later steps: reachability follows them, levels and the longest
+path, which are of one step, do not.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from scanviz.record.errors import ScanvizError, ScanvizValueError
+from scanviz.record.plain_text import plain
+from scanviz.render.diagram.model import Diagram, Node, Port
+
+if TYPE_CHECKING:
+    import networkx
+
+_NO_ATTRIBUTES = ("id", "ports", "source", "target")
+
+
+def need_networkx() -> None:
+    """Refuse where networkx is missing.
+
+    Raises
+    ------
+    ScanvizError
+        That says how to install it.
+    """
+    if importlib.util.find_spec("networkx") is None:
+        raise ScanvizError("this needs networkx, which is not installed", fix='pip install "scanviz[graph]"')
+
+
+def to_networkx(diagram: Diagram) -> networkx.MultiDiGraph[str]:
+    """Return a picture as a networkx graph whose nodes and edges have the picture's attributes.
+
+    A port of a closed loop is a node too, with the loop's id as ``of``; edges of role ``"loop"`` join it to the loop's node.
+    The graph's attributes are ``title``, ``notes`` and ``clusters``, a list of dicts.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Edge
+    >>> picture = Diagram("f", (Node("x", "input", "x"), Node("y", "operation", "tanh")), (), (Edge("x", "y"),))
+    >>> graph = to_networkx(picture)
+    >>> graph.nodes["y"]["label"], graph.edges["x", "y", 0]["role"]
+    ('tanh', 'data')
+    """
+    need_networkx()
+    import networkx
+
+    clusters = [{each.name: getattr(box, each.name) for each in fields(box)} for box in diagram.clusters]
+    graph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(
+        title=diagram.title, notes=list(diagram.notes), clusters=clusters
+    )
+    for node in diagram.nodes:
+        graph.add_node(node.id, **_attributes(node))
+    for node in diagram.nodes:
+        for port in node.ports:
+            graph.add_node(port.id, **_port(port, node))
+            ends = (port.id, node.id) if port.side == "in" else (node.id, port.id)
+            graph.add_edge(*ends, role="loop", label="", type="", change="", place=None)
+    for edge in diagram.edges:
+        graph.add_edge(edge.source, edge.target, **_attributes(edge))
+    return graph
+
+
+def _attributes(part: Any) -> dict[str, Any]:
+    """Return the fields of a node or edge; a node's line is its ``line``, for networkx takes ``source`` for an end."""
+    found = {each.name: getattr(part, each.name) for each in fields(part) if each.name not in _NO_ATTRIBUTES}
+    if isinstance(part, Node):
+        found["line"] = part.source
+    return found
+
+
+def _port(port: Port, node: Node) -> dict[str, Any]:
+    blank = _attributes(Node(port.id, "port", port.label, node.cluster, loop=node.loop, side=port.side))
+    return {**blank, "loop_kind": port.kind, "variable": port.variable, "of": node.id}
+
+
+def reachable(diagram: Diagram, start: str, *, backwards: bool = False) -> frozenset[str]:
+    """Return ids of all nodes and ports that a value reaches, over any number of steps, or that reach it.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        The picture.
+    start : str
+        Id of a node or port, which is not in the result unless it reaches itself.
+    backwards : bool
+        Whether to ask what reaches it.
+
+    Raises
+    ------
+    ScanvizValueError
+        If the picture has no such id.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Edge
+    >>> nodes = tuple(Node(each, "operation", each) for each in "abc")
+    >>> sorted(reachable(Diagram("f", nodes, (), (Edge("a", "b"), Edge("b", "c"))), "a"))
+    ['b', 'c']
+    """
+    need_networkx()
+    import networkx
+
+    graph = to_networkx(diagram)
+    if start not in graph:
+        raise ScanvizValueError(f"the picture has no node `{plain(start)}`")
+    found = set(networkx.ancestors(graph, start) if backwards else networkx.descendants(graph, start))
+    around = graph.pred[start] if not backwards else graph.succ[start]
+    if any(each in found or each == start for each in around):
+        found.add(start)
+    return frozenset(found)
+
+
+def levels(diagram: Diagram) -> dict[str, int]:
+    """Return how many nodes stand, at most, before each on the way from what is given.
+
+    Nodes on a circle, which only a picture of a difference can have, are on one level.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Edge
+    >>> nodes = tuple(Node(each, "operation", each) for each in "abc")
+    >>> levels(Diagram("f", nodes, (), (Edge("a", "b"), Edge("b", "c"), Edge("a", "c"))))
+    {'a': 0, 'b': 1, 'c': 2}
+    """
+    graph, members = _one_step(diagram)
+    level: dict[int, int] = {}
+    for place in _sorted(graph):
+        level[place] = max((level[each] + 1 for each in graph.pred[place]), default=0)
+    found = {each: level[place] for place, together in members.items() for each in together}
+    return {each: found[each] for each in _ids(diagram)}
+
+
+def longest_path(diagram: Diagram, *, by_time: bool = False) -> tuple[str, ...]:
+    """Return ids along the longest chain of one step: of most nodes, or of most time.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        The picture.
+    by_time : bool
+        Whether to weigh nodes by their times; those without one count as nothing.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Edge
+    >>> nodes = tuple(Node(each, "operation", each) for each in "abc")
+    >>> longest_path(Diagram("f", nodes, (), (Edge("a", "b"), Edge("b", "c"), Edge("a", "c"))))
+    ('a', 'b', 'c')
+    """
+    graph, members = _one_step(diagram)
+    times = {each.id: each.time_ns or 0.0 for each in diagram.nodes}
+    best: dict[int, tuple[float, int]] = {}
+    before: dict[int, int | None] = {}
+    for place in _sorted(graph):
+        own = sum(times.get(each, 0.0) for each in members[place]) if by_time else 0.0
+        earlier = max(graph.pred[place], key=lambda each: best[each], default=None)
+        reached = best[earlier] if earlier is not None else (0.0, 0)
+        best[place], before[place] = (reached[0] + own, reached[1] + len(members[place])), earlier
+    last = max(best, key=lambda each: best[each], default=None)
+    chain: list[str] = []
+    while last is not None:
+        chain += reversed(members[last])
+        last = before[last]
+    return tuple(reversed(chain))
+
+
+def _ids(diagram: Diagram) -> Iterator[str]:
+    """Iterate over ids of nodes and of ports, each once."""
+    yield from dict.fromkeys(
+        found for node in diagram.nodes for found in (node.id, *(port.id for port in node.ports))
+    )
+
+
+def _one_step(diagram: Diagram) -> tuple[networkx.DiGraph[int], dict[int, list[str]]]:
+    """Return the graph of one step with every circle as one node, and what each of its nodes stands for."""
+    need_networkx()
+    import networkx
+
+    whole = to_networkx(diagram)
+    step: networkx.DiGraph[str] = networkx.DiGraph()
+    step.add_nodes_from(_ids(diagram))
+    step.add_edges_from((a, b) for a, b, role in whole.edges(data="role") if role != "recurrence")
+    rank = {each: place for place, each in enumerate(_ids(diagram))}
+    circles = sorted(
+        (sorted(each, key=lambda name: rank[name]) for each in networkx.strongly_connected_components(step)),
+        key=lambda each: rank[each[0]],
+    )
+    members = dict(enumerate(circles))
+    home = {each: place for place, together in members.items() for each in together}
+    graph: networkx.DiGraph[int] = networkx.DiGraph()
+    graph.add_nodes_from(members)
+    graph.add_edges_from((home[a], home[b]) for a, b in step.edges if home[a] != home[b])
+    return graph, members
+
+
+def _sorted(graph: networkx.DiGraph[int]) -> Iterator[int]:
+    need_networkx()
+    import networkx
+
+    yield from networkx.lexicographical_topological_sort(graph)
+
+
+__all__ = ["levels", "longest_path", "need_networkx", "reachable", "to_networkx"]

@@ -1,0 +1,96 @@
+"""The picture of a graph: every loop open, then folded where that is wanted.
+
+A port has the same id on an open loop and on a closed one, so what is around a loop looks the same either way.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+
+from scanviz.record.errors import ScanvizValueError
+from scanviz.record.graph import GraphSnapshot
+from scanviz.record.model import ProfileRecord
+from scanviz.record.plain_text import plain
+from scanviz.render.diagram.drawing import Level, Picture
+from scanviz.render.diagram.folding import close_loops, depths, only_loops
+from scanviz.render.diagram.heat import HeatMap, function_of
+from scanviz.render.diagram.model import Diagram
+
+
+def diagram_of(
+    graph: GraphSnapshot,
+    *,
+    record: ProfileRecord | None = None,
+    function: int | None = None,
+    depth: int | None = None,
+    closed: Collection[str] = (),
+    scan: str | None = None,
+) -> Diagram:
+    """Return the picture of a graph with its loops.
+
+    Parameters
+    ----------
+    graph : GraphSnapshot
+        What to draw.
+    record : ProfileRecord, optional
+        A run whose times are shown.
+    function : int, optional
+        Key of the record's function that the graph is of; without it, the one with this graph.
+    depth : int, optional
+        How many loops in one another are open; 0 closes all.  Without it, all are open.
+    closed : collection of str
+        Names of loops that are closed.
+    scan : str, optional
+        Name of the loop to show alone; ``depth`` then counts from it.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is no loop of such a name.
+
+    Examples
+    --------
+    >>> from scanviz.record.graph import GraphSnapshot, NodeSnapshot, VariableSnapshot
+    >>> variables = (VariableSnapshot("x", "x", "float64[]", "input"), VariableSnapshot("", "", "float64[]", "computed"))
+    >>> node = NodeSnapshot("tanh", (0,), (1,), "rnn.py:3", "T.tanh(x)")
+    >>> picture = diagram_of(GraphSnapshot("f", variables, (node,), (), (1,), ("y",)))
+    >>> [(each.kind, each.label) for each in picture.nodes]
+    [('input', 'x'), ('operation', 'tanh'), ('output', 'y')]
+    """
+    picture = whole_picture(graph, HeatMap(record, function_of(record, function, graph)))
+    clusters = picture.clusters
+    for name in (*closed, *([scan] if scan is not None else [])):
+        if name not in {each.label for each in clusters}:
+            raise unknown_loop(name, [each.label for each in clusters])
+    if scan is not None:
+        picture = only_loops(picture, [each.id for each in clusters if each.label == scan])
+    deep = depths(picture)
+    folded = [
+        each.id
+        for each in picture.clusters
+        if (depth is not None and deep[each.id] >= max(depth, 0)) or each.label in closed
+    ]
+    return close_loops(picture, folded)
+
+
+def unknown_loop(name: str, names: Collection[str]) -> ScanvizValueError:
+    """Return the error for a loop that is not there."""
+    known = sorted(set(names))
+    near = difflib.get_close_matches(name, known, 1)
+    listed = ", ".join(plain(each) for each in known[:20]) + (", …" if len(known) > 20 else "")
+    return ScanvizValueError(
+        f"there is no loop `{plain(name)}`",
+        expected=f"one of {listed}" if known else "a graph with a loop",
+        fix=f"did you mean `{plain(near[0])}`?" if near else None,
+    )
+
+
+def whole_picture(graph: GraphSnapshot, heat: HeatMap) -> Diagram:
+    """Return the picture of a graph with every loop open."""
+    picture = Picture(heat)
+    Level(picture, graph, None, "", None).draw()
+    return Diagram(graph.title, tuple(picture.nodes), tuple(picture.clusters), tuple(picture.edges))
+
+
+__all__ = ["diagram_of", "unknown_loop", "whole_picture"]

@@ -1,0 +1,293 @@
+"""Which outer input of a loop reaches which outer output, over any number of steps, and by what path.
+
+The pattern is the record's; the path is found in the loop's picture: through ports, the step's operations, loops inside it, and
+from a step to a later one.  Of all paths it is one of fewest steps, and of these one of fewest nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from scanviz.record.errors import ScanvizValueError
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot, VariableSnapshot
+from scanviz.record.loops import LoopRecord
+from scanviz.record.plain_text import plain
+from scanviz.render.diagram.analysis import need_networkx
+from scanviz.render.diagram.build import whole_picture
+from scanviz.render.diagram.entries import Entry, entries_of
+from scanviz.render.diagram.folding import inside
+from scanviz.render.diagram.heat import HeatMap
+from scanviz.render.diagram.model import Cluster, Diagram, Node
+
+if TYPE_CHECKING:
+    import networkx
+
+_A_STEP = 10**6  # what a step later costs in nodes: fewer steps come first
+_NO_LATER = 10**12  # through a state's rows although no later step reads what was written
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionMatrix:
+    """Which outer input reaches which outer output.
+
+    Attributes
+    ----------
+    loop : str
+        The loop's name.
+    rows : tuple of str
+        Outer inputs in the documents' order.
+    columns : tuple of str
+        Outer outputs in the documents' order.
+    cells : tuple of tuple of bool
+        ``[row][column]``.
+    row_entries, column_entries : tuple of Entry
+        The same with their kinds and loop variables.
+    """
+
+    loop: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[bool, ...], ...]
+    row_entries: tuple[Entry, ...] = ()
+    column_entries: tuple[Entry, ...] = ()
+
+    def as_text(self) -> str:
+        """Return the matrix as text, ``●`` where an input reaches an output."""
+        labels = [f"{each.index} {plain(each.label)}" for each in self.row_entries]
+        heads = [str(each.index) for each in self.column_entries]
+        width = max(map(len, labels), default=0)
+        lines = [f"loop {plain(self.loop)}", " " * width + "".join(f"  {each:>2}" for each in heads)]
+        for label, cells in zip(labels, self.cells, strict=True):
+            lines.append(label.ljust(width) + "".join("   " + ("●" if each else "·") for each in cells))
+        lines += [f"{each.index} = {plain(each.label)}" for each in self.column_entries]
+        return "".join(f"{each.rstrip()}\n" for each in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectingPath:
+    """A shortest way by which an outer input reaches an outer output.
+
+    Attributes
+    ----------
+    row, column : str
+        What is connected.
+    words : tuple of str
+        The way in words, a line for each step that is passed.
+    ids : tuple of str
+        Ids along it, in the picture of the graph with every loop open.
+    steps : int
+        How many steps later it arrives.
+    """
+
+    row: str
+    column: str
+    words: tuple[str, ...]
+    ids: tuple[str, ...]
+    steps: int
+
+
+def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
+    """Return a loop's connection pattern with names.
+
+    Raises
+    ------
+    ScanvizValueError
+        If the record has no pattern, or one of other inputs and outputs.
+
+    Examples
+    --------
+    >>> from scanviz.record.loops import LoopVariableRecord
+    >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(…)",), "h0", "h")
+    >>> loop = LoopRecord(1, 1, None, "rnn", None, variables=(h,), connection_pattern=((False,), (True,)))
+    >>> print(connection_matrix(loop).as_text(), end="")
+    loop rnn
+                0
+    0 n_steps   ·
+    1 h         ●
+    0 = h
+    """
+    lists = entries_of(loop)
+    rows, columns, cells = lists["outer_inp"], lists["outer_out"], loop.connection_pattern
+    if len(cells) != len(rows) or any(len(each) != len(columns) for each in cells):
+        raise ScanvizValueError(
+            f"the connection pattern of loop `{plain(loop.name)}` does not fit its loop variables",
+            expected=f"{len(rows)} × {len(columns)}",
+            found=f"{len(cells)} × {len(cells[0]) if cells else 0}",
+        )
+    return ConnectionMatrix(
+        loop.name,
+        tuple(each.label for each in rows),
+        tuple(each.label for each in columns),
+        cells,
+        rows,
+        columns,
+    )
+
+
+def connecting_path(
+    graph: LoopSnapshot | GraphSnapshot, loop: LoopRecord, row: int | str, column: int | str
+) -> ConnectingPath | None:
+    """Return how an outer input reaches an outer output; None where it does not.
+
+    Parameters
+    ----------
+    graph : GraphSnapshot or LoopSnapshot
+        The graph that the loop is in, or the loop.
+    loop : LoopRecord
+        The loop.
+    row : int or str
+        An outer input: its place in the documents' order, or its name.
+    column : int or str
+        An outer output, likewise.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is no such loop, input or output.
+    """
+    lists = entries_of(loop)
+    source = _chosen(lists["outer_inp"], row, "outer input", loop)
+    target = _chosen(lists["outer_out"], column, "outer output", loop)
+    picture = whole_picture(
+        graph if isinstance(graph, GraphSnapshot) else _around(graph), HeatMap(None, None)
+    )
+    box = _box(picture, loop)
+    kept = inside(picture, [box.id])
+    nodes = {each.id: each for each in picture.nodes if each.cluster in kept}
+    ends = [_port(nodes.values(), box, source, "in"), _port(nodes.values(), box, target, "out")]
+    if ends[0] is None or ends[1] is None or source.kind in ("n_steps", "nitsot"):
+        return None
+    need_networkx()
+    import networkx
+
+    try:
+        ids = networkx.shortest_path(_ways(picture, nodes), ends[0], ends[1], weight="cost")
+    except networkx.NetworkXNoPath:
+        return None
+    jumps = {
+        (each.source, each.target): int(each.label.split()[0])
+        for each in picture.edges
+        if each.role == "recurrence"
+    }
+    words = _words([nodes[each] for each in ids], jumps)
+    return ConnectingPath(
+        source.label,
+        target.label,
+        tuple(words),
+        tuple(ids),
+        sum(jumps.get(each, 0) for each in pairwise(ids)),
+    )
+
+
+def _ways(picture: Diagram, nodes: dict[str, Node]) -> networkx.DiGraph[str]:
+    """Return the graph of all ways through a loop, with what each part costs."""
+    need_networkx()
+    import networkx
+
+    ways: networkx.DiGraph[str] = networkx.DiGraph()
+    ways.add_nodes_from(nodes)
+    for edge in picture.edges:
+        if edge.source in nodes and edge.target in nodes and edge.role != "recurrence":
+            ways.add_edge(edge.source, edge.target, cost=1)
+    places: dict[tuple[str | None, int | None], list[Node]] = {}
+    for node in nodes.values():
+        if node.kind in ("port", "inner_input", "inner_output"):
+            places.setdefault((node.cluster, node.variable), []).append(node)
+    for together in places.values():
+        for a, b in _round_about(together):
+            if not ways.has_edge(a, b):
+                ways.add_edge(a, b, cost=_NO_LATER)
+    for edge in picture.edges:
+        if edge.role == "recurrence" and edge.source in nodes and edge.target in nodes:
+            ways.add_edge(edge.source, edge.target, cost=1 + _A_STEP * int(edge.label.split()[0]))
+    for together in places.values():
+        for a, b in _unwritten(together):
+            ways.add_edge(a, b, cost=1)
+    return ways
+
+
+def _round_about(variable: list[Node]) -> Iterator[tuple[str, str]]:
+    """Iterate over the results of a mitmot and its reads: the documents' pattern takes its rows as one value."""
+    if variable[0].loop_kind == "mitmot":
+        for a in variable:
+            yield from ((a.id, b.id) for b in variable if (a.kind, b.kind) == ("inner_output", "inner_input"))
+
+
+def _unwritten(variable: list[Node]) -> Iterator[tuple[str, str]]:
+    """Iterate over the ports of a mitmot or carry: rows that no step writes, and a first value of no steps, go through."""
+    if variable[0].loop_kind in ("mitmot", "carry"):
+        for a in variable:
+            yield from ((a.id, b.id) for b in variable if (a.side, b.side) == ("in", "out"))
+
+
+def _words(path: list[Node], jumps: dict[tuple[str, str], int]) -> Iterator[str]:
+    line = [_called(path[0])]
+    for a, b in pairwise(path):
+        later = jumps.get((a.id, b.id))
+        if later is not None:
+            yield " → ".join(line)
+            line = [f"{later} step{'s' if later > 1 else ''} later, read as {_called(b)}"]
+        elif a.label != b.label or b.kind == "operation":
+            line.append(_called(b))
+    yield " → ".join(line)
+
+
+def _called(node: Node) -> str:
+    return f"result {plain(node.label)}" if node.kind == "port" and node.side == "out" else plain(node.label)
+
+
+def _chosen(entries: tuple[Entry, ...], wanted: int | str, what: str, loop: LoopRecord) -> Entry:
+    if isinstance(wanted, int):
+        if 0 <= wanted < len(entries):
+            return entries[wanted]
+    else:
+        names = [loop.variables[each.variable].name if each.variable >= 0 else "" for each in entries]
+        exact = [each for each in entries if each.label == wanted]
+        named = [each for each, name in zip(entries, names, strict=True) if name == wanted]
+        found = exact or [each for each in named if each.kind != "nitsot" or what == "outer output"]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            listed = ", ".join(f"{each.index} ({plain(each.label)})" for each in found)
+            raise ScanvizValueError(
+                f"loop `{plain(loop.name)}` has {len(found)} {what}s `{plain(wanted)}`",
+                fix=f"choose one by its number: {listed}",
+            )
+    listed = ", ".join(f"{each.index} {plain(each.label)}" for each in entries)
+    raise ScanvizValueError(
+        f"loop `{plain(loop.name)}` has no {what} `{plain(str(wanted))}`", expected=f"one of {listed}"
+    )
+
+
+def _box(picture: Diagram, loop: LoopRecord) -> Cluster:
+    found = [each for each in picture.clusters if each.loop == loop.key]
+    found = found or [each for each in picture.clusters if each.loop is None and each.label == loop.name]
+    if not found:
+        raise ScanvizValueError(f"the graph has no loop `{plain(loop.name)}`")
+    return found[0]
+
+
+def _port(nodes: Iterable[Node], box: Cluster, entry: Entry, side: str) -> str | None:
+    for each in nodes:
+        if (each.cluster, each.kind, each.side, each.variable) == (box.id, "port", side, entry.variable):
+            return each.id
+    return None
+
+
+def _around(loop: LoopSnapshot) -> GraphSnapshot:
+    """Return a graph that has a loop and nothing else but what the loop reads."""
+    reads = [each.outer_input for each in loop.variables if each.outer_input is not None]
+    gives = [each.outer_output for each in loop.variables if each.outer_output is not None]
+    count = max([-1, *reads, *gives]) + 2
+    given = set(gives)
+    variables = tuple(
+        VariableSnapshot("", f"v{k}", "", "computed" if k in given else "input") for k in range(count)
+    )
+    node = NodeSnapshot(loop.name, (count - 1, *reads), tuple(gives), "", "", 0)
+    return GraphSnapshot(loop.name, variables, (node,), (loop,), tuple(gives), ("",) * len(gives))
+
+
+__all__ = ["ConnectingPath", "ConnectionMatrix", "connecting_path", "connection_matrix"]

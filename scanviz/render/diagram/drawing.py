@@ -1,0 +1,273 @@
+"""Draws graphs with every loop open: a level for the function's graph and one for each loop's step, joined by ports.
+
+Ids are made of the loops that something stands in and of the key that a graph's nodes and variables keep through rewrites; where
+there is none, of its place.  A key alone is no id: the step of a gradient may hold the same operation as the step of its loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, NodeSnapshot
+from scanviz.render.diagram.heat import HeatMap
+from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, NodeKind
+from scanviz.render.diagram.taps import at_step, lags, steps_text, taps, with_taps
+
+_SHORT = 12  # characters of a constant that is written into its reader's label
+_LEAVES: dict[str, NodeKind] = {"shared": "shared", "constant": "constant"}
+
+
+class Picture:
+    """Collects a picture's parts, and gives ids that nothing else has."""
+
+    def __init__(self, heat: HeatMap) -> None:
+        self.heat = heat
+        self.nodes: list[Node] = []
+        self.clusters: list[Cluster] = []
+        self.edges: list[Edge] = []
+        self._taken: set[str] = set()
+
+    def claim(self, wanted: str) -> str:
+        """Return an id, with a number behind it if it is taken: names come from scripts."""
+        found, count = wanted, 1
+        while found in self._taken:
+            count += 1
+            found = f"{wanted}~{count}"
+        self._taken.add(found)
+        return found
+
+
+class Level:
+    """Draws one graph: that of the function, or a loop's step."""
+
+    def __init__(
+        self,
+        picture: Picture,
+        graph: GraphSnapshot,
+        cluster: str | None,
+        path: str,
+        loop: LoopSnapshot | None,
+    ) -> None:
+        self.picture, self.graph, self.cluster, self.path, self.loop = picture, graph, cluster, path, loop
+        self.giver: dict[int, str] = {}  # number of a variable → id of what gives it
+        self.result: dict[int, str] = {}  # … → which result it is, of an operation that has several
+
+    def draw(self) -> None:
+        """Draw the graph, and what is wanted of the function's."""
+        for number, variable in enumerate(self.graph.variables):
+            if self.loop is None and variable.role == "input":
+                self.given_by(number)
+        for place, node in enumerate(self.graph.nodes):
+            if node.loop is None:
+                self.operation(node, place)
+            else:
+                self.open_loop(node, self.graph.loops[node.loop], place)
+        if self.loop is None:
+            self.outputs()
+
+    def outputs(self) -> None:
+        """Draw what is wanted of the function."""
+        for place, (number, name) in enumerate(
+            zip(self.graph.outputs, self.graph.output_names, strict=False)
+        ):
+            variable = self.graph.variables[number]
+            label = name or variable.name or f"output {place}"
+            found = self.node(Node(f"output/{place}", "output", label, type=variable.type, key=variable.key))
+            self.edge(self.given_by(number), found, type=variable.type)
+
+    def node(self, node: Node) -> str:
+        """Add a node, and return the id that it got."""
+        found = self.picture.claim(node.id)
+        self.picture.nodes.append(_with(node, found, self.cluster, self.loop))
+        return found
+
+    def edge(
+        self,
+        source: str,
+        target: str,
+        role: EdgeRole = "data",
+        label: str = "",
+        type: str = "",
+        place: int | None = None,
+    ) -> None:
+        """Add an edge."""
+        self.picture.edges.append(Edge(source, target, role, label, type, place=place))
+
+    def given_by(self, number: int) -> str:
+        """Return the id of what gives a variable; a leaf is drawn when it is first read."""
+        known = self.giver.get(number)
+        if known is None:
+            variable = self.graph.variables[number]
+            kind = _LEAVES.get(variable.role, "input")
+            wanted = self.path + (variable.key or f"v{number}")
+            label = variable.label or variable.name or variable.type
+            known = self.giver[number] = self.node(
+                Node(wanted, kind, label, type=variable.type, key=variable.key)
+            )
+        return known
+
+    def written_out(self, number: int) -> str | None:
+        """Return a small constant without a name as text, None for all else."""
+        variable = self.graph.variables[number]
+        small = variable.role == "constant" and not variable.name and 0 < len(variable.label) <= _SHORT
+        return variable.label if small and variable.label != variable.type else None
+
+    def operation(self, node: NodeSnapshot, place: int) -> None:
+        """Draw an operation, with small constants in its label."""
+        written = [self.written_out(each) for each in node.inputs]
+        results = [self.graph.variables[each] for each in node.outputs]
+        label = node.op
+        if any(each is not None for each in written):
+            label += f"({', '.join(each if each is not None else '·' for each in written)})"
+        name = next((each.name for each in results if each.name), "")
+        if name:
+            label = f"{name} = {label}"
+        time, share = self.picture.heat.operation(self.loop, node.operation)
+        sources = [(self.given_by(each), each, k) for k, each in enumerate(node.inputs) if written[k] is None]
+        drawn = Node(
+            self.path + (node.key or f"n{place}"),
+            "operation",
+            label,
+            type=results[0].type if results else "",
+            source=node.source,
+            text=node.text,
+            time_ns=time,
+            share=share,
+            key=node.key,
+        )
+        found = self.node(drawn)
+        for source, number, k in sources:
+            kind, label = self.graph.variables[number].type, self.result.get(number, "")
+            self.edge(source, found, label=label, type=kind, place=k)
+        self.giver.update(dict.fromkeys(node.outputs, found))
+        if len(node.outputs) > 1:
+            self.result.update((each, f"result {k}") for k, each in enumerate(node.outputs))
+
+    def open_loop(self, node: NodeSnapshot, loop: LoopSnapshot, place: int) -> None:
+        """Draw a loop: its box, ports and step."""
+        for each in node.inputs[1:]:
+            self.given_by(each)  # what is around it stands before it
+        steps = self.written_out(node.inputs[0]) if node.inputs else None
+        counted = self.given_by(node.inputs[0]) if node.inputs and steps is None else None
+        box = self.picture.claim(f"{self.path}loop:{node.key or f'n{place}'}")
+        time, share = self.picture.heat.loop(loop.key)
+        self.picture.clusters.append(
+            Cluster(box, loop.name, self.cluster, loop.key, loop.gradient_of or "", time, share)
+        )
+        _Loop(self, Level(self.picture, loop.step, box, f"{box}/", loop), node, loop, box).draw(
+            steps, counted
+        )
+
+
+class _Loop:
+    """Draws what joins a loop's step to what is around it: ports, the step's inputs and results, recurrence."""
+
+    def __init__(self, outer: Level, inner: Level, node: NodeSnapshot, loop: LoopSnapshot, box: str) -> None:
+        self.outer, self.inner, self.apply, self.loop, self.box = outer, inner, node, loop, box
+        self.inputs: dict[tuple[int, int], str] = {}
+
+    def draw(self, steps: str | None, counted: str | None) -> None:
+        """Draw the loop from top to bottom."""
+        if self.apply.inputs:
+            label = "n_steps" if steps is None else f"n_steps = {steps}"
+            port = self.inner.node(Node(f"{self.box}|steps", "port", label, loop_kind="n_steps", side="in"))
+            if counted is not None:
+                kind = self.outer.graph.variables[self.apply.inputs[0]].type
+                self.outer.edge(counted, port, type=kind, place=0)
+        place = 0
+        for index, variable in enumerate(self.loop.variables):
+            place += variable.outer_input is not None
+            self.entrance(index, variable, place)
+        self.inner.draw()
+        for index, variable in enumerate(self.loop.variables):
+            self.exit(index, variable)
+        if self.loop.until is not None:
+            kind = self.inner.graph.variables[self.loop.until].type
+            found = self.inner.node(Node(f"{self.box}|until", "until", "until", type=kind))
+            self.inner.edge(self.inner.given_by(self.loop.until), found, type=kind)
+
+    def key(self, index: int, variable: LoopVariableSnapshot) -> str:
+        """Return a name for a loop variable in ids."""
+        first = next((self.loop.step.variables[each].key for each in variable.inner_inputs), "")
+        return first or (variable.name if self.apply.key else str(index))
+
+    def entrance(self, index: int, variable: LoopVariableSnapshot, place: int) -> None:
+        """Draw what a loop variable gives to the step."""
+        key, port = self.key(index, variable), None
+        if variable.outer_input is not None:
+            kind = self.outer.graph.variables[variable.outer_input].type
+            label = with_taps(variable)
+            port = self.inner.node(
+                Node(f"{self.box}|in|{key}", "port", label, None, kind, variable.kind, index, side="in")
+            )
+            self.outer.edge(self.outer.given_by(variable.outer_input), port, type=kind, place=place)
+        for j, number in enumerate(variable.inner_inputs):
+            inside = self.loop.step.variables[number]
+            wanted = f"{self.box}/{inside.key or f'v{number}'}"
+            label = inside.label or inside.name or variable.name
+            found = self.inner.node(
+                Node(
+                    wanted,
+                    "inner_input",
+                    label,
+                    None,
+                    inside.type,
+                    variable.kind,
+                    index,
+                    key=inside.key,
+                )
+            )
+            self.inputs[index, j] = found
+            self.inner.giver.setdefault(number, found)
+            if port is not None:
+                self.inner.edge(port, found, "enters", type=inside.type)
+
+    def exit(self, index: int, variable: LoopVariableSnapshot) -> None:
+        """Draw what a loop variable takes from the step, and where a later step reads it."""
+        key, port = self.key(index, variable), None
+        writes = taps(variable)[1]
+        results = []
+        for j, number in enumerate(variable.inner_outputs):
+            inside = self.loop.step.variables[number]
+            label = at_step(variable.name, writes[j] if j < len(writes) else 0)
+            wanted = f"{self.box}|gives|{key}|{writes[j] if j < len(writes) else j}"
+            found = self.inner.node(
+                Node(wanted, "inner_output", label, None, inside.type, variable.kind, index)
+            )
+            self.inner.edge(self.inner.given_by(number), found, type=inside.type)
+            results.append(found)
+        if variable.outer_output is not None:
+            outside = self.outer.graph.variables[variable.outer_output]
+            rows = variable.keep_last
+            kept = f" (last {'row' if rows == 1 else f'{rows} rows'})" if rows is not None else ""
+            port = self.inner.node(
+                Node(
+                    f"{self.box}|out|{key}",
+                    "port",
+                    variable.name + kept,
+                    None,
+                    outside.type,
+                    variable.kind,
+                    index,
+                    side="out",
+                )
+            )
+            self.outer.giver[variable.outer_output] = port
+            for found, number in zip(results, variable.inner_outputs, strict=True):
+                self.inner.edge(found, port, "leaves", type=self.loop.step.variables[number].type)
+        for lag in lags(variable):
+            kind = self.loop.step.variables[variable.inner_outputs[lag.write]].type
+            self.inner.edge(
+                results[lag.write],
+                self.inputs[index, lag.read],
+                "recurrence",
+                steps_text(lag.steps),
+                kind,
+            )
+
+
+def _with(node: Node, name: str, cluster: str | None, loop: LoopSnapshot | None) -> Node:
+    return replace(node, id=name, cluster=cluster, loop=loop.key if loop is not None else node.loop)
+
+
+__all__ = ["Level", "Picture"]

@@ -1,0 +1,158 @@
+"""Loops of a picture closed, and pictures of some loops alone: a closed loop is one node whose ports are its loop variables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
+
+_MOST_NAMES = 8  # in a note
+
+
+def depths(diagram: Diagram) -> dict[str, int]:
+    """Return how many loops stand around each open loop.
+
+    Examples
+    --------
+    >>> depths(Diagram("f", clusters=(Cluster("a", "rnn"), Cluster("b", "inner", "a"))))
+    {'a': 0, 'b': 1}
+    """
+    found: dict[str, int] = {}
+    for each in diagram.clusters:
+        found[each.id] = found[each.parent] + 1 if each.parent in found else 0
+    return found
+
+
+def inside(diagram: Diagram, loops: Iterable[str]) -> set[str]:
+    """Return ids of the given open loops and of those inside them."""
+    found = set(loops)
+    for each in diagram.clusters:  # a cluster stands after the one around it
+        if each.parent in found:
+            found.add(each.id)
+    return found
+
+
+def only_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
+    """Return a picture of some loops alone: their ports and all that is in them."""
+    kept = inside(diagram, loops)
+    nodes = tuple(each for each in diagram.nodes if each.cluster in kept)
+    ends = {each.id for each in nodes} | {port.id for each in nodes for port in each.ports}
+    return replace(
+        diagram,
+        nodes=nodes,
+        clusters=tuple(
+            replace(each, parent=each.parent if each.parent in kept else None)
+            for each in diagram.clusters
+            if each.id in kept
+        ),
+        edges=tuple(each for each in diagram.edges if each.source in ends and each.target in ends),
+    )
+
+
+def close_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
+    """Return a picture with some loops closed; edges around them end at the same ports as before.
+
+    Examples
+    --------
+    >>> port = Node("p", "port", "x", "a", side="in", loop_kind="sequence", variable=0)
+    >>> picture = Diagram("f", (port, Node("n", "operation", "tanh", "a")), (Cluster("a", "rnn"),))
+    >>> [(each.kind, each.label, len(each.ports)) for each in close_loops(picture, ["a"]).nodes]
+    [('loop', 'rnn', 1)]
+    """
+    if not loops:
+        return diagram
+    boxes = {each.id: each for each in diagram.clusters}
+    gone = inside(diagram, loops)
+    outermost = [
+        each for each in diagram.clusters if each.id in loops and not _closed_around(each, boxes, loops)
+    ]
+    ports: dict[str, list[Port]] = {each.id: [] for each in outermost}
+    for node in diagram.nodes:
+        if node.kind == "port" and node.cluster in ports:
+            ports[node.cluster].append(_port(node))
+    waiting = {each.id: _closed(each, tuple(ports[each.id])) for each in outermost}
+    nodes: list[Node] = []
+    for node in diagram.nodes:
+        if node.cluster not in gone:
+            nodes.append(node)
+        elif node.cluster in waiting:  # a loop stands where its first port stood
+            nodes.append(waiting.pop(node.cluster))
+    nodes += waiting.values()
+    ends = {each.id for each in nodes} | {port.id for each in nodes for port in each.ports}
+    names = list(dict.fromkeys(each.label for each in outermost))
+    listed = ", ".join(names[:_MOST_NAMES]) + (
+        f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    )
+    return replace(
+        diagram,
+        nodes=tuple(nodes),
+        clusters=tuple(each for each in diagram.clusters if each.id not in gone),
+        edges=tuple(each for each in diagram.edges if each.source in ends and each.target in ends),
+        notes=(*diagram.notes, f"closed: {listed}"),
+    )
+
+
+def fold(diagram: Diagram, groups: Sequence[tuple[Node, Collection[str]]]) -> Diagram:
+    """Return a picture in which nodes stand for groups of others: edges inside a group go, equal ones become one.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        The picture.
+    groups : sequence of (Node, collection of str)
+        What to draw, and the ids of the nodes that it stands for; it stands where the first of them stood.
+    """
+    by_id = {each.id: each for each in diagram.nodes}
+    home: dict[str, str] = {}
+    waiting: dict[str, Node] = {}
+    for node, members in groups:
+        for member in members:
+            waiting[member] = node
+            home.update(dict.fromkeys([member, *(port.id for port in by_id[member].ports)], node.id))
+    nodes: dict[str, Node] = {}
+    for each in diagram.nodes:
+        found = waiting.get(each.id, each)
+        nodes.setdefault(found.id, found)
+    edges: dict[tuple[str, str, str, str, str], Edge] = {}
+    for edge in diagram.edges:
+        source, target = home.get(edge.source, edge.source), home.get(edge.target, edge.target)
+        if (source, target) != (edge.source, edge.target):
+            if source == target:
+                continue
+            edge = replace(edge, source=source, target=target, place=None)
+            edges.setdefault((source, target, edge.role, edge.label, edge.change), edge)
+        else:
+            edges[source, target, edge.role, edge.label, f"{edge.change}/{edge.place}"] = edge
+    return replace(diagram, nodes=tuple(nodes.values()), edges=tuple(edges.values()))
+
+
+def _closed_around(cluster: Cluster, boxes: dict[str, Cluster], loops: Collection[str]) -> bool:
+    while cluster.parent in boxes:
+        cluster = boxes[cluster.parent]
+        if cluster.id in loops:
+            return True
+    return False
+
+
+def _port(node: Node) -> Port:
+    variable = node.variable if node.variable is not None else -1
+    return Port(node.id, "out" if node.side == "out" else "in", node.label, node.loop_kind, variable)
+
+
+def _closed(cluster: Cluster, ports: tuple[Port, ...]) -> Node:
+    label = cluster.label
+    return Node(
+        cluster.id,
+        "loop",
+        label,
+        cluster.parent,
+        loop=cluster.loop,
+        ports=ports,
+        time_ns=cluster.time_ns,
+        share=cluster.share,
+        change=cluster.change,
+    )
+
+
+__all__ = ["close_loops", "depths", "fold", "inside", "only_loops"]

@@ -1,0 +1,99 @@
+"""How long each operation and loop of a picture took in a profiled run, in all and as a part of the function's time.
+
+Outside of loops times are exact: average times number.  In a loop's step each operation was timed in a sample of the steps;
+its time is that average for each of the loop's steps, as in the report.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
+
+
+class Heat(NamedTuple):
+    """A time, and what part of the function's time it is; None where that is unknown."""
+
+    time_ns: float | None = None
+    share: float | None = None
+
+
+UNKNOWN = Heat()
+
+
+class HeatMap:
+    """Times of one function's operations and loops.
+
+    Parameters
+    ----------
+    record : ProfileRecord or None
+        The run; None knows no time.
+    function : FunctionRecord or None
+        The function whose time is the whole; None takes that of the run.
+
+    Examples
+    --------
+    >>> HeatMap(None, None).loop(1)
+    Heat(time_ns=None, share=None)
+    """
+
+    def __init__(self, record: ProfileRecord | None, function: FunctionRecord | None) -> None:
+        self.loops = {each.key: each for each in record.loops} if record is not None else {}
+        self.function = function
+        whole = function.total_ns if function is not None else 0
+        self.whole = whole or (record.wall_ns if record is not None else 0)
+
+    def loop(self, key: int | None) -> Heat:
+        """Return what all runs of a loop took."""
+        loop = self.loops.get(key) if key is not None else None
+        return self._heat(loop.total_ns) if loop is not None and loop.runs else UNKNOWN
+
+    def operation(self, loop: LoopSnapshot | None, index: int | None) -> Heat:
+        """Return what an operation took: of a loop's step, or, for None, of the function."""
+        if index is None or index < 0:
+            return UNKNOWN
+        if loop is None:
+            found = _at(self.function.operations, index) if self.function is not None else None
+            if found is None or not found.samples:
+                return UNKNOWN
+            return self._heat(found.mean_ns * found.samples)
+        record = self.loops.get(loop.key) if loop.key is not None else None
+        found = _at(record.operations, index) if record is not None else None
+        if record is None or found is None or not found.samples:
+            return UNKNOWN
+        return self._heat(in_all_steps(record, found))
+
+    def _heat(self, time_ns: float) -> Heat:
+        return Heat(float(time_ns), min(1.0, time_ns / self.whole) if self.whole > 0 else None)
+
+
+def in_all_steps(loop: LoopRecord, operation: OperationRecord) -> float:
+    """Return the estimated time of an operation in all steps of its loop; one that only some steps run is in so many."""
+    part = min(1.0, operation.samples / loop.sampled_steps) if loop.sampled_steps else 1.0
+    return operation.mean_ns * loop.steps * part
+
+
+def function_of(record: ProfileRecord | None, key: int | None, graph: GraphSnapshot) -> FunctionRecord | None:
+    """Return the function of a record that a graph is of: the one with this key, else the one with this graph or its loops."""
+    if record is None:
+        return None
+    if key is not None:
+        return next((each for each in record.functions if each.key == key), None)
+    for each in record.functions:
+        if each.graph is graph or each.graph == graph:
+            return each
+    wanted = {each.key for each in graph.loops if each.key is not None}
+    owners = {each.function for each in record.loops if each.key in wanted}
+    if len(owners) == 1:
+        [key] = owners
+        return next((each for each in record.functions if each.key == key), None)
+    return None
+
+
+def _at(operations: tuple[OperationRecord, ...], index: int) -> OperationRecord | None:
+    return operations[index] if index < len(operations) else None
+
+
+__all__ = ["UNKNOWN", "Heat", "HeatMap", "function_of", "in_all_steps"]

@@ -1,0 +1,196 @@
+"""The documents' twelve maps between a loop's four lists as one table: outer inputs, inner inputs, inner outputs, outer outputs.
+
+What belongs to one loop variable stands in one group of rows; a line joins two entries where a map leads from one to the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from scanviz.record.loops import LoopRecord
+from scanviz.record.plain_text import plain
+from scanviz.render.diagram.entries import COLUMNS, Column, Entry, entries_of
+
+_HEADINGS = ("outer inputs", "inner inputs", "inner outputs", "outer outputs")
+_LONGEST = 30  # characters of a label in text
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the table: from an entry of one column to an entry of a column to the right."""
+
+    left: Column
+    left_index: int
+    right: Column
+    right_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rows of one loop variable.
+
+    Attributes
+    ----------
+    variable : int
+        Its index in the loop, -1 for the number of steps.
+    name, kind : str
+        What it is.
+    cells : tuple of tuple of Entry
+        Its entries in the four columns.
+    """
+
+    variable: int
+    name: str
+    kind: str
+    cells: tuple[tuple[Entry, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MappingsTable:
+    """A loop's four lists and what joins them.
+
+    Attributes
+    ----------
+    loop : str
+        The loop's name.
+    groups : tuple of Group
+        In the order of the outer inputs.
+    lines : tuple of Line
+        Between any two columns; those of neighbouring columns are drawn.
+    """
+
+    loop: str
+    groups: tuple[Group, ...]
+    lines: tuple[Line, ...]
+
+    def entries(self, column: Column) -> tuple[Entry, ...]:
+        """Return one column, in order."""
+        place = COLUMNS.index(column)
+        return tuple(sorted((e for g in self.groups for e in g.cells[place]), key=lambda each: each.index))
+
+    def counterparts(self, column: Column, index: int) -> tuple[Entry, ...]:
+        """Return what lines join with an entry, in the other three columns."""
+        ends = [((a.left, a.left_index), (a.right, a.right_index)) for a in self.lines]
+        here = (column, index)
+        found = {b for a, b in ends if a == here} | {a for a, b in ends if b == here}
+        return tuple(e for name in COLUMNS for e in self.entries(name) if (name, e.index) in found)
+
+    def as_text(self) -> str:
+        """Return the table as text, every line of it harmless to a terminal."""
+        rows = [list(_HEADINGS)]
+        drawn = frozenset(self.lines)
+        joints: list[tuple[str, str, str]] = [("", "", "")]
+        for group in self.groups:
+            for k, cells in enumerate(zip_longest(*group.cells)):
+                rows.append([_cell(each) for each in cells])
+                joints.append(
+                    (
+                        _joint(group, drawn, 0, k),
+                        _joint(group, drawn, 1, k),
+                        _joint(group, drawn, 2, k),
+                    )
+                )
+        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        lines = [f"loop {plain(self.loop)}"]
+        for row, joint in zip(rows, joints, strict=True):
+            text = ""
+            for column, cell in enumerate(row):
+                text += cell.ljust(widths[column])
+                if column < 3:
+                    text += f" {joint[column]:3} "
+            lines.append(text.rstrip())
+        return "".join(f"{each}\n" for each in lines)
+
+
+def mappings_table(loop: LoopRecord) -> MappingsTable:
+    """Return the twelve maps of a loop as one table.
+
+    Parameters
+    ----------
+    loop : LoopRecord
+        A loop of a profile.
+
+    Examples
+    --------
+    >>> from scanviz.record.loops import LoopVariableRecord
+    >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(…)",), "h0", "h")
+    >>> maps = {"inner_inp_from_outer_inp": {"0": (), "1": (0,)}, "inner_out_from_inner_inp": {"0": (0,)}}
+    >>> maps["outer_out_from_inner_out"] = {"0": (0,)}
+    >>> table = mappings_table(LoopRecord(1, 1, None, "rnn", None, variables=(h,), var_mappings=maps))
+    >>> print(table.as_text(), end="")
+    loop rnn
+    outer inputs     inner inputs     inner outputs     outer outputs
+    0 n_steps
+    1 h          ─── 0 h[t-1]     ─── 0 h[t]        ─── 0 h
+    """
+    lists = entries_of(loop)
+    groups = []
+    for first in lists["outer_inp"]:
+        cells = tuple(
+            tuple(each for each in lists[column] if each.variable == first.variable) for column in COLUMNS
+        )
+        name = loop.variables[first.variable].name if first.variable >= 0 else "n_steps"
+        groups.append(Group(first.variable, name, first.kind, cells))
+    return MappingsTable(loop.name, tuple(groups), _lines(loop, {k: len(v) for k, v in lists.items()}))
+
+
+def _lines(loop: LoopRecord, sizes: dict[Column, int]) -> tuple[Line, ...]:
+    """Return what the maps say, each line once: a map leads from an index to indices of another list."""
+    found: dict[Line, None] = {}
+    for a, left in enumerate(COLUMNS):
+        for right in COLUMNS[a + 1 :]:
+            pairs = [(i, j) for i, js in _read(loop, f"{right}_from_{left}") for j in js]
+            pairs += [(i, j) for j, indices in _read(loop, f"{left}_from_{right}") for i in indices]
+            for i, j in sorted(set(pairs)):
+                if 0 <= i < sizes[left] and 0 <= j < sizes[right]:
+                    found[Line(left, i, right, j)] = None
+    return tuple(found)
+
+
+def _read(loop: LoopRecord, name: str) -> list[tuple[int, tuple[int, ...]]]:
+    entries = loop.var_mappings.get(name, {})
+    return [(int(index), found) for index, found in entries.items() if index.isdecimal()]
+
+
+def _cell(entry: Entry | None) -> str:
+    if entry is None:
+        return ""
+    label = plain(entry.label)
+    return f"{entry.index} " + (label if len(label) <= _LONGEST else label[: _LONGEST - 1] + "…")
+
+
+def _joint(group: Group, drawn: frozenset[Line], column: int, row: int) -> str:
+    """Return what is drawn between two neighbouring columns in one row of a group: a line, or a part of a branching one."""
+    left, right = group.cells[column], group.cells[column + 1]
+    joined = {
+        (i, j)
+        for i, a in enumerate(left)
+        for j, b in enumerate(right)
+        if Line(a.column, a.index, b.column, b.index) in drawn
+    }
+    if not joined or row >= max(len(left), len(right)):
+        return ""
+    last = max(max(pair) for pair in joined)
+    if last == 0:
+        return "───" if row == 0 else ""
+    from_left = "─" if any(i == row for i, _ in joined) else " "
+    to_right = "─" if any(j == row for _, j in joined) else " "
+    if row > last:
+        return ""
+    return from_left + _corner(from_left == "─", to_right == "─", row > 0, row < last) + to_right
+
+
+def _corner(left: bool, right: bool, up: bool, down: bool) -> str:
+    signs = {
+        (False, False): "│",
+        (True, False): "┐┘┤",
+        (False, True): "┌└├",
+        (True, True): "┬┴┼",
+    }[left, right]
+    if len(signs) == 1:
+        return signs
+    return signs[2] if up and down else signs[1] if up else signs[0]
+
+
+__all__ = ["Group", "Line", "MappingsTable", "mappings_table"]

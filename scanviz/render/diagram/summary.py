@@ -1,0 +1,244 @@
+"""A picture that can be read of a graph that is too large: loops are closed, from the innermost, then operations drawn as groups.
+
+Chains go first, the longest before others; then neighbours in the order of computation, which keeps arrows pointing one way.  Ports
+stay, and so does what the profile says is hot.  Notes say what was folded and how.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from scanviz.render.diagram.folding import close_loops, depths, fold, inside
+from scanviz.render.diagram.model import Diagram, Node
+
+USUAL_LIMIT = 400
+_LEAST = 16  # nodes, below which no picture is squeezed
+_HOT = 0.01  # part of the time of what stays
+_LEAVES = ("input", "shared", "constant")  # that give a value and read none
+_FOLDED = ("operation", "loop", "constant")
+
+
+def summarised(diagram: Diagram, limit: int = USUAL_LIMIT) -> Diagram:
+    """Return a picture of so many nodes at most.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Any picture; one that is small enough comes back as it is.
+    limit : int
+        Most nodes; less than 16 counts as 16.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Edge
+    >>> chain = tuple(Node(f"n{k}", "operation", "add") for k in range(1000))
+    >>> edges = tuple(Edge(f"n{k}", f"n{k + 1}") for k in range(999))
+    >>> small = summarised(Diagram("f", chain, (), edges))
+    >>> [each.label for each in small.nodes], small.notes
+    (['1,000 operations: 1,000 add'], ('1,000 nodes are more than 400: 1,000 operations are drawn as 1 group',))
+    """
+    limit = max(limit, _LEAST)
+    count = len(diagram.nodes)
+    if count <= limit:
+        return diagram
+    notes = diagram.notes
+    diagram = _with_loops_closed(diagram, limit)
+    closed = diagram.notes[len(notes) :]
+    hot = _hot(diagram, limit)
+    folded = 0
+    groups: list[int] = []
+    for choose in (_chains, _neighbours, _others):
+        if len(diagram.nodes) > limit:
+            chosen = choose(diagram, limit, hot)
+            members = [each for _, together in chosen for each in together]
+            summaries = {each.id for each in diagram.nodes if each.kind == "summary"}
+            folded += sum(each not in summaries for each in members)
+            diagram = fold(diagram, chosen)
+    groups = [1 for each in diagram.nodes if each.kind == "summary"]
+    said = list(closed)
+    if folded:
+        what = f"{_counted(folded, 'operation')} are drawn as {_counted(len(groups), 'group')}"
+        said.append(what + (f"; {len(hot)} hot ones stay" if hot else ""))
+    note = f"{count:,} nodes are more than {limit}: {'; '.join(said)}"
+    return Diagram(diagram.title, diagram.nodes, diagram.clusters, diagram.edges, (*notes, note))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _with_loops_closed(diagram: Diagram, limit: int) -> Diagram:
+    """Return the picture with as many loops closed as it takes: the innermost first, of these those of least time."""
+    deep = depths(diagram)
+    sizes: Counter[str | None] = Counter(each.cluster for each in diagram.nodes)
+    ports = {each.cluster for each in diagram.nodes if each.kind == "port"}
+    alone = _alone(diagram, limit)
+    parent = {each.id: each.parent for each in diagram.clusters}
+    count, chosen = len(diagram.nodes), []
+    order = sorted(diagram.clusters, key=lambda each: (-deep[each.id], each.share or 0.0, -sizes[each.id]))
+    for box in order:
+        if count <= limit:
+            break
+        if box.id in ports and box.id != alone:
+            chosen.append(box.id)
+            count -= sizes[box.id] - 1
+            sizes[parent[box.id]] += 1
+    return close_loops(diagram, chosen)
+
+
+def _alone(diagram: Diagram, limit: int) -> str | None:
+    """Return the loop that a picture is of, if it is of one: closed, it would show nothing."""
+    outermost = [each.id for each in diagram.clusters if each.parent is None]
+    if len(outermost) != 1 or any(each.cluster not in inside(diagram, outermost) for each in diagram.nodes):
+        return None
+    kept = sum(each.cluster == outermost[0] and each.kind not in _FOLDED for each in diagram.nodes)
+    return outermost[0] if kept <= limit // 2 else None
+
+
+def _hot(diagram: Diagram, limit: int) -> frozenset[str]:
+    """Return ids of what takes most time, a tenth of the nodes at most."""
+    timed = [each for each in diagram.nodes if each.share is not None and each.share >= _HOT]
+    timed.sort(key=lambda each: -(each.share or 0.0))
+    return frozenset(each.id for each in timed[: limit // 10])
+
+
+Groups = list[tuple[Node, list[str]]]
+
+
+def _chains(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
+    """Return chains, longest first, until that is enough: each node's only reader stands next, and reads no other."""
+    nodes = {each.id: each for each in diagram.nodes if each.kind == "operation" and each.id not in hot}
+    after: dict[str, set[str]] = {each: set() for each in nodes}
+    before: dict[str, set[str]] = {each: set() for each in nodes}
+    for edge in diagram.edges:
+        if edge.source in nodes:
+            after[edge.source].add(edge.target)
+        if edge.target in nodes:
+            before[edge.target].add(edge.source)
+    following: dict[str, str] = {}
+    for each in nodes:
+        reader = next(iter(after[each])) if len(after[each]) == 1 else None
+        if reader in nodes and len(before[reader]) == 1 and nodes[reader].cluster == nodes[each].cluster:
+            following[each] = reader
+    starts = [each for each in following if each not in set(following.values())]
+    chains = []
+    for here in starts:
+        chain = [here]
+        while chain[-1] in following:
+            chain.append(following[chain[-1]])
+        if len(chain) > 2:
+            chains.append(chain)
+    chains.sort(key=len, reverse=True)
+    found: Groups = []
+    count = len(diagram.nodes)
+    for chain in chains:
+        if count <= limit:
+            break
+        found.append((_summary([nodes[each] for each in chain]), chain))
+        count -= len(chain) - 1
+    return found
+
+
+def _neighbours(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
+    """Return runs of operations that stand next to one another in the order of computation, cut so that they are few enough."""
+    runs: list[list[Node]] = []
+    last: str | None = None
+    begun = False
+    for node in diagram.nodes:
+        if node.kind in (*_FOLDED, "summary") and node.id not in hot:
+            if not begun or last != node.cluster:
+                runs.append([])
+            runs[-1].append(node)
+            begun, last = True, node.cluster
+        elif node.kind not in _LEAVES:
+            begun = False
+    runs = [each for each in runs if len(each) > 1]
+    foldable = sum(map(len, runs))
+    room = max(len(runs), limit - (len(diagram.nodes) - foldable))
+    return [group for run in runs for group in _cut(run, max(1, room * len(run) // max(foldable, 1)))]
+
+
+def _cut(run: Sequence[Node], pieces: int) -> Groups:
+    """Return a run in so many pieces of about the same length."""
+    size = -(-len(run) // pieces)
+    parts = [run[start : start + size] for start in range(0, len(run), size)]
+    return [(_summary(each), [node.id for node in each]) for each in parts if len(each) > 1]
+
+
+def _others(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
+    """Return, where even that was not enough, everything of one kind in one place as a group, the largest kind first."""
+    kinds: dict[tuple[str | None, str], list[Node]] = {}
+    for each in diagram.nodes:
+        if each.kind != "port" and each.id not in hot:
+            kinds.setdefault((each.cluster, each.kind), []).append(each)
+    found: Groups = []
+    count = len(diagram.nodes)
+    for together in sorted(kinds.values(), key=len, reverse=True):
+        if count > limit and len(together) > 1:
+            kept = max(0, min(len(together) - 2, limit - (count - len(together)) - 1))
+            members = together[kept:]
+            found.append((_summary(members), [each.id for each in members]))
+            count -= len(members) - 1
+    return found
+
+
+def _summary(members: Sequence[Node]) -> Node:
+    """Return the node that stands for others."""
+    times = [each.time_ns for each in members if each.time_ns is not None]
+    shares = [each.share for each in members if each.share is not None]
+    changes = {each.change for each in members}
+    first = members[0]
+    return Node(
+        f"summary/{first.id}",
+        "summary",
+        _label(members),
+        first.cluster,
+        loop=first.loop,
+        time_ns=sum(times) if times else None,
+        share=min(1.0, sum(shares)) if shares else None,
+        change=changes.pop() if len(changes) == 1 else "",
+        column=first.column,
+        row=first.row,
+    )
+
+
+def _label(members: Sequence[Node]) -> str:
+    """Return what a group is made of: how many, and the most frequent of them."""
+    names: Counter[str] = Counter()
+    total = 0
+    for each in members:
+        total += _size(each)
+        if each.kind == "summary":
+            names.update(_parts(each.label))
+        else:
+            names[_short(each)] += 1
+    kinds = {"loop" if each.kind == "loop" else each.kind for each in members}
+    noun = next(iter(kinds)).replace("_", " ") if len(kinds) == 1 and "summary" not in kinds else "operation"
+    most = sorted(names.items(), key=lambda each: (-each[1], each[0]))
+    listed = ", ".join(f"{count:,} {name}" for name, count in most[:3]) + (", …" if len(most) > 3 else "")
+    return f"{_counted(total, noun)}: {listed}"
+
+
+def _size(node: Node) -> int:
+    return int(node.label.split(" ", 1)[0].replace(",", "")) if node.kind == "summary" else 1
+
+
+def _parts(label: str) -> dict[str, int]:
+    found = {}
+    for each in label.partition(": ")[2].split(", "):
+        count, _, name = each.partition(" ")
+        if count.replace(",", "").isdecimal() and name:
+            found[name] = int(count.replace(",", ""))
+    return found
+
+
+def _short(node: Node) -> str:
+    """Return an operation without its parameters, constants and the name of its result."""
+    label = node.label.rpartition(" = ")[2] if node.kind == "operation" else node.label
+    for sign in "{([":
+        label = label.partition(sign)[0] or label
+    return label[:24].replace(", ", " ")
+
+
+__all__ = ["USUAL_LIMIT", "summarised"]

@@ -1,0 +1,92 @@
+"""Where a loop variable is read and written, step by step: taps, and after how many steps a result is read again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scanviz.record.graph import LoopVariableSnapshot
+
+
+class Lag(NamedTuple):
+    """A result that a later step reads: which write, which read, and how many steps lie between."""
+
+    write: int
+    read: int
+    steps: int
+
+
+def taps(variable: LoopVariableSnapshot) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the steps that a loop variable is read and written at, relative to t, one for each variable of the step.
+
+    A carry and a step's output say none, but are written at t; a carry is read one step later.
+    """
+    reads, writes = variable.reads, variable.writes
+    if variable.kind == "carry":
+        reads = reads or (-1,) * len(variable.inner_inputs)
+    if variable.kind in ("carry", "nitsot"):
+        writes = writes or (0,) * len(variable.inner_outputs)
+    return reads[: len(variable.inner_inputs)], writes[: len(variable.inner_outputs)]
+
+
+def lags(variable: LoopVariableSnapshot) -> list[Lag]:
+    """Return every pair of a write and a read in which a later step reads what this one wrote.
+
+    Examples
+    --------
+    >>> lags(LoopVariableSnapshot("mitsot", "h", (-3, -1), (0,), (0, 1), (2,), 0, 0))
+    [Lag(write=0, read=0, steps=3), Lag(write=0, read=1, steps=1)]
+    """
+    if variable.kind not in ("sitsot", "mitsot", "mitmot", "carry"):
+        return []
+    reads, writes = taps(variable)
+    return [
+        Lag(j, i, write - read)
+        for j, write in enumerate(writes)
+        for i, read in enumerate(reads)
+        if write - read > 0
+    ]
+
+
+def at_step(name: str, tap: int) -> str:
+    """Return how a row is written in a step; a name that says its time already stays as it is.
+
+    Examples
+    --------
+    >>> at_step("h", 0), at_step("h", -3), at_step("grad_h[t]", 0)
+    ('h[t]', 'h[t-3]', 'grad_h[t]')
+    """
+    if tap == 0:
+        return name if "[t" in name else f"{name}[t]"
+    return f"{name}[t{tap:+d}]"
+
+
+def steps_text(count: int) -> str:
+    """Return a number of steps.
+
+    Examples
+    --------
+    >>> steps_text(1), steps_text(3)
+    ('1 step', '3 steps')
+    """
+    return f"{count} step" + ("" if count == 1 else "s")
+
+
+def with_taps(variable: LoopVariableSnapshot) -> str:
+    """Return a loop variable's name, with its taps unless they are the usual ones.
+
+    Examples
+    --------
+    >>> with_taps(LoopVariableSnapshot("sitsot", "h", (-1,), (0,), (0,), (2,), 0, 0))
+    'h'
+    >>> with_taps(LoopVariableSnapshot("mitmot", "g", (0, 1), (1,), (0, 1), (2,), 0, 0))
+    'g, taps 0, 1 → 1'
+    """
+    reads, writes = ", ".join(map(str, variable.reads)), ", ".join(map(str, variable.writes))
+    match variable.kind:
+        case "mitmot":
+            return f"{variable.name}, taps {reads} → {writes}"
+        case "mitsot":
+            return f"{variable.name}, tap{'s' if len(variable.reads) > 1 else ''} {reads}"
+        case "sequence" if variable.reads not in ((), (0,)):
+            return f"{variable.name}, tap {reads}"
+    return variable.name

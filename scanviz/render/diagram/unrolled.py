@@ -1,0 +1,226 @@
+"""A loop drawn step by step: time from left to right, every row of its buffers a cell, its back-propagation below.
+
+The picture is that of a run of so many steps.  Cells and steps have a place in a grid: a column for each time, rows for
+sequences, operations and buffers.  Step s of a back-propagation of T steps belongs to step T-1-s of the loop and stands under it,
+and so do the cells of its mitmot buffers: cell c holds the gradient of the state's row of step T-1-c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scanviz.record.errors import ScanvizValueError
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.loops import LoopRecord
+from scanviz.record.model import ProfileRecord
+from scanviz.render.diagram.build import unknown_loop, whole_picture
+from scanviz.render.diagram.folding import close_loops
+from scanviz.render.diagram.heat import HeatMap, function_of
+from scanviz.render.diagram.model import Cluster, Diagram, Node
+from scanviz.render.diagram.stepwise import Side, draw
+
+MOST_STEPS = 8
+
+
+def unrolled(
+    graph: GraphSnapshot, scan: str | None, steps: int, record: ProfileRecord | None = None
+) -> Diagram:
+    """Return the first steps of a loop side by side.
+
+    Parameters
+    ----------
+    graph : GraphSnapshot
+        The graph that the loop is in.
+    scan : str or None
+        The loop's name; None takes the one that took most time, or the first that is no back-propagation.
+    steps : int
+        How many steps, 8 at most.
+    record : ProfileRecord, optional
+        A run, for the times of steps.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is no such loop, or so many steps are not drawn.
+    """
+    if not 1 <= steps <= MOST_STEPS:
+        raise ScanvizValueError(
+            f"{steps} steps of a loop can't be drawn side by side",
+            expected=f"1 to {MOST_STEPS}",
+            fix="fewer steps show the same: a loop's steps are alike",
+        )
+    picture = whole_picture(graph, HeatMap(record, function_of(record, None, graph)))
+    loops = _loops(graph, picture)
+    box = _chosen(picture, scan)
+    loop, records = loops[box.id], {each.key: each for each in record.loops} if record is not None else {}
+    times = records.get(box.loop) if box.loop is not None else None
+    notes = []
+    if times is not None and 0 < times.longest_run < steps:
+        notes.append(f"no run had more than {times.longest_run} steps")
+        steps = times.longest_run
+    below = _gradient(picture, box, records)
+    columns = _columns_before(loop, loops[below.id] if below is not None else None)
+    names = _outer_names(graph, loops, box)
+    drawn = draw(Side("", loop, box, _alone(picture, box), steps, columns, 0, names), None)
+    parts = [(drawn, times)]
+    if below is not None:
+        side = _gradient_side(picture, loops, (box, below), steps, columns, drawn.next_row + 1)
+        parts.append((draw(side, drawn), records.get(below.loop) if below.loop is not None else None))
+        notes.append(f"step s of {below.label} stands under the step of {box.label} that it belongs to")
+    unread = list(dict.fromkeys(name for part, _ in parts for name in part.unread))
+    if unread:
+        notes.append(f"not drawn, for no step reads it: {', '.join(unread)}")
+    shown = f"{steps} step{'s' if steps > 1 else ''} of {box.label}"
+    return Diagram(
+        f"{graph.title}: {shown}" if graph.title else shown,
+        tuple(node for part, _ in parts for node in part.nodes),
+        tuple(each for part, of in parts for each in _timed(part.clusters, of)),
+        tuple(edge for part, _ in parts for edge in part.edges),
+        (f"a run of {shown}, from left to right", *notes),
+    )
+
+
+def _gradient_side(
+    picture: Diagram,
+    loops: dict[str, LoopSnapshot],
+    pair: tuple[Cluster, Cluster],
+    steps: int,
+    columns: int,
+    row: int,
+) -> Side:
+    """Return how the back-propagation (the second of the pair) of a loop is to be drawn: below it, in the same columns."""
+    box, below = pair
+    return Side(
+        "back/",
+        loops[below.id],
+        below,
+        _alone(picture, below),
+        steps,
+        columns,
+        row,
+        {},
+        of=box.label,
+        states=frozenset(each.name for each in loops[box.id].variables),
+        reads=_reads_of_forward(picture, below, box),
+    )
+
+
+def _columns_before(loop: LoopSnapshot, below: LoopSnapshot | None) -> int:
+    """Return the column of time 0: before it stand what is read by all steps and the initial rows."""
+    taps = [each for v in loop.variables if v.kind != "sequence" for each in (*v.reads, *v.writes)]
+    first = -min([0, *taps])
+    if below is not None:
+        later = [each for v in below.variables if v.kind == "mitmot" for each in (*v.reads, *v.writes)]
+        first = max([first, *later])
+    return 1 + first
+
+
+def _loops(graph: GraphSnapshot, picture: Diagram) -> dict[str, LoopSnapshot]:
+    """Return loops by the ids of their boxes, which were drawn in order: a loop, then those in it."""
+    found: list[LoopSnapshot] = []
+
+    def walk(inner: GraphSnapshot) -> None:
+        for node in inner.nodes:
+            if node.loop is not None:
+                found.append(inner.loops[node.loop])
+                walk(inner.loops[node.loop].step)
+
+    walk(graph)
+    return {box.id: loop for box, loop in zip(picture.clusters, found, strict=True)}
+
+
+def _chosen(picture: Diagram, scan: str | None) -> Cluster:
+    if scan is not None:
+        named = [each for each in picture.clusters if each.label == scan]
+        if not named:
+            raise unknown_loop(scan, [each.label for each in picture.clusters])
+        return named[0]
+    own = [each for each in picture.clusters if not each.gradient_of] or list(picture.clusters)
+    if not own:
+        raise ScanvizValueError("the graph has no loop to unroll")
+    outermost = [each for each in own if each.parent is None] or own
+    return max(outermost, key=lambda each: each.time_ns or 0.0)
+
+
+def _gradient(picture: Diagram, box: Cluster, records: dict[int, LoopRecord]) -> Cluster | None:
+    """Return the loop that is the back-propagation of a loop; of several, the one that the run says or that reads it."""
+    named = [each for each in picture.clusters if each.gradient_of == box.label and each.id != box.id]
+    for each in named:
+        found = records.get(each.loop) if each.loop is not None else None
+        if found is not None and box.loop is not None and found.gradient_of == box.loop:
+            return each
+    reading = [each for each in named if _reads_of_forward(picture, each, box)]
+    return next(iter([*reading, *named]), None)
+
+
+def _alone(picture: Diagram, box: Cluster) -> Diagram:
+    """Return what stands in a loop, with the loops in it closed."""
+    closed = close_loops(picture, [each.id for each in picture.clusters if each.parent == box.id])
+    nodes = tuple(each for each in closed.nodes if each.cluster == box.id)
+    ends = {each.id for each in nodes} | {port.id for each in nodes for port in each.ports}
+    return replace(
+        closed,
+        nodes=nodes,
+        edges=tuple(each for each in closed.edges if each.source in ends and each.target in ends),
+    )
+
+
+def _outer_names(graph: GraphSnapshot, loops: dict[str, LoopSnapshot], box: Cluster) -> dict[int, str]:
+    """Return what the loop variables of a loop are called around it, where they have a name there."""
+    around = loops[box.parent].step if box.parent in loops else graph
+    found = {}
+    for index, variable in enumerate(loops[box.id].variables):
+        if variable.outer_input is not None and around.variables[variable.outer_input].name:
+            found[index] = around.variables[variable.outer_input].name
+    return found
+
+
+def _reads_of_forward(picture: Diagram, below: Cluster, box: Cluster) -> dict[int, int]:
+    """Return which loop variable of a loop each sequence of its back-propagation has rows of.
+
+    Rows come to it through views alone: parts of an array, and the initial rows put before a result.
+    """
+    nodes = {each.id: each for each in picture.nodes}
+    before: dict[str, list[str]] = {}
+    for edge in picture.edges:
+        if edge.role == "data" and (edge.place == 0 or nodes[edge.target].kind == "port"):
+            before.setdefault(edge.target, []).append(edge.source)
+    found = {}
+    for port in picture.nodes:
+        if port.cluster == below.id and port.side == "in" and port.loop_kind == "sequence":
+            made = _root(port.id, before, nodes)
+            if made is not None and made.cluster == box.id and made.side == "out":
+                assert port.variable is not None and made.variable is not None
+                found[port.variable] = made.variable
+    return found
+
+
+def _root(start: str, before: dict[str, list[str]], nodes: dict[str, Node]) -> Node | None:
+    seen = {start}
+    here = next(iter(before.get(start, ())), None)
+    while here is not None and here not in seen:
+        seen.add(here)
+        node = nodes[here]
+        operation = node.label.rpartition(" = ")[2]
+        if node.kind != "operation" or not operation.startswith(("index[", "state_history", "first_rows")):
+            return node
+        here = next(iter(before.get(here, ())), None)
+    return None
+
+
+def _timed(clusters: list[Cluster], loop: LoopRecord | None) -> list[Cluster]:
+    """Return steps with their times: averages over the runs in which they were kept, and parts of what the drawn steps took."""
+    if loop is None or not len(loop.series):
+        return clusters
+    means = []
+    for step in range(len(clusters)):
+        rows = loop.series[loop.series[:, 1] == step]
+        means.append(float(rows[:, 2].mean()) if len(rows) else None)
+    whole = sum(each for each in means if each is not None)
+    return [
+        replace(each, time_ns=mean, share=mean / whole if mean is not None and whole else None)
+        for each, mean in zip(clusters, means, strict=True)
+    ]
+
+
+__all__ = ["MOST_STEPS", "unrolled"]

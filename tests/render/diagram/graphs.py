@@ -1,0 +1,174 @@
+"""Graphs to draw: random loops with their gradients, the guide's network of several taps, and large ones made by hand."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.gradient.reverse import is_differentiable
+from scanviz.engine.graph.traversal import leaves
+from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.rewrites.selection import Selection
+from scanviz.record.graph import (
+    GraphSnapshot,
+    LoopSnapshot,
+    LoopVariableSnapshot,
+    NodeSnapshot,
+    VariableSnapshot,
+)
+from scanviz.record.model import ProfileRecord
+from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.rewrites_snapshot import rewrites_record
+
+NAMES = (
+    '"quoted"',
+    "<script>alert(1)</script>",
+    "a\x1b[31m\nb",
+    "x\u202ey",
+    "\ud800",
+    "",
+    "x/in/x",
+    "loop:x",
+)
+
+
+def with_gradients(case):
+    """Return what a random loop gives, with its gradients where there are any, and its inputs."""
+    results, updates, inputs, _ = case.build()
+    wanted = [*results, *dict(updates).values()]
+    smooth = [each for each in results if is_differentiable(each)]
+    wrt = [each for each, _ in inputs if is_differentiable(each)]
+    if smooth and wrt:
+        cost = sum((T.sum(T.cast(each, "float64")) for each in smooth), T.constant(0.0))
+        wanted += scanviz.grad(cost, wrt, disconnected_inputs="ignore")
+    return wanted, inputs
+
+
+def compiled(case) -> ProfileRecord:
+    """Return the record of a random loop's run: graphs whose loops are those of the record."""
+    wanted, inputs = with_gradients(case)
+    with scanviz.profile() as p:
+        f = scanviz.function([each for each, _ in inputs], wanted, on_unused_input="ignore")
+        f(*(values for _, values in inputs))
+    return p.record
+
+
+def history(outputs, selection: str = "all") -> RewritesRecord:
+    return rewrites_record(RewriteHistory(list(outputs), Selection(selection)))
+
+
+def several_taps(gradient: bool = True, names: tuple[str, ...] = ("x", "y", "W", "W_feedback", "W_out")):
+    """Return the guide's network, whose state x is read at t-3 and t-1, and a gradient through it."""
+    x_name, y_name, *weights = names
+    W, W_feedback, W_out = (T.matrix(each) for each in weights)
+    u, x0, y0 = T.matrix("u"), T.matrix(f"{x_name}0"), T.vector(f"{y_name}0")
+
+    def step(u_tm4, u_t, x_tm3, x_tm1, y_tm1):
+        x_t = T.tanh(T.dot(x_tm1, W) + u_t + u_tm4 + T.dot(y_tm1, W_feedback))
+        return [x_t, T.dot(x_tm3, W_out)]
+
+    (x, y), _ = scanviz.scan(
+        step,
+        sequences=dict(input=u, taps=[-4, 0]),
+        outputs_info=[dict(initial=x0, taps=[-3, -1]), y0],
+        name="rnn",
+    )
+    cost = T.sum(y**2)
+    return [cost, scanviz.grad(cost, W_feedback)] if gradient else [x, y]
+
+
+def all_loops(graph: GraphSnapshot) -> Iterator[tuple[GraphSnapshot, NodeSnapshot, LoopSnapshot]]:
+    """Iterate over loops in the order of their drawing, each with the graph around it."""
+    for node in graph.nodes:
+        if node.loop is not None:
+            loop = graph.loops[node.loop]
+            yield graph, node, loop
+            yield from all_loops(loop.step)
+
+
+def dense(count: int, reads: int, seed: int = 0, name: str = "n") -> GraphSnapshot:
+    """Return a graph of so many operations, each of which reads some of those before it."""
+    rng = random.Random(seed)
+    variables = [VariableSnapshot(f"{name}{k}", f"{name}{k}", "float64[]", "input") for k in range(4)]
+    nodes = []
+    for _ in range(count):
+        inputs = tuple(rng.randrange(len(variables)) for _ in range(reads))
+        nodes.append(
+            NodeSnapshot(rng.choice(["add", "dot", "tanh"]), inputs, (len(variables),), "f.py:1", "")
+        )
+        variables.append(VariableSnapshot("", "", "float64[]", "computed"))
+    return GraphSnapshot("dense", tuple(variables), tuple(nodes), (), (len(variables) - 1,), ("out",))
+
+
+def large_loop(count: int, states: int, name: str = "large") -> GraphSnapshot:
+    """Return a graph with one loop: a dense step, states of several taps, and so recurrence in all directions."""
+    inner = dense(count, 3, name="i")
+    inputs = [VariableSnapshot(f"s{k}", f"s{k}", "float64[]", "input") for k in range(2 * states)]
+    moved = tuple(
+        NodeSnapshot(
+            each.op,
+            (*(i + len(inputs) for i in each.inputs[:2]), k % max(1, len(inputs))),
+            tuple(i + len(inputs) for i in each.outputs),
+            each.source,
+            "",
+        )
+        for k, each in enumerate(inner.nodes)
+    )
+    last = len(inputs) + len(inner.variables)
+    outputs = tuple(range(last - states, last))
+    step = GraphSnapshot(name, (*inputs, *inner.variables), moved, (), outputs, ("",) * states)
+    loop = LoopSnapshot(
+        name,
+        tuple(
+            LoopVariableSnapshot(
+                "mitsot",
+                f"s{k}",
+                (-3, -1),
+                (0,),
+                (2 * k, 2 * k + 1),
+                (last - states + k,),
+                k + 1,
+                states + k + 1,
+            )
+            for k in range(states)
+        ),
+        step,
+    )
+    outside = [VariableSnapshot("n", "n", "int64[]", "input")]
+    outside += [VariableSnapshot(f"s{k}_0", f"s{k}_0", "float64[?]", "input") for k in range(states)]
+    outside += [VariableSnapshot("", "", "float64[?]", "computed") for k in range(states)]
+    given = tuple(range(states + 1, 2 * states + 1))
+    node = NodeSnapshot("scan", tuple(range(states + 1)), given, "f.py:1", "", 0)
+    return GraphSnapshot("f", tuple(outside), (node,), (loop,), given, ("",) * states)
+
+
+def ends_of(picture):
+    return {each.id for each in picture.nodes} | {port.id for each in picture.nodes for port in each.ports}
+
+
+def assert_sound(picture):
+    names = [each.id for each in picture.nodes] + [p.id for each in picture.nodes for p in each.ports]
+    names += [each.id for each in picture.clusters]
+    assert [each for each, count in Counter(names).items() if count > 1] == []
+    ends, boxes = ends_of(picture), set()
+    for each in picture.edges:
+        assert each.source in ends and each.target in ends, each
+    for each in picture.clusters:
+        assert each.parent is None or each.parent in boxes, "a loop stands before the one around it"
+        boxes.add(each.id)
+    assert all(each.cluster is None or each.cluster in boxes for each in picture.nodes)
+
+
+def run_of_several_taps():
+    outputs = several_taps()
+    inputs = [each for each in leaves(outputs) if each.name]
+    shapes = {"u": (9, 3), "x0": (3, 3), "y0": (2,), "W": (3, 3), "W_feedback": (2, 3), "W_out": (3, 2)}
+    with scanviz.profile() as p:
+        f = scanviz.function(inputs, outputs, name="train")
+        f(*(np.ones(shapes[each.name]) for each in inputs))
+    return p.record

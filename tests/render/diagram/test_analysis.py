@@ -1,0 +1,161 @@
+"""What reaches what, levels and longest chains are those of the graph, and exports are read back by networkx as they were."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from scanviz.engine.errors import ScanvizError
+from scanviz.record.snapshot import snapshot
+from scanviz.render.diagram.analysis import levels, longest_path, reachable, to_networkx
+from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.export import to_graphml, to_json
+from scanviz.render.diagram.model import Diagram, Edge, Node
+from scanviz.testing import random_loops
+from tests.render.diagram.graphs import NAMES, dense, history, large_loop, several_taps, with_gradients
+
+networkx = pytest.importorskip("networkx", reason="networkx is not installed (the extra `graph`)")
+
+
+@given(case=random_loops())
+@settings(max_examples=20)
+def test_the_networkx_graph_has_all_of_the_picture(case):
+    for depth in (None, 0):
+        picture = diagram_of(snapshot(with_gradients(case)[0]), depth=depth)
+        graph = to_networkx(picture)
+        ports = [port for each in picture.nodes for port in each.ports]
+        assert set(graph) == {each.id for each in (*picture.nodes, *ports)}
+        assert graph.number_of_edges() == len(picture.edges) + len(ports)
+        for each in picture.nodes:
+            assert graph.nodes[each.id]["label"] == each.label and graph.nodes[each.id]["kind"] == each.kind
+            assert graph.nodes[each.id]["cluster"] == each.cluster
+        assert [each["id"] for each in graph.graph["clusters"]] == [each.id for each in picture.clusters]
+
+
+@given(case=random_loops())
+@settings(max_examples=20)
+def test_levels_rise_along_every_edge_of_one_step(case):
+    for depth in (None, 0):
+        picture = diagram_of(snapshot(with_gradients(case)[0]), depth=depth)
+        level = levels(picture)
+        assert set(level) == set(to_networkx(picture))
+        for a, b, role in to_networkx(picture).edges(data="role"):
+            assert role == "recurrence" or level[a] < level[b]
+        path = longest_path(picture)
+        assert len(path) == max(level.values()) + 1
+        assert [level[each] for each in path] == list(range(len(path)))
+
+
+@given(case=random_loops())
+@settings(max_examples=20)
+def test_what_a_node_reaches_is_reached_from_it(case):
+    picture = diagram_of(snapshot(with_gradients(case)[0]))
+    for each in picture.nodes[:6]:
+        for other in reachable(picture, each.id):
+            assert each.id in reachable(picture, other, backwards=True)
+
+
+def test_a_state_reaches_itself_in_a_later_step_and_an_output_nothing():
+    picture = diagram_of(snapshot(several_taps()))
+    [state] = [each for each in picture.nodes if each.kind == "inner_input" and each.label == "x[t-1]"][:1]
+    assert state.id in reachable(picture, state.id)
+    assert reachable(picture, "output/0") == frozenset()
+    feedback = next(each.id for each in picture.nodes if each.label == "W_feedback" and each.kind == "input")
+    assert {"output/0", "output/1"} <= reachable(picture, feedback)
+    with pytest.raises(ScanvizError, match="has no node `nowhere`"):
+        reachable(picture, "nowhere")
+
+
+def test_the_longest_path_by_time_goes_where_the_time_went():
+    nodes = (
+        Node("a", "operation", "a", time_ns=1.0),
+        Node("b", "operation", "b", time_ns=1.0),
+        Node("c", "operation", "c", time_ns=50.0),
+        Node("d", "operation", "d"),
+    )
+    picture = Diagram("f", nodes, (), (Edge("a", "b"), Edge("b", "d"), Edge("c", "d")))
+    assert longest_path(picture) == ("a", "b", "d")
+    assert longest_path(picture, by_time=True) == ("c", "d")
+    assert longest_path(Diagram("empty")) == ()
+
+
+def test_a_circle_is_on_one_level_and_passed_once():
+    nodes = tuple(Node(each, "operation", each) for each in "abcd")
+    picture = Diagram("f", nodes, (), tuple(Edge(*each) for each in ("ab", "bc", "cb", "cd", "dd")))
+    assert levels(picture) == {"a": 0, "b": 1, "c": 1, "d": 2}
+    assert longest_path(picture) == ("a", "b", "c", "d")
+
+
+def strings(graph):
+    """Return nodes and edges of a graph as text that both formats keep."""
+    nodes = {(name, data.get("label", ""), data["kind"]) for name, data in graph.nodes(data=True)}
+    edges = sorted(
+        (a, b, data["role"], data.get("label", ""), data.get("place", -1))
+        for a, b, data in graph.edges(data=True)
+    )
+    return nodes, [each if each[4] is not None else (*each[:4], -1) for each in edges]
+
+
+@given(case=random_loops())
+@settings(max_examples=15)
+def test_exports_are_read_back_by_networkx_as_they_were(case):
+    graph = history(with_gradients(case)[0]).snapshot(0)
+    for depth in (None, 0):
+        picture = diagram_of(graph, depth=depth)
+        wanted = strings(to_networkx(picture))
+        data = json.loads(json.dumps(to_json(picture), allow_nan=False))
+        assert strings(networkx.node_link_graph(data, edges="edges")) == wanted
+        assert strings(networkx.parse_graphml(to_graphml(picture), force_multigraph=True)) == wanted
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_names_are_data_in_every_export(name):
+    picture = diagram_of(history(several_taps(names=(name,) * 5)).snapshot(0))
+    text = to_graphml(picture)
+    text.encode("utf-8")
+    assert "<script" not in text and "\x1b" not in text and "\u202e" not in text
+    back = networkx.parse_graphml(text, force_multigraph=True)
+    assert len(back) == len(picture.nodes) and back.number_of_edges() == len(picture.edges)
+    data = json.loads(json.dumps(to_json(picture), allow_nan=False))
+    labels = {each.get("label", "") for each in data["nodes"]}
+    assert {each.label for each in picture.nodes} == labels
+
+
+def test_two_ids_that_are_written_alike_stay_two():
+    nodes = (Node("\x1b", "input", "a"), Node("\\x1b", "input", "b"), Node("\ufffe", "input", "c"))
+    picture = Diagram("f", nodes, (), (Edge("\x1b", "\\x1b"),))
+    back = networkx.parse_graphml(to_graphml(picture))
+    assert len(back) == 3 and back.number_of_edges() == 1
+
+
+def test_numbers_that_json_lacks_are_left_out():
+    picture = Diagram("f", (Node("a", "operation", "a", time_ns=float("inf"), share=float("nan")),))
+    json.dumps(to_json(picture), allow_nan=False)
+    assert "time_ns" not in to_json(picture)["nodes"][0]
+
+
+def test_keys_of_graphml_are_unique_and_the_text_is_the_same_every_time():
+    picture = diagram_of(snapshot(several_taps()))
+    text = to_graphml(picture)
+    keys = [line.split('id="')[1].split('"')[0] for line in text.splitlines() if "<key " in line]
+    assert len(keys) == len(set(keys)) > 10
+    assert text == to_graphml(diagram_of(snapshot(several_taps())))
+
+
+def test_a_large_picture_is_analysed_without_deep_recursion():
+    chain = tuple(Node(f"n{k}", "operation", "add") for k in range(5000))
+    picture = Diagram("f", chain, (), tuple(Edge(f"n{k}", f"n{k + 1}") for k in range(4999)))
+    assert len(longest_path(picture)) == 5000
+    assert len(reachable(picture, "n0")) == 4999
+    assert max(levels(diagram_of(dense(2000, 4))).values()) > 10
+    assert len(to_json(diagram_of(large_loop(2000, 5)))["nodes"]) > 2000
+
+
+def test_without_networkx_it_is_said_how_to_get_it(monkeypatch):
+    import sys
+
+    picture = diagram_of(snapshot(several_taps()))
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    for ask in (to_networkx, levels, longest_path, to_graphml, to_json):
+        with pytest.raises(ScanvizError, match=r"scanviz\[graph\]"):
+            ask(picture)

@@ -1,0 +1,153 @@
+"""Pictures of loops closed, alone, of a profile's times, and of names that are hostile."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+import scanviz
+from scanviz.engine.errors import ScanvizError
+from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.snapshot import snapshot
+from scanviz.record.values import DurationRecord
+from scanviz.render.diagram.build import diagram_of
+from scanviz.testing import random_loops
+from tests.render.diagram.graphs import (
+    NAMES,
+    assert_sound,
+    compiled,
+    dense,
+    history,
+    large_loop,
+    several_taps,
+)
+
+
+def test_a_loop_alone_is_shown_with_its_ports_and_nothing_around():
+    graph = snapshot(several_taps())
+    alone = diagram_of(graph, scan="grad_of_rnn")
+    assert [each.label for each in alone.clusters] == ["grad_of_rnn"]
+    assert {each.cluster for each in alone.nodes} == {alone.clusters[0].id}
+    assert {each.loop_kind for each in alone.nodes if each.kind == "port"} >= {"mitmot", "sequence"}
+    assert_sound(alone)
+    whole = {(each.source, each.target, each.role) for each in diagram_of(graph).edges}
+    assert {(each.source, each.target, each.role) for each in alone.edges} < whole
+
+
+def test_loops_are_closed_by_name():
+    picture = diagram_of(snapshot(several_taps()), closed=["rnn"])
+    assert [each.label for each in picture.clusters] == ["grad_of_rnn"]
+    [loop] = [each for each in picture.nodes if each.kind == "loop"]
+    assert loop.label == "rnn" and picture.notes == ("closed: rnn",)
+    kinds = {(each.side, each.kind) for each in loop.ports}
+    assert {("in", "n_steps"), ("in", "mitsot"), ("out", "mitsot"), ("in", "sequence")} <= kinds
+
+
+@pytest.mark.parametrize("options", [{"scan": "rnm"}, {"closed": ["rnm"]}])
+def test_an_unknown_loop_is_refused_with_the_names_that_there_are(options):
+    with pytest.raises(ScanvizError, match="there is no loop `rnm`") as caught:
+        diagram_of(snapshot(several_taps()), **options)
+    assert "grad_of_rnn, rnn" in str(caught.value) and "did you mean `rnn`?" in str(caught.value)
+
+
+def test_an_unknown_loop_of_a_graph_without_loops_says_so():
+    with pytest.raises(ScanvizError, match="a graph with a loop"):
+        diagram_of(dense(3, 1), scan="rnn")
+
+
+def test_small_constants_stand_in_labels_and_named_ones_by_themselves():
+    x = scanviz.tensor.vector("x")
+    k = scanviz.tensor.constant([1.0, 2.0], name="k")
+    picture = diagram_of(snapshot([(x - 0.5) * k]))
+    assert "subtract(·, 0.5)" in {each.label for each in picture.nodes if each.kind == "operation"}
+    assert [each.label for each in picture.nodes if each.kind == "constant"] == ["k"]
+
+
+def test_the_profile_says_what_each_part_took():
+    graph = large_loop(3, 1)
+    step = replace(
+        graph.loops[0].step,
+        nodes=tuple(replace(each, operation=k) for k, each in enumerate(graph.loops[0].step.nodes)),
+    )
+    graph = replace(graph, loops=(replace(graph.loops[0], key=7, step=step),))
+    operations = [
+        OperationRecord(k, "o", "operation", "", None, samples=n, mean_ns=100.0)
+        for k, n in enumerate((4, 2, 0))
+    ]
+    loop = LoopRecord(
+        7,
+        1,
+        None,
+        "large",
+        None,
+        operations=tuple(operations),
+        runs=2,
+        steps=50,
+        total_ns=10_000,
+        sampled_steps=4,
+    )
+    function = FunctionRecord(
+        1, "f", None, "numpy", calls=2, call_times=DurationRecord(2, 40_000), graph=graph
+    )
+    record = ProfileRecord(functions=(function,), loops=(loop,), wall_ns=80_000)
+    for picture in (diagram_of(graph, record=record), diagram_of(graph, record=record, function=1)):
+        [box] = picture.clusters
+        assert (box.time_ns, box.share, box.loop) == (10_000, 0.25, 7)
+        times = [each.time_ns for each in picture.nodes if each.kind == "operation"]
+        assert times == [5_000, 2_500, None], "of the second only every other step was one"
+    closed = diagram_of(graph, record=record, depth=0)
+    assert [(each.time_ns, each.share) for each in closed.nodes if each.kind == "loop"] == [(10_000, 0.25)]
+    assert all(each.time_ns is None for each in diagram_of(graph).nodes)
+    assert all(
+        each.time_ns is None
+        for each in diagram_of(graph, record=record, function=2).nodes
+        if each.cluster is None
+    )
+
+
+@given(case=random_loops())
+@settings(max_examples=20)
+def test_loops_of_a_compiled_graph_are_those_of_the_record(case):
+    record = compiled(case)
+    picture = diagram_of(record.functions[0].graph, record=record)
+    assert {each.loop for each in picture.clusters} - {None} <= {each.key for each in record.loops}
+    assert len(picture.clusters) <= len(record.loops)
+    assert_sound(picture)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_any_characters_make_a_sound_picture(name):
+    outputs = several_taps(names=(name, name, name, name, name))
+    for graph in (snapshot(outputs), history(outputs).snapshot(0)):
+        picture = diagram_of(graph)
+        assert_sound(picture)
+        assert sum(each.kind == "input" and each.label == name for each in picture.nodes) == 3 * bool(name)
+
+
+def test_loops_of_one_name_are_all_drawn():
+    graph = large_loop(20, 2)
+    twice = type(graph)(
+        "f",
+        (*graph.variables, *graph.variables[3:]),
+        (
+            *graph.nodes,
+            type(graph.nodes[0])("scan", (0, 3, 4), (5, 6), "f.py:2", "", 1, key=""),
+        ),
+        (
+            graph.loops[0],
+            type(graph.loops[0])(
+                "large",
+                tuple(
+                    type(v)(v.kind, v.name, v.reads, v.writes, v.inner_inputs, v.inner_outputs, k + 3, k + 5)
+                    for k, v in enumerate(graph.loops[0].variables)
+                ),
+                graph.loops[0].step,
+            ),
+        ),
+        (5, 6),
+        ("a", "b"),
+    )
+    picture = diagram_of(twice, scan="large")
+    assert len(picture.clusters) == 2
+    assert_sound(picture)

@@ -1,0 +1,180 @@
+"""The picture of any graph: everything in it is in the picture, once, and closing a loop loses nothing around it."""
+
+from collections import Counter
+
+from hypothesis import given
+
+from scanviz.record.snapshot import snapshot
+from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.folding import depths
+from scanviz.testing import random_loops
+from tests.render.diagram.graphs import all_loops, assert_sound, history, with_gradients
+
+
+def graphs_of(case):
+    """Return a graph without keys, one with keys, and one after all rewrites."""
+    wanted, _ = with_gradients(case)
+    record = history(wanted)
+    return [snapshot(wanted), record.snapshot(0), record.snapshot(len(record.applications))]
+
+
+@given(case=random_loops())
+def test_every_edge_has_its_ends_and_every_id_is_one_things(case):
+    for graph in graphs_of(case):
+        for depth in (None, 0, 1):
+            assert_sound(diagram_of(graph, depth=depth))
+
+
+@given(case=random_loops())
+def test_every_loop_variable_has_its_ports_with_its_kind(case):
+    for graph in graphs_of(case):
+        picture = diagram_of(graph)
+        for box, (_, node, loop) in zip(picture.clusters, all_loops(graph), strict=True):
+            assert (box.label, box.gradient_of) == (loop.name, loop.gradient_of or "")
+            ports = [each for each in picture.nodes if each.cluster == box.id and each.kind == "port"]
+            wanted = [("n_steps", None, "in")]
+            for k, each in enumerate(loop.variables):
+                wanted += [(each.kind, k, "in")] if each.outer_input is not None else []
+                wanted += [(each.kind, k, "out")] if each.outer_output is not None else []
+            assert Counter((each.loop_kind, each.variable, each.side) for each in ports) == Counter(wanted)
+            assert len(wanted) == len(node.inputs) + len(node.outputs)
+
+
+@given(case=random_loops())
+def test_what_an_operation_reads_are_its_edges_and_the_constants_in_its_label(case):
+    for graph in graphs_of(case):
+        picture = diagram_of(graph)
+        drawn = [each for each in picture.nodes if each.kind == "operation"]
+        places = {}
+        for edge in picture.edges:
+            if edge.role == "data":
+                places.setdefault(edge.target, []).append(edge.place)
+        operations = []
+        boxes = [None, *(each.id for each in picture.clusters)]
+        for box, level in zip(boxes, [graph, *(loop.step for _, _, loop in all_loops(graph))], strict=True):
+            operations += [(box, level, each) for each in level.nodes if each.loop is None]
+        by_key = {(each.cluster, each.key): each for each in drawn}
+        assert len(drawn) == len(operations)
+        for box, level, node in operations:
+            if not node.key:
+                continue
+            found = by_key[box, node.key]
+            written = [
+                k
+                for k, each in enumerate(node.inputs)
+                if level.variables[each].role == "constant" and k not in places.get(found.id, [])
+            ]
+            assert sorted([*places.get(found.id, []), *written]) == list(range(len(node.inputs)))
+            assert all(level.variables[node.inputs[k]].label in found.label for k in written)
+        assert sum(len(places.get(each.id, [])) for each in drawn) == sum(
+            not (level.variables[k].role == "constant" and _small(level.variables[k]))
+            for _, level, node in operations
+            for k in node.inputs
+        )
+
+
+def _small(variable):
+    return not variable.name and 0 < len(variable.label) <= 12 and variable.label != variable.type
+
+
+@given(case=random_loops())
+def test_edges_come_from_what_gives_the_value(case):
+    for graph in graphs_of(case)[1:]:
+        picture = diagram_of(graph)
+        nodes = {each.id: each for each in picture.nodes}
+        graphs = dict(zip(picture.clusters, (loop.step for _, _, loop in all_loops(graph)), strict=True))
+        steps = {None: graph, **{box.id: step for box, step in graphs.items()}}
+        readers = {(box, node.key): (level, node) for box, level in steps.items() for node in level.nodes}
+        for edge in picture.edges:
+            if nodes[edge.target].kind != "operation":
+                continue
+            level, node = readers[nodes[edge.target].cluster, nodes[edge.target].key]
+            number, source = node.inputs[edge.place], nodes[edge.source]
+            [*makers] = [each for each in level.nodes if number in each.outputs]
+            if not makers:
+                assert source.key == level.variables[number].key
+            elif makers[0].loop is None:
+                assert source.key == makers[0].key
+            else:
+                assert (source.kind, source.side) == ("port", "out")
+
+
+@given(case=random_loops())
+def test_the_recurrence_edges_are_the_pairs_of_taps_in_which_a_later_step_reads(case):
+    for graph in graphs_of(case):
+        picture = diagram_of(graph)
+        nodes = {each.id: each for each in picture.nodes}
+        for box, (_, _, loop) in zip(picture.clusters, all_loops(graph), strict=True):
+            wanted = Counter()
+            for k, each in enumerate(loop.variables):
+                if each.kind in ("sitsot", "mitsot", "mitmot"):
+                    gaps = [w - r for w in each.writes for r in each.reads]
+                    wanted.update((k, gap) for gap in gaps if gap > 0)
+                elif each.kind == "carry":
+                    wanted[k, 1] += 1
+            found = Counter()
+            for edge in picture.edges:
+                if edge.role == "recurrence" and nodes[edge.source].cluster == box.id:
+                    assert nodes[edge.source].kind == "inner_output"
+                    assert nodes[edge.target].kind == "inner_input"
+                    assert nodes[edge.source].variable == nodes[edge.target].variable
+                    found[nodes[edge.source].variable, int(edge.label.split()[0])] += 1
+            assert found == wanted
+
+
+@given(case=random_loops())
+def test_closing_loops_loses_no_connection_around_them(case):
+    for graph in graphs_of(case):
+        whole = diagram_of(graph)
+        closed = diagram_of(graph, depth=0)
+        outside = {each.id for each in whole.nodes if each.cluster is None}
+        outermost = {each.id for each in whole.clusters if each.parent is None}
+        ports = {each.id for each in whole.nodes if each.kind == "port" and each.cluster in outermost}
+
+        def around(picture, ends=outside | ports, inside=ports):
+            return Counter(
+                (each.source, each.target, each.role, each.place)
+                for each in picture.edges
+                if each.source in ends
+                and each.target in ends
+                and not (each.source in inside and each.target in inside)
+            )
+
+        assert around(whole) == around(closed)
+        assert sum(around(closed).values()) == len(closed.edges) or not ports
+        assert {port.id for each in closed.nodes for port in each.ports} == ports
+        assert not closed.clusters and {each.id for each in closed.nodes} == outside | outermost
+
+
+@given(case=random_loops())
+def test_the_same_graph_gives_the_same_picture(case):
+    wanted, _ = with_gradients(case)
+    assert diagram_of(snapshot(wanted)) == diagram_of(snapshot(wanted))
+    assert diagram_of(history(wanted).snapshot(0)) == diagram_of(history(wanted).snapshot(0))
+
+
+@given(case=random_loops())
+def test_depth_counts_loops_in_one_another(case):
+    for graph in graphs_of(case):
+        whole = diagram_of(graph)
+        deep = depths(whole)
+        for depth in range(3):
+            picture = diagram_of(graph, depth=depth)
+            assert {each.id for each in picture.clusters} == {each for each in deep if deep[each] < depth}
+            closed = {each.id for each in picture.nodes if each.kind == "loop"}
+            assert closed == {each for each in deep if deep[each] == depth}
+
+
+@given(case=random_loops())
+def test_ids_of_operations_stay_through_rewrites_that_leave_them_alone(case):
+    record = history(with_gradients(case)[0])
+    for k in range(len(record.applications)):
+        before, after = (diagram_of(record.snapshot(each)) for each in (k, k + 1))
+        first, second = (
+            {(each.cluster, each.key): each.id for each in picture.nodes if each.kind == "operation"}
+            for picture in (before, after)
+        )
+        for place in first.keys() & second.keys():
+            assert first[place] == second[place]
+        if not record.applications[k].removed:
+            assert {key for _, key in first} <= {key for _, key in second}

@@ -1,0 +1,103 @@
+"""Two moments in one picture: exactly what is in one of them alone is marked, and both can be read off it again."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.difference import difference
+from scanviz.testing import random_loops
+from tests.render.diagram.graphs import assert_sound, dense, history, several_taps, with_gradients
+
+
+def names(picture, without):
+    return Counter(each.id for each in picture.nodes if each.change != without)
+
+
+@given(case=random_loops())
+@settings(max_examples=20)
+def test_without_what_is_new_it_is_the_first_moment_and_without_what_is_gone_the_second(case):
+    record = history(with_gradients(case)[0])
+    for k in range(len(record.applications)):
+        before, after = record.snapshot(k), record.snapshot(k + 1)
+        picture = difference(before, after)
+        assert_sound(picture)
+        first, second = diagram_of(before), diagram_of(after)
+        assert names(picture, "removed") == Counter(each.id for each in second.nodes)
+        assert sum(each.change != "added" for each in picture.nodes) == len(first.nodes)
+        assert Counter((e.label, e.kind) for e in picture.nodes if e.change != "added") <= Counter(
+            (e.label, e.kind) for e in (*first.nodes, *second.nodes)
+        )
+        assert sum(each.change != "added" for each in picture.clusters) == len(first.clusters)
+        assert sum(each.change != "removed" for each in picture.clusters) == len(second.clusters)
+        kept = Counter((e.source, e.target, e.role) for e in picture.edges if e.change != "removed")
+        assert kept == Counter((e.source, e.target, e.role) for e in second.edges)
+        assert sum(each.change != "added" for each in picture.edges) == len(first.edges)
+
+
+@given(case=random_loops())
+@settings(max_examples=20)
+def test_a_graph_does_not_differ_from_itself(case):
+    graph = history(with_gradients(case)[0]).snapshot(0)
+    picture = difference(graph, graph)
+    assert {each.change for each in (*picture.nodes, *picture.clusters, *picture.edges)} <= {""}
+    assert picture.notes == ("no operation changed",)
+
+
+def moved_out():
+    """Return a history in which a product of non-sequences leaves its loop."""
+    x, w, v = T.vector("x"), T.vector("w"), T.vector("v")
+    h, _ = scanviz.scan(lambda x_t, h: T.tanh(h + x_t * T.dot(w, v)), x, T.constant(0.0), name="rnn")
+    return history([h])
+
+
+def test_what_left_a_loop_is_moved_and_drawn_at_its_new_place():
+    record = moved_out()
+    [k] = [k for k, each in enumerate(record.applications) if each.moved_out]
+    picture = difference(record.snapshot(k), record.snapshot(k + 1))
+    [moved] = [each for each in picture.nodes if each.change == "moved"]
+    assert (moved.kind, moved.label, moved.cluster) == ("operation", "dot", None)
+    assert "dot moved: in rnn → outside of loops" in picture.notes
+    around = {each.change for each in picture.edges if moved.id in (each.source, each.target)}
+    assert around <= {"added", "removed", "moved"} and "added" in around
+    assert [each.change for each in picture.clusters] == [""]
+    new = [each.label for each in picture.nodes if each.kind == "port" and each.change == "added"]
+    assert len(new) == 1
+
+
+def test_backwards_it_went_into_the_loop():
+    record = moved_out()
+    [k] = [k for k, each in enumerate(record.applications) if each.moved_out]
+    picture = difference(record.snapshot(k + 1), record.snapshot(k))
+    [moved] = [each for each in picture.nodes if each.change == "moved"]
+    assert moved.cluster == picture.clusters[0].id
+    assert "dot moved: outside of loops → in rnn" in picture.notes
+
+
+def test_a_loop_that_is_gone_stands_there_with_all_that_was_in_it():
+    with_gradient, without = history(several_taps()), history(several_taps(gradient=False))
+    picture = difference(with_gradient.snapshot(0), without.snapshot(0))
+    changes = {each.label: each.change for each in picture.clusters}
+    assert changes == {"rnn": "", "grad_of_rnn": "removed"}
+    [gone] = [each.id for each in picture.clusters if each.change == "removed"]
+    assert {each.change for each in picture.nodes if each.cluster == gone} <= {"removed", "moved"}
+    assert_sound(picture)
+
+
+def test_a_loop_built_anew_is_told_by_its_name():
+    x = T.vector("x")
+    first = history([scanviz.scan(lambda a: a * 2, x, name="double")[0]]).snapshot(0)
+    second = history([T.exp(x), scanviz.scan(lambda a: a * 2, x, name="double")[0]]).snapshot(0)
+    picture = difference(first, second)
+    assert [(each.label, each.change) for each in picture.clusters] == [("double", "")]
+    assert {each.change for each in picture.nodes if each.kind == "port"} == {""}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_graphs_that_have_nothing_in_common_make_a_sound_picture(seed):
+    picture = difference(dense(50, 3, seed), dense(60, 2, seed + 10))
+    assert_sound(picture)
+    assert any(each.change == "added" for each in picture.nodes)

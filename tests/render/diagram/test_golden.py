@@ -1,0 +1,65 @@
+"""Pictures of the several-tap network and its gradient, as data: a change in them is a change that somebody wants.
+
+``python -m tests.render.diagram.test_golden`` writes them anew.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.unrolled import unrolled
+from tests.render.diagram.graphs import history, several_taps
+
+FOLDER = Path(__file__).parent / "golden"
+
+
+def lines(picture):
+    """Return a picture as text without the users' lines, which are those of this test."""
+    yield picture.title
+    yield from (f"note {each}" for each in picture.notes)
+    for each in picture.clusters:
+        yield f"loop {each.id}: {each.label}, in {each.parent}, gradient of {each.gradient_of or None}"
+    for each in picture.nodes:
+        more = [
+            each.type,
+            each.loop_kind,
+            each.side,
+            *(str(p) for p in (each.column, each.row) if p is not None),
+        ]
+        ports = "".join(f"\n  port {port.id}: {port.side} {port.kind} {port.label}" for port in each.ports)
+        text = " ".join(part for part in more if part)
+        yield f"{each.kind} {each.id}: {each.label} [{text}] in {each.cluster}{ports}"
+    for each in picture.edges:
+        label = f" ({each.label})" if each.label else ""
+        place = f" #{each.place}" if each.place is not None else ""
+        yield f"{each.role} {each.source} → {each.target}{place}{label}"
+
+
+def network():
+    return history(several_taps(gradient=False)).snapshot(0)
+
+
+def gradient():
+    return history(several_taps()).snapshot(0)
+
+
+PICTURES = {
+    "several_taps": lambda: diagram_of(network()),
+    "several_taps_closed": lambda: diagram_of(gradient(), depth=0),
+    "gradient_loop": lambda: diagram_of(gradient(), scan="grad_of_rnn"),
+    "several_taps_unrolled": lambda: unrolled(network(), "rnn", 4),
+    "gradient_unrolled": lambda: unrolled(gradient(), "rnn", 3),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_picture_is_the_one_that_was_looked_at(name):
+    wanted = (FOLDER / f"{name}.txt").read_text("utf-8")
+    assert "\n".join(lines(PICTURES[name]())) + "\n" == wanted
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, picture in PICTURES.items():
+        (FOLDER / f"{name}.txt").write_text("\n".join(lines(picture())) + "\n", "utf-8")

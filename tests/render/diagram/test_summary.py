@@ -1,0 +1,148 @@
+"""A picture too large to read becomes one that is not, says how, and goes on to say the truth."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scanviz.record.graph import GraphSnapshot
+from scanviz.record.snapshot import snapshot
+from scanviz.render.diagram.analysis import levels, to_networkx
+from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.difference import difference
+from scanviz.render.diagram.model import Diagram, Edge, Node
+from scanviz.render.diagram.summary import summarised
+from scanviz.render.diagram.unrolled import unrolled
+from scanviz.testing import random_loops
+from tests.render.diagram.graphs import assert_sound, dense, large_loop, several_taps, with_gradients
+
+pytest.importorskip("networkx", reason="networkx is not installed (the extra `graph`)")
+
+
+def assert_readable(picture, limit=400):
+    assert len(picture.nodes) <= limit
+    assert_sound(picture)
+    assert "are more than" in picture.notes[-1]
+
+
+def assert_no_circle(picture):
+    import networkx
+
+    graph = to_networkx(picture)
+    graph.remove_edges_from(
+        [(a, b, k) for a, b, k, role in graph.edges(keys=True, data="role") if role == "recurrence"]
+    )
+    assert networkx.is_directed_acyclic_graph(graph)
+
+
+def test_a_small_picture_comes_back_as_it_is():
+    picture = diagram_of(snapshot(several_taps()))
+    assert summarised(picture) is picture
+
+
+@pytest.mark.parametrize("reads", [1, 2, 6, 40])
+def test_a_dense_graph_of_two_thousand_operations_is_drawn_as_groups(reads):
+    picture = diagram_of(dense(2000, reads))
+    small = summarised(picture)
+    assert_readable(small)
+    assert_no_circle(small)
+    stands_for = sum(int(e.label.split()[0].replace(",", "")) for e in small.nodes if e.kind == "summary")
+    assert stands_for + sum(each.kind == "operation" for each in small.nodes) == 2000
+    assert {each.id for each in picture.nodes if each.kind in ("input", "output")} <= {
+        each.id for each in small.nodes
+    }
+
+
+@pytest.mark.parametrize("states", [1, 30, 300])
+def test_a_large_loop_is_closed_and_alone_it_keeps_its_ports(states):
+    graph = large_loop(2000, states)
+    small = summarised(diagram_of(graph), 1000)
+    assert_readable(small, 1000)
+    assert "closed: large" in small.notes[-1]
+    alone = diagram_of(graph, scan="large")
+    small = summarised(alone, 1000)
+    assert_readable(small, 1000)
+    ports = {each.id for each in alone.nodes if each.kind == "port"}
+    if 5 * states < 500:
+        assert ports <= {each.id for each in small.nodes}
+        assert any(each.role == "recurrence" for each in small.edges)
+    else:
+        assert ports == {port.id for each in small.nodes for port in each.ports}
+
+
+def test_what_is_hot_stays():
+    picture = diagram_of(dense(2000, 2))
+    hot = [each.id for each in picture.nodes if each.kind == "operation"][5::211]
+    from dataclasses import replace
+
+    nodes = tuple(
+        replace(each, time_ns=1e6 if each.id in hot else 1.0, share=0.1 if each.id in hot else 1e-6)
+        for each in picture.nodes
+    )
+    small = summarised(replace(picture, nodes=nodes))
+    assert_readable(small)
+    assert_no_circle(small)
+    assert set(hot) <= {each.id for each in small.nodes}
+    assert f"{len(hot)} hot ones stay" in small.notes[-1]
+    total = sum(each.time_ns for each in small.nodes)
+    assert total == pytest.approx(sum(each.time_ns for each in nodes))
+
+
+def test_inner_loops_are_closed_before_outer_ones():
+    inner = large_loop(300, 2, "inner")
+    step = GraphSnapshot(
+        "outer", inner.variables, inner.nodes, inner.loops, inner.outputs, inner.output_names
+    )
+    around = large_loop(3, 2, "outer")
+    from dataclasses import replace
+
+    loop = replace(
+        around.loops[0],
+        step=step,
+        variables=tuple(
+            replace(each, inner_inputs=(1, 2), inner_outputs=(step.outputs[k],))
+            for k, each in enumerate(around.loops[0].variables)
+        ),
+    )
+    picture = diagram_of(replace(around, loops=(loop,)))
+    small = summarised(picture, 60)
+    assert_readable(small, 60)
+    assert [each.label for each in small.clusters] == ["outer"]
+    assert [each.label for each in small.nodes if each.kind == "loop"] == ["inner"]
+
+
+@given(case=random_loops(), limit=st.integers(1, 60))
+@settings(max_examples=30)
+def test_no_picture_has_more_nodes_than_the_limit(case, limit):
+    graph = snapshot(with_gradients(case)[0])
+    for picture in (diagram_of(graph), diagram_of(graph, depth=0)):
+        small = summarised(picture, limit)
+        assert len(small.nodes) <= max(16, limit)
+        assert_sound(small)
+        kinds = {"summary", "operation", "loop", "input", "shared", "constant", "output"}
+        assert small is picture or kinds >= {each.kind for each in small.nodes if each.cluster is None}
+
+
+def test_thousands_of_inputs_outputs_and_loops_are_folded_too():
+    inputs = tuple(Node(f"i{k}", "input", f"i{k}") for k in range(900))
+    loops = tuple(Node(f"l{k}", "loop", f"loop {k}") for k in range(900))
+    outputs = tuple(Node(f"o{k}", "output", f"o{k}") for k in range(900))
+    edges = tuple(Edge(f"i{k}", f"l{k}") for k in range(900)) + tuple(
+        Edge(f"l{k}", f"o{k}") for k in range(900)
+    )
+    small = summarised(Diagram("f", (*inputs, *loops, *outputs), (), edges), 100)
+    assert_readable(small, 100)
+    assert any(each.label.startswith("900 loops") or "loop" in each.label for each in small.nodes)
+
+
+def test_a_difference_and_an_unrolled_loop_can_be_too_large_as_well():
+    assert_readable(summarised(difference(dense(900, 3, 1), dense(900, 3, 2)), 200), 200)
+    picture = unrolled(large_loop(500, 2), "large", 8)
+    small = summarised(picture, 200)
+    assert_readable(small, 200)
+    assert len(small.clusters) == 8
+
+
+def test_groups_along_a_chain_keep_its_order():
+    picture = diagram_of(dense(3000, 2))
+    small = summarised(picture, 100)
+    assert max(levels(small).values()) > 5

@@ -28,6 +28,7 @@ from scanviz.engine.gradient.operators import Lop, Rop
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.shared import SharedVariable, shared
 from scanviz.engine.mode import Mode
+from scanviz.engine.notebook import PICTURES
 from scanviz.engine.ops.barrier import consider_constant, disconnected_grad, grad_clip, zero_grad
 from scanviz.engine.scan.build import scan
 from scanviz.engine.scan.checkpoints import scan_checkpoints
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from scanviz.engine.scan.layout import Layout
     from scanviz.engine.scan.loop import Scan
     from scanviz.profiler import profile
+    from scanviz.profiler.trace_call import trace
+    from scanviz.render.draw import draw
     from scanviz.render.dump import dprint
 
 __version__ = "0.1.0"
@@ -51,8 +54,10 @@ _LATER = {
     "Layout": "scanviz.engine.scan.layout",
     "Scan": "scanviz.engine.scan.loop",
     "ScanArgs": "scanviz.engine.scan.args",
+    "draw": "scanviz.render.draw",
     "dprint": "scanviz.render.dump",
     "profile": "scanviz.profiler",
+    "trace": "scanviz.profiler.trace_call",
 }
 
 
@@ -76,6 +81,15 @@ def _make_profiler() -> Observer:
 
 PROFILER.append(_make_profiler)
 
+
+def _picture(what: Any) -> dict[str, str]:
+    from scanviz.render.draw import notebook_bundle
+
+    return notebook_bundle(what)
+
+
+PICTURES.append(_picture)
+
 __all__ = [
     "Constant",
     "Function",
@@ -96,6 +110,7 @@ __all__ = [
     "disconnected_grad",
     "dot",
     "dprint",
+    "draw",
     "filter",
     "foldl",
     "foldr",
@@ -113,6 +128,7 @@ __all__ = [
     "scan_checkpoints",
     "shared",
     "tensor",
+    "trace",
     "until",
     "zero_grad",
 ]

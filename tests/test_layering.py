@@ -39,6 +39,7 @@ ENGINE_LAYERS = (
     ("ops",),
     ("observe",),
     ("graph",),
+    ("notebook",),
     ("config",),
     ("errors",),
 )

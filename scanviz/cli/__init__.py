@@ -9,8 +9,13 @@ from collections.abc import Sequence
 COMMANDS = {
     "profile": "run a script and show where its loops spend their time",
     "run": "run a script as python does, with scanviz's own error messages",
+    "check": "run a script and stop at the first NaN or other value that should not be",
     "report": "print the report of a saved profile again",
     "rewrites": "show what rewrites did to a script's loops, and why one did not fire",
+    "graph": "draw a script's or profile's graph with its loops open",
+    "html": "write a saved profile as one page for a browser",
+    "tui": "walk through a profile in the terminal, or through a script while it runs",
+    "export": "write a saved profile in the format of another tool",
     "doctor": "say which backends and extras work here, and how to get the others",
 }
 

@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> int:
         return run_and_measure(
             program, Wanted(flags, view, parsed.number("budget", 60), lambda found: _not_there(found, view))
         )
-    return _run_and_show(program, view, _own_output() if "json" in parsed.options else None)
+    return _run_and_show(program, view, own_output() if "json" in parsed.options else None)
 
 
 def _run_and_show(program: Program, view: RewritesView, own: TextIO | None) -> int:
@@ -104,13 +104,13 @@ def _run_and_show(program: Program, view: RewritesView, own: TextIO | None) -> i
     return 0
 
 
-def _own_output() -> TextIO:
+def own_output(what: str = "--json") -> TextIO:
     """Return standard output, for us alone: what is printed from now on, also by other processes, goes to standard error."""
     sys.stdout.flush()
     try:
         own = os.fdopen(os.dup(1), "w", encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"--json prints to standard output, which cannot be written: {error}") from None
+        raise UsageError(f"{what} goes to standard output, which cannot be written: {error}") from None
     try:
         os.dup2(2, 1)
     except OSError:  # there is no standard error

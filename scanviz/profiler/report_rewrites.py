@@ -110,13 +110,13 @@ def _function_lines(
     if view.why is not None:
         yield from why_lines(rewrites, view.why)
     elif view.why_not is not None:
-        yield from _why_not(rewrites, view)
+        yield from why_not_lines(rewrites, view)
     elif view.step is not None:
         found = [each for each in rewrites.applications if each.index == view.step]
         if not found:
             yield Line(f"  there is no rewrite {view.step}: {_numbers(count)}", WARNING)
         for each in found:
-            yield from _step(rewrites, each, view, width)
+            yield from step_lines(rewrites, each, view, width)
     else:
         yield from _list_or_steps(rewrites, view, width)
 
@@ -139,7 +139,7 @@ def _list_or_steps(rewrites: RewritesRecord, view: RewritesView, width: int) -> 
         return
     for k, each in enumerate(narrow):
         yield from [Line("")] if k else []
-        yield from _step(rewrites, each, view, width)
+        yield from step_lines(rewrites, each, view, width)
     if view.everything:
         yield from _refused(rewrites)
 
@@ -270,7 +270,8 @@ def _refused(rewrites: RewritesRecord) -> Iterator[Line]:
         yield Line(f"       {plain(rule)}: at {count} {where}  (--why-not {plain(rule)})", wraps=True)
 
 
-def _why_not(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
+def why_not_lines(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
+    """Return where the rule that is asked about did not fire, and why."""
     found = [each for each in rewrites.refusals if each.rule == view.why_not]
     if view.scan is not None:
         found = [each for each in found if _is_in(view.scan, each.loop) or f"`{view.scan}`" in each.node]
@@ -287,7 +288,8 @@ def _why_not(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
         yield Line(f"  {view.why_not} was nowhere refused: there was nothing that it is meant for", QUIET)
 
 
-def _step(rewrites: RewritesRecord, each: RewriteRecord, view: RewritesView, width: int) -> Iterator[Line]:
+def step_lines(rewrites: RewritesRecord, each: RewriteRecord, view: RewritesView, width: int) -> Iterator[Line]:
+    """Return one application: what it did and bought, and the graph's lines before and after."""
     spent = duration(each.time_ns)
     heading = f"  {each.index}  {each.rule}{_nodes(each)}  {spent}  ({each.phase}, {each.where})"
     yield Line(heading, HEADING, wraps=True)

@@ -20,6 +20,7 @@ from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.mode import Mode
+from scanviz.engine.notebook import Shown
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules, reused
@@ -58,7 +59,7 @@ class Plan:
         self.shared, self.updates, self.mode, self.where, self.profile = shared, updates, mode, where, profile
 
 
-class Function:
+class Function(Shown):
     """A compiled graph; call it with values.
 
     Attributes

@@ -20,6 +20,7 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.provenance import Provenance, current
 from scanviz.engine.graph.syntax import Syntax
 from scanviz.engine.graph.types import TensorType, Type
+from scanviz.engine.notebook import Shown
 
 Array = np.ndarray[Any, Any]
 _births = itertools.count(1)
@@ -57,7 +58,7 @@ def births_now() -> object:
     return _own_births.get()
 
 
-class Variable(Syntax):
+class Variable(Syntax, Shown):
     """A value to come: an input of a graph, or an output of an Apply.
 
     Attributes

@@ -1,0 +1,320 @@
+"""Draw the graph of a script's function, or of a saved profile, with its loops open.
+
+Without -o the picture is drawn in characters on standard output; -o writes a file, whose ending says its format: svg, png,
+pdf, dot, html, txt, json (node-link) or graphml. A script is profiled as `scanviz profile` does it (what it prints goes to
+standard error, its profile is not saved), so that the picture shows where the time went. Pictures are laid out by Graphviz
+where it is installed, else by Graphviz as WebAssembly (extra `wasm`), else by scanviz itself; --engine chooses.
+
+A picture that scanviz drew before is replaced, any other file only with --force.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
+from scanviz.cli.run import set_mode
+from scanviz.record.plain_text import plain
+
+if TYPE_CHECKING:
+    from scanviz.record.loops import LoopRecord
+    from scanviz.record.model import FunctionRecord, ProfileRecord
+    from scanviz.render.diagram.model import Diagram
+
+USAGE = "graph [options] SCRIPT|FILE.scanviz [arguments]"
+OPTIONS = (
+    Option(("-o", "--output"), "FILE", "x.svg, png, pdf, dot, html, txt, json or graphml"),
+    Option(("--function",), "NAME", "this function; by default the one that took the most time"),
+    Option(("--scan",), "NAME", "this loop alone"),
+    Option(("--depth",), "N", "loops nested deeper are closed; 0 closes all"),
+    Option(("--types",), "", "write dtypes and shapes"),
+    Option(("--before",), "", "the graph as it was built, before the rewrites"),
+    Option(("--unrolled",), "N", "the first N steps of a loop side by side, its back-propagation below"),
+    Option(("--connections",), "[=FROM,TO]", "which input reaches which output, or the path of one"),
+    Option(
+        ("--mappings",),
+        "",
+        "outer inputs, inner inputs, inner outputs and outer outputs, and what joins them",
+    ),
+    Option(("--diff",), "RULE|N", "before and after a rewrite in one picture"),
+    Option(("--engine",), "NAME", "who lays it out", ("auto", "dot", "wasm", "own")),
+    Option(("--seconds",), "N", "how long each engine may take (10)"),
+    Option(("--ascii",), "", "with characters of ASCII alone"),
+    Option(("--width",), "N", "columns of a picture in characters"),
+    Option(("--force",), "", "replace FILE whatever it is"),
+    Option(("--mode",), "NAME", "tier that runs functions which name none"),
+)
+DRAWN = ("svg", "png", "pdf", "dot")
+WRITTEN = ("txt", "json", "graphml", "html")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the picture goes and as what."""
+
+    path: Path | None
+    form: str
+
+
+def main(arguments: list[str]) -> int:
+    """Draw a graph and return the exit code; a script that is run ends the process by its own."""
+    parsed = parse(arguments, OPTIONS, program=True)
+    if "help" in parsed.options:
+        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        return 0
+    for name, least in (("depth", 0), ("unrolled", 1), ("seconds", 1), ("width", 20)):
+        _number(parsed, name, least)
+    target = _target(parsed)
+    if parsed.rest and parsed.rest[0].endswith(".scanviz"):
+        return _of_file(parsed, target)
+    program = program_of(parsed.rest, "graph")
+    set_mode(parsed.options.get("mode"))
+    from scanviz.cli.rewrites import own_output
+    from scanviz.profiler.profiled_run import Wishes, run_profiled
+    from scanviz.profiler.runner import CannotRunError
+
+    own = own_output("the picture") if target.path is None else None
+
+    def show(record: ProfileRecord, stream: TextIO) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            try:
+                _deliver(record, parsed, target, own or stream, stream)
+            except UsageError as error:
+                stream.write(f"scanviz: {error}\n")
+
+    try:
+        run_profiled(program, Wishes(None, False, 8, None, "steps", show))
+    except CannotRunError as error:
+        sys.stderr.write(f"scanviz: {error}\n")
+        return error.code
+    return 0
+
+
+def _of_file(parsed: Parsed, target: Target) -> int:
+    from scanviz.record.file import load
+
+    if len(parsed.rest) > 1:
+        raise UsageError(f"scanviz graph takes one FILE, found {len(parsed.rest)}")
+    try:
+        record = load(parsed.rest[0])
+    except OSError as error:
+        raise UsageError(f"{parsed.rest[0]} cannot be read: {error.strerror or error}") from None
+    _deliver(record, parsed, target, sys.stdout, sys.stderr)
+    return 0
+
+
+def _number(parsed: Parsed, name: str, least: int) -> int | None:
+    text = parsed.options.get(name)
+    if text is None:
+        return None
+    if not text.isdigit() or int(text) < least:
+        raise UsageError(f"--{name} takes a number from {least} on, not {text!r}")
+    return int(text)
+
+
+def _target(parsed: Parsed) -> Target:
+    """Return where the picture goes.
+
+    Raises
+    ------
+    UsageError
+        If the format is unknown, or a file is there that scanviz did not draw.
+    """
+    given = parsed.options.get("output")
+    if given is None:
+        return Target(None, "txt")
+    from scanviz.render.marks import is_picture
+
+    path = Path(given).absolute()
+    form = path.suffix.removeprefix(".").lower()
+    if form not in (*DRAWN, *WRITTEN):
+        known = ", ".join(f".{each}" for each in (*DRAWN, *WRITTEN))
+        raise UsageError(
+            f"the ending of {given} says no format{suggestion(form, (*DRAWN, *WRITTEN))}; endings: {known}"
+        )
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(
+            f"{given} cannot be written: {'it is a folder' if path.is_dir() else 'there is no such folder'}"
+        )
+    if path.exists() and "force" not in parsed.options and not is_picture(path):
+        raise UsageError(f"{given} exists and was not drawn by scanviz; --force replaces it")
+    return Target(path, form)
+
+
+def _deliver(record: ProfileRecord, parsed: Parsed, target: Target, out: TextIO, said: TextIO) -> None:
+    """Draw what is asked for and write it where it goes."""
+    from scanviz.record.errors import ScanvizError
+    from scanviz.render.layout import CannotDrawError
+
+    try:
+        data, engine, notes = _made(record, parsed, target.form, out)
+    except (CannotDrawError, ScanvizError) as error:
+        raise UsageError(str(error)) from None
+    if target.path is None:
+        out.write(data.decode("utf-8"))
+        out.flush()
+        return
+    from scanviz.record.file import replacing
+
+    with replacing(target.path) as stream:
+        stream.write(data)
+    said.write(f"wrote {target.path.name}{f', laid out by {engine}' if engine else ''}\n")
+    for each in notes:
+        said.write(f"  {plain(each)}\n")
+
+
+def _made(
+    record: ProfileRecord, parsed: Parsed, form: str, out: TextIO
+) -> tuple[bytes, str, tuple[str, ...]]:
+    """Return the file's content, the engine's name and notes."""
+    function = _function(record, parsed)
+    options = parsed.options
+    if "connections" in options or "mappings" in options:
+        return _table(record, function, parsed, form), "", ()
+    from scanviz.render import draw
+
+    diagram = _diagram(record, function, parsed)
+    width = _number(parsed, "width", 20) or _columns(out)
+    wishes = draw.Wishes(
+        types="types" in options,
+        engine=options.get("engine", "auto"),
+        seconds=float(options.get("seconds", 10)),
+        width=width,
+        ascii_only="ascii" in options,
+    )
+    drawing = draw.written(diagram, form, wishes)
+    return drawing.data, drawing.engine if form in (*DRAWN[:3], "html") else "", drawing.notes
+
+
+def _columns(out: TextIO) -> int:
+    import shutil
+
+    return shutil.get_terminal_size((100, 24)).columns if out.isatty() else 160
+
+
+def _function(record: ProfileRecord, parsed: Parsed) -> FunctionRecord:
+    """Return the function that is drawn."""
+    name, scan = parsed.options.get("function"), parsed.options.get("scan")
+    functions = [each for each in record.functions if each.graph is not None]
+    if name is not None:
+        functions = [each for each in functions if each.name == name]
+        if not functions:
+            names = sorted({each.name for each in record.functions})
+            raise UsageError(
+                f"there is no function named {name!r}{suggestion(name, names)}; functions: {_listed(names)}"
+            )
+    if scan is not None:
+        having = {each.function for each in record.loops if each.name == scan}
+        functions = [each for each in functions if each.key in having]
+        if not functions:
+            names = sorted({each.name for each in record.loops})
+            raise UsageError(
+                f"there is no loop named {scan!r}{suggestion(scan, names)}; loops: {_listed(names)}"
+            )
+    if not functions:
+        raise UsageError(
+            "no function was called, or their graphs were too large to keep: there is nothing to draw"
+        )
+    return max(functions, key=lambda each: each.total_ns)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(plain, names)) or "none"
+
+
+def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) -> Diagram:
+    """Return the picture that the options ask for."""
+    from scanviz.render.diagram.build import diagram_of
+    from scanviz.render.diagram.difference import difference
+    from scanviz.render.diagram.unrolled import unrolled
+
+    options = parsed.options
+    graph = function.graph
+    assert graph is not None
+    if "diff" in options:
+        before, after = _moments(function, options["diff"])
+        return difference(before, after)
+    if "before" in options:
+        built = function.rewrites.snapshot(0) if function.rewrites is not None else None
+        if built is None:
+            raise UsageError(
+                "only the list of this function's rewrites was kept: its first graph is not in the profile"
+            )
+        graph, record_for = built, None
+    else:
+        record_for = record
+    steps = _number(parsed, "unrolled", 1)
+    if steps is not None:
+        return unrolled(graph, options.get("scan"), steps, record_for)
+    return diagram_of(
+        graph,
+        record=record_for,
+        function=function.key if record_for is not None else None,
+        depth=_number(parsed, "depth", 0),
+        scan=options.get("scan"),
+    )
+
+
+def _moments(function: FunctionRecord, wanted: str):  # type: ignore[no-untyped-def]  # two GraphSnapshots
+    """Return the graphs before and after a rewrite, which is named by its number or its rule."""
+    history = function.rewrites
+    applications = history.applications if history is not None else ()
+    if wanted.isdigit():
+        found = [each.index for each in applications if each.index == int(wanted)]
+    else:
+        found = [each.index for each in applications if each.rule == wanted]
+    if not found or history is None:
+        rules = list(dict.fromkeys(each.rule for each in applications))
+        raise UsageError(
+            f"no rewrite {wanted!r} changed {plain(function.name)}{suggestion(wanted, rules)};"
+            f" there were 0 to {len(applications) - 1}: {_listed(rules)}"
+            if applications
+            else f"no rewrite changed {plain(function.name)}"
+        )
+    before, after = history.snapshot(found[0]), history.snapshot(found[-1] + 1)
+    if before is None or after is None:
+        raise UsageError(
+            "only the list of this function's rewrites was kept: their graphs are not in the profile"
+        )
+    return before, after
+
+
+def _loop(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) -> LoopRecord:
+    loops = [each for each in record.loops if each.function == function.key]
+    scan = parsed.options.get("scan")
+    named = [each for each in loops if scan is None or each.name == scan]
+    if not named:
+        raise UsageError(f"{plain(function.name)} has no loop")
+    return max(named, key=lambda each: each.total_ns)
+
+
+def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form: str) -> bytes:
+    """Return the connection matrix, a path in it, or the mappings, as text."""
+    from scanviz.render.diagram.connections import connecting_path, connection_matrix
+    from scanviz.render.diagram.mappings import mappings_table
+
+    if form != "txt":
+        raise UsageError(
+            f"--connections and --mappings are text: -o x.txt, not .{form} (scanviz html shows them as tables)"
+        )
+    loop = _loop(record, function, parsed)
+    if "mappings" in parsed.options:
+        return mappings_table(loop).as_text().encode()
+    pair = parsed.options["connections"]
+    if not pair:
+        return connection_matrix(loop).as_text().encode()
+    source, comma, goal = pair.rpartition(",")
+    if not comma:
+        raise UsageError(
+            "--connections takes the name or number of an input and of an output: --connections=W,h"
+        )
+    assert function.graph is not None
+    row, column = (int(each) if each.strip().isdigit() else each.strip() for each in (source, goal))
+    path = connecting_path(function.graph, loop, row, column)
+    if path is None:
+        return f"{plain(source)} does not reach {plain(goal)}, however many steps there are\n".encode()
+    return "".join(f"{each}\n" for each in path.words).encode()

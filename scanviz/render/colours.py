@@ -1,0 +1,181 @@
+"""Colours and signs of a picture, in light and in dark.
+
+Colour is never alone: kinds of loop variables are also written, kinds of nodes differ in shape, changes have a sign.  An SVG has
+the light colours as attributes, which any reader and converter understands, and classes by which a style sheet turns them dark
+where the reader wants that.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Paint(NamedTuple):
+    """Colours of something drawn.
+
+    Attributes
+    ----------
+    fill, line : str
+        Of its inside and its border, as ``#rrggbb``.
+    """
+
+    fill: str
+    line: str
+
+
+INK, DARK_INK = "#1f2328", "#e6edf3"
+PAPER, DARK_PAPER = "#ffffff", "#0d1117"
+FAINT, DARK_FAINT = "#57606a", "#9da7b3"
+
+LOOP_KINDS = {
+    "sequence": Paint("#dbeafe", "#1d4ed8"),
+    "sitsot": Paint("#dcfce7", "#15803d"),
+    "mitsot": Paint("#ccfbf1", "#0f766e"),
+    "mitmot": Paint("#f3e8ff", "#7e22ce"),
+    "carry": Paint("#fef3c7", "#a16207"),
+    "nitsot": Paint("#fce7f3", "#be185d"),
+    "non_sequence": Paint("#e5e7eb", "#4b5563"),
+}
+_DARK_LOOP_KINDS = {
+    "sequence": Paint("#172554", "#93c5fd"),
+    "sitsot": Paint("#052e16", "#86efac"),
+    "mitsot": Paint("#042f2e", "#5eead4"),
+    "mitmot": Paint("#3b0764", "#d8b4fe"),
+    "carry": Paint("#422006", "#fcd34d"),
+    "nitsot": Paint("#500724", "#f9a8d4"),
+    "non_sequence": Paint("#1f2937", "#cbd5e1"),
+}
+NODE_KINDS = {
+    "input": Paint("#ffffff", "#57606a"),
+    "shared": Paint("#fff7ed", "#9a3412"),
+    "constant": Paint("#f6f8fa", "#8c959f"),
+    "operation": Paint("#ffffff", "#57606a"),
+    "output": Paint("#ffffff", "#1f2328"),
+    "loop": Paint("#f6f8fa", "#1f2328"),
+    "port": Paint("#f6f8fa", "#57606a"),
+    "inner_input": Paint("#f6f8fa", "#57606a"),
+    "inner_output": Paint("#f6f8fa", "#57606a"),
+    "until": Paint("#fee2e2", "#b91c1c"),
+    "cell": Paint("#f6f8fa", "#57606a"),
+    "summary": Paint("#f6f8fa", "#57606a"),
+}
+_DARK_NODE_KINDS = {
+    "input": Paint("#161b22", "#9da7b3"),
+    "shared": Paint("#431407", "#fdba74"),
+    "constant": Paint("#161b22", "#6e7681"),
+    "operation": Paint("#161b22", "#9da7b3"),
+    "output": Paint("#161b22", "#e6edf3"),
+    "loop": Paint("#161b22", "#e6edf3"),
+    "port": Paint("#161b22", "#9da7b3"),
+    "inner_input": Paint("#161b22", "#9da7b3"),
+    "inner_output": Paint("#161b22", "#9da7b3"),
+    "until": Paint("#450a0a", "#fca5a5"),
+    "cell": Paint("#161b22", "#9da7b3"),
+    "summary": Paint("#161b22", "#9da7b3"),
+}
+CLUSTER, _DARK_CLUSTER = Paint("#fbfcfd", "#8c959f"), Paint("#11161d", "#6e7681")
+EDGES = {
+    "data": "#57606a",
+    "enters": "#57606a",
+    "leaves": "#57606a",
+    "recurrence": "#b45309",
+    "connection": "#1d4ed8",
+}
+_DARK_EDGES = {
+    "data": "#9da7b3",
+    "enters": "#9da7b3",
+    "leaves": "#9da7b3",
+    "recurrence": "#fbbf24",
+    "connection": "#93c5fd",
+}
+CHANGES = {"added": "#1a7f37", "removed": "#cf222e", "moved": "#0969da"}
+_DARK_CHANGES = {"added": "#3fb950", "removed": "#ff7b72", "moved": "#58a6ff"}
+CHANGE_SIGNS = {"added": "+", "removed": "−", "moved": "~"}
+# From cold to hot; the ink stays readable on each.
+HEAT = ("#fff8f0", "#ffeeda", "#ffe2c0", "#ffd3a1", "#ffc282", "#ffae63", "#ff9a4a", "#fb8636")
+_DARK_HEAT = ("#1f1710", "#2d1d10", "#3d2410", "#4e2b0f", "#60320d", "#73390b", "#874008", "#9a4705")
+
+ROLE_TEXT = {
+    "data": "value",
+    "enters": "into the step",
+    "leaves": "out of the step",
+    "recurrence": "read again, steps later",
+    "connection": "reaches",
+}
+KIND_TEXT = {
+    "input": "input",
+    "shared": "shared variable",
+    "constant": "constant",
+    "operation": "operation",
+    "output": "output",
+    "loop": "loop, closed",
+    "port": "loop variable",
+    "inner_input": "the step reads",
+    "inner_output": "the step gives",
+    "until": "ends the loop",
+    "cell": "row of a buffer",
+    "summary": "several, not drawn",
+}
+
+
+def heat_level(share: float | None) -> int | None:
+    """Return the step on the scale of heat for a part of the time, None where none is known.
+
+    The scale is that of a square root: what takes a tenth of the time is visibly warm.
+
+    Examples
+    --------
+    >>> heat_level(None), heat_level(0.0), heat_level(0.1), heat_level(1.0)
+    (None, 0, 2, 7)
+    """
+    if share is None:
+        return None
+    return min(len(HEAT) - 1, int(max(0.0, min(1.0, share)) ** 0.5 * len(HEAT)))
+
+
+def node_paint(kind: str, loop_kind: str, share: float | None, change: str) -> Paint:
+    """Return the light colours of a node."""
+    paint = LOOP_KINDS.get(loop_kind) or NODE_KINDS.get(kind, NODE_KINDS["operation"])
+    level = heat_level(share)
+    return Paint(paint.fill if level is None else HEAT[level], CHANGES.get(change, paint.line))
+
+
+def node_classes(kind: str, loop_kind: str, share: float | None, change: str) -> str:
+    """Return the style classes of a node, in the order in which they give way to one another.
+
+    Examples
+    --------
+    >>> node_classes("port", "sitsot", 0.5, "added")
+    'sv-port sv-kind-sitsot sv-heat-5 sv-added'
+    """
+    level = heat_level(share)
+    names = [f"sv-{kind}"]
+    names += [f"sv-kind-{loop_kind}"] if loop_kind in LOOP_KINDS else []
+    names += [f"sv-heat-{level}"] if level is not None else []
+    names += [f"sv-{change}"] if change in CHANGES else []
+    return " ".join(names)
+
+
+def edge_classes(role: str, change: str) -> str:
+    """Return the style classes of an edge."""
+    return f"sv-edge-{role}" + (f" sv-{change}" if change in CHANGES else "")
+
+
+def style_sheet() -> str:
+    """Return the style sheet that turns a picture dark where its reader wants that."""
+    rules = [f".sv-ground{{fill:{DARK_PAPER}}}", f".sv-text{{fill:{DARK_INK}}}"]
+    rules.append(f".sv-text.sv-faint{{fill:{DARK_FAINT}}}")
+    rules.append(_shape("sv-cluster", _DARK_CLUSTER))
+    rules += [_shape(f"sv-{kind}", paint) for kind, paint in _DARK_NODE_KINDS.items()]
+    rules += [_shape(f"sv-kind-{kind}", paint) for kind, paint in _DARK_LOOP_KINDS.items()]
+    rules += [f".sv-shape.sv-heat-{level}{{fill:{fill}}}" for level, fill in enumerate(_DARK_HEAT)]
+    lines = {f"edge-{role}": line for role, line in _DARK_EDGES.items()} | _DARK_CHANGES
+    for name, line in lines.items():
+        rules.append(f".sv-line.sv-{name}{{stroke:{line}}}.sv-tip.sv-{name}{{fill:{line};stroke:{line}}}")
+        rules.append(f".sv-text.sv-{name}{{fill:{line}}}")
+    rules += [f".sv-shape.sv-{change}{{stroke:{line}}}" for change, line in _DARK_CHANGES.items()]
+    return "@media (prefers-color-scheme:dark){" + "".join(rules) + "}"
+
+
+def _shape(name: str, paint: Paint) -> str:
+    return f".sv-shape.{name}{{fill:{paint.fill};stroke:{paint.line}}}"

@@ -1,0 +1,361 @@
+"""A picture as DOT text, the language of Graphviz.
+
+All text stands in HTML-like labels, where only three characters have a meaning, and names are quoted, so nothing that a script
+calls a variable can change the drawing.  Nodes are named by their ids, which therefore stay in an SVG that Graphviz makes.  A
+Graphviz without such labels (as WebAssembly it has no reader for them) gets quoted text: less of it, a closed loop as a record.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from html import escape
+
+from scanviz.render import colours
+from scanviz.render.colours import CHANGES, CLUSTER, EDGES, FAINT, INK, LOOP_KINDS, Paint, node_paint
+from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
+from scanviz.render.labels import (
+    cluster_lines,
+    cluster_title,
+    edge_title,
+    kind_name,
+    legend_of,
+    node_lines,
+    node_title,
+    port_title,
+    short,
+    signed,
+)
+from scanviz.render.marks import MARK
+
+_SHAPES = {
+    "input": 'shape=box style="rounded,filled"',
+    "shared": "shape=cylinder style=filled",
+    "constant": 'shape=box style="filled,dashed"',
+    "operation": "shape=box style=filled",
+    "output": 'shape=box style="rounded,filled" peripheries=2',
+    "port": "shape=box style=filled penwidth=1.6",
+    "inner_input": 'shape=box style="rounded,filled"',
+    "inner_output": 'shape=box style="rounded,filled" penwidth=1.8',
+    "until": "shape=octagon style=filled",
+    "cell": "shape=box style=filled margin=0.05 width=0.4 height=0.3",
+    "summary": 'shape=box3d style="filled,dashed"',
+}
+_SIGNS = {
+    "input": "(rounded)",
+    "shared": "(cylinder)",
+    "constant": "(dashed)",
+    "operation": "(box)",
+    "output": "(double)",
+    "port": "(box at the loop's edge)",
+    "inner_input": "(rounded)",
+    "inner_output": "(rounded, thick)",
+    "until": "(octagon)",
+    "cell": "(small box)",
+    "summary": "(box in depth)",
+    "loop": "(box with ports)",
+}
+
+
+def to_dot(diagram: Diagram, *, types: bool = False, html: bool = True) -> str:
+    """Return a picture as DOT text.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        What to draw.
+    types : bool
+        Whether dtypes and shapes are written on nodes.
+    html : bool
+        Whether labels may be HTML-like.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Diagram, Node
+    >>> text = to_dot(Diagram("f", nodes=(Node("a", "operation", "exp"),)))
+    >>> [line.strip() for line in text.splitlines() if line.strip().startswith('"a"')]
+    ['"a" [label=<exp> id="a" class="sv-operation" shape=box style=filled fillcolor="#ffffff" color="#57606a" ...]']
+    """
+    return _Writer(diagram, types, html).text()
+
+
+class _Writer:
+    """Writes one picture."""
+
+    def __init__(self, diagram: Diagram, types: bool, html: bool = True) -> None:
+        self.diagram, self.types, self.html = diagram, types, html
+        self.lines: list[str] = []
+        self.names = names_of(diagram)
+        self.inside: dict[str | None, list[Node]] = defaultdict(list)
+        self.children: dict[str | None, list[Cluster]] = defaultdict(list)
+        clusters = {each.id for each in diagram.clusters}
+        for node in diagram.nodes:
+            self.inside[node.cluster if node.cluster in clusters else None].append(node)
+        for cluster in diagram.clusters:
+            self.children[cluster.parent if cluster.parent in clusters else None].append(cluster)
+        entered = {each.source for each in diagram.edges if each.role == "enters"}
+        left = {each.target for each in diagram.edges if each.role == "leaves"}
+        self.level = {each.id: _level(each, entered, left) for each in diagram.nodes}
+
+    def text(self) -> str:
+        """Return the whole text."""
+        self.lines = [
+            f"// {MARK}",
+            "digraph scanviz {",
+            f'  graph [rankdir=TB ranksep=0.42 nodesep=0.22 bgcolor="{colours.PAPER}" fontname="Helvetica" fontsize=11',
+            f"    labelloc=t labeljust=l compound=true label={self._header()}]",
+            f'  node [fontname="Helvetica" fontsize=11 margin="0.09,0.04" height=0.32 width=0.3 fontcolor="{INK}"]',
+            f'  edge [fontname="Helvetica" fontsize=9 arrowsize=0.6 color="{EDGES["data"]}"]',
+        ]
+        self._level_of(None, "  ")
+        self._grid()
+        for number, edge in enumerate(self.diagram.edges):
+            self._edge(number, edge)
+        self.lines.append("}")
+        return "\n".join(self.lines) + "\n"
+
+    def _level_of(self, cluster: str | None, indent: str) -> None:
+        """Write what stands directly in a loop, or in none."""
+        for node in self.inside[cluster]:
+            self.lines.append(f"{indent}{self._node(node)}")
+        for level in ("first", "inputs", "outputs", "last"):
+            same = [self.names[each.id] for each in self.inside[cluster] if self.level[each.id] == level]
+            if len(same) > 1:
+                self.lines.append(f"{indent}{{rank=same; {'; '.join(same)}}}")
+        for child in self.children[cluster]:
+            self._cluster(child, indent)
+
+    def _cluster(self, cluster: Cluster, indent: str) -> None:
+        line = CHANGES.get(cluster.change, CLUSTER.line)
+        self.lines += [
+            f"{indent}subgraph {_quoted('cluster ' + _safe_name(cluster.id, f'c{self.diagram.clusters.index(cluster)}'))} {{",
+            f"{indent}  graph [label={self._written(cluster_lines(cluster), bold=True)}",
+            f'{indent}    id={_quoted(cluster.id)} class="sv-cluster"',
+            f'{indent}    style="rounded,filled" penwidth=1.4 fillcolor="{CLUSTER.fill}" color="{line}" fontcolor="{INK}"',
+            f"{indent}    tooltip={_quoted(cluster_title(cluster))} labeljust=l margin=10]",
+        ]
+        self._level_of(cluster.id, indent + "  ")
+        self.lines.append(f"{indent}}}")
+
+    def _node(self, node: Node) -> str:
+        paint = node_paint(node.kind, node.loop_kind, node.share, node.change)
+        name, tooltip = self.names[node.id], _quoted(node_title(node))
+        common = f'id={_quoted(node.id)} class="{colours.node_classes(node.kind, node.loop_kind, node.share, node.change)}"'
+        if node.kind == "loop" and self.html:
+            return f"{name} [label={_table(node, paint, self.types)} {common} shape=plain tooltip={tooltip}]"
+        if node.kind == "loop":
+            record = _record(node, self.types)
+            return f'{name} [label={record} {common} shape=record style=filled fillcolor="{paint.fill}" color="{paint.line}"]'
+        label = self._written(node_lines(node, self.types))
+        thick = " penwidth=2.4" if node.change else ""
+        shape = _SHAPES.get(node.kind, _SHAPES["operation"])
+        column = getattr(node, "column", None)
+        group = f" group=column{column}" if isinstance(column, int) else ""
+        return (
+            f'{name} [label={label} {common} {shape} fillcolor="{paint.fill}" color="{paint.line}"{thick}{group}'
+            f" tooltip={tooltip}]"
+        )
+
+    def _edge(self, number: int, edge: Edge) -> None:
+        if edge.source not in self.names or edge.target not in self.names:
+            return
+        colour = CHANGES.get(edge.change, EDGES.get(edge.role, EDGES["data"]))
+        settings = [
+            f'id="edge-{number}" class="{colours.edge_classes(edge.role, edge.change)}" color="{colour}"',
+            f"tooltip={_quoted(edge_title(edge))}",
+        ]
+        if edge.role == "recurrence":
+            settings.append("style=dashed constraint=false penwidth=1.4")
+        if edge.role == "connection":
+            settings.append("penwidth=2")
+        if edge.change:
+            settings.append(f"penwidth=2.2{' style=dotted' if edge.change == 'removed' else ''}")
+        words = (
+            [] if edge.role == "data" and edge.label.isdigit() else [short(edge.label)] if edge.label else []
+        )
+        if self.types and edge.type and edge.role in ("enters", "data") and edge.source in self.ports:
+            words.append(short(edge.type))
+        if words or edge.change:
+            settings.append(
+                f'label={self._written([signed(" ".join(words), edge.change)])} fontcolor="{colour}"'
+            )
+        source = self.names[edge.source] + (":s" if edge.source in self.ports else "")
+        target = self.names[edge.target] + (":n" if edge.target in self.ports else "")
+        self.lines.append(f"  {source} -> {target} [{' '.join(settings)}]")
+
+    @property
+    def ports(self) -> dict[str, Port]:
+        """Ports of closed loops by id."""
+        return {port.id: port for node in self.diagram.nodes for port in node.ports}
+
+    def _grid(self) -> None:
+        """Ask for rows and columns where nodes have a place in a grid."""
+        rows: dict[int, list[tuple[int, str]]] = defaultdict(list)
+        for node in self.diagram.nodes:
+            row, column = getattr(node, "row", None), getattr(node, "column", None)
+            if isinstance(row, int) and isinstance(column, int):
+                rows[row].append((column, self.names[node.id]))
+        before = ""
+        for row in sorted(rows):
+            names = [name for _, name in sorted(rows[row])]
+            self.lines.append(f"  {{rank=same; {'; '.join(names)}}}")
+            if len(names) > 1:
+                self.lines.append(f"  {' -> '.join(names)} [style=invis weight=2]")
+            if before:
+                self.lines.append(f"  {before} -> {names[0]} [style=invis]")
+            before = names[0]
+
+    def _written(self, lines: list[str], bold: bool = False) -> str:
+        """Return lines as a label."""
+        return _label(lines, bold) if self.html else _quoted("\n".join(lines))
+
+    def _header(self) -> str:
+        """Return the title, the notes and the legend as a table; where there are no tables, in words."""
+        if not self.html:
+            legend = legend_of(self.diagram)
+            kinds = ", ".join(map(kind_name, legend.loop_kinds))
+            words = [short(self.diagram.title, 90), *(short(each, 160) for each in self.diagram.notes)]
+            return _quoted("\n".join([*words, f"loop variables: {kinds}"] if kinds else words))
+        rows = [f'<TR><TD ALIGN="LEFT" COLSPAN="9"><B>{_text(short(self.diagram.title, 90))}</B></TD></TR>']
+        for note in self.diagram.notes:
+            rows.append(f'<TR><TD ALIGN="LEFT" COLSPAN="9">{_text(short(note, 160))}</TD></TR>')
+        rows += [f"<TR>{''.join(row)}</TR>" for row in _legend_rows(self.diagram)]
+        return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="2">{"".join(rows)}</TABLE>>'
+
+
+def _level(node: Node, entered: set[str], left: set[str]) -> str:
+    if node.kind == "port":
+        return "first" if node.id in entered and node.id not in left else "last" if node.id in left else ""
+    return {"inner_input": "inputs", "inner_output": "outputs"}.get(node.kind, "")
+
+
+def names_of(diagram: Diagram) -> dict[str, str]:
+    """Return the DOT name of each node, and of each port of a closed loop as ``node:port``."""
+    found: dict[str, str] = {}
+    for number, node in enumerate(diagram.nodes):
+        name = _quoted(_safe_name(node.id, f"n{number}"))
+        found[node.id] = name
+        found.update({port.id: f"{name}:p{k}" for k, port in enumerate(node.ports)})
+    return found
+
+
+def _safe_name(identity: str, otherwise: str) -> str:
+    plain_enough = identity.isprintable() and not set(identity) & set('\\"&<>')
+    return identity if identity and plain_enough else otherwise
+
+
+def _quoted(text: str) -> str:
+    """Return a quoted string, in which Graphviz reads nothing but the text."""
+    kept = "".join(each if each.isprintable() else "\n" if each == "\n" else "?" for each in text)
+    kept = kept.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("&", "&amp;")
+    return f'"{kept}"'
+
+
+def _text(text: str) -> str:
+    return escape(text).replace("\\", "&#92;") or " "
+
+
+def _label(lines: list[str], bold: bool = False) -> str:
+    """Return lines as an HTML-like label, the first as it is and the others small."""
+    first = f"<B>{_text(lines[0])}</B>" if bold else _text(lines[0])
+    rest = "".join(f'<BR/><FONT POINT-SIZE="8.5" COLOR="{FAINT}">{_text(each)}</FONT>' for each in lines[1:])
+    return f"<{first}{rest}>"
+
+
+def _table(node: Node, paint: Paint, types: bool) -> str:
+    """Return a closed loop as a table: ports that go in, its name, ports that go out."""
+    lines = [_text(each) for each in node_lines(node, types)]
+    middle = f'<B>{lines[0]}</B><FONT POINT-SIZE="8.5" COLOR="{FAINT}">{"".join(f"<BR/>{each}" for each in lines[1:])} </FONT>'
+    rows = [
+        _ports(node, "in"),
+        f'<TR><TD BGCOLOR="{paint.fill}" COLOR="{paint.line}" CELLPADDING="6">{middle}</TD></TR>',
+        _ports(node, "out"),
+    ]
+    return f'<<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="0">{"".join(rows)}</TABLE>>'
+
+
+def _record(node: Node, types: bool) -> str:
+    """Return a closed loop as a record: a field a port."""
+
+    def field(text: str) -> str:
+        return "".join(f"\\{each}" if each in "{}|<> \\" else each for each in text)
+
+    def ports(side: str) -> str:
+        fields = [
+            f"<p{k}> {field(short(port.label, 24))}" for k, port in enumerate(node.ports) if port.side == side
+        ]
+        return f"{{{'|'.join(fields)}}}" if fields else ""
+
+    middle = "\\n".join(field(each) for each in node_lines(node, types))
+    rows = [each for each in (ports("in"), middle, ports("out")) if each]
+    inner = "|".join(rows).replace('"', "'")
+    return f'"{{{inner}}}"'
+
+
+def _ports(node: Node, side: str) -> str:
+    cells = []
+    for number, port in enumerate(node.ports):
+        if port.side == side:
+            paint = LOOP_KINDS.get(port.kind, colours.NODE_KINDS["port"])
+            small = f'<FONT POINT-SIZE="8" COLOR="{FAINT}">{_text(kind_name(port.kind))}</FONT>'
+            cells.append(
+                f'<TD PORT="p{number}" BGCOLOR="{paint.fill}" COLOR="{paint.line}" CELLPADDING="3"'
+                f' TITLE="{_attribute(port_title(port))}" ID="{_attribute(port.id)}">'
+                f"{_text(short(port.label, 24))}<BR/>{small}</TD>"
+            )
+    if not cells:
+        return ""
+    inner = (
+        f'<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="2" CELLPADDING="0"><TR>{"".join(cells)}</TR></TABLE>'
+    )
+    return f'<TR><TD BORDER="0">{inner}</TD></TR>'
+
+
+def _attribute(text: str) -> str:
+    return escape("".join(each if each.isprintable() else "?" for each in text), quote=True).replace(
+        "\\", "&#92;"
+    )
+
+
+def _legend_rows(diagram: Diagram) -> list[list[str]]:
+    """Return the legend as rows of cells."""
+    legend = legend_of(diagram)
+    shapes = [
+        f'<TD BGCOLOR="{colours.NODE_KINDS[each].fill}" COLOR="{colours.NODE_KINDS[each].line}" BORDER="1">'
+        f"{_small(f'{colours.KIND_TEXT[each]} {_SIGNS.get(each, str())}'.strip())}</TD>"
+        for each in legend.kinds
+    ]
+    kinds = [
+        f'<TD BGCOLOR="{LOOP_KINDS[each].fill}" COLOR="{LOOP_KINDS[each].line}" BORDER="1">{_small(kind_name(each))}</TD>'
+        for each in legend.loop_kinds
+    ]
+    lines = [
+        f'<TD><FONT COLOR="{EDGES[each]}">{"- - &gt;" if each == "recurrence" else "──&gt;"}</FONT>'
+        f" {_small(colours.ROLE_TEXT[each])}</TD>"
+        for each in legend.roles
+        if each in ("recurrence", "connection")
+    ]
+    changes = [
+        f'<TD COLOR="{CHANGES[each]}" BORDER="1">{_small(f"{colours.CHANGE_SIGNS[each]} {each}")}</TD>'
+        for each in legend.changes
+    ]
+    heat = (
+        [f'<TD BGCOLOR="{fill}" BORDER="0">{_small(" ")}</TD>' for fill in colours.HEAT]
+        if legend.heat
+        else []
+    )
+    heat_row = (
+        [f"<TD>{_small('part of the time: 0')}</TD>", *heat, f"<TD>{_small('all')}</TD>"] if heat else []
+    )
+    rows = [_one_cell(each) for each in (shapes, [*kinds, *lines, *changes], heat_row) if each]
+    return [[each] for each in rows]
+
+
+def _one_cell(cells: list[str]) -> str:
+    inner = (
+        f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="2"><TR>{"".join(cells)}</TR></TABLE>'
+    )
+    return f'<TD ALIGN="LEFT">{inner}</TD>'
+
+
+def _small(text: str) -> str:
+    return f'<FONT POINT-SIZE="8.5">{_text(text)}</FONT>'

@@ -1,0 +1,251 @@
+"""``scanviz.draw``: a picture of anything that has a graph, as text, as a file, or in a notebook."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scanviz.record.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.record.file import replacing
+from scanviz.record.model import ProfileRecord
+from scanviz.record.snapshot import snapshot
+from scanviz.render.characters import drawing_text
+from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.model import Diagram
+from scanviz.render.layout import Drawing, drawn
+from scanviz.render.marks import MARK, is_picture
+
+NOTEBOOK_NODES = 200  # that a picture in a notebook has
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How a picture is drawn.
+
+    Attributes
+    ----------
+    types : bool
+        Whether dtypes and shapes are written.
+    engine : str
+        Who lays it out.
+    seconds : float
+        How long each engine may take.
+    width : int
+        Columns of a picture in characters.
+    ascii_only : bool
+        Whether that has characters of ASCII alone.
+    """
+
+    types: bool = False
+    engine: str = "auto"
+    seconds: float = 10.0
+    width: int = 100
+    ascii_only: bool = False
+
+
+def written(diagram: Diagram, form: str, wishes: Wishes | None = None) -> Drawing:
+    r"""Return a picture in any format that there is.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        What to draw.
+    form : {"svg", "png", "pdf", "dot", "txt", "json", "graphml", "html"}
+        The format.
+    wishes : Wishes, optional
+        How.
+
+    Raises
+    ------
+    CannotDrawError
+        If no engine gives the format.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Node
+    >>> written(Diagram("f", (Node("x", "input", "x"),)), "txt", Wishes(ascii_only=True)).text
+    'f\no  x\n'
+    """
+    wishes = wishes if wishes is not None else Wishes()
+    match form:
+        case "txt":
+            text = drawing_text(diagram, wishes.width, types=wishes.types, ascii_only=wishes.ascii_only)
+        case "json":
+            from scanviz.render.diagram.export import to_json
+
+            text = json.dumps({"made_by": MARK, **to_json(diagram)}, indent=1, ensure_ascii=False) + "\n"
+        case "graphml":
+            from scanviz.render.diagram.export import to_graphml
+
+            text = to_graphml(diagram) + f"<!-- {MARK} -->\n"
+        case "html":
+            return _page(diagram, wishes)
+        case _:
+            return drawn(diagram, form, wishes.engine, wishes.seconds, types=wishes.types)
+    return Drawing(text.encode("utf-8"), "", diagram.notes)
+
+
+def _page(diagram: Diagram, wishes: Wishes) -> Drawing:
+    """Return a page with the picture alone."""
+    from scanviz.render.page.drawings import inline_svg
+
+    drawing = drawn(diagram, "svg", wishes.engine, wishes.seconds, types=wishes.types)
+    title = html.escape(diagram.title)
+    text = (
+        f'<!DOCTYPE html>\n<!-- {MARK} -->\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{title}</title>\n<style>body {{ margin: 1em; background: #fff }} svg {{ max-width: 100%; height: auto }}</style>\n"
+        f"</head>\n<body>\n{inline_svg(drawing.text)}\n</body>\n</html>\n"
+    )
+    return Drawing(text.encode("utf-8"), drawing.engine, drawing.notes)
+
+
+def diagram_for(what: Any, **options: Any) -> Diagram:
+    """Return the picture of a variable, several, a function, a Scan or a profile.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it has no graph.
+    """
+    if isinstance(what, ProfileRecord):
+        drawable = [each for each in what.functions if each.graph is not None]
+        if not drawable:
+            raise ScanvizValueError(
+                "this profile holds no graph: no function was called while it was recorded"
+            )
+        slowest = max(drawable, key=lambda each: each.total_ns)
+        assert slowest.graph is not None
+        return diagram_of(slowest.graph, record=what, function=slowest.key, **options)
+    record = getattr(what, "record", None)
+    if isinstance(record, ProfileRecord):
+        return diagram_for(record, **options)
+    return diagram_of(snapshot(what), **options)
+
+
+class Picture:
+    """A picture that shows itself: as text where it is printed, as SVG in a notebook.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        What is drawn.
+    wishes : Wishes
+        How.
+    """
+
+    def __init__(self, diagram: Diagram, wishes: Wishes) -> None:
+        self.diagram, self.wishes = diagram, wishes
+
+    def __str__(self) -> str:
+        return written(self.diagram, "txt", self.wishes).text
+
+    def __repr__(self) -> str:
+        return (
+            f"<picture of {self.diagram.title}: {len(self.diagram.nodes)} nodes; print() or save() shows it>"
+        )
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the picture to a file, in the format that its ending says.
+
+        Raises
+        ------
+        ScanvizValueError
+            If the ending says no format, or a file is there that scanviz did not draw and ``force`` is not given.
+        """
+        target = Path(path)
+        form = target.suffix.removeprefix(".").lower()
+        if form not in ("svg", "png", "pdf", "dot", "txt", "json", "graphml", "html"):
+            raise ScanvizValueError(
+                f"the ending of {target.name} says no format",
+                expected=".svg, .png, .pdf, .dot, .html, .txt, .json or .graphml",
+            )
+        if target.exists() and not force and not is_picture(target):
+            raise ScanvizValueError(
+                f"{target.name} exists and was not drawn by scanviz", fix="save(path, force=True)"
+            )
+        drawing = written(self.diagram, form, self.wishes)
+        with replacing(target) as stream:
+            stream.write(drawing.data)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Return the picture for a notebook."""
+        return {"image/svg+xml": written(self.diagram, "svg", self.wishes).text, "text/plain": repr(self)}
+
+
+def draw(
+    what: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    scan: str | None = None,
+    depth: int | None = None,
+    types: bool = False,
+    engine: str = "auto",
+    force: bool = False,
+) -> Picture:
+    """Draw the graph of a variable, several, a function, a Scan or a profile.
+
+    Parameters
+    ----------
+    what : Variable, list of Variable, Function, Scan, Session or ProfileRecord
+        What to draw; a function is drawn as it runs, of a profile the function that took the most time, with its times.
+    path : path, optional
+        Where to write it: ``.svg``, ``.png``, ``.pdf``, ``.dot``, ``.html``, ``.txt``, ``.json`` or ``.graphml``.
+    scan : str, optional
+        This loop alone.
+    depth : int, optional
+        Loops nested deeper are closed.
+    types : bool
+        Whether dtypes and shapes are written.
+    engine : {"auto", "dot", "wasm", "own"}
+        Who lays it out.
+    force : bool
+        Whether a file that scanviz did not draw may be replaced.
+
+    Returns
+    -------
+    Picture
+        Prints itself in characters, and shows itself as SVG in a notebook.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it has no graph.
+    ScanvizValueError
+        If the path's ending says no format, or it names a file that is not scanviz's.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> sums, _ = scanviz.scan(lambda x_t, total: total + x_t, sequences=x, outputs_info=0.0, name="sums")
+    >>> print(scanviz.draw(sums))
+    total
+    ○      x
+    ├─●    dimension{axis=0} ← x
+    │ │    ╔═ loop sums ═══...
+    │ ◆    ║ n_steps  (n-steps into the loop) ← dimension{axis=0}
+    ◆      ║ x  (sequence into the loop) ← x
+    ◇      ║ x[t]
+    ...
+    """
+    picture = Picture(diagram_for(what, scan=scan, depth=depth), Wishes(types, engine))
+    if path is not None:
+        picture.save(path, force=force)
+    return picture
+
+
+def notebook_bundle(what: Any) -> dict[str, str]:
+    """Return what a notebook shows of a variable, a function or a record: its picture, and its text as before."""
+    bundle = {"text/plain": repr(what)}
+    try:
+        diagram = diagram_for(what)
+        bundle["image/svg+xml"] = drawn(diagram, "svg", largest=NOTEBOOK_NODES).text
+    except (ScanvizTypeError, ScanvizValueError):
+        return bundle
+    return bundle

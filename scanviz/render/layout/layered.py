@@ -1,0 +1,406 @@
+"""The layout that scanviz makes itself, where no Graphviz is at hand: layers from top to bottom, loops as boxes.
+
+An open loop is laid out first and then stands in the layers around it as one large node, so nothing foreign is ever drawn in its
+box. Edges that pass layers are led through them; what a later step reads is led round the right side of its loop.  Where nodes have
+places in a grid, as in unrolled pictures, they stand there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Sequence
+
+from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
+from scanviz.render.labels import cluster_lines, text_width
+from scanviz.render.layout.ordering import acyclic, layers_of, ordered
+from scanviz.render.layout.placed import Box, Placed, Point
+from scanviz.render.layout.sizes import LETTER, SMALL, SMALL_LINE, Size, node_size, port_width
+
+GAP, LAYER_GAP, EDGE_ROOM = 16.0, 34.0, 8.0
+MARGIN, HEAD = 14.0, 20.0
+LANE = 13.0  # between two edges that are led round a loop
+STRAIGHTENING = 6
+
+
+def layered(diagram: Diagram, types: bool = False) -> Placed:
+    """Return where everything of a picture is drawn.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Diagram, Edge, Node
+    >>> nodes = (Node("a", "input", "x"), Node("b", "operation", "exp"))
+    >>> placed = layered(Diagram("f", nodes, edges=(Edge("a", "b"),)))
+    >>> placed.boxes["a"].bottom < placed.boxes["b"].y
+    True
+    """
+    return _Layout(diagram, types).whole()
+
+
+class _Layout:
+    """Lays out one picture."""
+
+    def __init__(self, diagram: Diagram, types: bool) -> None:
+        self.diagram, self.types = diagram, types
+        self.placed = Placed()
+        known = {each.id for each in diagram.clusters}
+        self.parent: dict[str, str | None] = {}
+        self.inside: dict[str | None, list[str]] = defaultdict(list)
+        self.nodes = {each.id: each for each in diagram.nodes}
+        self.clusters = {each.id: each for each in diagram.clusters}
+        self.owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
+        for cluster in diagram.clusters:
+            self._put(cluster.id, cluster.parent, known)
+        for node in diagram.nodes:
+            self._put(node.id, node.cluster, known)
+        self.edges: dict[str | None, list[tuple[int, str, str]]] = defaultdict(list)
+        self.around: dict[str | None, list[int]] = defaultdict(list)
+        for number, edge in enumerate(diagram.edges):
+            self._edge(number, edge)
+        self.lanes: dict[int, float] = {}
+        self.bypassed: set[int] = set()
+
+    def _put(self, part: str, parent: str | None, known: set[str]) -> None:
+        self.parent[part] = parent if parent in known else None
+        self.inside[self.parent[part]].append(part)
+
+    def _edge(self, number: int, edge: Edge) -> None:
+        """Sort an edge to the innermost box that both of its ends are in."""
+        source, target = (self.owner.get(each, each) for each in (edge.source, edge.target))
+        if source not in self.parent or target not in self.parent or source == target:
+            return
+        ways = [self._way(each) for each in (source, target)]
+        depth = 0
+        while depth < min(map(len, ways)) - 1 and ways[0][depth] == ways[1][depth]:
+            depth += 1
+        level = self.parent[ways[0][depth]]
+        if edge.role == "recurrence":
+            self.around[level].append(number)
+        else:
+            self.edges[level].append((number, ways[0][depth], ways[1][depth]))
+
+    def _way(self, part: str) -> list[str]:
+        """Return the boxes around something, the outermost first, and itself."""
+        way: list[str] = [part]
+        while (parent := self.parent[way[0]]) is not None and len(way) < 200:
+            way.insert(0, parent)
+        return way
+
+    def whole(self) -> Placed:
+        """Lay out everything."""
+        if any(each.column is not None and each.row is not None for each in self.diagram.nodes):
+            self._grid()
+        else:
+            size = self._box(None, 0)
+            self.placed.width, self.placed.height = size
+        self._ports()
+        for number, edge in enumerate(self.diagram.edges):
+            self._finish_route(number, edge)
+        return self.placed
+
+    def _box(self, cluster: str | None, depth: int) -> Size:
+        """Lay out what stands in a box, from its upper left corner, and return the box's size."""
+        parts = self.inside[cluster]
+        sizes = [self._size_of(each, depth) for each in parts]
+        number = {each: k for k, each in enumerate(parts)}
+        edges = [(k, number[a], number[b]) for k, a, b in self.edges[cluster] if a != b]
+        level = _Level(sizes, edges, *self._ends(parts))
+        head = (
+            HEAD + SMALL_LINE * (len(cluster_lines(self.clusters[cluster])) - 1)
+            if cluster is not None
+            else 0.0
+        )
+        for part, box in zip(parts, level.boxes, strict=True):
+            self._shift(part, box.x + MARGIN, box.y + MARGIN + head)
+        for edge, points in level.routes.items():
+            self.placed.routes[edge] = [(x + MARGIN, y + MARGIN + head) for x, y in points]
+        right = level.width + MARGIN
+        for edge in self.around[cluster]:
+            label = self.diagram.edges[edge].label
+            right += LANE
+            self.lanes[edge] = right
+            right += text_width(label, SMALL)
+        title = (
+            0.0
+            if cluster is None
+            else text_width(cluster_lines(self.clusters[cluster])[0], LETTER * 1.15) + 10
+        )
+        return Size(max(right + MARGIN, title + 2 * MARGIN), level.height + 2 * MARGIN + head)
+
+    def _size_of(self, part: str, depth: int) -> Size:
+        node = self.nodes.get(part)
+        size = node_size(node, self.types) if node is not None else self._box(part, depth + 1)
+        self.placed.boxes[part] = Box(0.0, 0.0, *size)
+        return size
+
+    def _ends(self, parts: Sequence[str]) -> tuple[dict[int, int], dict[int, int]]:
+        """Return which parts stand at the top of their box and which at its end."""
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for k, part in enumerate(parts):
+            node = self.nodes.get(part)
+            if node is None or node.cluster is None:
+                continue
+            if node.kind == "port":
+                (first if node.side != "out" else last)[k] = 0 if node.side != "out" else 1
+            elif node.kind == "inner_input":
+                first[k] = 1
+            elif node.kind in ("inner_output", "until"):
+                last[k] = 0
+        return first, last
+
+    def _shift(self, part: str, x: float, y: float) -> None:
+        """Move something with all that is in it."""
+        waiting = [part]
+        while waiting:
+            each = waiting.pop()
+            self.placed.boxes[each] = self.placed.boxes[each].moved(x, y)
+            if each in self.clusters:
+                waiting += self.inside[each]
+                for edge, *_ in self.edges[each]:
+                    if edge in self.placed.routes:
+                        self.placed.routes[edge] = [(a + x, b + y) for a, b in self.placed.routes[edge]]
+                for edge in self.around[each]:
+                    self.lanes[edge] += x
+
+    def _grid(self) -> None:
+        """Put nodes where their grid has them, and boxes around them."""
+        placed = [each for each in self.diagram.nodes if each.column is not None and each.row is not None]
+        loose = [each for each in self.diagram.nodes if each.column is None or each.row is None]
+        lowest = max((each.row or 0 for each in placed), default=0)
+        cells = [(each, each.column or 0, each.row or 0) for each in placed]
+        cells += [(each, k, lowest + 1) for k, each in enumerate(loose)]
+        widths: dict[int, float] = defaultdict(float)
+        heights: dict[int, float] = defaultdict(float)
+        sizes = {each.id: node_size(each, self.types) for each in self.diagram.nodes}
+        for node, column, row in cells:
+            widths[column] = max(widths[column], sizes[node.id].width)
+            heights[row] = max(heights[row], sizes[node.id].height)
+        heads = self._heads(cells, widths)
+        tall = {row: height + heads.get(row, 0.0) for row, height in heights.items()}
+        lefts, tops = _running(widths, GAP * 2), _running(tall, LAYER_GAP)
+        for node, column, row in cells:
+            size = sizes[node.id]
+            x = lefts[column] + (widths[column] - size.width) / 2
+            y = tops[row] + heads.get(row, 0.0) + (heights[row] - size.height) / 2
+            self.placed.boxes[node.id] = Box(x + 3 * MARGIN, y + 2 * MARGIN, *size)
+        for cluster in reversed(self.diagram.clusters):
+            self._surround(cluster)
+        boxes = self.placed.boxes.values()
+        self.placed.width = max((each.right for each in boxes), default=0.0) + 5 * MARGIN
+        self.placed.height = max((each.bottom for each in boxes), default=0.0) + 2 * MARGIN
+        for edge in itertools.chain.from_iterable(self.around.values()):
+            source = self.diagram.edges[edge].source
+            self.lanes[edge] = self.placed.boxes[self.owner.get(source, source)].right + LANE
+        self._bypass()
+
+    def _heads(self, cells: list[tuple[Node, int, int]], widths: dict[int, float]) -> dict[int, float]:
+        """Return the room that titles of boxes need above rows, and widen columns for them."""
+        found: dict[int, float] = {}
+        for cluster in self.diagram.clusters:
+            inside = [(column, row) for node, column, row in cells if node.cluster == cluster.id]
+            if inside:
+                lines, columns = cluster_lines(cluster), {column for column, _ in inside}
+                top = min(row for _, row in inside)
+                found[top] = max(found.get(top, 0.0), HEAD + SMALL_LINE * (len(lines) - 1))
+                if len(columns) == 1:
+                    widest = max(
+                        text_width(each, LETTER * 1.1 if k == 0 else SMALL) for k, each in enumerate(lines)
+                    )
+                    (column,) = columns
+                    widths[column] = max(widths[column], widest + 12)
+        return found
+
+    def _bypass(self) -> None:
+        """Lead edges between nodes of one column past the nodes in between, on the left."""
+        taken: dict[float, int] = defaultdict(int)
+        for number, edge in enumerate(self.diagram.edges):
+            source, target = self.placed.boxes.get(edge.source), self.placed.boxes.get(edge.target)
+            if source is None or target is None or edge.role == "recurrence":
+                continue
+            distance = max(target.y - source.bottom, source.y - target.bottom)
+            if abs(source.centre - target.centre) > 1 or distance < LAYER_GAP * 1.6:
+                continue
+            lane = min(source.x, target.x) - 7.0 - 4.0 * (taken[source.centre] % 6)
+            taken[source.centre] += 1
+            a, b = source.y + source.height / 2, target.y + target.height / 2
+            self.placed.routes[number] = [(source.x, a), (lane, a), (lane, b), (target.x, b)]
+            self.bypassed.add(number)
+
+    def _surround(self, cluster: Cluster) -> None:
+        boxes = [self.placed.boxes[each] for each in self.inside[cluster.id] if each in self.placed.boxes]
+        if not boxes:
+            self.placed.boxes[cluster.id] = Box(0.0, 0.0, 2 * MARGIN, 2 * MARGIN)
+            return
+        head = HEAD + SMALL_LINE * (len(cluster_lines(cluster)) - 1)
+        lines = cluster_lines(cluster)
+        title = max(text_width(each, LETTER * 1.15 if k == 0 else SMALL) for k, each in enumerate(lines)) + 16
+        x, y = min(each.x for each in boxes) - 6, min(each.y for each in boxes) - head
+        right, bottom = max(each.right for each in boxes) + 6, max(each.bottom for each in boxes) + 6
+        if right - x < title:
+            x, right = (x + right - title) / 2, (x + right + title) / 2
+        self.placed.boxes[cluster.id] = Box(x, y, right - x, bottom - y)
+
+    def _ports(self) -> None:
+        """Put the ports of closed loops at the edges of their node."""
+        for node in self.diagram.nodes:
+            box = self.placed.boxes[node.id]
+            for side in ("in", "out"):
+                ports = [each for each in node.ports if each.side == side]
+                whole = sum(port_width(each) + 4.0 for each in ports)
+                x = box.x + (box.width - whole) / 2 + 2.0
+                for port in ports:
+                    top = box.y if side == "in" else box.bottom - 24.0
+                    self.placed.boxes[port.id] = Box(x, top, port_width(port), 24.0)
+                    x += port_width(port) + 4.0
+
+    def _finish_route(self, number: int, edge: Edge) -> None:
+        """Join an edge's way to the borders of what it leaves and reaches."""
+        source, target = self.placed.boxes.get(edge.source), self.placed.boxes.get(edge.target)
+        if source is None or target is None or edge.source == edge.target or number in self.bypassed:
+            return
+        if edge.role == "recurrence":
+            lane = max(self.lanes.get(number, 0.0), source.right + 6, target.right + 6)
+            a, b = source.y + source.height / 2, target.y + target.height / 2
+            self.placed.routes[number] = [(source.right, a), (lane, a), (lane, b), (target.right, b)]
+            return
+        between = self.placed.routes.get(number, [])
+        if between and between[0][1] > between[-1][1]:
+            between = between[::-1]
+        if source.y <= target.y:
+            self.placed.routes[number] = [(source.centre, source.bottom), *between, (target.centre, target.y)]
+        else:
+            self.placed.routes[number] = [
+                (source.centre, source.y),
+                *between[::-1],
+                (target.centre, target.bottom),
+            ]
+
+
+class _Level:
+    """Places of the parts of one box."""
+
+    def __init__(
+        self,
+        sizes: list[Size],
+        edges: list[tuple[int, int, int]],
+        first: dict[int, int],
+        last: dict[int, int],
+    ) -> None:
+        self.sizes = list(sizes)
+        count = len(sizes)
+        pairs = acyclic(count, [(a, b) for _, a, b in edges])
+        self.layer = layers_of(
+            count, [(a, b) for a, b in pairs if b not in first and a not in last], first, last
+        )
+        self.joints: dict[int, list[int]] = {}
+        self.links: list[tuple[int, int]] = []
+        for number, a, b in edges:
+            self._lead(number, a, b)
+        depth = max(self.layer, default=-1) + 1
+        rows: list[list[int]] = [[] for _ in range(depth)]
+        for part, layer in enumerate(self.layer):
+            rows[layer].append(part)
+        self.rows = ordered(rows, self.links)
+        self._place(count)
+
+    def _lead(self, number: int, a: int, b: int) -> None:
+        """Let an edge that passes layers stand in each of them."""
+        if self.layer[a] > self.layer[b]:
+            a, b = b, a
+        chain = [a]
+        for layer in range(self.layer[a] + 1, self.layer[b]):
+            self.sizes.append(Size(EDGE_ROOM, 0.0))
+            self.layer.append(layer)
+            chain.append(len(self.sizes) - 1)
+        chain.append(b)
+        self.joints[number] = chain[1:-1]
+        if self.layer[a] != self.layer[b]:
+            self.links += itertools.pairwise(chain)
+
+    def _place(self, count: int) -> None:
+        centres = self._centres()
+        heights = [max((self.sizes[each].height for each in row), default=0.0) for row in self.rows]
+        tops = _running(dict(enumerate(heights)), LAYER_GAP)
+        middles = {each: tops[k] + heights[k] / 2 for k, row in enumerate(self.rows) for each in row}
+        left = min((centres[each] - size.width / 2 for each, size in enumerate(self.sizes)), default=0.0)
+        self.boxes = [
+            Box(
+                centres[each] - self.sizes[each].width / 2 - left,
+                middles[each] - self.sizes[each].height / 2,
+                *self.sizes[each],
+            )
+            for each in range(count)
+        ]
+        self.routes: dict[int, list[Point]] = {
+            number: [
+                point
+                for each in joints
+                for point in self._through(
+                    centres[each] - left, tops[self.layer[each]], heights[self.layer[each]]
+                )
+            ]
+            for number, joints in self.joints.items()
+        }
+        points = [x for route in self.routes.values() for x, _ in route]
+        self.width = max([each.right for each in self.boxes] + points, default=0.0)
+        self.height = tops[len(heights) - 1] + heights[-1] if heights else 0.0
+
+    @staticmethod
+    def _through(x: float, top: float, height: float) -> list[Point]:
+        """Return where an edge enters and leaves a layer: straight down, so that it touches nothing there."""
+        return [(x, top), (x, top + height)] if height > 30 else [(x, top + height / 2)]
+
+    def _centres(self) -> dict[int, float]:
+        """Return the middle of each part: near its neighbours, in the order of its layer, without overlap."""
+        centres: dict[int, float] = {}
+        for row in self.rows:
+            x = 0.0
+            for each in row:
+                centres[each] = x + self.sizes[each].width / 2
+                x += self.sizes[each].width + GAP
+            for each in row:
+                centres[each] -= x / 2
+        near: dict[int, list[int]] = defaultdict(list)
+        for a, b in self.links:
+            near[a].append(b)
+            near[b].append(a)
+        for sweep in range(STRAIGHTENING):
+            for row in self.rows if sweep % 2 == 0 else self.rows[::-1]:
+                self._straighten(row, centres, near)
+        return centres
+
+    def _straighten(self, row: list[int], centres: dict[int, float], near: dict[int, list[int]]) -> None:
+        """Move a layer's parts towards the means of their neighbours, and apart where they would touch.
+
+        The places are those that keep the order and the distances and are nearest to the wanted ones (least squares over an order:
+        the pool of adjacent violators of Ayer, Brunk, Ewing, Reid and Silverman, 1955).
+        """
+        offsets: list[float] = []
+        offset = 0.0
+        for k, each in enumerate(row):
+            if k:
+                offset += (self.sizes[row[k - 1]].width + self.sizes[each].width) / 2 + GAP
+            offsets.append(offset)
+        pools: list[tuple[float, int]] = []  # mean of what is wanted, less the offset, and how many share it
+        for each, start in zip(row, offsets, strict=True):
+            around = near[each]
+            wanted = sum(centres[one] for one in around) / len(around) if around else centres[each]
+            mean, many = wanted - start, 1
+            while pools and pools[-1][0] > mean:
+                other, others = pools.pop()
+                mean, many = (mean * many + other * others) / (many + others), many + others
+            pools.append((mean, many))
+        places = [mean for mean, many in pools for _ in range(many)]
+        for each, start, place in zip(row, offsets, places, strict=True):
+            centres[each] = start + place
+
+
+def _running(sizes: dict[int, float], gap: float) -> dict[int, float]:
+    """Return where each of a series of sizes begins."""
+    found: dict[int, float] = {}
+    place = 0.0
+    for key in sorted(sizes):
+        found[key] = place
+        place += sizes[key] + gap
+    return found

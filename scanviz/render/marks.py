@@ -1,0 +1,44 @@
+"""The mark by which a picture that scanviz made is known, so that only such files are replaced without being asked."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+MARK = "scanviz-picture-1: made by scanviz graph, which may replace this file"
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def is_picture(path: Path) -> bool:
+    """Return whether a file is a picture that scanviz made.
+
+    Examples
+    --------
+    >>> is_picture(Path("nothing-here.svg"))
+    False
+    """
+    mark = MARK.encode()
+    try:
+        with path.open("rb") as file:
+            if mark in file.read(2000):
+                return True
+            file.seek(max(0, path.stat().st_size - 400))
+            return mark in file.read()
+    except OSError:
+        return False
+
+
+def marked(data: bytes, format: str) -> bytes:
+    """Return a file's bytes with the mark where its format has a place for remarks; text formats have it already."""
+    mark = MARK.encode()
+    if mark in data:
+        return data
+    if format == "png" and data.startswith(_PNG):
+        chunk = b"tEXtSoftware\x00" + mark
+        header = len(_PNG) + 25  # length, type, 13 bytes and a checksum
+        length, checksum = struct.pack(">I", len(chunk) - 4), struct.pack(">I", zlib.crc32(chunk))
+        return data[:header] + length + chunk + checksum + data[header:]
+    if format == "pdf":
+        return data.rstrip(b"\n") + b"\n% " + mark + b"\n"
+    return data

@@ -1,0 +1,289 @@
+"""A placed picture as SVG: shapes with ids that stay, tooltips, a legend, and a style sheet for readers in the dark.
+
+Light colours stand as attributes, which every reader understands; classes are for the style sheet.  All text is escaped.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from scanviz.render.colours import (
+    CHANGE_SIGNS,
+    CHANGES,
+    CLUSTER,
+    EDGES,
+    FAINT,
+    HEAT,
+    INK,
+    KIND_TEXT,
+    LOOP_KINDS,
+    NODE_KINDS,
+    PAPER,
+    ROLE_TEXT,
+    Paint,
+    edge_classes,
+    node_classes,
+    node_paint,
+    style_sheet,
+)
+from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
+from scanviz.render.labels import (
+    cluster_lines,
+    cluster_title,
+    edge_title,
+    kind_name,
+    legend_of,
+    node_lines,
+    node_title,
+    port_title,
+    short,
+    signed,
+    text_width,
+)
+from scanviz.render.layout.placed import Box, Placed, Point
+from scanviz.render.layout.sizes import LETTER, PORT_LONGEST, SMALL, SMALL_LINE
+from scanviz.render.marks import MARK
+
+_ROUND = {"input": 9, "inner_input": 9, "inner_output": 9, "output": 9, "shared": 4, "until": 3}
+_DASHED = ("constant", "summary")
+_THICK = {"inner_output": 1.8, "port": 1.6, "output": 2.4}
+
+
+def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
+    """Return a placed picture as SVG.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        What is drawn.
+    placed : Placed
+        Where.
+    types : bool
+        Whether dtypes and shapes are written on nodes.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Diagram, Node
+    >>> from scanviz.render.layout.layered import layered
+    >>> picture = Diagram("f", nodes=(Node("a", "operation", "<exp>"),))
+    >>> text = to_svg(picture, layered(picture))
+    >>> 'id="a"' in text, "&lt;exp&gt;" in text
+    (True, True)
+    """
+    head = _head(diagram)
+    top = 18.0 * len(head) + 8.0
+    width = max(placed.width, *(each[1] for each in head)) + 8.0
+    height = placed.height + top + 8.0
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
+        f' viewBox="0 0 {width:.1f} {height:.1f}" font-family="Helvetica, Arial, sans-serif" font-size="{LETTER:g}">',
+        f"<!-- {MARK} -->",
+        f"<title>{_text(diagram.title)}</title>",
+        f"<style>{style_sheet()}</style>",
+        f'<rect class="sv-ground" width="100%" height="100%" fill="{PAPER}"/>',
+        *(f'<g transform="translate(8,{18 * k + 6})">{row}</g>' for k, (row, _) in enumerate(head)),
+        f'<g transform="translate(0,{top:.1f})">',
+    ]
+    lines += [_cluster(each, placed.boxes[each.id]) for each in diagram.clusters if each.id in placed.boxes]
+    lines += [
+        _edge(number, each, placed.routes[number], types)
+        for number, each in enumerate(diagram.edges)
+        if number in placed.routes
+    ]
+    lines += [_node(each, placed, types) for each in diagram.nodes]
+    return "\n".join([*lines, "</g>", "</svg>", ""])
+
+
+def _text(text: str) -> str:
+    return escape("".join(each if each.isprintable() else " " for each in text), quote=True)
+
+
+def _title(text: str) -> str:
+    return "<title>" + "\n".join(_text(line) for line in text.split("\n")) + "</title>"
+
+
+def _words(
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: float = LETTER,
+    anchor: str = "middle",
+    colour: str = INK,
+    extra: str = "",
+) -> str:
+    faint = " sv-faint" if colour == FAINT else ""
+    return (
+        f'<text class="sv-text{faint}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}" fill="{colour}"{extra}>'
+        f"{_text(text)}</text>"
+    )
+
+
+def _rect(box: Box, paint: Paint, classes: str, *, radius: float = 0, extra: str = "") -> str:
+    return (
+        f'<rect class="sv-shape {classes}" x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"'
+        f' rx="{radius:g}" fill="{paint.fill}" stroke="{paint.line}"{extra}/>'
+    )
+
+
+def _cluster(cluster: Cluster, box: Box) -> str:
+    paint = Paint(CLUSTER.fill, CHANGES.get(cluster.change, CLUSTER.line))
+    classes = f"sv-cluster sv-{cluster.change}" if cluster.change else "sv-cluster"
+    lines = cluster_lines(cluster)
+    words = [_words(box.x + 8, box.y + 15, lines[0], anchor="start", extra=' font-weight="bold"')]
+    words += [
+        _words(box.x + 8, box.y + 15 + SMALL_LINE * k, each, size=SMALL, anchor="start", colour=FAINT)
+        for k, each in enumerate(lines[1:], 1)
+    ]
+    shape = _rect(box, paint, classes, radius=8, extra=' stroke-width="1.4"')
+    return f'<g id="{_text(cluster.id)}" class="sv-cluster">{_title(cluster_title(cluster))}{shape}{"".join(words)}</g>'
+
+
+def _node(node: Node, placed: Placed, types: bool) -> str:
+    box = placed.boxes[node.id]
+    paint = node_paint(node.kind, node.loop_kind, node.share, node.change)
+    classes = node_classes(node.kind, node.loop_kind, node.share, node.change)
+    dashes = ' stroke-dasharray="4 2"' if node.kind in _DASHED else ""
+    thick = 2.4 if node.change else _THICK.get(node.kind, 1.0)
+    parts = [
+        _rect(
+            box, paint, classes, radius=_ROUND.get(node.kind, 2), extra=f' stroke-width="{thick:g}"{dashes}'
+        )
+    ]
+    if node.kind == "output":
+        inner = Box(box.x + 3, box.y + 3, box.width - 6, box.height - 6)
+        parts.append(_rect(inner, paint, classes, radius=7))
+    lines = node_lines(node, types)
+    ports = [any(each.side == side for each in node.ports) for side in ("in", "out")]
+    middle = box.y + (26.0 if ports[0] else 0.0)
+    room = box.height - 26.0 * sum(ports)
+    y = middle + room / 2 - SMALL_LINE * (len(lines) - 1) / 2 + LETTER * 0.36
+    parts.append(_words(box.centre, y, lines[0], extra=' font-weight="bold"' if node.kind == "loop" else ""))
+    parts += [
+        _words(box.centre, y + SMALL_LINE * k, each, size=SMALL, colour=FAINT)
+        for k, each in enumerate(lines[1:], 1)
+    ]
+    inside = "".join(_port(each, placed.boxes[each.id]) for each in node.ports if each.id in placed.boxes)
+    return f'<g id="{_text(node.id)}" class="sv-node">{_title(node_title(node))}{"".join(parts)}{inside}</g>'
+
+
+def _port(port: Port, box: Box) -> str:
+    paint = LOOP_KINDS.get(port.kind, NODE_KINDS["port"])
+    shape = _rect(
+        box, paint, f"sv-port sv-kind-{port.kind}" if port.kind in LOOP_KINDS else "sv-port", radius=2
+    )
+    words = _words(box.centre, box.y + 10.5, short(port.label, PORT_LONGEST), size=SMALL)
+    kind = _words(box.centre, box.y + 20.5, kind_name(port.kind), size=SMALL - 1, colour=FAINT)
+    return f'<g id="{_text(port.id)}" class="sv-port">{_title(port_title(port))}{shape}{words}{kind}</g>'
+
+
+def _edge(number: int, edge: Edge, points: list[Point], types: bool) -> str:
+    colour = CHANGES.get(edge.change, EDGES.get(edge.role, EDGES["data"]))
+    classes = edge_classes(edge.role, edge.change)
+    dashes = ' stroke-dasharray="5 3"' if edge.role == "recurrence" or edge.change == "removed" else ""
+    thick = 2.0 if edge.change or edge.role == "connection" else 1.4 if edge.role == "recurrence" else 1.0
+    beside = len(points) == 4 and points[0][1] == points[1][1]  # led past others, on straight lines
+    path = _round_about(points) if beside else _curve(points)
+    parts = [
+        f'<path class="sv-line {classes}" d="{path}" fill="none" stroke="{colour}" stroke-width="{thick:g}"{dashes}/>',
+        _tip(points, colour, classes),
+    ]
+    label = "" if edge.role == "data" and edge.label.isdigit() else edge.label
+    if types and edge.type and edge.role == "enters":
+        label = f"{label} {edge.type}".strip()
+    if label or edge.change:
+        x, y = points[1] if beside else points[len(points) // 2]
+        if beside:
+            y = (points[1][1] + points[2][1]) / 2
+        parts.append(
+            _words(x + 3, y, signed(short(label), edge.change), size=SMALL, anchor="start", colour=colour)
+        )
+    return f'<g id="edge-{number}" class="{classes}">{_title(edge_title(edge))}{"".join(parts)}</g>'
+
+
+def _curve(points: list[Point]) -> str:
+    """Return a way through points that leaves and enters layers straight down."""
+    (x, y), *rest = points
+    parts = [f"M{x:.1f} {y:.1f}"]
+    for a, b in rest:
+        half = (y + b) / 2
+        parts.append(
+            f"L{a:.1f} {b:.1f}"
+            if abs(a - x) < 0.5
+            else f"C{x:.1f} {half:.1f} {a:.1f} {half:.1f} {a:.1f} {b:.1f}"
+        )
+        x, y = a, b
+    return "".join(parts)
+
+
+def _round_about(points: list[Point]) -> str:
+    """Return a way along straight lines with round corners."""
+    (x, y), *rest = points
+    parts = [f"M{x:.1f} {y:.1f}"]
+    for k, (a, b) in enumerate(rest):
+        if k + 1 < len(rest):
+            c, d = rest[k + 1]
+            bend = min(6.0, (abs(a - x) + abs(b - y)) / 2, (abs(c - a) + abs(d - b)) / 2)
+            parts.append(f"L{a - _sign(a - x) * bend:.1f} {b - _sign(b - y) * bend:.1f}")
+            parts.append(f"Q{a:.1f} {b:.1f} {a + _sign(c - a) * bend:.1f} {b + _sign(d - b) * bend:.1f}")
+        else:
+            parts.append(f"L{a:.1f} {b:.1f}")
+        x, y = a, b
+    return "".join(parts)
+
+
+def _sign(value: float) -> float:
+    return 0.0 if abs(value) < 1e-9 else 1.0 if value > 0 else -1.0
+
+
+def _tip(points: list[Point], colour: str, classes: str) -> str:
+    """Return the arrow head at the end of a way."""
+    (x, y), (a, b) = points[-2], points[-1]
+    if abs(a - x) > 2 * abs(b - y) and len(points) > 3:  # comes in from the side
+        side = _sign(a - x)
+        corners = [(a, b), (a - 6 * side, b - 3), (a - 6 * side, b + 3)]
+    else:
+        down = 1.0 if b >= y else -1.0
+        corners = [(a, b), (a - 3, b - 6 * down), (a + 3, b - 6 * down)]
+    path = " ".join(f"{c:.1f},{d:.1f}" for c, d in corners)
+    return f'<polygon class="sv-tip {classes}" points="{path}" fill="{colour}" stroke="{colour}"/>'
+
+
+def _head(diagram: Diagram) -> list[tuple[str, float]]:
+    """Return the title, the notes and the legend as rows with their widths."""
+    title = _words(0, 11, short(diagram.title, 90), anchor="start", extra=' font-weight="bold"')
+    rows = [(title, text_width(diagram.title[:90], 13))]
+    for note in diagram.notes:
+        words = _words(0, 11, short(note, 160), size=SMALL, anchor="start", colour=FAINT)
+        rows.append((words, text_width(note[:160], SMALL)))
+    legend = legend_of(diagram)
+    swatches = [(KIND_TEXT[each], NODE_KINDS[each], each) for each in legend.kinds]
+    rows.append(_swatches(swatches))
+    kinds = [(kind_name(each), LOOP_KINDS[each], f"port sv-kind-{each}") for each in legend.loop_kinds]
+    changes = [(f"{CHANGE_SIGNS[each]} {each}", Paint(PAPER, CHANGES[each]), each) for each in legend.changes]
+    roles = [
+        (f"- - {ROLE_TEXT[each]}", Paint(PAPER, EDGES[each]), f"edge-{each}")
+        for each in legend.roles
+        if each == "recurrence"
+    ]
+    if kinds or changes or roles:
+        rows.append(_swatches([*kinds, *roles, *changes]))
+    if legend.heat:
+        heat = [(" ", Paint(fill, fill), f"operation sv-heat-{k}") for k, fill in enumerate(HEAT)]
+        blank = Paint(PAPER, PAPER)
+        rows.append(_swatches([("part of the time: none", blank, "ground"), *heat, ("all", blank, "ground")]))
+    return rows
+
+
+def _swatches(items: list[tuple[str, Paint, str]]) -> tuple[str, float]:
+    parts = []
+    x = 0.0
+    for text, paint, name in items:
+        width = text_width(text, SMALL) + 10
+        dashes = ' stroke-dasharray="4 2"' if name in _DASHED else ""
+        parts.append(
+            _rect(Box(x, 0, width, 14), paint, f"sv-{name}", radius=_ROUND.get(name, 2), extra=dashes)
+        )
+        parts.append(_words(x + width / 2, 10, text, size=SMALL))
+        x += width + 5
+    return "".join(parts), x

@@ -41,6 +41,9 @@ CHECKS = {
         "[  0   1   3   6  10" in text and "= 19.0" in text and "42.0 50.0 sum 92.0" in text
     ),
     "several_taps_rnn": lambda text: number(r"NumPy: (\S+)", text) < 1e-12 and "steps: 496" in text,
+    "several_taps_gradient": lambda text: (
+        abs(number(r"W_feedback.*: (\S+)", text) - number(r"differences: +(\S+)", text)) < 1e-7
+    ),
     "kalman": lambda text: number(r"filtered.* (\S+) m", text) < 0.5 * number(r"measured.* (\S+) m", text),
     "gibbs": lambda text: abs(number(r"correlation (\S+)", text) - 0.8) < 0.02 and "True" in text,
     "newton": lambda text: number(r"error: (\S+)", text) < 1e-15 and 10 <= number(r"after (\d+)", text) <= 40,

@@ -1,0 +1,100 @@
+"""Write a saved profile, or that of a script, as one HTML page that needs no network.
+
+The page goes to a file beside where you are, named after the profile. An earlier page of scanviz is replaced, any other file
+only with --force. A SCRIPT is profiled first and its profile saved as `scanviz profile` does. Pictures are drawn by Graphviz
+where it is installed, else by scanviz itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from scanviz.cli.options import Option, UsageError, help_text, parse
+from scanviz.record.model import ProfileRecord
+
+USAGE = "html [options] FILE"
+OPTIONS = (
+    Option(("-o", "--output"), "OUT", "the page; - for standard output"),
+    Option(("--force",), "", "replace OUT even if it is no page of scanviz"),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page of a profile and return the exit code."""
+    parsed = parse(arguments, OPTIONS, program=False)
+    if "help" in parsed.options:
+        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        return 0
+    if len(parsed.rest) != 1:
+        found = f", found {len(parsed.rest)}" if parsed.rest else ""
+        raise UsageError(f"which profile? scanviz html takes one FILE{found}")
+    from scanviz.record.file import load
+
+    path = Path(parsed.rest[0])
+    given = parsed.options.get("output")
+    target = None if given == "-" else checked_target(given, path.name, "force" in parsed.options)
+    try:
+        record = load(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    text = page_of(record)
+    if target is None:
+        sys.stdout.write(text)
+        return 0
+    write_page(text, target)
+    sys.stderr.write(f"wrote {target}\n")
+    return 0
+
+
+def checked_target(given: str | None, profile: str, force: bool) -> Path:
+    """Return where a page may be written.
+
+    Raises
+    ------
+    UsageError
+        If something is there that scanviz did not write, or the place cannot hold a file.
+    """
+    target = Path(given) if given is not None else Path(f"{profile.removesuffix('.scanviz')}.html")
+    if target.is_dir() or not target.absolute().parent.is_dir():
+        raise UsageError(
+            f"{target} cannot be written: {'it is a folder' if target.is_dir() else 'there is no such folder'}"
+        )
+    if target.exists() and not force and not is_page(target):
+        raise UsageError(f"{target} exists and is no page of scanviz; --force replaces it, -o names another")
+    return target
+
+
+def is_page(path: Path) -> bool:
+    """Return whether a file is a page that scanviz wrote."""
+    from scanviz.render.page.build import MARK
+
+    try:
+        with path.open("rb") as file:
+            return f"<!-- {MARK} -->".encode() in file.read(200)
+    except OSError:
+        return False
+
+
+def page_of(record: ProfileRecord) -> str:
+    """Return the page of a record, with the advice that it gives rise to."""
+    from scanviz.render.page import Extras, page
+
+    return page(record, Extras(advice=_advice(record)))
+
+
+def _advice(record: ProfileRecord) -> list[dict[str, str]]:
+    from scanviz.profiler.advice import advice_of
+
+    return [
+        {"title": each.title, "text": each.text, "evidence": each.evidence, "source": str(each.source or "")}
+        for each in advice_of(record)
+    ]
+
+
+def write_page(text: str, target: Path) -> None:
+    """Write a page, all of it or nothing."""
+    from scanviz.record.file import replacing
+
+    with replacing(target) as stream:
+        stream.write(text.encode("utf-8"))

@@ -1,0 +1,97 @@
+// Elements, numbers and the state that all views share.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+/** Return a new element. Text is always text: nothing from the data is ever read as HTML. */
+function element(tag, attributes = {}, ...children) {
+  const made = tag.startsWith("svg:")
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4))
+    : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child !== null && child !== undefined && child !== false) made.append(child);
+  }
+  return made;
+}
+
+/** Return a table: columns are {name, numeric}, cells are text or elements. */
+function table(caption, columns, rows, attributes = {}) {
+  const head = columns.map((each) =>
+    element("th", { scope: "col", class: each.numeric ? "number" : null }, each.name));
+  const body = rows.map((row) => {
+    const { cells, ...rest } = Array.isArray(row) ? { cells: row } : row;
+    return element("tr", rest, cells.map((cell, k) =>
+      element(k === 0 ? "th" : "td", { scope: k === 0 ? "row" : null, class: columns[k].numeric ? "number" : null }, cell)));
+  });
+  return element("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": caption },
+    element("table", attributes, element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)));
+}
+
+/** Return a duration in words: three digits and a unit. */
+function duration(ns) {
+  if (ns === null || ns === undefined) return "–";
+  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
+    if (Math.abs(ns) >= size) return `${digits(ns / size)} ${unit}`;
+  }
+  return `${digits(ns)} ns`;
+}
+
+function digits(value) {
+  if (value === 0) return "0";
+  const whole = Math.floor(Math.log10(Math.abs(value))) + 1;
+  return value.toFixed(Math.max(0, Math.min(2, 3 - whole)));
+}
+
+function bytes(count) {
+  for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]]) {
+    if (count >= size) return `${digits(count / size)} ${unit}`;
+  }
+  return `${count} B`;
+}
+
+const count = (value) => Number(value).toLocaleString("en-US");
+const percent = (part) => `${(100 * part).toFixed(part >= 0.1 ? 0 : 1)} %`;
+/** Numbers that JSON cannot hold come as text. */
+const number = (value) => (typeof value === "string" ? { nan: NaN, inf: Infinity, "-inf": -Infinity }[value] : value);
+const shown = (value) => {
+  const found = number(value);
+  if (Number.isNaN(found)) return "NaN";
+  if (!Number.isFinite(found)) return found > 0 ? "inf" : "-inf";
+  return Math.abs(found) >= 1e5 || (found !== 0 && Math.abs(found) < 1e-3) ? found.toExponential(2) : String(Number(found.toPrecision(4)));
+};
+const place = (source) => (source ? `${source.file}:${source.line}` : "");
+const loopOf = (key) => data.loops.find((each) => each.key === key);
+const functionOf = (key) => data.functions.find((each) => each.key === key);
+
+/** Say something to those who do not see the page. */
+function say(text) {
+  document.getElementById("said").textContent = text;
+}
+
+/** What is chosen: view, loop, step, rewrite. Views listen to what they show. */
+const state = { view: "report", loop: null, step: 0, rewrite: 0, port: null };
+const listeners = [];
+
+function choose(change) {
+  const changed = Object.keys(change).filter((name) => state[name] !== change[name]);
+  if (!changed.length) return;
+  Object.assign(state, change);
+  for (const each of listeners) each(changed);
+  const kept = new URLSearchParams({ view: state.view, loop: state.loop ?? "", step: state.step, rewrite: state.rewrite });
+  history.replaceState(null, "", `#${kept}`);
+}
+
+/** Return a button that does something. */
+function button(text, act, attributes = {}) {
+  return element("button", { type: "button", onclick: act, ...attributes }, text);
+}
+
+/** Return the key of a step of the forward loop to which a step of back-propagation belongs, or null. */
+function forwardStep(loop, step, steps) {
+  return loop.gradient_of === null ? null : steps - 1 - step;
+}

@@ -1,0 +1,122 @@
+// Tabs, keys, and what is chosen.
+
+const VIEWS = [
+  ["report", "Report", reportView],
+  ["steps", "Steps", stepsView],
+  ["picture", "Picture", pictureView],
+  ["slots", "Loop variables", slotsView],
+  ["rewrites", "Rewrites", rewritesView],
+  ["player", "Step by step", playerView],
+  ["source", "Lines", sourceView],
+];
+
+const KEYS = [
+  ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["[ and ]", "rewrite before and after"],
+  ["/", "search in the picture"], ["l", "choose a loop"], ["+ - 0", "zoom in a chart or picture that has the focus"], ["?", "this help"],
+];
+
+function start() {
+  const kept = new URLSearchParams(location.hash.slice(1));
+  const slowest = [...data.loops].sort((a, b) => b.total_ns - a.total_ns)[0];
+  const wanted = loopOf(Number(kept.get("loop")));
+  Object.assign(state, {
+    loop: (kept.get("loop") && wanted ? wanted : slowest)?.key ?? null,
+    step: Math.max(0, Number(kept.get("step")) || 0),
+    rewrite: Math.max(0, Number(kept.get("rewrite")) || 0),
+    view: VIEWS.some(([name]) => name === kept.get("view")) ? kept.get("view") : "report",
+  });
+  const run = data.run;
+  document.getElementById("summary").textContent = `${run.machine || "an unknown machine"}; scanviz ${run.scanviz}, Python ${run.python}, NumPy ${run.numpy}; ${run.started}; ${duration(run.wall_ns)} in all${run.arguments.length ? `; arguments: ${run.arguments.join(" ")}` : ""}`;
+  tabs();
+  chooser();
+  keys();
+  listeners.push(render);
+  render(["view"]);
+}
+
+function tabs() {
+  const list = document.getElementById("tabs");
+  VIEWS.forEach(([name, title], k) => {
+    const tab = button(title, () => choose({ view: name }), { role: "tab", id: `tab-${name}`, "aria-controls": `view-${name}`, "aria-keyshortcuts": String(k + 1) });
+    tab.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const next = VIEWS[(k + step + VIEWS.length) % VIEWS.length][0];
+      choose({ view: next });
+      document.getElementById(`tab-${next}`).focus();
+    });
+    list.append(tab);
+    document.getElementById("views").append(element("section", { role: "tabpanel", id: `view-${name}`, "aria-labelledby": `tab-${name}`, tabindex: "-1" }));
+  });
+}
+
+/** Draw the view that is shown, and before printing all of them. */
+function render(changed) {
+  document.getElementById("step").value = state.step;
+  document.getElementById("loop").value = state.loop ?? "";
+  if (!changed.some((each) => ["view", "loop"].includes(each))) return;
+  listeners.length = 1;
+  for (const [name, , draw] of VIEWS) {
+    const shownNow = name === state.view;
+    const panel = document.getElementById(`view-${name}`);
+    const tab = document.getElementById(`tab-${name}`);
+    tab.setAttribute("aria-selected", shownNow);
+    tab.tabIndex = shownNow ? 0 : -1;
+    panel.hidden = !shownNow;
+    panel.replaceChildren(...(shownNow ? [draw()] : []));
+  }
+}
+
+function chooser() {
+  const select = document.getElementById("loop");
+  select.append(...data.loops.map((each) => element("option", { value: each.key }, each.name)));
+  select.addEventListener("change", () => choose({ loop: Number(select.value) }));
+  const step = document.getElementById("step");
+  step.addEventListener("change", () => choose({ step: Math.max(0, Math.floor(Number(step.value) || 0)) }));
+  document.getElementById("theme").addEventListener("click", () => {
+    const root = document.documentElement;
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+  });
+  document.getElementById("help").append(table("Keys", [{ name: "key" }, { name: "what it does" }], KEYS));
+  document.getElementById("help-button").addEventListener("click", help);
+}
+
+function help() {
+  const box = document.getElementById("help");
+  box.hidden = !box.hidden;
+  document.getElementById("help-button").setAttribute("aria-expanded", !box.hidden);
+}
+
+function keys() {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    const last = Math.max(0, (loopOf(state.loop)?.longest_run ?? 1) - 1);
+    const applications = functionOf(loopOf(state.loop)?.function)?.rewrites?.applications.length ?? 0;
+    const forward = () => choose({ step: Math.min(last, state.step + 1) });
+    const back = () => choose({ step: Math.max(0, state.step - 1) });
+    const act = {
+      j: forward, k: back, ArrowRight: forward, ArrowLeft: back,
+      g: () => choose({ step: 0 }), G: () => choose({ step: last }),
+      "[": () => choose({ view: "rewrites", rewrite: Math.max(0, state.rewrite - 1) }),
+      "]": () => choose({ view: "rewrites", rewrite: Math.max(0, Math.min(applications - 1, state.rewrite + 1)) }),
+      "/": () => { choose({ view: "picture" }); document.getElementById("search")?.focus(); },
+      l: () => document.getElementById("loop").focus(), "?": help,
+    }[event.key] ?? (VIEWS[Number(event.key) - 1] ? () => choose({ view: VIEWS[Number(event.key) - 1][0] }) : null);
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+  addEventListener("beforeprint", () => {
+    for (const [name, , draw] of VIEWS) {
+      const panel = document.getElementById(`view-${name}`);
+      panel.hidden = false;
+      if (!panel.children.length) panel.replaceChildren(draw());
+    }
+  });
+  addEventListener("afterprint", () => render(["view"]));
+}
+
+start();

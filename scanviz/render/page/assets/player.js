@@ -1,0 +1,99 @@
+// The step player: at any step, which rows of each buffer are read and which is written, and the values where they were kept.
+
+const MOST_CELLS = 15;
+
+function playerView() {
+  const loop = loopOf(state.loop);
+  if (!loop) return element("p", {}, "The profile holds no loop.");
+  const box = element("div", { id: "player" });
+  const draw = () => box.replaceChildren(...playerOf(loop));
+  listeners.push((changed) => { if (changed.includes("step") && box.isConnected) draw(); });
+  draw();
+  const last = Math.max(0, loop.longest_run - 1);
+  const traces = data.traces.filter((each) => each.loop === loop.key);
+  const bad = firstBad(traces);
+  return element("div", {}, element("h2", {}, `Step by step through ${loop.name}`),
+    element("div", { class: "controls" },
+      button("|◀ first", () => choose({ step: 0 })), button("◀ back", () => choose({ step: Math.max(0, state.step - 1) })),
+      button("forward ▶", () => choose({ step: Math.min(last, state.step + 1) })), button("last ▶|", () => choose({ step: last })),
+      bad ? button(`first ${bad.what}: step ${bad.step}`, () => choose({ step: bad.step })) : null),
+    traces.length ? element("p", { class: "note" }, bad ? `${bad.name} is ${bad.what} first at step ${bad.step}.` : "No value that was kept is NaN or infinite.")
+      : element("p", { class: "note" }, "Values were not recorded: scanviz profile --values keeps them."),
+    box);
+}
+
+function firstBad(traces) {
+  let first = null;
+  for (const trace of traces) {
+    for (const each of trace.variables) {
+      const at = each.statistics.findIndex((row) => row[3] > 0 || row[4] > 0);
+      if (at >= 0 && (first === null || trace.steps[at] < first.step)) {
+        first = { step: trace.steps[at], name: each.name, what: each.statistics[at][3] > 0 ? "NaN" : "infinite" };
+      }
+    }
+  }
+  return first;
+}
+
+function playerOf(loop) {
+  const steps = loop.longest_run;
+  const step = Math.min(state.step, Math.max(0, steps - 1));
+  const forward = forwardStep(loop, step, steps);
+  const said = `Step ${step} of ${steps}${forward === null ? "" : ` (belongs to step ${forward} of ${loopOf(loop.gradient_of)?.name ?? "the forward loop"})`}`;
+  say(said);
+  const order = ["mitmot", "mitsot", "sitsot", "nitsot", "sequence"];
+  const buffers = loop.variables.map((each, k) => [each, k]).filter(([each]) => order.includes(each.kind))
+    .sort(([a], [b]) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  return [element("p", { class: "about" }, said), ...buffers.map(([each, k]) => buffer(loop, each, k, step)), valuesPart(loop, step)];
+}
+
+/** A buffer as a ruler: a cell a row, with the rows that this step reads and writes marked in words, not by colour alone. */
+function buffer(loop, variable, index, step) {
+  const before = variable.rows_before;
+  const reads = variable.kind === "sequence" ? [step] : variable.reads.map((tap) => step + tap + before);
+  const writes = variable.kind === "nitsot" ? [step] : variable.writes.map((tap) => step + tap + before);
+  const total = Math.max(before + loop.longest_run, ...reads.map((row) => row + 1), ...writes.map((row) => row + 1));
+  const near = [...reads, ...writes];
+  const from = Math.max(0, Math.min(Math.min(...near) - 2, total - MOST_CELLS));
+  const to = Math.min(total, Math.max(Math.max(...near) + 3, from + MOST_CELLS));
+  const names = new Map();
+  const note = (row, text) => names.set(row, [...(names.get(row) ?? []), text]);
+  reads.forEach((row, k) => note(row, `reads ${variable.kind === "sequence" ? variable.inner_inputs[0] : variable.read_names[k]}`));
+  writes.forEach((row, k) => note(row, `writes ${variable.kind === "nitsot" ? variable.name : variable.write_names[k]}`));
+  const cells = [];
+  if (from > 0) cells.push(element("li", { class: "gap" }, "…"));
+  for (let row = from; row < to; row++) {
+    const told = names.get(row) ?? [];
+    const kind = told.some((each) => each.startsWith("writes")) ? (told.some((each) => each.startsWith("reads")) ? "both" : "written") : told.length ? "read" : "";
+    cells.push(element("li", { class: `row ${kind} ${row < before ? "initial" : ""}`, "data-row": row },
+      element("span", { class: "index" }, String(row)), told.map((each) => element("span", { class: "tap" }, each)), row < before && !told.length ? element("span", { class: "tap" }, "initial") : null));
+  }
+  if (to < total) cells.push(element("li", { class: "gap" }, "…"));
+  const words = [...names].map(([row, told]) => `row ${row}: ${told.join(" and ")}`).join("; ");
+  return element("section", { class: "buffer", "data-variable": index, "aria-label": `${variable.kind} ${variable.name}` },
+    element("h3", {}, variable.name, " ", element("small", {}, `${variable.kind}, ${count(total)} rows${before ? `, the first ${before} from ${variable.outer_input ?? "before the loop"}` : ""}${variable.keep_last ? `; only the last ${variable.keep_last} are kept in memory` : ""}`)),
+    element("ol", { class: "ruler" }, cells), element("p", { class: "words" }, words));
+}
+
+function valuesPart(loop, step) {
+  const traces = data.traces.filter((each) => each.loop === loop.key);
+  const parts = traces.map((trace) => {
+    const at = trace.steps.indexOf(step);
+    if (at < 0) {
+      const near = trace.steps.reduce((best, each) => (Math.abs(each - step) < Math.abs(best - step) ? each : best), trace.steps[0]);
+      return element("p", {}, `Run ${trace.run}: step ${step} was not kept. `, button(`nearest: step ${near}`, () => choose({ step: near }), { class: "link" }));
+    }
+    return table(`Values at step ${step} of run ${trace.run} (kept: ${trace.reasons[at]})`,
+      [{ name: "variable" }, { name: "of the step" }, { name: "type" }, { name: "min", numeric: true }, { name: "max", numeric: true }, { name: "mean", numeric: true }, { name: "NaN", numeric: true }, { name: "inf", numeric: true }, { name: "values" }],
+      trace.variables.map((each) => {
+        const [low, high, mean, nan, inf] = each.statistics[at];
+        return { class: nan || inf ? "bad" : null, cells: [each.name, each.role, `${each.dtype}[${each.shape.join(", ")}]`, shown(low), shown(high), shown(mean), nan, inf, valueCells(each.values[at])] };
+      }));
+  });
+  return element("section", { "aria-label": "values" }, parts);
+}
+
+function valueCells(values) {
+  const texts = values.slice(0, 8).map(shown);
+  return element("code", {}, texts.join("  ") + (values.length > 8 ? "  …" : ""));
+}

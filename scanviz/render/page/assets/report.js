@@ -1,0 +1,99 @@
+// The report: where the time went, function by function and loop by loop.
+
+function reportView() {
+  const parts = [];
+  if (data.run.outcome.status !== "ok") parts.push(element("p", { class: "warning" }, outcomeText(data.run.outcome)));
+  for (const each of data.notes) parts.push(element("p", { class: "note" }, each));
+  parts.push(answers());
+  for (const each of data.functions) parts.push(functionPart(each));
+  parts.push(adviceView());
+  return element("div", {}, parts);
+}
+
+function outcomeText(outcome) {
+  const code = outcome.code === null ? "" : ` (exit code ${outcome.code})`;
+  return `The run ended by ${outcome.status}${code}${outcome.message ? `: ${outcome.message}` : ""}. What is shown is what was recorded until then.`;
+}
+
+/** The first things that one asks, each with the place where it is answered. */
+function answers() {
+  const loops = [...data.loops].sort((a, b) => b.total_ns - a.total_ns);
+  const rows = loops.map((loop) => {
+    const slow = slowestStep(loop);
+    const heavy = slowestOperation(loop);
+    return {
+      "data-loop": loop.key,
+      cells: [
+        button(loop.name, () => choose({ loop: loop.key, view: "steps" }), { class: "link" }),
+        count(loop.runs), count(loop.steps), duration(loop.total_ns),
+        loop.steps ? duration(loop.step_times.p50_ns) : "–",
+        slow ? button(`step ${slow[1]}: ${duration(slow[2])}`, () => choose({ loop: loop.key, step: slow[1], view: "steps" }), { class: "link" }) : "–",
+        heavy ? `${heavy.label} (${percent(heavy.mean_ns / Math.max(loop.body_ns + loop.copy_ns + loop.overhead_ns, 1))} of a step)` : "–",
+        heavy ? lineButton(heavy.source) : "",
+      ],
+    };
+  });
+  return table("Loops, slowest first", [
+    { name: "loop" }, { name: "runs", numeric: true }, { name: "steps", numeric: true }, { name: "time", numeric: true },
+    { name: "a step (median)", numeric: true }, { name: "slowest step" }, { name: "most of a step" }, { name: "line" },
+  ], rows);
+}
+
+function slowestStep(loop) {
+  return loop.series.reduce((best, row) => (best === null || row[2] > best[2] ? row : best), null);
+}
+
+function slowestOperation(loop) {
+  return loop.operations.reduce((best, each) => (best === null || each.mean_ns > best.mean_ns ? each : best), null);
+}
+
+function lineButton(source) {
+  return source ? button(place(source), () => showLine(source), { class: "link", title: source.text }) : "";
+}
+
+function functionPart(each) {
+  const loops = data.loops.filter((loop) => loop.function === each.key);
+  const total = Math.max(1, each.call_times.total_ns);
+  const built = Object.entries(each.build_ns).map(([stage, ns]) => `${stage} ${duration(ns)}`).join(", ");
+  const operations = [...each.operations].filter((one) => one.samples).sort((a, b) => b.mean_ns * b.samples - a.mean_ns * a.samples);
+  return element("section", { "aria-label": `function ${each.name}` },
+    element("h2", {}, `function ${each.name}`, " ", lineButton(each.source)),
+    element("p", {}, `${count(each.calls)} calls, ${duration(each.call_times.total_ns)} in all, on ${each.backend}; first call ${duration(each.first_ns)}`,
+      each.errors ? `; ${count(each.errors)} ended by an error` : "", built ? `; built in: ${built}` : ""),
+    element("ul", { class: "tree" }, loops.filter((loop) => loop.parent === null).map((loop) => loopItem(loop, loops, total))),
+    operations.length ? element("details", {}, element("summary", {}, `operations outside of loops (${operations.length})`),
+      operationTable(`Operations of ${each.name}`, operations, total, (one) => one.mean_ns * one.samples)) : null);
+}
+
+function loopItem(loop, loops, total) {
+  const forward = loop.gradient_of !== null ? loopOf(loop.gradient_of) : null;
+  const step = Math.max(loop.body_ns + loop.copy_ns + loop.overhead_ns, 1e-9);
+  const inner = loops.filter((each) => each.parent === loop.key);
+  const kept = loop.variables.filter((each) => each.row_bytes).reduce((sum, each) => sum + each.row_bytes, 0);
+  return element("li", {},
+    element("details", { open: true },
+      element("summary", {}, element("strong", {}, loop.name), ` ${duration(loop.total_ns)} (${percent(loop.total_ns / total)}), ${count(loop.steps)} steps`),
+      element("p", {}, lineButton(loop.source), forward ? ["; back-propagation of ", button(forward.name, () => choose({ loop: forward.key }), { class: "link" })] : "",
+        `; operations ${percent(loop.body_ns / step)}, storing rows ${percent(loop.copy_ns / step)}, the loop itself ${percent(loop.overhead_ns / step)} of a step`,
+        kept ? `; rows ${bytes(kept)}` : "", loop.sampled_steps ? `; estimated from ${count(loop.sampled_steps)} steps` : ""),
+      operationTable(`Operations of a step of ${loop.name}`, [...loop.operations].sort((a, b) => b.mean_ns - a.mean_ns), step, (one) => one.mean_ns),
+      inner.length ? element("ul", { class: "tree" }, inner.map((each) => loopItem(each, loops, total))) : null));
+}
+
+function operationTable(caption, operations, whole, time) {
+  return table(caption, [{ name: "operation" }, { name: "time", numeric: true }, { name: "share", numeric: true }, { name: "gives" }, { name: "line" }],
+    operations.map((each) => [each.label, duration(time(each)), bar(time(each) / whole), each.output, lineButton(each.source)]));
+}
+
+/** A share as a number with a bar beside it. */
+function bar(share) {
+  const width = Math.max(0, Math.min(1, share)) * 100;
+  return element("span", { class: "share" }, percent(share), element("span", { class: "bar", "aria-hidden": "true", style: `--share:${width.toFixed(1)}%` }));
+}
+
+function adviceView() {
+  if (!data.advice.length) return null;
+  return element("section", { "aria-label": "advice" }, element("h2", {}, "Advice"),
+    element("ul", {}, data.advice.map((each) => element("li", {}, element("strong", {}, each.title), " ", each.text,
+      each.evidence ? element("p", { class: "note" }, each.evidence) : null, each.source ? element("code", {}, each.source) : null))));
+}

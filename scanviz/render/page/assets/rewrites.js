@@ -1,0 +1,99 @@
+// Rewrites: the list of what changed anything, and each one's difference, to be stepped through with [ and ].
+
+const DIFF_CONTEXT = 3;
+let onlyLoop = false;
+
+function rewritesView() {
+  const loop = loopOf(state.loop);
+  const owner = functionOf(loop?.function) ?? data.functions[0];
+  const history = owner?.rewrites;
+  if (!history) return element("p", {}, "No rewrites of this function were recorded.");
+  const applications = history.applications;
+  if (!applications.length) return element("p", {}, `No rule changed ${owner.name} (rules: ${history.selection}).`);
+  const box = element("div", { id: "difference" });
+  const rows = element("div", {});
+  const filter = element("input", { type: "checkbox", id: "only-loop", checked: onlyLoop });
+  const list = () => {
+    const shownOnes = applications.filter((each) => !onlyLoop || !loop || each.loops.some((name) => name === loop.name || name.endsWith(`/${loop.name}`)) || each.says.includes(`\`${loop.name}\``));
+    rows.replaceChildren(table(`${applications.length} rewrites of ${owner.name}`,
+      [{ name: "no.", numeric: true }, { name: "phase" }, { name: "rule" }, { name: "what it did" }, { name: "operations", numeric: true }, { name: "flops", numeric: true }, { name: "rows kept", numeric: true }, { name: "time", numeric: true }],
+      shownOnes.map((each) => ({
+        "data-rewrite": each.index, class: each.index === state.rewrite ? "chosen" : null,
+        cells: [button(String(each.index), () => choose({ rewrite: each.index }), { class: "link" }), each.phase, each.rule, element("span", { class: "says" }, each.says),
+          term(each.difference?.operations), term(each.difference?.flops), term(each.difference?.buffer_bytes), duration(each.time_ns)],
+      }))));
+  };
+  const show = () => {
+    const at = Math.min(state.rewrite, applications.length - 1);
+    box.replaceChildren(...difference(history, applications[at]));
+  };
+  filter.addEventListener("change", () => { onlyLoop = filter.checked; list(); });
+  listeners.push((changed) => { if (changed.includes("rewrite") && box.isConnected) { list(); show(); say(applications[state.rewrite]?.says ?? ""); } });
+  list();
+  show();
+  const move = (step) => choose({ rewrite: Math.max(0, Math.min(applications.length - 1, state.rewrite + step)) });
+  return element("div", {}, element("h2", {}, `Rewrites of ${owner.name}`),
+    element("div", { class: "controls" }, button("[ before", () => move(-1)), button("] next", () => move(1)),
+      loop ? element("label", {}, filter, ` of ${loop.name} alone`) : null), box, rows, refusals(history));
+}
+
+/** A cost in named sizes, cut where it is long: the whole stands with the rewrite. */
+function term(text) {
+  if (text === undefined || text === null) return "–";
+  return element("span", { title: text }, text.length > 26 ? `${text.slice(0, 25)}…` : text);
+}
+
+function linesAt(history, after) {
+  const lines = [...history.lines];
+  for (const each of history.applications.slice(0, after)) {
+    for (const edit of each.edits) lines.splice(edit.start, edit.stop - edit.start, ...edit.lines);
+  }
+  return lines;
+}
+
+function difference(history, one) {
+  const head = [element("h3", {}, `${one.index}: ${one.rule}`, " ", element("code", {}, one.where)), element("p", {}, one.says)];
+  const facts = [
+    one.loops.length ? `in the steps of ${one.loops.join(", ")}` : null,
+    `${one.removed} operations gone, ${one.added} new`,
+    one.moved_out.length ? `left their loop: ${one.moved_out.join("; ")}` : null,
+    one.moved_in.length ? `went into a loop: ${one.moved_in.join("; ")}` : null,
+    ...one.loop_variables,
+    ...gains(one),
+  ].filter(Boolean);
+  head.push(element("ul", {}, facts.map((each) => element("li", {}, each))));
+  if (!one.edits.length) return head;
+  const before = linesAt(history, one.index);
+  const rows = [];
+  let shownTo = 0;
+  for (const edit of [...one.edits].reverse()) {
+    const from = Math.max(shownTo, edit.start - DIFF_CONTEXT);
+    if (from > shownTo) rows.push(["…", "gap"]);
+    for (const line of before.slice(from, edit.start)) rows.push([`  ${line}`, ""]);
+    for (const line of before.slice(edit.start, edit.stop)) rows.push([`- ${line}`, "removed"]);
+    for (const line of edit.lines) rows.push([`+ ${line}`, "added"]);
+    shownTo = edit.stop;
+    const next = Math.min(before.length, edit.stop + DIFF_CONTEXT);
+    const following = [...one.edits].reverse().find((each) => each.start >= edit.stop && each !== edit);
+    const until = following ? Math.min(next, following.start) : next;
+    for (const line of before.slice(edit.stop, until)) rows.push([`  ${line}`, ""]);
+    shownTo = until;
+  }
+  if (shownTo < before.length) rows.push(["…", "gap"]);
+  return [...head, element("pre", { class: "diff", tabindex: "0", "aria-label": "the graph before and after" }, rows.map(([text, kind]) =>
+    kind === "removed" ? element("del", {}, `${text}\n`) : kind === "added" ? element("ins", {}, `${text}\n`) : element("span", { class: kind || null }, `${text}\n`)))];
+}
+
+function gains(one) {
+  if (!one.cost) return [];
+  const changed = [["operations", "operations"], ["flops", "floating-point operations"], ["bytes_moved", "bytes moved"], ["buffer_bytes", "bytes of rows"]];
+  const steps = Object.entries(one.cost.per_step).map(([name, many]) => `a step of ${name} has ${many} operations now`);
+  return [...changed.filter(([name]) => one.difference && one.difference[name] !== "0").map(([name, words]) => `${words}: ${one.difference[name]}`), ...steps];
+}
+
+function refusals(history) {
+  if (!history.refusals.length) return null;
+  return element("details", {}, element("summary", {}, `why others did not fire (${history.refusals.length})`),
+    table("Refusals", [{ name: "rule" }, { name: "loop" }, { name: "at" }, { name: "why" }, { name: "line" }],
+      history.refusals.map((each) => [each.rule, each.loop, each.node, each.why, each.source])));
+}

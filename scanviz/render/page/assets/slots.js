@@ -1,0 +1,107 @@
+// Loop variables: their kinds and why, the twelve mappings as one table, and who reaches whom over any number of steps.
+
+function slotsView() {
+  const loop = loopOf(state.loop);
+  if (!loop) return element("p", {}, "The profile holds no loop.");
+  const forward = loop.gradient_of !== null ? loopOf(loop.gradient_of) : null;
+  return element("div", {},
+    element("h2", {}, `Loop variables of ${loop.name}`),
+    forward ? element("p", {}, `Back-propagation of ${forward.name}: its step s belongs to step T-1-s there, T being the number of steps.`) : null,
+    table("Loop variables", [{ name: "kind" }, { name: "name" }, { name: "reads" }, { name: "writes" }, { name: "from" }, { name: "gives" }, { name: "rows", numeric: true }, { name: "why this kind" }],
+      loop.variables.map((each, k) => ({ "data-variable": k, cells: [each.kind, each.name, each.inner_inputs.join(", "), each.inner_outputs.join(", "),
+        outer(each.outer_input) ?? "", outer(each.outer_output) ?? "", each.row_bytes ? bytes(each.row_bytes) : "", each.why] }))),
+    mappingPart(loop), connectionPart(loop));
+}
+
+/** What a value without a name is called. */
+const outer = (name) => (name === "·" ? "(a computed value)" : name);
+
+const SIDES = ["outer inputs", "inner inputs", "inner outputs", "outer outputs"];
+
+/** The entries of each side that belong to one loop variable: the twelve maps in four columns. */
+function mappingPart(loop) {
+  const box = element("div", { id: "mappings" });
+  const rows = loop.variables.map((each, k) => [each, k]).filter(([each]) => each.inner_inputs.length + each.inner_outputs.length);
+  const chosen = (name) => say(name);
+  box.append(table("Mappings: what stands in one row belongs together", SIDES.map((name) => ({ name })),
+    rows.map(([each, k]) => ({
+      "data-variable": k, class: "choosable", tabindex: "0",
+      onclick: (event) => light(event.currentTarget, chosen, each), onfocus: (event) => light(event.currentTarget, chosen, each),
+      cells: [outer(each.outer_input) ?? "(its rows alone)", each.inner_inputs.join(", ") || "–", each.inner_outputs.join(", ") || "–", outer(each.outer_output) ?? "–"],
+    }))));
+  return element("section", { "aria-label": "mappings" }, element("h3", {}, "Mappings"), box,
+    element("details", {}, element("summary", {}, "the twelve maps as the documents give them"),
+      table("var_mappings", [{ name: "map" }, { name: "entries" }],
+        Object.entries(loop.var_mappings).map(([name, entries]) => [name, Object.entries(entries).map(([from, to]) => `${from} → ${to.length === 1 ? to[0] : `[${to.join(", ")}]`}`).join("   ")]))));
+}
+
+function light(row, told, variable) {
+  for (const each of row.closest("main").querySelectorAll("[data-variable]")) each.classList.toggle("counterpart", each.dataset.variable === row.dataset.variable);
+  told(`${variable.kind} ${variable.name}: ${variable.inner_inputs.join(", ")} ${variable.why}`);
+}
+
+function connectionPart(loop) {
+  const { rows, columns, cells } = loop.connections;
+  if (!columns.length) return element("p", {}, "The loop gives nothing: no connections.");
+  const about = element("div", { class: "about", role: "status" }, "Choose a cell: the path by which the input reaches the output.");
+  const head = element("tr", {}, element("td", {}), columns.map(([name]) => element("th", { scope: "col" }, name)));
+  const body = rows.map(([name, variable], r) => element("tr", { "data-variable": variable },
+    element("th", { scope: "row" }, name),
+    columns.map(([output], c) => element("td", { class: "cell" },
+      button(cells[r][c] ? "●" : "·", () => about.replaceChildren(...pathText(loop, r, c)), { "aria-label": `${name} ${cells[r][c] ? "reaches" : "does not reach"} ${output}`, class: cells[r][c] ? "connected" : "apart" })))));
+  return element("section", { "aria-label": "connections" }, element("h3", {}, "Who reaches whom, over any number of steps"),
+    element("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "connection pattern" },
+      element("table", { class: "matrix" }, element("caption", {}, "Outer inputs (rows) and outer outputs (columns): ● reaches, · does not"), element("thead", {}, head), element("tbody", {}, body))), about);
+}
+
+/** The shortest path in the picture from a loop's input to its output, in words. */
+function pathText(loop, row, column) {
+  const [from, fromVariable] = loop.connections.rows[row];
+  const [to, toVariable] = loop.connections.columns[column];
+  if (!loop.connections.cells[row][column]) return [`${from} does not reach ${to}, however many steps there are.`];
+  const found = pathInPicture(loop, fromVariable, toVariable);
+  if (!found) return [`${from} reaches ${to}.`];
+  const { picture, ids, later } = found;
+  const nodes = new Map(picture.nodes.map((each) => [each.id, each]));
+  const steps = ids.map((id, k) => [k && later.has(`${ids[k - 1]}\n${id}`) ? ` (${later.get(`${ids[k - 1]}\n${id}`)} later) ` : k ? " → " : "", nodes.get(id).label]);
+  return [`${from} reaches ${to}: `, element("code", {}, steps.flat().join("")), " ",
+    button("show it in the picture", () => { choose({ view: "picture" }); showPath(ids); })];
+}
+
+function pathInPicture(loop, fromVariable, toVariable) {
+  const picture = data.pictures.find((each) => each.function === loop.function);
+  const box = picture?.clusters?.find((each) => each.loop === loop.key);
+  if (!box) return null;
+  const within = new Set([box.id]);
+  for (const each of picture.clusters) if (within.has(each.parent)) within.add(each.id);
+  const inside = new Set(picture.nodes.filter((each) => within.has(each.cluster)).map((each) => each.id));
+  const ports = picture.nodes.filter((each) => each.cluster === box.id && each.kind === "port");
+  const start = ports.find((each) => each.variable === fromVariable && each.side === "in");
+  const goal = ports.find((each) => each.variable === toVariable && each.side === "out");
+  if (!start || !goal) return null;
+  const before = new Map([[start.id, null]]);
+  const waiting = [start.id];
+  const later = new Map();
+  while (waiting.length && !before.has(goal.id)) {
+    const here = waiting.shift();
+    for (const edge of picture.edges) {
+      if (edge.source !== here || !inside.has(edge.target) || before.has(edge.target)) continue;
+      if (edge.role === "recurrence") later.set(`${edge.source}\n${edge.target}`, edge.label);
+      before.set(edge.target, here);
+      waiting.push(edge.target);
+    }
+  }
+  if (!before.has(goal.id)) return null;
+  const ids = [];
+  for (let id = goal.id; id !== null; id = before.get(id)) ids.unshift(id);
+  return { picture, ids, later };
+}
+
+function showPath(ids) {
+  for (const [key, part] of pictureShown.parts) {
+    if (!pictureShown.nodes.has(key)) continue;
+    part.classList.toggle("reached", ids.includes(key));
+    part.classList.toggle("dim", !ids.includes(key));
+  }
+  pictureShown.about.replaceChildren(`The path: ${ids.map((id) => pictureShown.label(id)).join(" → ")}`);
+}

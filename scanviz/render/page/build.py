@@ -1,0 +1,151 @@
+"""Putting the page together: data, pictures, style and scripts in one file that a browser opens as it is.
+
+The file says itself (``Content-Security-Policy``) that only its own script may run and that nothing may be fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from string import Template
+from typing import Any
+
+from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.plain_text import plain
+from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.model import Diagram
+from scanviz.render.diagram.summary import summarised
+from scanviz.render.layout import drawn
+from scanviz.render.page.data import page_data
+from scanviz.render.page.drawings import inline_svg
+
+MARK = "scanviz page"  # a page that scanviz wrote says so, so that it may be replaced
+SCRIPTS = (
+    "dom.js",
+    "report.js",
+    "chart.js",
+    "steps.js",
+    "picture.js",
+    "slots.js",
+    "rewrites.js",
+    "player.js",
+    "source.js",
+    "main.js",
+)
+MOST_PICTURES = 12  # functions that are drawn: those that took the most time
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What other parts of scanviz found in the record, to be shown with it.
+
+    Attributes
+    ----------
+    advice : sequence of mapping
+        Pieces of advice: ``title``, ``text``, ``evidence``, ``source``, each a string.
+    notes : sequence of str
+        What a reader should know.
+    """
+
+    advice: Sequence[Mapping[str, str]] = ()
+    notes: Sequence[str] = field(default=())
+
+
+def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 10.0) -> str:
+    """Return a profile as one HTML page that needs nothing else.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        What to show.
+    extras : Extras, optional
+        What else to show.
+    seconds : float
+        How long each layout engine may take for a picture before the next takes over.
+
+    Examples
+    --------
+    >>> text = page(ProfileRecord(script="<b>.py"))
+    >>> "<title>&lt;b&gt;.py – scanviz</title>" in text, "http://" in text.replace("http://www.w3.org", "")
+    (True, False)
+    """
+    extras = extras if extras is not None else Extras()
+    pictures, drawings = _pictures(record, seconds)
+    data = {
+        **page_data(record),
+        "pictures": pictures,
+        "advice": [dict(each) for each in extras.advice],
+        "notes": list(extras.notes),
+    }
+    script = "".join(_asset(each) for each in SCRIPTS)
+    script = f'"use strict";\n(() => {{\n{script}\n}})();'
+    return Template(_asset("page.html")).substitute(
+        mark=MARK,
+        title=html.escape(f"{plain(record.script) or 'profile'} – scanviz"),
+        heading=html.escape(plain(record.script) or "profile"),
+        policy=_policy(script),
+        style=_asset("page.css"),
+        drawings="\n".join(drawings),
+        data=_embedded(data),
+        script=script,
+    )
+
+
+def _asset(name: str) -> str:
+    return (resources.files("scanviz.render.page") / "assets" / name).read_text("utf-8")
+
+
+def _policy(script: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+
+
+def _embedded(data: Any) -> str:
+    """Return JSON that may stand in a script element: no character in it can end the element."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _pictures(record: ProfileRecord, seconds: float) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the pictures of the functions as data, and as elements of the page."""
+    drawable = [each for each in record.functions if each.graph is not None]
+    slowest = sorted(drawable, key=lambda each: -each.total_ns)[:MOST_PICTURES]
+    data: list[dict[str, Any]] = []
+    elements: list[str] = []
+    for function in drawable:
+        if function in slowest:
+            diagram = summarised(_diagram(record, function))
+            drawing = drawn(diagram, "svg", seconds=seconds)
+            name = f"drawing-{function.key}"
+            elements.append(f'<div class="drawing" id="{name}" hidden>{inline_svg(drawing.text)}</div>')
+            data.append(_picture(function, name, diagram, drawing.engine, drawing.notes))
+    return data, elements
+
+
+def _diagram(record: ProfileRecord, function: FunctionRecord) -> Diagram:
+    assert function.graph is not None
+    return diagram_of(function.graph, record=record, function=function.key)
+
+
+def _picture(
+    function: FunctionRecord, element: str, diagram: Diagram, engine: str, notes: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "function": function.key,
+        "element": element,
+        "engine": engine,
+        "notes": [*diagram.notes, *notes],
+        "nodes": [_short(asdict(each)) for each in diagram.nodes],
+        "clusters": [_short(asdict(each)) for each in diagram.clusters],
+        "edges": [_short(asdict(each)) for each in diagram.edges],
+    }
+
+
+def _short(data: dict[str, Any]) -> dict[str, Any]:
+    """Return data without what says nothing."""
+    return {name: each for name, each in data.items() if each not in ("", None, (), [])}

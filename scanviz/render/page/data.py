@@ -1,0 +1,126 @@
+"""What the page shows of a record, as JSON data.
+
+Nothing is computed here that the record does not say; numbers that JSON cannot write (NaN, infinities) are written as text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from scanviz.record.codec import encode
+from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.render.buffers import called, rows_before, why_kind
+from scanviz.render.diagram.connections import ConnectionMatrix, connection_matrix
+
+_NOT_SHOWN = ("graph", "rewrites")
+
+
+def page_data(record: ProfileRecord) -> dict[str, Any]:
+    """Return a record as the page's scripts read it.
+
+    Examples
+    --------
+    >>> page_data(ProfileRecord(script="rnn.py"))["run"]["script"]
+    'rnn.py'
+    """
+    run = encode(record)
+    for name in ("functions", "loops", "traces"):
+        run.pop(name, None)
+    return {
+        "run": run,
+        "functions": [_function(each) for each in record.functions],
+        "loops": [_loop(each) for each in record.loops],
+        "traces": [_trace(each) for each in record.traces],
+    }
+
+
+def _function(function: FunctionRecord) -> dict[str, Any]:
+    found: dict[str, Any] = encode(function)
+    for name in _NOT_SHOWN:
+        found.pop(name)
+    found["rewrites"] = _rewrites(function)
+    return found
+
+
+def _rewrites(function: FunctionRecord) -> dict[str, Any] | None:
+    """Return the history with its lines, without the rows that pictures are made of."""
+    if function.rewrites is None:
+        return None
+    found: dict[str, Any] = encode(function.rewrites)
+    found.pop("rows")
+    found.pop("texts")
+    for each in found["applications"]:
+        each.pop("row_edits")
+    return found
+
+
+def _loop(loop: LoopRecord) -> dict[str, Any]:
+    found: dict[str, Any] = encode(loop)
+    for data, variable in zip(found["variables"], loop.variables, strict=True):
+        data.update(_buffer(variable))
+    matrix = connection_matrix(loop) if loop.variables else ConnectionMatrix(loop.name, (), (), ())
+    found["connections"] = {
+        "rows": [[each.label, each.variable, each.kind] for each in matrix.row_entries],
+        "columns": [[each.label, each.variable, each.kind] for each in matrix.column_entries],
+        "cells": [list(each) for each in matrix.cells],
+    }
+    for name in ("connection_pattern", "inner_connection_pattern"):
+        found.pop(name)
+    return found
+
+
+def _buffer(variable: LoopVariableRecord) -> dict[str, Any]:
+    return {
+        "rows_before": rows_before(variable),
+        "why": why_kind(variable),
+        "read_names": [called(variable, tap) for tap in variable.reads],
+        "write_names": [called(variable, tap) for tap in variable.writes],
+    }
+
+
+def _trace(trace: TraceRecord) -> dict[str, Any]:
+    return {
+        "loop": trace.loop,
+        "run": trace.run,
+        "total_steps": trace.total_steps,
+        "steps": list(trace.steps),
+        "reasons": list(trace.reasons),
+        "left_out": trace.left_out,
+        "variables": [_traced(each) for each in trace.variables],
+    }
+
+
+def _traced(variable: TracedVariableRecord) -> dict[str, Any]:
+    return {
+        "name": variable.name,
+        "role": variable.role,
+        "variable": variable.variable,
+        "tap": variable.tap,
+        "operation": variable.operation,
+        "source": encode(variable.source),
+        "dtype": variable.dtype,
+        "shape": list(variable.shape),
+        "statistics": _rows(variable.statistics),
+        "values": _rows(variable.values),
+    }
+
+
+def _rows(numbers: np.ndarray[Any, np.dtype[np.float64]]) -> list[list[float | int | str]]:
+    return [list(_numbers(row)) for row in numbers.tolist()]
+
+
+def _numbers(row: Iterable[float]) -> Iterable[float | int | str]:
+    """Iterate over numbers as JSON can hold them, with as many digits as a person compares."""
+    for each in row:
+        if not math.isfinite(each):
+            yield str(each)
+        elif each == int(each) and abs(each) < 1e15:
+            yield int(each)
+        else:
+            yield float(f"{each:.9g}")

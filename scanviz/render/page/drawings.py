@@ -1,0 +1,75 @@
+"""Pictures as parts of the page: read as XML, and written again with nothing in them but shapes and text.
+
+Whatever drew a picture (Graphviz, or scanviz itself), and whatever names a script gave its variables, no script, link, style
+sheet or foreign element can come into the page through it.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from xml.sax.saxutils import escape, quoteattr
+
+_TAGS = """svg g path polygon polyline ellipse circle rect line text tspan title defs marker linearGradient stop"""
+_ATTRIBUTES = """id class d points cx cy r rx ry x y x1 x2 y1 y2 dx dy width height viewBox transform fill fill-opacity stroke
+    stroke-width stroke-dasharray stroke-opacity stroke-linejoin opacity text-anchor dominant-baseline font-family font-size
+    font-weight font-style marker-end marker-start orient refX refY markerWidth markerHeight markerUnits offset stop-color
+    role aria-label"""
+TAGS = frozenset(_TAGS.split())
+ATTRIBUTES = frozenset(_ATTRIBUTES.split())
+_OWN_LINKS = ("fill", "stroke", "marker-end", "marker-start")  # may be url(#id), of the picture itself
+
+
+def inline_svg(markup: str) -> str:
+    """Return the ``<svg>`` element of a picture as it may stand in the page.
+
+    Raises
+    ------
+    ValueError
+        If it is no SVG picture.
+
+    Examples
+    --------
+    >>> inline_svg('<svg xmlns="http://www.w3.org/2000/svg"><script>1</script><a href="x"><text>h &lt; 3</text></a></svg>')
+    '<svg><text>h &lt; 3</text></svg>'
+    """
+    try:
+        root = ElementTree.fromstring(_without_declarations(markup))
+    except ElementTree.ParseError as error:
+        raise ValueError(f"the picture is no SVG: {error}") from None
+    if _local(root.tag) != "svg":
+        raise ValueError("the picture is no SVG")
+    return "".join(_written(root))
+
+
+def _without_declarations(markup: str) -> str:
+    """Return the markup from its first element on: a document type could define entities."""
+    start = markup.find("<svg")
+    if start < 0 or "<!ENTITY" in markup:
+        raise ValueError("the picture is no SVG")
+    return markup[start:]
+
+
+def _local(tag: object) -> str:
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def _written(element: ElementTree.Element) -> list[str]:
+    tag = _local(element.tag)
+    children = [text for each in element for text in [*_written(each), escape(each.tail or "")]]
+    if tag not in TAGS:
+        # A link's shapes stay without the link; of what is no shape nothing does.
+        return [part for part in children if part.strip()] if tag == "a" else []
+    attributes = "".join(
+        f" {_local(name)}={quoteattr(value)}"
+        for name, value in element.attrib.items()
+        if _local(name) in ATTRIBUTES and _harmless(_local(name), value)
+    )
+    body = [escape(element.text or ""), *children]
+    return [f"<{tag}{attributes}>", *body, f"</{tag}>"]
+
+
+def _harmless(name: str, value: str) -> bool:
+    """Return whether an attribute refers to nothing outside of the picture."""
+    if "url(" not in value.lower():
+        return True
+    return name in _OWN_LINKS and value.startswith("url(#") and value.count("(") == 1

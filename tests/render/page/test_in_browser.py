@@ -1,0 +1,301 @@
+"""The page in a real browser, asked what a person would ask of the several-tap network and its gradient."""
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.record.model import ProfileRecord
+from scanviz.render.page import Extras, page
+
+ROOT = Path(__file__).resolve().parents[3]
+VIEWS = ("report", "steps", "picture", "slots", "rewrites", "player", "source")
+
+
+def beside(name: str):
+    """Return the module of a file beside this one: tests are no package."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+browser_module = beside("browser")
+Browser = browser_module.Browser
+
+
+def example() -> ProfileRecord:
+    """Return the profile of examples/several_taps_gradient.py, with fewer calls."""
+    sys.path.insert(0, str(ROOT / "examples"))
+    try:
+        import several_taps_gradient as example
+    finally:
+        sys.path.pop(0)
+    rng = np.random.default_rng(0)
+    shapes = [(24, 8), (3, 32), (4,), (20, 4), (32, 32), (8, 32), (8, 32), (4, 32), (32, 4)]
+    f = example.build()
+    with scanviz.profile() as p:
+        for _ in range(3):
+            f(*(rng.normal(size=shape) / np.sqrt(shape[-1]) for shape in shapes))
+    return p.record
+
+
+@pytest.fixture(scope="module")
+def record() -> ProfileRecord:
+    return example()
+
+
+@pytest.fixture(scope="module")
+def file(record, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "taps & gradient.html"
+    path.write_text(page(record, Extras(notes=["A note."])), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    browser_module.required()
+    with Browser() as found:
+        yield found
+
+
+def key(record: ProfileRecord, name: str) -> int:
+    return next(each.key for each in record.loops if each.name == name)
+
+
+def shown(browser: Browser) -> str:
+    return browser.evaluate("document.querySelector('[role=tabpanel]:not([hidden])').textContent")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_draws_itself_without_a_complaint_or_a_request(browser, file, view):
+    browser.messages.clear()
+    browser.open(file, f"#view={view}")
+    assert len(shown(browser)) > 100
+    assert browser.evaluate(f"document.querySelector('#tab-{view}').ariaSelected") == "true"
+    assert browser.problems() == []
+    assert all(each.startswith(("file:", "about:")) for each in browser.requests())
+
+
+def test_which_rows_of_x_step_7_reads_and_writes(browser, file, record):
+    browser.open(file, f"#view=player&step=7&loop={key(record, 'rnn')}")
+    [words] = browser.texts("section.buffer[aria-label='mitsot x'] .words")
+    assert words == "row 7: reads x[t-3]; row 9: reads x[t-1]; row 10: writes x[t]"
+    assert browser.texts("section.buffer[aria-label='mitsot x'] li.written .index") == ["10"]
+    browser.press("j")
+    [words] = browser.texts("section.buffer[aria-label='mitsot x'] .words")
+    assert words == "row 8: reads x[t-3]; row 10: reads x[t-1]; row 11: writes x[t]"
+    browser.press("k")
+    browser.press("g")
+    [words] = browser.texts("section.buffer[aria-label='mitsot x'] .words")
+    assert words == "row 0: reads x[t-3]; row 2: reads x[t-1]; row 3: writes x[t]"
+
+
+def test_which_outputs_w_feedback_reaches_and_by_what_path(browser, file, record):
+    browser.open(file, f"#view=slots&loop={key(record, 'rnn')}")
+    row = "[...document.querySelectorAll('.matrix tbody tr')].find((e) => e.querySelector('th').textContent === 'W_feedback')"
+    assert browser.evaluate(f"[...{row}.querySelectorAll('button')].map((e) => e.ariaLabel)") == [
+        "W_feedback reaches x",
+        "W_feedback reaches y",
+    ]
+    browser.evaluate(f"{row}.querySelectorAll('button')[1].click()")
+    [told] = browser.texts("[aria-label=connections] .about code")
+    assert told.startswith("W_feedback") and "tanh" in told and told.endswith("y")
+    assert "(3 steps later) x[t-3]" in told
+
+
+def test_why_the_state_of_the_backward_loop_is_a_mitmot_and_which_cells_step_3_writes(browser, file, record):
+    browser.open(file, f"#view=slots&loop={key(record, 'grad_of_rnn')}")
+    [why] = [
+        each
+        for each in browser.texts("tr td:last-child")
+        if "grad_x" in each and "multiple output taps" in each
+    ]
+    assert "writes several rows, grad_x[t-3], grad_x[t-1]" in why and "written by step t" in why
+    browser.open(file, f"#view=player&step=3&loop={key(record, 'grad_of_rnn')}")
+    cells = "section.buffer[aria-label='mitmot grad_x'] li"
+    assert browser.texts(f"{cells}:is(.written, .both) .index") == ["4", "6"]
+    assert "belongs to step 16 of rnn" in shown(browser)
+
+
+def test_which_operations_left_the_loop_by_which_rule_and_at_what_gain(browser, file, record):
+    history = record.functions[0].rewrites.applications
+    at = next(each.index for each in history if each.rule == "PushOutSeqScan" and "`rnn`" in each.says)
+    browser.open(file, f"#view=rewrites&rewrite={at}&loop={key(record, 'rnn')}")
+    text = shown(browser)
+    assert "PushOutSeqScan" in text and "2 dot of all rows at once, before `rnn`" in text
+    assert "`dot(u[t], W_in_1)` joins `rnn` as sequence" in text
+    assert "operations: -" in text and "a step of rnn has" in text
+    assert browser.evaluate("document.querySelectorAll('.diff del').length") > 0
+    assert browser.evaluate("document.querySelectorAll('.diff ins').length") > 0
+    browser.press("]")
+    assert browser.evaluate("document.querySelector('#difference h3').textContent").startswith(f"{at + 1}:")
+    browser.press("[")
+    assert browser.evaluate("document.querySelector('#difference h3').textContent").startswith(f"{at}:")
+
+
+def test_which_step_was_slowest_and_in_which_operation_and_line(browser, file, record):
+    browser.open(file, f"#view=report&loop={key(record, 'rnn')}")
+    [row] = [each for each in browser.texts("tbody tr[data-loop]") if each.startswith("rnn")]
+    loop = next(each for each in record.loops if each.name == "rnn")
+    slowest = max(loop.series.tolist(), key=lambda each: each[2])
+    heaviest = max(loop.operations, key=lambda each: each.mean_ns)
+    assert f"step {slowest[1]}:" in row and heaviest.label in row
+    assert f"{heaviest.source.file}:{heaviest.source.line}" in row
+    browser.open(file, f"#view=steps&loop={key(record, 'rnn')}")
+    browser.evaluate(
+        "[...document.querySelectorAll('button')].find((e) => e.textContent === 'slowest step').click()"
+    )
+    assert browser.evaluate("document.getElementById('step').value") == str(slowest[1])
+
+
+def test_a_node_lights_up_its_counterparts_and_all_that_it_reaches(browser, file, record):
+    browser.open(file, f"#view=picture&loop={key(record, 'rnn')}")
+    chosen = browser.evaluate(
+        "(() => { const n = data_nodes().find((e) => e.kind === 'inner_input' && e.label === 'y[t-1]');"
+        " document.querySelector(`.picture [id=${CSS.escape(n.id)}]`).dispatchEvent(new MouseEvent('click', {bubbles: true}));"
+        " return n.id; })()".replace(
+            "data_nodes()", "JSON.parse(document.getElementById('data').textContent).pictures[0].nodes"
+        )
+    )
+    classes = browser.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('.picture [id].choosable')].map((e) => [e.id, [...e.classList]]))"
+    )
+    nodes = {each["id"]: each for each in picture_of(file)["nodes"]}
+    assert "chosen" in classes[chosen]
+    lit = {
+        nodes[each]["label"] for each, names in classes.items() if "counterpart" in names and each in nodes
+    }
+    assert "y[t]" in lit and any(each.startswith("y") for each in lit - {"y[t]"})
+    reached = {
+        nodes[each]["label"] for each, names in classes.items() if "reached" in names and each in nodes
+    }
+    assert {"x[t]", "cost"} <= reached
+    dim = {nodes[each]["label"] for each, names in classes.items() if "dim" in names and each in nodes}
+    assert "W_in_1" in dim and not dim & {"cost"}
+    [about] = browser.texts("[aria-label='what is chosen']")
+    assert "of the outputs:" in about and "cost" in about
+
+
+def picture_of(file: Path) -> dict:
+    text = file.read_text("utf-8")
+    begin = text.index('id="data">') + len('id="data">')
+    return json.loads(text[begin : text.index("</script>", begin)])["pictures"][0]
+
+
+def test_searching_and_zooming_by_keys_alone(browser, file):
+    browser.open(file)
+    browser.press("/")
+    assert browser.evaluate("document.activeElement.id") == "search"
+    for letter in "tanh":
+        browser.press(letter)
+    assert browser.evaluate("document.querySelectorAll('.picture .found').length") >= 1
+    browser.press("Enter")
+    assert browser.evaluate("document.querySelectorAll('.picture .chosen').length") == 1
+    browser.evaluate("document.querySelector('.picture').focus()")
+    before = browser.evaluate("document.querySelector('.picture').getAttribute('viewBox')")
+    browser.press("+")
+    after = browser.evaluate("document.querySelector('.picture').getAttribute('viewBox')")
+    assert float(after.split()[2]) < float(before.split()[2])
+    browser.press("0")
+    whole = browser.evaluate("document.querySelector('.picture').getAttribute('viewBox')")
+    assert float(whole.split()[2]) > float(after.split()[2])
+
+
+def test_the_number_keys_choose_views_and_the_address_keeps_them(browser, file):
+    browser.open(file, "#view=source")
+    for number, view in enumerate(VIEWS, 1):
+        browser.press(str(number))
+        assert browser.evaluate(f"!document.querySelector('#view-{view}').hidden")
+        assert f"view={view}" in browser.evaluate("location.hash")
+
+
+def test_the_chart_moves_its_cursor_and_zooms(browser, file, record):
+    browser.open(file, f"#view=steps&loop={key(record, 'rnn')}")
+    browser.evaluate("document.querySelector('.chart').focus()")
+    browser.press("End")
+    assert browser.evaluate("document.getElementById('step').value") == "19"
+    browser.press("ArrowLeft")
+    assert browser.evaluate("document.getElementById('step').value") == "18"
+    marks = browser.evaluate("document.querySelectorAll('.chart .mark').length")
+    browser.press("+")
+    assert browser.evaluate("document.querySelectorAll('.chart .mark').length") < marks
+    browser.press("0")
+    assert browser.evaluate("document.querySelectorAll('.chart .mark').length") == marks
+
+
+def test_dark_and_light_are_both_readable(browser, file):
+    browser.open(file)
+    colours = "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    first = browser.evaluate(colours)
+    browser.click("#theme")
+    second = browser.evaluate(colours)
+    assert first != second
+    for ink, paper in (first, second):
+        assert contrast(ink, paper) > 7
+
+
+def contrast(*colours: str) -> float:
+    """Return the contrast of two colours as WCAG 2.2 defines it."""
+    levels = []
+    for each in colours:
+        parts = [int(part) / 255 for part in each.removeprefix("rgb(").removesuffix(")").split(",")]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        levels.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(levels) + 0.05) / (min(levels) + 0.05)
+
+
+def test_everything_that_can_be_used_has_a_name_and_a_role(browser, file):
+    for view in VIEWS:
+        browser.open(file, f"#view={view}")
+        tree = browser.call("Accessibility.getFullAXTree")["nodes"]
+        for each in tree:
+            role = each.get("role", {}).get("value")
+            if not each.get("ignored") and role in (
+                "button",
+                "tab",
+                "link",
+                "textbox",
+                "searchbox",
+                "combobox",
+                "checkbox",
+                "spinbutton",
+            ):
+                assert each.get("name", {}).get("value"), f"a {role} of {view} has no name"
+
+
+def test_printing_shows_every_view(browser, file):
+    browser.open(file)
+    printed = browser.call("Page.printToPDF")["data"]
+    assert len(printed) > 20_000
+    browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert browser.evaluate(
+        "[...document.querySelectorAll('[role=tabpanel]')].every((e) => !e.hidden && e.textContent.length > 50)"
+    )
+    browser.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert browser.evaluate("document.querySelectorAll('[role=tabpanel]:not([hidden])').length") == 1
+
+
+def test_hostile_names_are_shown_as_they_are(browser, tmp_path):
+    name = "<img src=x onerror=\"document.title='broken'\">\"'&☠"
+    x = T.vector("x")
+    sums, _ = scanviz.scan(lambda x_t, s: s + x_t, x, 0.0, name=name)
+    f = scanviz.function([x], sums, name=name)
+    with scanviz.profile() as p:
+        f([1.0, 2.0])
+    path = tmp_path / "hostile.html"
+    path.write_text(page(p.record), "utf-8")
+    browser.messages.clear()
+    for view in VIEWS:
+        browser.open(path, f"#view={view}")
+        assert browser.evaluate("document.querySelectorAll('img').length") == 0
+        assert browser.evaluate("document.title") != "broken"
+    assert name in browser.evaluate("document.getElementById('loop').textContent")
+    assert browser.problems() == []

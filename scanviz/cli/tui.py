@@ -1,0 +1,75 @@
+"""Walk through a profile in the terminal, or through a script while it runs.
+
+FILE is a saved profile. A SCRIPT (or -m module, -c code) runs in a process of its own, with its arguments; what it prints is in
+the tab Output, its profile is saved as `scanviz profile` does, and the application stays on it when the script has ended.
+Keys: ? helps, 1 to 8 choose tabs, q quits. It needs the extra `tui`: pip install "scanviz[tui]".
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from scanviz.cli.options import Option, UsageError, help_text, parse
+
+USAGE = "tui [options] FILE, or: tui [options] SCRIPT [arguments]"
+OPTIONS = (
+    Option(("-o", "--output"), "FILE", "where the profile of a script is saved"),
+    Option(("--values",), "", "keep values of loops while the script runs"),
+    Option(("--theme",), "NAME", "textual-dark, textual-light or another theme of Textual"),
+    Option(("--web",), "", "in a browser, served on this machine alone (extra: tui-web)"),
+    Option(("--port",), "PORT", "with --web: the port, 8000 by default"),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Show a profile and return the exit code."""
+    parsed = parse(arguments, OPTIONS, program=True)
+    if "help" in parsed.options:
+        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        return 0
+    if not parsed.rest:
+        raise UsageError("what is to be shown? scanviz tui FILE, or scanviz tui SCRIPT [arguments]")
+    try:
+        import textual  # noqa: F401  # is it there at all
+    except ImportError:
+        sys.stderr.write('scanviz: the terminal application needs Textual: pip install "scanviz[tui]"\n')
+        return 1
+    if "web" in parsed.options:
+        from scanviz.tui.web import serve
+
+        return serve(arguments, parsed.number("port", 8000))
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("scanviz tui needs a terminal; scanviz report FILE prints the same as text")
+    return _shown(parsed.rest, parsed.options)
+
+
+def _shown(rest: list[str], options: dict[str, str]) -> int:
+    from scanviz.record.file import is_profile
+    from scanviz.tui.app import ScanvizApp
+    from scanviz.tui.live import LiveSource
+    from scanviz.tui.source import Source, from_file
+
+    first = Path(rest[0])
+    source: Source
+    if rest[0] not in ("-m", "-c") and (is_profile(first) or first.suffix == ".scanviz"):
+        if len(rest) > 1:
+            raise UsageError(f"scanviz tui takes one FILE, found {len(rest)}")
+        try:
+            source = from_file(first)
+        except OSError as error:
+            raise UsageError(f"{first} cannot be read: {error.strerror or error}") from None
+    else:
+        source = LiveSource(rest, options.get("output"), values="values" in options)
+    app = ScanvizApp(source)
+    if "theme" in options:
+        if options["theme"] not in app.available_themes:
+            raise UsageError(
+                f"there is no theme {options['theme']!r}; themes: {', '.join(sorted(app.available_themes))}"
+            )
+        app.theme = options["theme"]
+    try:
+        app.run()
+    finally:
+        source.close()
+    return source.exit_code()

@@ -1,0 +1,258 @@
+"""The application: the tree, the tabs, and the keys that are the same everywhere."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.widgets import Footer, Input, Static, TabbedContent, TabPane
+
+from scanviz.record.model import ProfileRecord
+from scanviz.record.plain_text import plain
+from scanviz.tui.help import HelpScreen
+from scanviz.tui.leave import LeaveScreen
+from scanviz.tui.source import Source
+from scanviz.tui.state import State, start
+from scanviz.tui.tree import LoopTree
+from scanviz.tui.views import VIEWS
+from scanviz.tui.views.base import View
+
+NARROW = 100  # columns below which the tree takes less room
+
+
+class ScanvizApp(App[None]):
+    """Walk through a profile.
+
+    Parameters
+    ----------
+    source : Source
+        Where the record comes from: a file, or a script that runs.
+    """
+
+    CSS_PATH = "app.tcss"
+    TITLE = "scanviz"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(k), f"view({k - 1})", f"tab {k}", show=False) for k in range(1, len(VIEWS) + 1)),
+        Binding("slash", "search", "search"),
+        Binding("n", "found(1)", "next found", show=False),
+        Binding("N", "found(-1)", "found before", show=False),
+        Binding("left_square_bracket", "rewrite(-1)", "rewrite before", show=False),
+        Binding("right_square_bracket", "rewrite(1)", "next rewrite", show=False),
+        Binding("comma", "step(-1)", "step back", show=False),
+        Binding("full_stop", "step(1)", "step forward", show=False),
+        Binding("tab", "focus_next", "other side", show=False),
+        Binding("t", "tree", "tree", show=False),
+        Binding("y", "copy", "copy command"),
+        Binding("question_mark", "help", "help"),
+        Binding("ctrl+z", "suspend_process", "suspend", show=False),
+        Binding("escape", "leave", "back", show=False),
+        Binding("q", "quit", "quit"),
+    ]
+
+    state: reactive[State] = reactive(State(ProfileRecord()), init=False)
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self.source = source
+        self.views: list[View] = []
+
+    def compose(self) -> ComposeResult:
+        """Lay the application out."""
+        first = start(self.source.record)
+        yield Static(id="title", markup=False)
+        with Horizontal(id="body"):
+            yield LoopTree(id="tree")
+            with Vertical(id="right"), TabbedContent(id="tabs"):
+                for number, kind in enumerate(VIEWS, 1):
+                    view = kind(first, id=kind.__name__)
+                    self.views.append(view)
+                    with TabPane(f"{number} {kind.TITLE}", id=f"tab-{number}"):
+                        yield view
+        yield Input(id="search", placeholder="search in this tab", disabled=True)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Show the record, and listen to the script if one runs."""
+        self.set_reactive(ScanvizApp.state, start(self.source.record))
+        self.watch_state()
+        self.query_one("#tree").focus()
+        if self.source.live:
+            self.set_interval(0.1, self.take_news)
+
+    # what is shown
+
+    @property
+    def view(self) -> View:
+        """The tab that is seen."""
+        active = self.query_one("#tabs", TabbedContent).active
+        return self.views[int(active.removeprefix("tab-") or 1) - 1]
+
+    def watch_state(self) -> None:
+        """Show a new state in what is seen; other tabs follow when they are chosen."""
+        if not self.views:
+            return
+        self.query_one("#title", Static).update(self._title())
+        self.query_one("#tree", LoopTree).show(self.state)
+        self.view.show(self.state)
+
+    def _title(self) -> str:
+        record = self.state.record
+        loop = self.state.loop_record
+        parts = [plain(record.script) or "profile", self.source.status()]
+        if loop is not None:
+            parts.append(f"{plain(loop.name)}: step {self.state.step} of {self.state.steps}")
+        return " · ".join(each for each in parts if each)
+
+    def take_news(self) -> None:
+        """Show what a running script has told since."""
+        if self.source.update():
+            self.state = self.state.with_record(self.source.record)
+        for view in self.views:
+            view.news(self.source)
+
+    def on_tabbed_content_tab_activated(self) -> None:
+        """Show the state in a tab that was chosen."""
+        if self.views:
+            self.view.show(self.state)
+
+    def on_view_moved(self, event: View.Moved) -> None:
+        """Take the state that a view asks for."""
+        self.state = event.state
+
+    def on_loop_tree_chosen(self, event: LoopTree.Chosen) -> None:
+        """Look at what was chosen in the tree."""
+        kind, key = event.key
+        if kind == "function":
+            self.state = self.state.at_function(key)
+        elif key != self.state.loop:
+            self.state = self.state.at_loop(key)
+
+    # keys
+
+    def action_view(self, number: int) -> None:
+        """Choose a tab and give it the focus."""
+        self.query_one("#tabs", TabbedContent).active = f"tab-{number + 1}"
+        self.call_after_refresh(self.views[number].focus_inside)
+
+    def action_rewrite(self, by: int) -> None:
+        """Go to the rewrite before or after."""
+        self.state = self.state.at_rewrite(self.state.rewrite + by)
+
+    def action_step(self, by: int) -> None:
+        """Go a step back or forward."""
+        self.state = self.state.at_step(self.state.step + by)
+
+    def action_other(self) -> None:
+        """Go from a loop to its gradient, and back."""
+        others = (self.state.forward_loop(), *self.state.gradient_loops())
+        found = next((each for each in others if each is not None), None)
+        if found is None:
+            self.notify("This loop has no back-propagation here, and is none.")
+        else:
+            self.state = self.state.at_loop(found)
+
+    def action_tree(self) -> None:
+        """Give the focus to the tree."""
+        self.query_one("#tree").focus()
+
+    def action_search(self) -> None:
+        """Ask what to search for."""
+        box = self.query_one("#search", Input)
+        box.disabled = False
+        box.value = ""
+        box.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Search in the tab that is seen."""
+        if event.input.id != "search":
+            return
+        self._close_search()
+        count = self.view.search(event.value)
+        if event.value:
+            self.notify(f"{count} found: n and N go through them" if count else "nothing found")
+
+    def _close_search(self) -> None:
+        self.query_one("#search", Input).disabled = True
+        self.view.focus_inside()
+
+    def action_found(self, by: int) -> None:
+        """Go to the next place that was found, or the one before."""
+        self.view.next_found(by)
+
+    def action_leave(self) -> None:
+        """Close the search, or go back to the tree."""
+        if not self.query_one("#search", Input).disabled:
+            self._close_search()
+        else:
+            self.action_tree()
+
+    def action_copy(self) -> None:
+        """Copy the command line that shows the same."""
+        command = self.view.command().replace("FILE", shlex.quote(self.source.name))
+        self.copy_to_clipboard(command)
+        self.notify(command, title="copied", markup=False)
+
+    def action_help(self) -> None:
+        """Say what the keys do here."""
+        self.push_screen(HelpScreen(self.focused, self.view))
+
+    async def action_quit(self) -> None:
+        """Leave; while a script runs, ask what is to become of it."""
+        if not self.source.live or not self.source.running:
+            self.exit()
+            return
+        self.push_screen(LeaveScreen(), self._leave)
+
+    def _leave(self, answer: str | None) -> None:
+        if answer == "stop":
+            self.source.stop()
+        if answer is not None:
+            self.exit()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Yield every action for the palette."""
+        yield from super().get_system_commands(screen)
+        for number, kind in enumerate(VIEWS):
+            yield SystemCommand(
+                f"Tab: {kind.TITLE}",
+                kind.ABOUT,
+                lambda number=number: self.action_view(number),
+            )
+        yield SystemCommand("Search", "Search in this tab", self.action_search)
+        yield SystemCommand(
+            "Next rewrite", "The application of a rule after this", lambda: self.action_rewrite(1)
+        )
+        yield SystemCommand(
+            "Rewrite before", "The application of a rule before", lambda: self.action_rewrite(-1)
+        )
+        yield SystemCommand("Step forward", "The step after this", lambda: self.action_step(1))
+        yield SystemCommand("Step back", "The step before", lambda: self.action_step(-1))
+        yield SystemCommand("Slowest step", "Go to the slowest step that was kept", self.action_slowest)
+        yield SystemCommand("First NaN", "Go to the first step with a NaN or infinity", self.action_first_bad)
+        yield SystemCommand(
+            "Forward or backward loop", "From a loop to its gradient and back", self.action_other
+        )
+        yield SystemCommand("Copy the command line", "That shows what this tab shows", self.action_copy)
+
+    def action_slowest(self) -> None:
+        """Go to the slowest step."""
+        step = self.state.slowest_step()
+        if step is None:
+            self.notify("No steps of this loop were kept.")
+        else:
+            self.state = self.state.at_step(step)
+
+    def action_first_bad(self) -> None:
+        """Go to the first step with a NaN or an infinity."""
+        step = self.state.first_bad_step()
+        if step is None:
+            self.notify("No value that was kept is NaN or infinite.")
+        else:
+            self.state = self.state.at_step(step)

@@ -1,0 +1,133 @@
+"""A chart of times over steps in characters: a bar a column, with a cursor, on an even or a logarithmic scale.
+
+A column stands for several steps where there are more steps than columns, and shows the slowest of them, so that no slow step is
+ever hidden; the fastest of them is drawn as the full part of the bar.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from rich.text import Text
+
+from scanviz.profiler.units import amount, duration
+from scanviz.record.loops import Samples
+
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+AXIS = 9  # columns for the numbers on the left
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The steps that a chart shows.
+
+    Attributes
+    ----------
+    first, last : int
+        The first and the last step.
+    """
+
+    first: int
+    last: int
+
+    def zoomed(self, factor: float, around: int, whole: Window) -> Window:
+        """Return a narrower or wider window with a step at the same place, within the whole.
+
+        Examples
+        --------
+        >>> Window(0, 1000).zoomed(0.5, 500, Window(0, 1000))
+        Window(first=250, last=750)
+        """
+        around = max(self.first, min(around, self.last))
+        first = round(around - (around - self.first) * factor)
+        last = round(around + (self.last - around) * factor)
+        last = max(last, first + min(8, whole.last - whole.first))
+        shift = max(0, whole.first - first) or min(0, whole.last - last)
+        return Window(max(whole.first, first + shift), min(whole.last, last + shift))
+
+    def following(self, step: int, whole: Window) -> Window:
+        """Return a window as wide in which a step is seen."""
+        if self.first <= step <= self.last:
+            return self
+        width = self.last - self.first
+        first = max(whole.first, min(step - width // 2, whole.last - width))
+        return Window(first, first + width)
+
+
+def columns_of(series: Samples, window: Window, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return for each column the largest and the smallest time of its steps (NaN for none), and where a slow step stands."""
+    high, low = np.full(width, np.nan), np.full(width, np.nan)
+    slow = np.zeros(width, bool)
+    steps, times = series[:, 1], series[:, 2]
+    seen = (steps >= window.first) & (steps <= window.last)
+    span = max(1, window.last - window.first + 1)
+    places = ((steps[seen] - window.first) * width) // span
+    for place, time, reason in zip(
+        places.tolist(), times[seen].tolist(), series[seen, 3].tolist(), strict=True
+    ):
+        high[place] = time if math.isnan(high[place]) else max(high[place], time)
+        low[place] = time if math.isnan(low[place]) else min(low[place], time)
+        slow[place] |= reason == 3
+    return high, low, slow
+
+
+def chart(
+    series: Samples, window: Window, size: tuple[int, int], cursor: int, logarithmic: bool
+) -> list[Text]:
+    """Return the lines of a chart.
+
+    Parameters
+    ----------
+    series : numpy.ndarray
+        Rows of run, step, nanoseconds and reason, as records have them.
+    window : Window
+        The steps that are shown.
+    size : tuple of int
+        Columns and rows, axes included.
+    cursor : int
+        The step that is looked at.
+    logarithmic : bool
+        Whether equal heights are equal ratios.
+
+    Examples
+    --------
+    >>> rows = np.array([[0, step, 1000 * (step + 1), 0] for step in range(4)])
+    >>> for line in chart(rows, Window(0, 3), (13, 4), 2, False):
+    ...     print(line.plain.rstrip())
+     4.00 µs   ▄█
+             ▄███
+               ▲
+             0  3
+    """
+    width, height = max(4, size[0] - AXIS), max(2, size[1] - 2)
+    high, low, slow = columns_of(series, window, width)
+    if np.isnan(high).all():
+        return [Text("no step that was kept lies here")]
+    top = float(np.nanmax(high))
+    base = max(1.0, float(np.nanmin(low))) / 1.5 if logarithmic else 0.0
+    heights = [0.0 if math.isnan(each) else _part(each, base, top, logarithmic) * height for each in high]
+    place = ((cursor - window.first) * width) // max(1, window.last - window.first + 1)
+    lines = []
+    for row in range(height):
+        label = duration(top) if row == 0 else duration(base) if row == height - 1 and height > 2 else ""
+        line = Text(f"{label:>{AXIS - 1}} ", style="dim")
+        for column, each in enumerate(heights):
+            full = each - (height - 1 - row)
+            cell = (
+                _EIGHTHS[max(0, min(8, math.ceil(full * 8)))] if each else ("·" if row == height - 1 else " ")
+            )
+            style = "bold yellow" if column == place else "bold red" if slow[column] else "cyan"
+            line.append(cell, style=style if cell != " " or column == place else "")
+        lines.append(line)
+    lines.append(Text(" " * (AXIS + max(0, min(place, width - 1))) + "▲" if 0 <= place < width else ""))
+    first, last = amount(window.first), amount(window.last)
+    lines.append(Text(f"{'':{AXIS}}{first}{last:>{max(1, width - len(first))}}", style="dim"))
+    return lines
+
+
+def _part(value: float, base: float, top: float, logarithmic: bool) -> float:
+    if not logarithmic:
+        return value / top
+    return math.log(max(value, base) / base) / max(math.log(top / base), 1e-9)

@@ -1,0 +1,63 @@
+"""``?``: what the keys do in what has the focus, in this tab, and everywhere."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.table import Table
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from scanviz.tui.views.base import View
+
+
+class HelpScreen(ModalScreen[None]):
+    """A page of keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,enter", "app.pop_screen", "close"),
+    ]
+
+    def __init__(self, focused: Widget | None, view: View) -> None:
+        super().__init__()
+        self._focused, self._view = focused, view
+
+    def compose(self) -> ComposeResult:
+        """Lay the page out."""
+        with VerticalScroll(id="help"):
+            about = getattr(self._focused, "ABOUT", "") or self._view.ABOUT
+            yield Static(f"{self._view.TITLE}\n\n{about}\n", markup=False, id="help-about")
+            for title, widget in self._parts():
+                yield Static(_table(title, widget))
+
+    def _parts(self) -> list[tuple[str, object]]:
+        parts: list[tuple[str, object]] = []
+        if self._focused is not None and self._focused is not self._view:
+            parts.append(("here", self._focused))
+        return [*parts, ("in this tab", self._view), ("everywhere", self.app)]
+
+
+def _table(title: str, widget: object) -> Table:
+    table = Table(title=title, title_justify="left", box=None, show_header=False)
+    bindings: list[BindingType] = getattr(type(widget), "BINDINGS", [])
+    for each in bindings:
+        if isinstance(each, Binding):
+            keys = ", ".join(_shown(key) for key in each.key.split(","))
+            table.add_row(keys, each.description)
+    return table
+
+
+def _shown(key: str) -> str:
+    names = {
+        "left_square_bracket": "[",
+        "right_square_bracket": "]",
+        "question_mark": "?",
+        "slash": "/",
+        "full_stop": ".",
+        "comma": ",",
+    }
+    return names.get(key, key)

@@ -1,0 +1,157 @@
+"""What is looked at: one frozen state for the whole application, and the moves that keys make.
+
+Views do not talk to one another.  A key makes a new state out of the old one; every view that is shown then shows the new one.  So
+what a key does can be tested without a terminal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.traces import TraceRecord
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is looked at.
+
+    Attributes
+    ----------
+    record : ProfileRecord
+        The profile.
+    function : int or None
+        Key of the function.
+    loop : int or None
+        Key of the loop; None for what a function does outside of loops.
+    step : int
+        The step, counted from 0.
+    rewrite : int
+        The application of a rule.
+    variable : int or None
+        Index of a loop variable of the loop.
+    run : int or None
+        The run of the loop whose steps are shown; None for all.
+    """
+
+    record: ProfileRecord
+    function: int | None = None
+    loop: int | None = None
+    step: int = 0
+    rewrite: int = 0
+    variable: int | None = None
+    run: int | None = None
+
+    @property
+    def function_record(self) -> FunctionRecord | None:
+        """The function's record."""
+        return next((each for each in self.record.functions if each.key == self.function), None)
+
+    @property
+    def loop_record(self) -> LoopRecord | None:
+        """The loop's record."""
+        return next((each for each in self.record.loops if each.key == self.loop), None)
+
+    @property
+    def steps(self) -> int:
+        """How many steps the longest run of the loop had."""
+        loop = self.loop_record
+        return loop.longest_run if loop is not None else 0
+
+    @property
+    def traces(self) -> tuple[TraceRecord, ...]:
+        """Values of the loop that were kept."""
+        return tuple(each for each in self.record.traces if each.loop == self.loop)
+
+    # moves
+
+    def at_function(self, key: int) -> State:
+        """Look at a function outside of its loops."""
+        return replace(self, function=key, loop=None, variable=None, run=None, rewrite=0)
+
+    def at_loop(self, key: int) -> State:
+        """Look at a loop; the step stays where there is such a step."""
+        found = next((each for each in self.record.loops if each.key == key), None)
+        if found is None:
+            return self
+        step = min(self.step, max(0, found.longest_run - 1))
+        rewrite = self.rewrite if found.function == self.function else 0
+        return replace(
+            self, function=found.function, loop=key, step=step, variable=None, run=None, rewrite=rewrite
+        )
+
+    def at_step(self, step: int) -> State:
+        """Look at a step, the nearest one that there is."""
+        return replace(self, step=max(0, min(step, max(0, self.steps - 1))))
+
+    def at_rewrite(self, index: int) -> State:
+        """Look at an application of a rule, the nearest one that there is."""
+        function = self.function_record
+        count = (
+            len(function.rewrites.applications)
+            if function is not None and function.rewrites is not None
+            else 0
+        )
+        return replace(self, rewrite=max(0, min(index, max(0, count - 1))))
+
+    def at_variable(self, index: int | None) -> State:
+        """Look at a loop variable."""
+        loop = self.loop_record
+        known = loop is not None and index is not None and 0 <= index < len(loop.variables)
+        return replace(self, variable=index if known else None)
+
+    def at_run(self, run: int | None) -> State:
+        """Look at the steps of one run, or of all."""
+        return replace(self, run=run)
+
+    def with_record(self, record: ProfileRecord) -> State:
+        """Look at the same in a newer record of the same run."""
+        known = replace(self, record=record)
+        if known.function is None:
+            return start(record)
+        return known.at_step(self.step)
+
+    # what to jump to
+
+    def slowest_step(self) -> int | None:
+        """Return the slowest step that was kept, of the run that is shown."""
+        loop = self.loop_record
+        if loop is None or not len(loop.series):
+            return None
+        rows = loop.series if self.run is None else loop.series[loop.series[:, 0] == self.run]
+        return int(rows[rows[:, 2].argmax(), 1]) if len(rows) else None
+
+    def first_bad_step(self) -> int | None:
+        """Return the first step that was kept at which a value is NaN or infinite."""
+        found = [
+            trace.steps[int((each.statistics[:, 3:] > 0).any(axis=1).argmax())]
+            for trace in self.traces
+            for each in trace.variables
+            if len(each.statistics) and (each.statistics[:, 3:] > 0).any()
+        ]
+        return min(found, default=None)
+
+    def forward_loop(self) -> int | None:
+        """Return the key of the loop that this one is the back-propagation of."""
+        loop = self.loop_record
+        return loop.gradient_of if loop is not None else None
+
+    def gradient_loops(self) -> tuple[int, ...]:
+        """Return the keys of the loops that are the back-propagation of this one."""
+        return tuple(
+            each.key for each in self.record.loops if each.gradient_of == self.loop and self.loop is not None
+        )
+
+
+def start(record: ProfileRecord) -> State:
+    """Return the state to begin with: the loop that took the most time.
+
+    Examples
+    --------
+    >>> start(ProfileRecord(script="empty.py")).loop is None
+    True
+    """
+    state = State(record)
+    if record.loops:
+        return state.at_loop(max(record.loops, key=lambda each: each.total_ns).key)
+    return state.at_function(record.functions[0].key) if record.functions else state

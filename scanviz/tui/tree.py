@@ -1,0 +1,125 @@
+"""The tree on the left: functions, their loops, loops in loops, and which loop is the back-propagation of which."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import Tree
+from textual.widgets.tree import TreeNode
+
+from scanviz.profiler.units import duration, share
+from scanviz.record.model import FunctionRecord, LoopRecord
+from scanviz.record.plain_text import plain
+from scanviz.tui.state import State
+
+Key = tuple[str, int]  # ("function" or "loop", key)
+MOST = 2_000  # loops that are shown
+
+
+class LoopTree(Tree[Key]):
+    """Functions and loops, slowest first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", "down", show=False),
+        Binding("k", "cursor_up", "up", show=False),
+        Binding("l", "open", "open", show=False),
+        Binding("h", "close", "close", show=False),
+        Binding("right", "open", "open", show=False),
+        Binding("left", "close", "close", show=False),
+        Binding("b", "app.other", "forward/backward loop"),
+    ]
+    ABOUT: ClassVar[str] = (
+        "Functions and their loops, slowest first, with their share of the function's time. ↩ marks a loop of back-propagation;"
+        " b goes from a loop to its gradient and back. Enter shows a loop in the tabs."
+    )
+
+    class Chosen(Message):
+        """A function or loop was chosen."""
+
+        def __init__(self, key: Key) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("profile", id=id)
+        self.show_root = False
+        self.guide_depth = 2
+        self._shown_record: object = None
+        self._by_key: dict[Key, TreeNode[Key]] = {}
+
+    def show(self, state: State) -> None:
+        """Show the record's loops, with the cursor on the one that is looked at."""
+        if self._shown_record is not state.record:
+            self._shown_record = state.record
+            self._fill_in(state)
+        key: Key = ("loop", state.loop) if state.loop is not None else ("function", state.function or 0)
+        node = self._by_key.get(key)
+        if node is not None and node is not self.cursor_node:
+            self.call_after_refresh(self.move_cursor, node)  # a new tree has its lines only then
+
+    def _fill_in(self, state: State) -> None:
+        self.clear()
+        self._by_key = {}
+        children: dict[tuple[int, int | None], list[LoopRecord]] = {}
+        for loop in state.record.loops[:MOST]:
+            children.setdefault((loop.function, loop.parent), []).append(loop)
+        for function in sorted(state.record.functions, key=lambda each: -each.total_ns):
+            node = self.root.add(self._function_label(function), ("function", function.key), expand=True)
+            self._by_key["function", function.key] = node
+            self._add(node, function, children, None)
+
+    def _add(
+        self,
+        node: TreeNode[Key],
+        function: FunctionRecord,
+        children: dict[tuple[int, int | None], list[LoopRecord]],
+        parent: int | None,
+    ) -> None:
+        for loop in sorted(children.get((function.key, parent), ()), key=lambda each: -each.total_ns):
+            inside = (function.key, loop.key) in children
+            label = self._loop_label(loop, function)
+            child = node.add(label, ("loop", loop.key), expand=True, allow_expand=inside)
+            self._by_key["loop", loop.key] = child
+            self._add(child, function, children, loop.key)
+
+    @staticmethod
+    def _function_label(function: FunctionRecord) -> Text:
+        label = Text(plain(function.name), style="bold")
+        return label.append(f"  {duration(function.total_ns)}", style="dim")
+
+    @staticmethod
+    def _loop_label(loop: LoopRecord, function: FunctionRecord) -> Text:
+        label = Text("↩ " if loop.gradient_of is not None else "")
+        label.append(plain(loop.name))
+        whole = function.total_ns or loop.total_ns
+        return label.append(f"  {duration(loop.total_ns)} {share(loop.total_ns, whole)}", style="dim")
+
+    def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Key]) -> None:
+        """Show what the cursor stands on."""
+        event.stop()
+        if event.node.data is not None and self.has_focus:
+            self.post_message(self.Chosen(event.node.data))
+
+    def on_tree_node_selected(self, event: Tree.NodeSelected[Key]) -> None:
+        """Show what was clicked or entered."""
+        event.stop()
+        if event.node.data is not None:
+            self.post_message(self.Chosen(event.node.data))
+
+    def action_open(self) -> None:
+        """Open the node."""
+        if self.cursor_node is not None:
+            self.cursor_node.expand()
+
+    def action_close(self) -> None:
+        """Close the node, or go to the one around it."""
+        node = self.cursor_node
+        if node is None:
+            return
+        if node.is_expanded and node.children:
+            node.collapse()
+        elif node.parent is not None and node.parent is not self.root:
+            self.move_cursor(node.parent)

@@ -1,0 +1,24 @@
+"""The tabs, in their order: a new one is a file and a line here."""
+
+from scanviz.tui.views.base import View
+from scanviz.tui.views.graph import GraphView
+from scanviz.tui.views.output import OutputView
+from scanviz.tui.views.profile import ProfileView
+from scanviz.tui.views.rewrites import RewritesView
+from scanviz.tui.views.slots import SlotsView
+from scanviz.tui.views.source import SourceView
+from scanviz.tui.views.steps import StepsView
+from scanviz.tui.views.values import ValuesView
+
+VIEWS: tuple[type[View], ...] = (
+    ProfileView,
+    StepsView,
+    GraphView,
+    SlotsView,
+    RewritesView,
+    SourceView,
+    ValuesView,
+    OutputView,
+)
+
+__all__ = ["VIEWS", "View"]

@@ -1,0 +1,92 @@
+"""What every tab is: a widget that shows the state, and says which command line shows the same."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.message import Message
+from textual.widget import Widget
+
+from scanviz.tui.source import Source
+from scanviz.tui.state import State
+
+
+class View(Widget):
+    """A tab.
+
+    Attributes
+    ----------
+    TITLE : str
+        What stands on the tab.
+    ABOUT : str
+        Help, shown by ``?``.
+    """
+
+    TITLE: ClassVar[str] = ""
+    ABOUT: ClassVar[str] = ""
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    class Moved(Message):
+        """The view wants another state: every view that is shown will show it."""
+
+        def __init__(self, state: State) -> None:
+            super().__init__()
+            self.state = state
+
+    def __init__(self, state: State, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.state = state
+        self.found: list[int] = []  # rows that the filter matches, as the view counts them
+        self.found_at = -1
+
+    def show(self, state: State) -> None:
+        """Show a state; called when the view is seen, and when the state changes while it is."""
+        self.state = state
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw the state anew."""
+        raise NotImplementedError
+
+    def move(self, state: State) -> None:
+        """Ask for another state."""
+        self.post_message(self.Moved(state))
+
+    def command(self) -> str:
+        """Return the command line that shows the same; FILE stands for the profile."""
+        return "scanviz report FILE"
+
+    def news(self, source: Source) -> None:
+        """Take what a running script has told since the last time."""
+
+    # searching: a view says what its rows are; n and N go through those that match
+
+    def rows(self) -> list[str]:
+        """Return the texts that ``/`` searches."""
+        return []
+
+    def go_to(self, row: int) -> None:
+        """Show a row that a search found."""
+
+    def search(self, text: str) -> int:
+        """Find rows; return how many."""
+        wanted = text.casefold()
+        self.found = [k for k, row in enumerate(self.rows()) if wanted and wanted in row.casefold()]
+        self.found_at = -1
+        if self.found:
+            self.next_found(1)
+        return len(self.found)
+
+    def next_found(self, by: int) -> None:
+        """Go to the next row that was found, or the one before."""
+        if self.found:
+            self.found_at = (self.found_at + by) % len(self.found)
+            self.go_to(self.found[self.found_at])
+
+    def focus_inside(self) -> None:
+        """Give the focus to what the keys of this view are for."""
+        for each in self.query("*"):
+            if each.can_focus and each.display:
+                each.focus()
+                return

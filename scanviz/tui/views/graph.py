@@ -1,0 +1,152 @@
+"""Graph: the loop picture in characters, which scrolls, folds and is searched."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import ScrollableContainer
+from textual.widgets import Static
+
+from scanviz.record.model import FunctionRecord
+from scanviz.render.characters import drawing_lines
+from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.summary import summarised
+from scanviz.tui.state import State
+from scanviz.tui.views.base import View
+from scanviz.tui.views.steps import quoted
+
+MOST_NODES = 400  # of a picture that is drawn whole
+
+
+class GraphPane(ScrollableContainer, can_focus=True):
+    """The picture, which scrolls both ways."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", "down", show=False),
+        Binding("k", "scroll_up", "up", show=False),
+        Binding("h", "scroll_left", "left", show=False),
+        Binding("l", "scroll_right", "right", show=False),
+        Binding("g", "scroll_home", "top", show=False),
+        Binding("G", "scroll_end", "end", show=False),
+    ]
+
+
+class GraphView(View):
+    """The tab."""
+
+    TITLE = "Graph"
+    ABOUT = (
+        "The graph as it runs, in characters: loops as boxes with their ports, the step inside, and "
+        "what a step reads of the ones before. f folds loops, F opens them, o shows the chosen loop "
+        "alone or the whole function, b the graph as it was built."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "fold(-1)", "fold"),
+        Binding("F", "fold(1)", "open", show=False),
+        Binding("o", "own", "this loop/all"),
+        Binding("x", "built", "as built"),
+    ]
+
+    def __init__(self, state: State, *, id: str | None = None) -> None:
+        super().__init__(state, id=id)
+        self.depth: int | None = None
+        self.own = True
+        self.built = False
+        self.lines: list[str] = []
+        self._drawn: object = None
+
+    def compose(self) -> ComposeResult:
+        """Lay the tab out."""
+        with GraphPane(id="graph-pane"):
+            yield Static(id="graph-text", markup=False)
+
+    def redraw(self) -> None:
+        """Draw the picture if it is another than before."""
+        function = self.state.function_record
+        loop = self.state.loop_record
+        width = max(60, self.query_one("#graph-pane").size.width - 2)
+        name = loop.name if loop is not None and self.own else None
+        wanted = (
+            id(function),
+            name,
+            self.depth,
+            self.built,
+            width,
+            self.state.variable,
+            self.found and self.found_at,
+        )
+        if wanted == self._drawn:
+            return
+        self._drawn = wanted
+        self.lines = self._lines(function, name, width)
+        self.query_one("#graph-text", Static).update(self._text())
+
+    def _lines(self, function: FunctionRecord | None, loop: str | None, width: int) -> list[str]:
+        graph = None if function is None else function.graph
+        if self.built and function is not None and function.rewrites is not None:
+            graph = function.rewrites.snapshot(0)
+        if graph is None or function is None:
+            return ["The profile holds no graph of this function."]
+        diagram = diagram_of(
+            graph, record=self.state.record, function=function.key, depth=self.depth, scan=loop
+        )
+        return list(drawing_lines(summarised(diagram, MOST_NODES), width))
+
+    def _text(self) -> Text:
+        """Return the picture with the lines of the chosen loop variable and of what was found marked."""
+        here = self.found[self.found_at] if self.found and self.found_at >= 0 else None
+        names = self._chosen_names()
+        text = Text()
+        for number, line in enumerate(self.lines):
+            style = "reverse" if number == here else "bold" if any(name in line for name in names) else ""
+            text.append(line + "\n", style=style)
+        return text
+
+    def _chosen_names(self) -> tuple[str, ...]:
+        loop = self.state.loop_record
+        if loop is None or self.state.variable is None or self.state.variable >= len(loop.variables):
+            return ()
+        variable = loop.variables[self.state.variable]
+        return tuple(each for each in (*variable.inner_inputs, f"{variable.name}[t]") if each)
+
+    def on_resize(self) -> None:
+        """Draw for the new width."""
+        if self.query("#graph-pane"):
+            self.call_after_refresh(self.redraw)
+
+    def action_fold(self, by: int) -> None:
+        """Close the innermost loops, or open a level."""
+        deepest = 4 if self.depth is None else self.depth
+        self.depth = max(0, deepest + by)
+        if self.depth >= 4:
+            self.depth = None
+        self.redraw()
+
+    def action_own(self) -> None:
+        """Show the loop alone, or the whole function."""
+        self.own = not self.own
+        self.redraw()
+
+    def action_built(self) -> None:
+        """Show the graph before the rewrites, or as it runs."""
+        self.built = not self.built
+        self.redraw()
+
+    def command(self) -> str:
+        """Return the command line that draws the same."""
+        loop = self.state.loop_record
+        scan = f" --scan {quoted(loop.name)}" if loop is not None and self.own else ""
+        depth = f" --depth {self.depth}" if self.depth is not None else ""
+        return f"scanviz graph FILE{scan}{depth}{' --before' if self.built else ''}"
+
+    def rows(self) -> list[str]:
+        """Return the lines of the picture."""
+        return self.lines
+
+    def go_to(self, row: int) -> None:
+        """Show a line."""
+        self.query_one("#graph-text", Static).update(self._text())
+        self.query_one("#graph-pane", GraphPane).scroll_to(y=max(0, row - 3), animate=False)

@@ -1,0 +1,174 @@
+"""Profile: operations of a loop or function sorted by any column, body against overhead, forward beside backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.table import Table
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
+
+from scanviz.profiler.units import amount, counted, duration, share, size
+from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.model import FunctionRecord
+from scanviz.record.plain_text import plain
+from scanviz.tui.state import State
+from scanviz.tui.views.base import View
+from scanviz.tui.views.steps import quoted
+from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
+
+COLUMNS = (
+    Column("operation"),
+    Column("time", number=True),
+    Column("share", number=True),
+    Column("gives"),
+    Column("line"),
+    Column("no.", number=True),
+)
+BAR = 24
+
+
+class ProfileView(View):
+    """The tab."""
+
+    TITLE = "Profile"
+    ABOUT = (
+        "Where the time goes: the operations of the loop's step (or of the function outside of "
+        "loops), how a step divides into operations, storing rows and the loop itself, and the "
+        "forward loop beside its back-propagation. s sorts by the next column."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "line", "line of the operation", show=False),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """Lay the tab out."""
+        yield Static(id="profile-about", markup=False)
+        yield SortedTable(COLUMNS, by=1, id="profile-table")
+        yield Static(id="profile-pair", markup=False)
+
+    def redraw(self) -> None:
+        """Show the loop, or the function outside of its loops."""
+        loop, function = self.state.loop_record, self.state.function_record
+        about, pair = self.query_one("#profile-about", Static), self.query_one("#profile-pair", Static)
+        table = self.query_one("#profile-table", SortedTable)
+        if loop is not None:
+            whole = loop.body_ns + loop.copy_ns + loop.overhead_ns
+            about.update(loop_summary(loop))
+            table.fill([(each.index, operation_row(each, each.mean_ns, whole)) for each in loop.operations])
+            pair.update(_pair(self.state) or "")
+        elif function is not None:
+            about.update(function_summary(function))
+            table.fill(
+                [
+                    (each.index, operation_row(each, each.mean_ns * each.samples, function.total_ns))
+                    for each in function.operations
+                    if each.kind != "loop"
+                ]
+            )
+            pair.update("")
+        else:
+            about.update("Nothing was recorded yet.")
+            table.fill([])
+
+    def command(self) -> str:
+        """Return the command line that shows this loop."""
+        loop = self.state.loop_record
+        return (
+            f"scanviz report FILE --scan {quoted(loop.name)}" if loop is not None else "scanviz report FILE"
+        )
+
+    def rows(self) -> list[str]:
+        """Return the operations."""
+        return self.query_one("#profile-table", SortedTable).texts()
+
+    def go_to(self, row: int) -> None:
+        """Put the cursor on an operation."""
+        self.query_one("#profile-table", SortedTable).move_cursor(row=row)
+
+
+def operation_row(operation: OperationRecord, time_ns: float, whole_ns: float) -> Row:
+    """Return the cells of an operation."""
+    return (
+        text_cell(plain(operation.label)),
+        Cell(duration(time_ns) if operation.samples else "–", time_ns),
+        Cell(share(time_ns, whole_ns), time_ns),
+        text_cell(plain(operation.output)),
+        text_cell(plain(str(operation.source or ""))),
+        Cell(str(operation.index), operation.index),
+    )
+
+
+def loop_summary(loop: LoopRecord) -> Text:
+    """Return a loop's time and how a step divides."""
+    text = Text(plain(loop.name), style="bold")
+    parts = [duration(loop.total_ns), counted(loop.runs, "run"), counted(loop.steps, "step")]
+    if loop.step_times.count:
+        parts.append(f"a step {duration(loop.step_times.p50_ns)} (median)")
+    parts.append(f"buffers {size(loop.buffer_bytes)}")
+    text.append("  " + " · ".join(parts) + "\n", style="not bold")
+    whole = loop.body_ns + loop.copy_ns + loop.overhead_ns
+    if not whole:
+        return text.append("operations of a step were not timed: too few steps", style="not bold dim")
+    for name, part in (
+        ("operations", loop.body_ns),
+        ("storing rows", loop.copy_ns),
+        ("the loop itself", loop.overhead_ns),
+    ):
+        filled = round(BAR * part / whole)
+        text.append(f"{name:>16} ", style="not bold")
+        text.append("█" * filled + "░" * (BAR - filled), style="not bold cyan")
+        text.append(f" {share(part, whole):>6}  {duration(part)}\n", style="not bold")
+    text.rstrip()
+    return text
+
+
+def function_summary(function: FunctionRecord) -> Text:
+    """Return a function's calls."""
+    text = Text(plain(function.name), style="bold")
+    parts = [
+        counted(function.calls, "call"),
+        duration(function.total_ns),
+        f"first {duration(function.first_ns)}",
+    ]
+    built = ", ".join(f"{plain(stage)} {duration(spent)}" for stage, spent in function.build_ns.items())
+    text.append(f"  {' · '.join(parts)} · on {plain(function.backend)}", style="not bold")
+    return text.append(f"\nbuilt in: {built}", style="not bold") if built else text
+
+
+def _pair(state: State) -> Table | None:
+    """Return the forward loop beside its loops of back-propagation; None where there is no pair."""
+    loop = state.loop_record
+    if loop is None:
+        return None
+    forward = (
+        loop
+        if loop.gradient_of is None
+        else next((x for x in state.record.loops if x.key == loop.gradient_of), None)
+    )
+    if forward is None:
+        return None
+    backward = [each for each in state.record.loops if each.gradient_of == forward.key]
+    if not backward:
+        return None
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    for each in (forward, *backward):
+        table.add_column(plain(each.name), justify="right", overflow="ellipsis")
+    for title, value in _FACTS:
+        table.add_row(title, *(value(each) for each in (forward, *backward)))
+    return table
+
+
+_FACTS: tuple[tuple[str, Callable[[LoopRecord], str]], ...] = (
+    ("time", lambda loop: duration(loop.total_ns)),
+    ("steps", lambda loop: amount(loop.steps)),
+    ("a step (median)", lambda loop: duration(loop.step_times.p50_ns)),
+    ("operations of a step", lambda loop: duration(loop.body_ns)),
+    ("storing rows", lambda loop: duration(loop.copy_ns)),
+    ("the loop itself", lambda loop: duration(loop.overhead_ns)),
+    ("rows kept for the gradient", lambda loop: size(loop.kept_bytes)),
+)

@@ -1,0 +1,207 @@
+"""Rewrites: the list of what rules did, each one's difference beside it, and why others did nothing."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import DataTable, Static
+
+from scanviz.profiler.report_rewrites import RewritesView as Wishes
+from scanviz.profiler.report_rewrites import step_lines, why_not_lines
+from scanviz.profiler.report_why import why_lines
+from scanviz.profiler.units import duration
+from scanviz.record.plain_text import plain
+from scanviz.record.rewrites import RewriteRecord, RewritesRecord
+from scanviz.tui.state import State
+from scanviz.tui.views.base import View
+from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
+from scanviz.tui.views.texts import report_text
+
+COLUMNS = (
+    Column("no.", number=True),
+    Column("rule"),
+    Column("what it did"),
+    Column("operations"),
+    Column("time", number=True),
+)
+STYLES = ("unified", "side-by-side", "tree")
+
+
+class RewritesView(View):
+    """The tab."""
+
+    TITLE = "Rewrites"
+    ABOUT = (
+        "What rules did to the function's graph, those that changed anything. [ and ] go from one to "
+        "the next; v shows lines that changed, before and after side by side, or the whole graph; x "
+        "shows why others did not fire; w shows where the operations of the loop come from; o shows "
+        "only those of the loop that is looked at."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "style", "side by side"),
+        Binding("x", "refusals", "why not"),
+        Binding("w", "origins", "why"),
+        Binding("o", "own", "this loop"),
+    ]
+
+    def __init__(self, state: State, *, id: str | None = None) -> None:
+        super().__init__(state, id=id)
+        self.style_at = 0
+        self.other = ""  # "why not" or "why" in place of the difference
+        self.own = False
+        self._drawn: object = None
+
+    def compose(self) -> ComposeResult:
+        """Lay the tab out."""
+        with Horizontal(id="rewrites-body"):
+            table = SortedTable(COLUMNS, id="rewrites-table")
+            table.reversed = False
+            yield table
+            with DifferencePane(id="rewrites-pane"):
+                yield Static(id="rewrites-difference", markup=False)
+
+    @property
+    def history(self) -> RewritesRecord | None:
+        """What rules did to the function."""
+        function = self.state.function_record
+        return function.rewrites if function is not None else None
+
+    def listed(self) -> list[RewriteRecord]:
+        """Return the applications that are shown."""
+        history, loop = self.history, self.state.loop_record
+        if history is None:
+            return []
+        if not self.own or loop is None:
+            return list(history.applications)
+        return [
+            each
+            for each in history.applications
+            if f"`{loop.name}`" in each.says or any(loop.name in path.split("/") for path in each.loops)
+        ]
+
+    def redraw(self) -> None:
+        """Show the list and the application that is looked at."""
+        table = self.query_one("#rewrites-table", SortedTable)
+        table.fill([(each.index, _row(each)) for each in self.listed()])
+        if self.state.rewrite in table.order and table.chosen != self.state.rewrite:
+            table.move_cursor(row=table.order.index(self.state.rewrite))
+        pane = self.query_one("#rewrites-difference", Static)
+        width = max(30, self.query_one("#rewrites-pane").size.width - 3)
+        shown = (id(self.history), self.state.rewrite, self.style_at, self.other, width, self.state.loop)
+        if shown != self._drawn:
+            self._drawn = shown
+            pane.update(self._text(width))
+            self.query_one("#rewrites-pane", VerticalScroll).scroll_home(animate=False)
+
+    def on_resize(self) -> None:
+        """Draw for the new size."""
+        if self.query("#rewrites-pane"):
+            self.call_after_refresh(self.redraw)
+
+    def _text(self, width: int) -> Text:
+        history, loop = self.history, self.state.loop_record
+        if history is None:
+            return Text("no rewrites of this function were recorded")
+        if self.other == "why not":
+            rules = list(dict.fromkeys(each.rule for each in history.refusals))
+            lines = [
+                line
+                for rule in rules
+                for line in why_not_lines(
+                    history, Wishes(why_not=rule, scan=loop.name if self.own and loop else None)
+                )
+            ]
+            return report_text(lines, width) if lines else Text("no rule was refused anywhere")
+        if self.other == "why":
+            return (
+                report_text(why_lines(history, loop.name), width)
+                if loop is not None
+                else Text("choose a loop")
+            )
+        if not history.applications:
+            return Text(f"no rule changed this function (rules: {plain(history.selection)})")
+        each = history.applications[min(self.state.rewrite, len(history.applications) - 1)]
+        return report_text(step_lines(history, each, Wishes(style=STYLES[self.style_at]), width), width)
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        """Look at the application that the cursor stands on."""
+        event.stop()
+        table = self.query_one("#rewrites-table", SortedTable)
+        if table.has_focus and table.chosen is not None and table.chosen != self.state.rewrite:
+            self.other = ""
+            self.move(self.state.at_rewrite(table.chosen))
+
+    def action_style(self) -> None:
+        """Show the difference in the next way."""
+        self.other = ""
+        self.style_at = (self.style_at + 1) % len(STYLES)
+        self.redraw()
+
+    def action_refusals(self) -> None:
+        """Show why rules did not fire, or the difference again."""
+        self._toggle("why not")
+
+    def action_origins(self) -> None:
+        """Show where the loop's operations come from, or the difference again."""
+        self._toggle("why")
+
+    def _toggle(self, other: str) -> None:
+        self.other = "" if self.other == other else other
+        self.redraw()
+
+    def action_own(self) -> None:
+        """Show the applications of the loop that is looked at, or all."""
+        self.own = not self.own
+        self._drawn = None
+        self.redraw()
+
+    def command(self) -> str:
+        """Return the command line that shows the same."""
+        from scanviz.tui.views.steps import quoted
+
+        loop = self.state.loop_record
+        scan = f" --scan {quoted(loop.name)}" if self.own and loop is not None else ""
+        if self.other == "why" and loop is not None:
+            return f"scanviz rewrites FILE --why {quoted(loop.name)}"
+        if self.other == "why not":
+            return f"scanviz rewrites FILE --all{scan}"
+        style = "" if self.style_at == 0 else f" --{STYLES[self.style_at]}"
+        return f"scanviz rewrites FILE --step {self.state.rewrite}{style}"
+
+    def rows(self) -> list[str]:
+        """Return the applications."""
+        return self.query_one("#rewrites-table", SortedTable).texts()
+
+    def go_to(self, row: int) -> None:
+        """Look at an application."""
+        self.move(self.state.at_rewrite(self.query_one("#rewrites-table", SortedTable).order[row]))
+
+
+class DifferencePane(VerticalScroll, can_focus=True):
+    """The difference, which scrolls."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", "down", show=False),
+        Binding("k", "scroll_up", "up", show=False),
+        Binding("g", "scroll_home", "top", show=False),
+        Binding("G", "scroll_end", "end", show=False),
+    ]
+
+
+def _row(each: RewriteRecord) -> Row:
+    changed = f"-{each.removed} +{each.added}" if each.removed or each.added else ""
+    if each.cost is not None and each.cost.per_step:
+        changed += "  " + ", ".join(
+            f"{plain(name)}: {count} a step" for name, count in each.cost.per_step.items()
+        )
+    return (
+        Cell(str(each.index), each.index),
+        text_cell(plain(each.rule)),
+        text_cell(plain(each.says)),
+        text_cell(changed.strip()),
+        Cell(duration(each.time_ns), each.time_ns),
+    )

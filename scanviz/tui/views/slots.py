@@ -1,0 +1,234 @@
+"""Slots: loop variables, their counterparts in the four lists, why each is of its kind, and who reaches whom."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import ScrollableContainer
+from textual.widgets import DataTable, Static
+
+from scanviz.profiler.units import size
+from scanviz.record.errors import ScanvizError
+from scanviz.record.loops import LoopRecord
+from scanviz.record.plain_text import plain
+from scanviz.render.buffers import why_kind
+from scanviz.render.diagram.connections import ConnectionMatrix, connecting_path, connection_matrix
+from scanviz.render.diagram.mappings import mappings_table
+from scanviz.tui.state import State
+from scanviz.tui.views.base import View
+from scanviz.tui.views.steps import quoted
+from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
+
+COLUMNS = (
+    Column("no.", number=True),
+    Column("kind"),
+    Column("name"),
+    Column("reads"),
+    Column("writes"),
+    Column("from"),
+    Column("gives"),
+    Column("rows", number=True),
+)
+PIECES = ("variables", "mappings", "connections")
+
+
+class SlotsView(View):
+    """The tab."""
+
+    TITLE = "Slots"
+    ABOUT = (
+        "Loop variables: the cursor chooses one, and its counterparts are marked ▶ in the mappings "
+        "and the connection matrix here, and in every other tab. m shows variables, mappings or "
+        "connections; in the matrix, enter shows the path."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "piece", "mappings/connections"),
+    ]
+
+    def __init__(self, state: State, *, id: str | None = None) -> None:
+        super().__init__(state, id=id)
+        self.piece = 0
+        self._loop: LoopRecord | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay the tab out."""
+        yield SortedTable(COLUMNS, id="slots-table")
+        yield Static(id="slots-why", markup=False)
+        with ScrollableContainer(id="slots-more"):
+            yield Static(id="slots-mappings", markup=False)
+        yield ConnectionTable(id="slots-matrix")
+        yield Static(id="slots-path", markup=False)
+
+    def redraw(self) -> None:
+        """Show the loop's variables and what belongs to the chosen one."""
+        loop = self.state.loop_record
+        table = self.query_one("#slots-table", SortedTable)
+        if loop is None:
+            table.fill([])
+            self.query_one("#slots-why", Static).update("Choose a loop in the tree.")
+            return
+        if loop is not self._loop:
+            self._loop = loop
+            table.reversed = False
+            table.fill([(k, _row(loop, k)) for k in range(len(loop.variables))])
+            self.query_one("#slots-matrix", ConnectionTable).fill(loop)
+            self.query_one("#slots-path", Static).update(
+                "enter on a cell: the path by which the input reaches the output"
+            )
+        if (
+            self.state.variable is not None
+            and table.chosen != self.state.variable
+            and self.state.variable in table.order
+        ):
+            table.move_cursor(row=table.order.index(self.state.variable))
+        self._mark(loop)
+        self._layout_pieces()
+
+    def _layout_pieces(self) -> None:
+        piece = PIECES[self.piece]
+        self.query_one("#slots-table").display = piece == "variables"
+        self.query_one("#slots-why").display = piece != "connections"
+        self.query_one("#slots-more").display = piece != "connections"
+        self.query_one("#slots-matrix").display = piece == "connections"
+        self.query_one("#slots-path").display = piece == "connections"
+
+    def _mark(self, loop: LoopRecord) -> None:
+        """Show why the chosen variable is of its kind, and mark it in the mappings."""
+        chosen = self.state.variable
+        why = why_kind(loop.variables[chosen]) if chosen is not None and chosen < len(loop.variables) else ""
+        self.query_one("#slots-why", Static).update(Text(plain(why)))
+        self.query_one("#slots-mappings", Static).update(mappings_text(loop, chosen))
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        """Choose the loop variable that the cursor stands on."""
+        event.stop()
+        table = self.query_one("#slots-table", SortedTable)
+        if event.data_table is table and table.chosen is not None and table.has_focus:
+            if table.chosen != self.state.variable:
+                self.move(self.state.at_variable(table.chosen))
+
+    def on_connection_table_asked(self, event: ConnectionTable.Asked) -> None:
+        """Show the path of a cell of the matrix."""
+        event.stop()
+        loop = self.state.loop_record
+        if loop is not None:
+            self.query_one("#slots-path", Static).update(path_text(self.state, loop, event.row, event.column))
+
+    def action_piece(self) -> None:
+        """Show the next of variables, mappings and connections."""
+        self.piece = (self.piece + 1) % len(PIECES)
+        self.redraw()
+        self.focus_inside()
+
+    def command(self) -> str:
+        """Return the command line that shows the same."""
+        loop = self.state.loop_record
+        if loop is None:
+            return super().command()
+        option = "--connections" if PIECES[self.piece] == "connections" else "--mappings"
+        return f"scanviz graph FILE --scan {quoted(loop.name)} {option}"
+
+    def rows(self) -> list[str]:
+        """Return the loop variables."""
+        return self.query_one("#slots-table", SortedTable).texts()
+
+    def go_to(self, row: int) -> None:
+        """Choose a loop variable."""
+        table = self.query_one("#slots-table", SortedTable)
+        table.move_cursor(row=row)
+        self.move(self.state.at_variable(table.order[row]))
+
+
+class ConnectionTable(DataTable[Text]):
+    """The connection pattern: outer inputs down, outer outputs across."""
+
+    ABOUT = "Outer inputs down, outer outputs across: ● reaches over any number of steps, · does not. Enter shows the path."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", "down", show=False),
+        Binding("k", "cursor_up", "up", show=False),
+        Binding("h", "cursor_left", "left", show=False),
+        Binding("l", "cursor_right", "right", show=False),
+    ]
+
+    class Asked(View.Moved):
+        """A cell was chosen."""
+
+        def __init__(self, row: int, column: int) -> None:
+            super(View.Moved, self).__init__()
+            self.row, self.column = row, column
+
+    def fill(self, loop: LoopRecord) -> None:
+        """Show a loop's pattern."""
+        self.clear(columns=True)
+        matrix = _matrix(loop)
+        for each in matrix.columns:
+            self.add_column(Text(plain(each)))
+        for name, cells in zip(matrix.rows, matrix.cells, strict=True):
+            texts = [
+                Text("●" if each else "·", style="bold green" if each else "dim", justify="center")
+                for each in cells
+            ]
+            self.add_row(*texts, label=Text(plain(name)))
+
+    def on_data_table_cell_selected(self, event: DataTable.CellSelected) -> None:
+        """Ask for the path of a cell."""
+        event.stop()
+        self.post_message(self.Asked(event.coordinate.row, event.coordinate.column))
+
+
+def _matrix(loop: LoopRecord) -> ConnectionMatrix:
+    try:
+        return connection_matrix(loop)
+    except ScanvizError:
+        return ConnectionMatrix(loop.name, (), (), ())
+
+
+def _row(loop: LoopRecord, index: int) -> Row:
+    variable = loop.variables[index]
+    texts = (
+        variable.kind,
+        variable.name,
+        ", ".join(variable.inner_inputs),
+        ", ".join(variable.inner_outputs),
+        variable.outer_input or "",
+        variable.outer_output or "",
+    )
+    rows = Cell(size(variable.row_bytes) if variable.row_bytes else "–", variable.row_bytes)
+    return (Cell(str(index), index), *(text_cell(plain(each)) for each in texts), rows)
+
+
+def mappings_text(loop: LoopRecord, chosen: int | None) -> Text:
+    """Return the twelve maps in four columns, with ▶ before the rows of the chosen loop variable."""
+    table = mappings_table(loop)
+    text = Text()
+    lines = table.as_text().splitlines()
+    owners: list[int | None] = [None, None]
+    for group in table.groups:
+        owners += [group.variable] * max(1, *(len(each) for each in group.cells))
+    for line, owner in zip(lines, owners, strict=False):
+        marked = chosen is not None and owner == chosen
+        text.append(("▶ " if marked else "  ") + line + "\n", style="bold reverse" if marked else "")
+    return text
+
+
+def path_text(state: State, loop: LoopRecord, row: int, column: int) -> Text:
+    """Return in words how an outer input reaches an outer output."""
+    function = state.function_record
+    matrix = _matrix(loop)
+    if row >= len(matrix.rows) or column >= len(matrix.columns):
+        return Text("")
+    names = f"{plain(matrix.rows[row])} → {plain(matrix.columns[column])}"
+    if not matrix.cells[row][column]:
+        return Text(f"{names}: not connected, however many steps there are")
+    if function is None or function.graph is None:
+        return Text(f"{names}: connected (the profile holds no graph to find the path in)")
+    try:
+        path = connecting_path(function.graph, loop, row, column)
+    except ScanvizError as error:
+        return Text(f"{names}: {error}")
+    if path is None:
+        return Text(f"{names}: connected")
+    return Text(f"{names}:\n" + "\n".join(f"  {each}" for each in path.words))

@@ -1,0 +1,109 @@
+"""Source: the user's lines that built operations, with the time of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from textual.app import ComposeResult
+from textual.widgets import Static
+
+from scanviz.profiler.units import duration, share
+from scanviz.record.model import ProfileRecord
+from scanviz.record.plain_text import plain
+from scanviz.record.values import SourceRecord
+from scanviz.tui.views.base import View
+from scanviz.tui.views.tables import Cell, Column, SortedTable, text_cell
+
+COLUMNS = (
+    Column("line"),
+    Column("time", number=True),
+    Column("share", number=True),
+    Column("text"),
+    Column("loops"),
+)
+
+
+@dataclass(slots=True)
+class LineTime:
+    """A line and the time of the operations that it built."""
+
+    source: SourceRecord
+    time_ns: float = 0.0
+    loops: list[str] = field(default_factory=list)
+    keys: list[int] = field(default_factory=list)
+
+
+def line_times(record: ProfileRecord) -> list[LineTime]:
+    """Return the lines of a profile with their times, estimated in loops.
+
+    Examples
+    --------
+    >>> line_times(ProfileRecord())
+    []
+    """
+    found: dict[tuple[str, int], LineTime] = {}
+
+    def add(source: SourceRecord | None, time_ns: float, loop: str, key: int | None) -> None:
+        if source is None:
+            return
+        line = found.setdefault((source.file, source.line), LineTime(source))
+        line.time_ns += time_ns
+        if key is not None and key not in line.keys:
+            line.keys.append(key)
+            line.loops.append(loop)
+
+    for function in record.functions:
+        for each in function.operations:
+            if each.kind != "loop":
+                add(each.source, each.mean_ns * each.samples, "", None)
+    for loop in record.loops:
+        for each in loop.operations:
+            if each.kind != "loop":
+                add(each.source, each.mean_ns * loop.steps, loop.name, loop.key)
+    return list(found.values())
+
+
+class SourceView(View):
+    """The tab."""
+
+    TITLE = "Source"
+    ABOUT = (
+        "Your lines, with the time of the operations that each built, in loops and outside of them "
+        "(estimated in loops). Lines of the loop that is looked at are marked ▶."
+    )
+
+    def compose(self) -> ComposeResult:
+        """Lay the tab out."""
+        yield Static(id="source-about", markup=False)
+        yield SortedTable(COLUMNS, by=1, id="source-table")
+
+    def redraw(self) -> None:
+        """Show the lines."""
+        lines = line_times(self.state.record)
+        whole = sum(each.time_ns for each in lines)
+        about = f"{len(lines)} lines built what was run" if lines else "no operation knows its line"
+        self.query_one("#source-about", Static).update(about)
+        rows = []
+        for each in lines:
+            here = self.state.loop in each.keys
+            cells = (
+                text_cell(("▶ " if here else "  ") + plain(str(each.source)), "bold" if here else ""),
+                Cell(duration(each.time_ns), each.time_ns),
+                Cell(share(each.time_ns, whole), each.time_ns),
+                text_cell(plain(each.source.text)),
+                text_cell(plain(", ".join(each.loops))),
+            )
+            rows.append((str(each.source), cells))
+        self.query_one("#source-table", SortedTable).fill(rows)
+
+    def rows(self) -> list[str]:
+        """Return the lines."""
+        return self.query_one("#source-table", SortedTable).texts()
+
+    def go_to(self, row: int) -> None:
+        """Put the cursor on a line."""
+        self.query_one("#source-table", SortedTable).move_cursor(row=row)
+
+    def command(self) -> str:
+        """Return the command line that shows operations with their lines."""
+        return "scanviz report FILE --top 30"

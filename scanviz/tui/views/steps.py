@@ -1,0 +1,210 @@
+"""Steps: the time of each, a cursor that all tabs follow, zoom, and jumps to what is worth seeing."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Click, MouseScrollDown, MouseScrollUp
+from textual.widgets import Input, Static
+
+from scanviz.profiler.units import amount, counted, duration
+from scanviz.record.loops import SAMPLE_REASONS, LoopRecord
+from scanviz.record.plain_text import plain
+from scanviz.tui.chart import AXIS, Window, chart
+from scanviz.tui.state import State
+from scanviz.tui.views.base import View
+
+APART = 30  # a slowest step so many times the median would flatten all others on an even scale
+
+
+class StepsChart(Static, can_focus=True):
+    """The chart itself, which has the focus."""
+
+    def on_resize(self) -> None:
+        """Draw for the new size, also where only what stands around the chart has grown."""
+        view = next((each for each in self.ancestors if isinstance(each, StepsView)), None)
+        if view is not None:
+            view.redraw()
+
+
+class StepsView(View):
+    """The tab."""
+
+    TITLE = "Steps"
+    ABOUT = (
+        "The time of each step that was kept: the first, the last, the slowest (red) and every k-th. "
+        "A column shows the slowest of its steps. The cursor is the step of every tab."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "step(-1)", "back", show=False),
+        Binding("right,l", "step(1)", "forward", show=False),
+        Binding("shift+left,H", "kept(-1)", "kept step before", show=False),
+        Binding("shift+right,L", "kept(1)", "next kept step", show=False),
+        Binding("g,home", "end(0)", "first step", show=False),
+        Binding("G,end", "end(1)", "last step", show=False),
+        Binding("s", "app.slowest", "slowest"),
+        Binding("f", "app.first_bad", "first NaN"),
+        Binding("colon", "ask", "go to step"),
+        Binding("plus,equals_sign,up,k", "zoom(0.5)", "zoom in", show=False),
+        Binding("minus,down,j", "zoom(2.0)", "zoom out", show=False),
+        Binding("0", "whole", "all", show=False),
+        Binding("o", "scale", "log scale"),
+        Binding("r", "run", "run"),
+    ]
+
+    def __init__(self, state: State, *, id: str | None = None) -> None:
+        super().__init__(state, id=id)
+        self._loop: int | None = None
+        self._window = Window(0, 0)
+        self._logarithmic = False
+
+    def compose(self) -> ComposeResult:
+        """Lay the tab out."""
+        yield Static(id="steps-about", markup=False)
+        yield StepsChart(id="steps-chart")
+        yield Static(id="steps-here", markup=False)
+        yield Input(id="steps-ask", placeholder="step number", type="integer", disabled=True)
+
+    @property
+    def whole(self) -> Window:
+        """All steps."""
+        return Window(0, max(0, self.state.steps - 1))
+
+    def redraw(self) -> None:
+        """Draw the chart with its cursor."""
+        loop = self.state.loop_record
+        about = self.query_one("#steps-about", Static)
+        canvas = self.query_one("#steps-chart", Static)
+        here = self.query_one("#steps-here", Static)
+        if loop is None or not len(loop.series):
+            about.update("Choose a loop in the tree: no single steps are kept of this.")
+            canvas.update("")
+            here.update("")
+            return
+        if self._loop != loop.key:
+            self._loop, self._window = loop.key, self.whole
+            self._logarithmic = loop.step_times.max_ns > APART * max(1, loop.step_times.p50_ns)
+        self._window = self._window.following(self.state.step, self.whole)
+        about.update(_about(loop, self.state.run, self._logarithmic))
+        series = loop.series if self.state.run is None else loop.series[loop.series[:, 0] == self.state.run]
+        size = (max(20, canvas.size.width or 60), max(5, canvas.size.height or 12))
+        lines = chart(series, self._window, size, self.state.step, self._logarithmic)
+        canvas.update(Text("\n").join(lines))
+        here.update(_here(loop, self.state))
+
+    def command(self) -> str:
+        """Return the command line that shows this loop's steps."""
+        loop = self.state.loop_record
+        return f"scanviz report FILE --scan {quoted(loop.name)}" if loop is not None else super().command()
+
+    def action_step(self, by: int) -> None:
+        """Go a step on."""
+        self.move(self.state.at_step(self.state.step + by))
+
+    def action_kept(self, by: int) -> None:
+        """Go to the next step that was kept."""
+        loop = self.state.loop_record
+        if loop is not None:
+            kept = sorted(set(loop.series[:, 1].tolist()))
+            beyond = [each for each in kept if (each - self.state.step) * by > 0]
+            if beyond:
+                self.move(self.state.at_step(beyond[0] if by > 0 else beyond[-1]))
+
+    def action_end(self, last: int) -> None:
+        """Go to the first or the last step."""
+        self.move(self.state.at_step(self.state.steps if last else 0))
+
+    def action_zoom(self, factor: float) -> None:
+        """Show fewer or more steps."""
+        self._window = self._window.zoomed(factor, self.state.step, self.whole)
+        self.redraw()
+
+    def action_whole(self) -> None:
+        """Show all steps."""
+        self._window = self.whole
+        self.redraw()
+
+    def action_scale(self) -> None:
+        """Go from an even to a logarithmic scale and back."""
+        self._logarithmic = not self._logarithmic
+        self.redraw()
+
+    def action_run(self) -> None:
+        """Show the next run alone, and after the last all of them."""
+        loop = self.state.loop_record
+        if loop is not None:
+            runs: list[int | None] = [None, *sorted(set(loop.series[:, 0].tolist()))]
+            place = runs.index(self.state.run) if self.state.run in runs else 0
+            self.move(self.state.at_run(runs[(place + 1) % len(runs)]))
+
+    def action_ask(self) -> None:
+        """Ask for a step's number."""
+        box = self.query_one("#steps-ask", Input)
+        box.disabled, box.value = False, ""
+        box.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Go to the step that was asked for."""
+        event.stop()
+        event.input.disabled = True
+        self.query_one("#steps-chart").focus()
+        if event.value.strip().lstrip("-").isdigit():
+            self.move(self.state.at_step(int(event.value)))
+
+    def on_click(self, event: Click) -> None:
+        """Put the cursor where the chart was clicked."""
+        canvas = self.query_one("#steps-chart", Static)
+        if event.widget is canvas:
+            width = max(1, canvas.size.width - AXIS)
+            span = self._window.last - self._window.first + 1
+            self.move(self.state.at_step(self._window.first + max(0, event.x - AXIS) * span // width))
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """Zoom in."""
+        self.action_zoom(0.7)
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """Zoom out."""
+        self.action_zoom(1.4)
+
+
+def quoted(name: str) -> str:
+    """Return a name as a shell reads it."""
+    import shlex
+
+    return shlex.quote(plain(name))
+
+
+def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:
+    times = loop.step_times
+    runs = f"run {run}" if run is not None else counted(loop.runs, "run")
+    text = Text(f"{plain(loop.name)}: {runs}, {counted(loop.steps, 'step')}, ", style="bold")
+    text.append(
+        f"median {duration(times.p50_ns)}, p95 {duration(times.p95_ns)}, max {duration(times.max_ns)}; "
+        f"{amount(len(loop.series))} kept{', logarithmic' if logarithmic else ''}",
+        style="not bold",
+    )
+    return text
+
+
+def _here(loop: LoopRecord, state: State) -> Text:
+    rows = loop.series[loop.series[:, 1] == state.step]
+    text = Text(f"step {state.step}: ", style="bold")
+    if not len(rows):
+        text.append("was not kept", style="not bold")
+    else:
+        told = [f"{duration(row[2])} in run {row[0]} ({SAMPLE_REASONS[int(row[3])]})" for row in rows[:4]]
+        text.append(
+            "; ".join(told) + (f"; and {len(rows) - 4} more" if len(rows) > 4 else ""), style="not bold"
+        )
+    heaviest = max(loop.operations, key=lambda each: each.mean_ns, default=None)
+    if heaviest is not None and heaviest.mean_ns:
+        place = f"  {plain(str(heaviest.source))}" if heaviest.source is not None else ""
+        text.append(
+            f"\nmost of a step: {plain(heaviest.label)}, {duration(heaviest.mean_ns)}{place}",
+            style="not bold",
+        )
+    return text

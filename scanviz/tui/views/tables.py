@@ -1,0 +1,142 @@
+"""Tables that are sorted by any column, searched, and cut to what a person reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.widgets import DataTable
+
+MOST_ROWS = 1_000  # of a table: the first ones in its order
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    number : bool
+        Whether its cells stand to the right, and larger ones come first when it is sorted by.
+    """
+
+    title: str
+    number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell: what is shown, and what it is sorted by."""
+
+    text: str
+    value: float | str = ""
+    style: str = ""
+
+
+Row = tuple[Cell, ...]
+
+
+def text_cell(text: str, style: str = "") -> Cell:
+    """Return a cell that is sorted by its text."""
+    return Cell(text, text.casefold(), style)
+
+
+class SortedTable(DataTable[Text]):
+    """A table with a cursor on a row, sorted by any of its columns."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", "down", show=False),
+        Binding("k", "cursor_up", "up", show=False),
+        Binding("h", "scroll_left", "left", show=False),
+        Binding("l", "scroll_right", "right", show=False),
+        Binding("g", "scroll_top", "first", show=False),
+        Binding("G", "scroll_bottom", "last", show=False),
+        Binding("s", "sort(1)", "sort"),
+        Binding("S", "reverse", "reverse", show=False),
+    ]
+
+    def __init__(self, columns: Sequence[Column], *, by: int = 0, id: str | None = None) -> None:
+        super().__init__(cursor_type="row", zebra_stripes=True, id=id)
+        self._titles = tuple(columns)
+        self.by, self.reversed = by, columns[by].number
+        self.all_rows: list[tuple[Any, Row]] = []
+        self.order: list[Any] = []
+
+    def on_mount(self) -> None:
+        """Write the headings."""
+        self._write()
+
+    def fill(self, rows: Sequence[tuple[Any, Row]]) -> None:
+        """Show rows, each with what it stands for; the cursor stays on the same one."""
+        rows = list(rows)
+        if rows != self.all_rows or not self.columns:
+            self.all_rows = rows
+            self._write()
+
+    def _write(self) -> None:
+        at = self.chosen
+        self.clear(columns=True)
+        for k, each in enumerate(self._titles):
+            sign = ("▼" if self.reversed else "▲") if k == self.by else " "
+            self.add_column(
+                Text(f"{each.title} {sign}", justify="right" if each.number else "left"), key=str(k)
+            )
+        rows = sorted(self.all_rows, key=lambda each: _order(each[1][self.by]), reverse=self.reversed)[
+            :MOST_ROWS
+        ]
+        self.order = [each[0] for each in rows]
+        for _, row in rows:
+            self.add_row(
+                *(
+                    Text(
+                        each.text, style=each.style, justify="right" if title.number else "left", no_wrap=True
+                    )
+                    for each, title in zip(row, self._titles, strict=True)
+                )
+            )
+        if at in self.order:
+            self.move_cursor(row=self.order.index(at))
+
+    @property
+    def chosen(self) -> Any:
+        """What the row of the cursor stands for."""
+        return self.order[self.cursor_row] if 0 <= self.cursor_row < len(self.order) else None
+
+    def texts(self) -> list[str]:
+        """Return the rows as texts, in their order."""
+        known = {id(key): row for key, row in self.all_rows}
+        by_key = [(key, row) for key, row in self.all_rows]
+        found = []
+        for key in self.order:
+            row = known.get(id(key)) or next(row for other, row in by_key if other == key)
+            found.append(" ".join(each.text for each in row))
+        return found
+
+    def action_sort(self, by: int) -> None:
+        """Sort by the next column."""
+        self.sort_by((self.by + by) % len(self._titles))
+
+    def action_reverse(self) -> None:
+        """Turn the order round."""
+        self.reversed = not self.reversed
+        self._write()
+
+    def sort_by(self, column: int) -> None:
+        """Sort by a column: numbers from the largest, texts from the first."""
+        self.reversed = self._titles[column].number if column != self.by else not self.reversed
+        self.by = column
+        self._write()
+
+    def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
+        """Sort by the heading that was clicked."""
+        event.stop()
+        self.sort_by(event.column_index)
+
+
+def _order(cell: Cell) -> tuple[int, float, str]:
+    return (0, 0.0, cell.value) if isinstance(cell.value, str) else (1, float(cell.value), "")

@@ -1,0 +1,20 @@
+"""The report's lines in the application: the same text, with its styles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.text import Text
+
+from scanviz.profiler.report_text import Line, styled
+
+
+def report_text(lines: Iterable[Line], width: int) -> Text:
+    r"""Return lines of the report as styled text of at most so many columns.
+
+    Examples
+    --------
+    >>> report_text([Line("a"), Line("b", "1")], 20).plain
+    'a\nb'
+    """
+    return Text("\n").join(Text.from_ansi(styled(each, max(20, width), True)) for each in lines)

@@ -1,0 +1,99 @@
+"""Moves: what keys make of what is looked at, without a terminal."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanviz.record.model import ProfileRecord
+from scanviz.tui.state import State, start
+from tests.tui.records_for_tui import gradient_record, traced_record
+
+
+def keys(record):
+    forward = next(each.key for each in record.loops if each.gradient_of is None)
+    backward = next(each.key for each in record.loops if each.gradient_of is not None)
+    return forward, backward
+
+
+def test_the_application_begins_at_the_loop_that_took_the_most_time():
+    record = gradient_record()
+    state = start(record)
+    assert state.loop_record.total_ns == max(each.total_ns for each in record.loops)
+    assert state.function_record.name == "train"
+
+
+def test_a_record_of_nothing_has_a_state():
+    state = start(ProfileRecord())
+    assert (state.loop_record, state.function_record, state.steps) == (None, None, 0)
+    assert state.at_step(5).step == 0 and state.at_rewrite(3).rewrite == 0 and state.slowest_step() is None
+
+
+def test_going_to_the_gradient_and_back():
+    forward, backward = keys(gradient_record())
+    state = start(gradient_record()).at_loop(forward)
+    assert state.gradient_loops() == (backward,) and state.forward_loop() is None
+    assert state.at_loop(backward).forward_loop() == forward
+
+
+@given(
+    moves=st.lists(
+        st.tuples(st.sampled_from(["loop", "step", "rewrite", "variable", "run"]), st.integers(-50, 5000)),
+        max_size=12,
+    )
+)
+def test_no_move_leaves_the_record(moves):
+    record = gradient_record()
+    state = start(record)
+    for kind, number in moves:
+        match kind:
+            case "loop":
+                state = state.at_loop(record.loops[number % len(record.loops)].key)
+            case "step":
+                state = state.at_step(number)
+            case "rewrite":
+                state = state.at_rewrite(number)
+            case "variable":
+                state = state.at_variable(number)
+            case "run":
+                state = state.at_run(number % 3)
+        assert 0 <= state.step < state.steps
+        assert 0 <= state.rewrite < len(state.function_record.rewrites.applications)
+        assert state.variable is None or 0 <= state.variable < len(state.loop_record.variables)
+
+
+def test_the_slowest_step_is_that_of_the_run_that_is_shown():
+    forward, _ = keys(gradient_record())
+    state = start(gradient_record()).at_loop(forward)
+    series = state.loop_record.series
+    for run in range(3):
+        rows = series[series[:, 0] == run]
+        assert state.at_run(run).slowest_step() == rows[rows[:, 2].argmax(), 1]
+
+
+def test_the_first_step_with_a_nan_is_found():
+    forward, backward = keys(traced_record())
+    state = start(traced_record())
+    assert state.at_loop(forward).first_bad_step() == 7
+    assert state.at_loop(backward).first_bad_step() is None
+
+
+def test_a_newer_record_keeps_the_place():
+    record = gradient_record()
+    state = start(record).at_step(9).at_rewrite(1)
+    newer = replace(record, wall_ns=record.wall_ns + 1)
+    assert replace(state, record=newer) == state.with_record(newer)
+    shorter = replace(record, loops=tuple(replace(each, longest_run=4) for each in record.loops))
+    assert state.with_record(shorter).step == 3
+    assert State(ProfileRecord()).with_record(record) == start(record)
+
+
+def test_an_unknown_loop_is_no_place_to_go():
+    state = start(gradient_record())
+    assert state.at_loop(99_999) is state
+
+
+@pytest.mark.parametrize("step, expected", [(-3, 0), (0, 0), (39, 39), (40, 39), (10**9, 39)])
+def test_steps_end_at_the_ends(step, expected):
+    assert start(gradient_record()).at_step(step).step == expected

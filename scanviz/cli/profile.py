@@ -11,10 +11,15 @@ it is an error unless --force is given. NO_COLOR is honoured.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scanviz.cli.options import Option, UsageError, help_text, parse, program_of
 from scanviz.cli.run import set_mode
+
+if TYPE_CHECKING:
+    from scanviz.record.model import ProfileRecord
 
 USAGE = "profile [options] SCRIPT [arguments]"
 OPTIONS = (
@@ -27,6 +32,8 @@ OPTIONS = (
         ("--values",), "[=PATTERN]", "keep values of loops (named so) step by step; runs on the slow tier"
     ),
     Option(("--mode",), "NAME", "tier that runs functions which name none (numpy, reference, cupy, …)"),
+    Option(("--html",), "[=PAGE]", "write the profile as one HTML page too"),
+    Option(("--repeat",), "N", "run the program N times, in fresh processes, for scanviz compare"),
     Option(("--force",), "", "replace FILE even if it is no profile"),
 )
 
@@ -48,6 +55,11 @@ def main(arguments: list[str]) -> int:
         output = _checked_output(Path(options["output"]).absolute(), "force" in options)
     else:
         output = free_name(Path.cwd() / f"{program.stem}.scanviz")
+    also = _page_writer(options["html"], output.name, options) if "html" in options else None
+    if "repeat" in options:
+        from scanviz.cli.profile_repeats import checked_count, profile_repeatedly
+
+        return profile_repeatedly(parsed, checked_count(parsed), output, also)
     try:
         run_profiled(
             program,
@@ -58,12 +70,27 @@ def main(arguments: list[str]) -> int:
                 options.get("scan"),
                 options.get("detail", "steps"),
                 values=(options["values"] or "*") if "values" in options else None,
+                also=also,
             ),
         )
     except CannotRunError as error:
         sys.stderr.write(f"scanviz: {error}\n")
         return error.code
     return 0
+
+
+def _page_writer(given: str, profile: str, options: dict[str, str]) -> Callable[[ProfileRecord], None]:
+    """Return what writes the page to a place that is free now, however the program changes its working folder."""
+    from scanviz.cli.html import checked_target, page_of, write_page
+
+    target = checked_target(given or None, profile, "force" in options).absolute()
+
+    def write(record: ProfileRecord) -> None:
+        write_page(page_of(record), target)
+        if "quiet" not in options:
+            sys.stderr.write(f"wrote {target}\n")
+
+    return write
 
 
 def _checked_output(path: Path, force: bool) -> Path:

@@ -48,6 +48,8 @@ class Wishes(NamedTuple):
         What is printed instead of the report: ``show(record, stream)``.
     values : str or None
         Keep values of the loops that this pattern names; None for none.
+    also : callable, optional
+        What else is done with the record, such as writing its page.
     """
 
     output: Path | None
@@ -57,6 +59,7 @@ class Wishes(NamedTuple):
     detail: str
     show: Callable[[ProfileRecord, TextIO], None] | None = None
     values: str | None = None
+    also: Callable[[ProfileRecord], None] | None = None
 
 
 def free_name(path: Path) -> Path:
@@ -163,6 +166,9 @@ class Ending:
         saved = output is not None and self._try(
             lambda: save(record, output), f"the profile could not be saved as {output}"
         )
+        also = self.wishes.also
+        if also is not None:
+            self._try(lambda: also(record), "the page could not be written")
         if self.wishes.quiet:
             return
         self._try(self._flush, "")

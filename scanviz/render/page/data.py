@@ -6,7 +6,8 @@ Nothing is computed here that the record does not say; numbers that JSON cannot 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from scanviz.render.buffers import called, rows_before, why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connection_matrix
 
 _NOT_SHOWN = ("graph", "rewrites")
+MOST_NUMBERS = 8  # of a value that the page shows
+ALL_NUMBERS = 60_000  # of all values: about half a megabyte
 
 
 def page_data(record: ProfileRecord) -> dict[str, Any]:
@@ -29,14 +32,15 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
     >>> page_data(ProfileRecord(script="rnn.py"))["run"]["script"]
     'rnn.py'
     """
-    run = encode(record)
+    numbers = _shared_out(record.traces)
+    run = encode(replace(record, functions=(), loops=(), traces=()))
     for name in ("functions", "loops", "traces"):
         run.pop(name, None)
     return {
         "run": run,
         "functions": [_function(each) for each in record.functions],
         "loops": [_loop(each) for each in record.loops],
-        "traces": [_trace(each) for each in record.traces],
+        "traces": [_trace(each, numbers) for each in record.traces],
     }
 
 
@@ -84,7 +88,13 @@ def _buffer(variable: LoopVariableRecord) -> dict[str, Any]:
     }
 
 
-def _trace(trace: TraceRecord) -> dict[str, Any]:
+def _shared_out(traces: Sequence[TraceRecord]) -> int:
+    """Return how many numbers of each value the page has room for."""
+    rows = sum(len(trace.steps) * len(trace.variables) for trace in traces)
+    return max(1, min(MOST_NUMBERS, ALL_NUMBERS // max(1, rows)))
+
+
+def _trace(trace: TraceRecord, numbers: int) -> dict[str, Any]:
     return {
         "loop": trace.loop,
         "run": trace.run,
@@ -92,11 +102,11 @@ def _trace(trace: TraceRecord) -> dict[str, Any]:
         "steps": list(trace.steps),
         "reasons": list(trace.reasons),
         "left_out": trace.left_out,
-        "variables": [_traced(each) for each in trace.variables],
+        "variables": [_traced(each, numbers) for each in trace.variables],
     }
 
 
-def _traced(variable: TracedVariableRecord) -> dict[str, Any]:
+def _traced(variable: TracedVariableRecord, numbers: int) -> dict[str, Any]:
     return {
         "name": variable.name,
         "role": variable.role,
@@ -106,16 +116,16 @@ def _traced(variable: TracedVariableRecord) -> dict[str, Any]:
         "source": encode(variable.source),
         "dtype": variable.dtype,
         "shape": list(variable.shape),
-        "statistics": _rows(variable.statistics),
-        "values": _rows(variable.values),
+        "statistics": _rows(variable.statistics, 7),
+        "values": _rows(variable.values[:, :numbers], 5),
     }
 
 
-def _rows(numbers: np.ndarray[Any, np.dtype[np.float64]]) -> list[list[float | int | str]]:
-    return [list(_numbers(row)) for row in numbers.tolist()]
+def _rows(numbers: np.ndarray[Any, np.dtype[np.float64]], digits: int) -> list[list[float | int | str]]:
+    return [list(_numbers(row, digits)) for row in numbers.tolist()]
 
 
-def _numbers(row: Iterable[float]) -> Iterable[float | int | str]:
+def _numbers(row: Iterable[float], digits: int) -> Iterable[float | int | str]:
     """Iterate over numbers as JSON can hold them, with as many digits as a person compares."""
     for each in row:
         if not math.isfinite(each):
@@ -123,4 +133,4 @@ def _numbers(row: Iterable[float]) -> Iterable[float | int | str]:
         elif each == int(each) and abs(each) < 1e15:
             yield int(each)
         else:
-            yield float(f"{each:.9g}")
+            yield float(f"{each:.{digits}g}")

@@ -1,5 +1,7 @@
 // The picture: pan, zoom, search, and nodes that light up their counterparts and all that they reach.
 
+const READABLE = 1100; // units of a picture that a window is wide enough for
+
 class Picture {
   constructor(picture) {
     this.picture = picture;
@@ -145,6 +147,22 @@ class Picture {
     this.draw();
   }
 
+  /** Begin where one can read: at the loop that is looked at, from its top, where the whole would be too small. */
+  home(key) {
+    const box = this.picture.clusters?.find((each) => each.loop === key);
+    const part = box && this.parts.get(box.id);
+    if (!part || Math.max(this.whole.width, this.whole.height) < READABLE) return;
+    const here = part.getBoundingClientRect();
+    const frame = this.svg.getBoundingClientRect();
+    const scale = this.scale();
+    const middle = this.view.x + this.view.width / 2 + (here.x + here.width / 2 - frame.x - frame.width / 2) * scale;
+    const top = this.view.y + this.view.height / 2 + (here.y - frame.y - frame.height / 2) * scale;
+    const width = Math.min(READABLE, here.width * scale * 1.08);
+    const height = width * (frame.height / frame.width);
+    this.view = { x: middle - width / 2, y: top - 0.03 * height, width, height };
+    this.draw();
+  }
+
   scale() {
     const frame = this.svg.getBoundingClientRect();
     return Math.max(this.view.width / frame.width, this.view.height / frame.height);
@@ -216,6 +234,7 @@ function pictureView() {
   const search = element("input", { type: "search", id: "search", placeholder: "name, operation, line", "aria-label": "search in the picture" });
   search.addEventListener("input", () => { hits.textContent = search.value ? `${view.search(search.value)} found` : (view.search(""), ""); });
   search.addEventListener("keydown", (event) => { if (event.key === "Enter") view.next(event.shiftKey ? -1 : 1); });
+  requestAnimationFrame(() => view.home(state.loop));
   return element("div", {},
     element("h2", {}, `Graph of ${functionOf(picture.function)?.name ?? "the function"}`),
     element("div", { class: "controls" }, search, button("next", () => view.next(1)), hits,

@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import ROOT, seconds, write_json
+from common import seconds, write_json
 
 import scanviz
 from scanviz import tensor as T
 from scanviz.record.model import ProfileRecord
 from scanviz.render.page import page
 
+ROOT = Path(__file__).resolve().parent.parent
 VIEWS = ("report", "steps", "picture", "slots", "rewrites", "player", "source")
 GOAL_BYTES, GOAL_SECONDS = 2_000_000, 1.0
 
@@ -75,13 +76,18 @@ def opening(file: Path, rounds: int) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json")
     arguments = parser.parse_args()
     rows = []
-    for name, record in (("train_char_lstm.py", training()), (f"{arguments.steps:,} steps", long_loop(arguments.steps))):
+    for name, record in (
+        ("train_char_lstm.py", training()),
+        (f"{arguments.steps:,} steps", long_loop(arguments.steps)),
+    ):
         text: list[str] = []
         writing = seconds(lambda record=record, text=text: text.append(page(record)))
         with tempfile.TemporaryDirectory() as folder:
@@ -90,8 +96,14 @@ def main() -> None:
             size = file.stat().st_size
             opened = opening(file, arguments.rounds)
         slowest = max(opened, key=lambda view: opened[view], default="")
-        shown = f"slowest view {slowest} {opened[slowest]:.3f} s" if opened else "no Chromium: opening not measured"
-        print(f"{name:<22} {size / 1e6:.2f} MB (goal {GOAL_BYTES / 1e6:.0f}), written in {writing:.2f} s; {shown} (goal {GOAL_SECONDS})")
+        shown = (
+            f"slowest view {slowest} {opened[slowest]:.3f} s"
+            if opened
+            else "no Chromium: opening not measured"
+        )
+        print(
+            f"{name:<22} {size / 1e6:.2f} MB (goal {GOAL_BYTES / 1e6:.0f}), written in {writing:.2f} s; {shown} (goal {GOAL_SECONDS})"
+        )
         rows.append({"what": name, "bytes": size, "writing_s": writing, "opening_s": opened})
     write_json(arguments.json, rows, "page")
 

@@ -1,8 +1,8 @@
-"""Write a saved profile, or that of a script, as one HTML page that needs no network.
+"""Write a saved profile as one HTML page that needs no network.
 
-The page goes to a file beside where you are, named after the profile. An earlier page of scanviz is replaced, any other file
-only with --force. A SCRIPT is profiled first and its profile saved as `scanviz profile` does. Pictures are drawn by Graphviz
-where it is installed, else by scanviz itself.
+The page goes to the working folder, named after the profile; `scanviz profile --html SCRIPT` profiles and writes it at once. An
+earlier page of scanviz is replaced, any other file only with --force. Pictures are drawn by Graphviz where it is installed, else by
+scanviz itself.
 """
 
 from __future__ import annotations

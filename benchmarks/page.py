@@ -102,7 +102,8 @@ def main() -> None:
             else "no Chromium: opening not measured"
         )
         print(
-            f"{name:<22} {size / 1e6:.2f} MB (goal {GOAL_BYTES / 1e6:.0f}), written in {writing:.2f} s; {shown} (goal {GOAL_SECONDS})"
+            f"{name:<22} {size / 1e6:.2f} MB (goal {GOAL_BYTES / 1e6:.0f}), written in {writing:.2f} s;"
+            f" {shown} (goal {GOAL_SECONDS})"
         )
         rows.append({"what": name, "bytes": size, "writing_s": writing, "opening_s": opened})
     write_json(arguments.json, rows, "page")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from scanviz.cli.options import Option, UsageError, help_text, parse
+from scanviz.cli.files import free_place, loaded, one_file
+from scanviz.cli.options import Option, help_text, parse
 from scanviz.record.model import ProfileRecord
 
 USAGE = "html [options] FILE"
@@ -26,18 +27,10 @@ def main(arguments: list[str]) -> int:
     if "help" in parsed.options:
         sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
         return 0
-    if len(parsed.rest) != 1:
-        found = f", found {len(parsed.rest)}" if parsed.rest else ""
-        raise UsageError(f"which profile? scanviz html takes one FILE{found}")
-    from scanviz.record.file import load
-
-    path = Path(parsed.rest[0])
+    path = one_file(parsed.rest, "html")
     given = parsed.options.get("output")
     target = None if given == "-" else checked_target(given, path.name, "force" in parsed.options)
-    try:
-        record = load(path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    record = loaded(path)
     text = page_of(record)
     if target is None:
         sys.stdout.write(text)
@@ -56,13 +49,7 @@ def checked_target(given: str | None, profile: str, force: bool) -> Path:
         If something is there that scanviz did not write, or the place cannot hold a file.
     """
     target = Path(given) if given is not None else Path(f"{profile.removesuffix('.scanviz')}.html")
-    if target.is_dir() or not target.absolute().parent.is_dir():
-        raise UsageError(
-            f"{target} cannot be written: {'it is a folder' if target.is_dir() else 'there is no such folder'}"
-        )
-    if target.exists() and not force and not is_page(target):
-        raise UsageError(f"{target} exists and is no page of scanviz; --force replaces it, -o names another")
-    return target
+    return free_place(target, force=force, ours=is_page, what="page of scanviz")
 
 
 def is_page(path: Path) -> bool:

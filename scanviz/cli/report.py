@@ -10,6 +10,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from scanviz.cli.files import loaded, one_file
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, suggestion
 
 if TYPE_CHECKING:
@@ -31,18 +32,12 @@ def main(arguments: list[str]) -> int:
     if "help" in parsed.options:
         sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
         return 0
-    if len(parsed.rest) != 1:
-        found = f", found {len(parsed.rest)}" if parsed.rest else ""
-        raise UsageError(f"which profile? scanviz report takes one FILE{found}")
+    path = one_file(parsed.rest, "report")
     from scanviz.profiler.report import print_report
-    from scanviz.record.file import load
 
     top = parsed.number("top", 8)
     step = _step(parsed)
-    try:
-        record = load(parsed.rest[0])
-    except OSError as error:
-        raise UsageError(f"{parsed.rest[0]} cannot be read: {error.strerror or error}") from None
+    record = loaded(path)
     names = sorted({loop.name for loop in record.loops})
     wanted = parsed.options.get("scan")
     if wanted is not None and wanted not in names:

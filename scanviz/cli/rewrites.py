@@ -47,6 +47,7 @@ OPTIONS = (
     ),
     Option(("--bisect",), "", "find the first rewrite that changed a value, by halving"),
     Option(("--ablate",), "", "measure each function without each rule in turn, time and memory"),
+    Option(("--into",), "FILE.scanviz", "also put what --ablate measures into this profile"),
     Option(("--budget",), "SECONDS", "how long --ablate may measure (60)"),
     Option(("--json",), "", "print everything as JSON, alone on standard output"),
     Option(("--rules",), "", "list all rules, and what they do"),
@@ -75,10 +76,25 @@ def main(arguments: list[str]) -> int:
     if flags:
         from scanviz.cli.rewrites_measured import Wanted, run_and_measure
 
-        return run_and_measure(
-            program, Wanted(flags, view, parsed.number("budget", 60), lambda found: _not_there(found, view))
-        )
+        into = _profile_to_fill(parsed, flags)
+        problem = lambda found: _not_there(found, view)  # noqa: E731  # it is told the functions later
+        return run_and_measure(program, Wanted(flags, view, parsed.number("budget", 60), problem, into))
+    if "into" in parsed.options:
+        raise UsageError("--into goes with --ablate")
     return _run_and_show(program, view, own_output() if "json" in parsed.options else None)
+
+
+def _profile_to_fill(parsed: Parsed, flags: frozenset[str]) -> Path | None:
+    """Return the profile that takes what is measured; it is read before anything is run."""
+    from scanviz.cli.files import loaded
+
+    if "into" not in parsed.options:
+        return None
+    if "ablate" not in flags:
+        raise UsageError("--into goes with --ablate")
+    path = Path(parsed.options["into"]).absolute()
+    loaded(path)
+    return path
 
 
 def _run_and_show(program: Program, view: RewritesView, own: TextIO | None) -> int:

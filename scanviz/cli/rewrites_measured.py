@@ -9,6 +9,8 @@ import statistics
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scanviz.cli.rewrites import width_of
@@ -19,7 +21,9 @@ from scanviz.profiler.report_text import HEADING, QUIET, TITLE, WARNING, Line, p
 from scanviz.profiler.runner import CannotRunError, Program, die_by_interrupt, run
 from scanviz.profiler.units import duration
 from scanviz.profiler.verification import CannotRunAgainError, Checked, Verification, bisect, verify
+from scanviz.record.file import load, save
 from scanviz.record.plain_text import plain
+from scanviz.record.rewrites import EffectRecord
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
@@ -42,12 +46,15 @@ class Wanted(NamedTuple):
         How long ``"ablate"`` may take.
     problem : callable
         Says what is wrong with the names in ``view``, given the functions that there are; empty if nothing is.
+    into : Path or None
+        A profile that takes what ``"ablate"`` measures.
     """
 
     flags: frozenset[str]
     view: RewritesView
     seconds: int
     problem: Callable[[list[Function]], str]
+    into: Path | None = None
 
 
 def run_and_measure(program: Program, wanted: Wanted) -> int:
@@ -142,7 +149,10 @@ def _of_function(call: CapturedCall, wanted: Wanted, seconds: float, width: int)
                 f"  measuring, about {duration(seconds * 1e9)}; ctrl+c shows what there is by then", QUIET
             )
             found = ablate(function, arrays, seconds, among=rules if narrow else None)
-            yield from _ablated(found, width)
+            done: list[Effect] = []
+            yield from _ablated(found, width, done)
+            if wanted.into is not None:
+                yield put_into(wanted.into, function.name, [each.record() for each in done if each.agrees])
     except CannotRunAgainError as error:  # that may be what the script wanted to see
         yield Line(f"  not looked at: {plain(str(error))}", QUIET, wraps=True)
 
@@ -202,9 +212,25 @@ def _bisected(wrong: Checked | None) -> Iterator[Line]:
     yield Line("  no rewrite changed a value") if wrong is None else _wrong(wrong)
 
 
-def _ablated(effects: Iterator[Effect], width: int) -> Iterator[Line]:
+def put_into(path: Path, name: str, effects: list[EffectRecord]) -> Line:
+    """Put what rules were measured to buy into a profile's function of that name, beside what is there of other rules."""
+    record = load(path)
+    functions = list(record.functions)
+    for place, function in enumerate(functions):
+        if function.name == name and function.rewrites is not None:
+            measured = {each.rule for each in effects}
+            kept = [each for each in function.rewrites.effects if each.rule not in measured]
+            rewrites = replace(function.rewrites, effects=(*kept, *effects))
+            functions[place] = replace(function, rewrites=rewrites)
+            save(replace(record, functions=tuple(functions)), path)
+            return Line(f"  put into {path.name}", QUIET)
+    return Line(
+        f"  {path.name} has no function {plain(name)} with rewrites: nothing was put into it", WARNING
+    )
+
+
+def _ablated(effects: Iterator[Effect], width: int, found: list[Effect]) -> Iterator[Line]:
     """Return the effects as a table; also those that were measured before ctrl+c."""
-    found: list[Effect] = []
     try:
         for each in effects:
             found.append(each)  # one by one: an interrupt leaves those that are done

@@ -24,6 +24,7 @@ from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.profiler.verification import compare
+from scanviz.record.rewrites import EffectRecord
 
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 200
 PEAKS = 3  # runs in which peak memory is measured
@@ -82,6 +83,21 @@ class Effect:
     def is_memory_noise(self) -> bool:
         """Whether peak memory does not differ by more than it differs from run to run."""
         return self.memory_low <= 1.0 <= self.memory_high or abs(self.memory_ratio - 1.0) < SAME
+
+
+    def record(self) -> EffectRecord:
+        """Return it as a profile keeps it."""
+        return EffectRecord(
+            self.rule,
+            self.ratio,
+            self.low,
+            self.high,
+            self.rounds,
+            self.with_ns,
+            self.without_ns,
+            self.with_bytes,
+            self.without_bytes,
+        )
 
 
 Run = Callable[[], list[Any]]

@@ -179,6 +179,9 @@ def _list(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
             yield Line(f"  {phase}", QUIET)
         yield Line(f"  {each.index:>3}  {each.rule}{_nodes(each)}  {duration(each.time_ns)}", HEADING)
         yield Line(f"       {plain(each.says)}", wraps=True)
+        effect = rewrites.effect(each.rule)
+        if effect is not None:
+            yield Line(f"       {effect.words()}", QUIET, wraps=True)
         for text in _bought(rewrites, each, LONGEST):
             yield Line(f"       {text}", QUIET, wraps=True)
         for text in each.loop_variables[:4]:
@@ -294,6 +297,9 @@ def step_lines(rewrites: RewritesRecord, each: RewriteRecord, view: RewritesView
     heading = f"  {each.index}  {each.rule}{_nodes(each)}  {spent}  ({each.phase}, {each.where})"
     yield Line(heading, HEADING, wraps=True)
     yield Line(f"     {plain(each.says)}", wraps=True)
+    effect = rewrites.effect(each.rule)
+    if effect is not None:
+        yield Line(f"     {effect.words()}", QUIET, wraps=True)
     for text in (*_bought(rewrites, each), *map(plain, (*_moved(each), *each.loop_variables))):
         yield Line(f"     {text}", QUIET, wraps=True)
     yield Line("")

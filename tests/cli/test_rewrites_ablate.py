@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from scanviz.record.file import load
 from tests.cli.measured_scripts import SCRIPT, runner
 
 
@@ -123,3 +124,38 @@ def read_all(terminal):
         if not data:
             return found.decode()
         found += data
+
+
+def profile_of(folder):
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    command = [sys.executable, "-m", "scanviz", "profile", "-q", "-o", "kept.scanviz", "rnn.py"]
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, timeout=120)
+    return folder / "kept.scanviz"
+
+
+def test_what_is_measured_can_be_put_into_a_profile_and_is_shown_with_each_rewrite(run, tmp_path):
+    (tmp_path / "rnn.py").write_text(SCRIPT)
+    kept = profile_of(tmp_path)
+    for rule in ("PushOutSeqScan", "PushOutDot1"):  # the second leaves what the first put there
+        done = run("--ablate", "--budget", "1", "--rule", rule, "--into", "kept.scanviz", "rnn.py")
+        assert done.returncode == 0 and "put into kept.scanviz" in done.stderr
+    record = load(kept)
+    rewrites = next(each.rewrites for each in record.functions if each.name == "train")
+    assert [each.rule for each in rewrites.effects] == ["PushOutSeqScan", "PushOutDot1"]
+    effect = rewrites.effect("PushOutSeqScan")
+    assert 0 < effect.low <= effect.ratio <= effect.high and effect.rounds >= 5 and effect.with_ns > 0
+    shown = run("--step", "9", "kept.scanviz").stdout + run("kept.scanviz").stdout
+    assert " ".join(effect.words().split()) in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (("--into", "nothing.scanviz", "--ablate", "rnn.py"), "cannot be read"),
+        (("--into", "rnn.py", "--ablate", "rnn.py"), "is no scanviz profile"),
+        (("--into", "x.scanviz", "rnn.py"), "--into goes with --ablate"),
+    ],
+)
+def test_a_profile_that_cannot_take_it_is_told_before_the_script_runs(run, arguments, said):
+    done = run(*arguments)
+    assert done.returncode in (1, 2) and said in done.stderr and done.stdout == ""

@@ -59,6 +59,7 @@ function difference(history, one) {
     one.moved_out.length ? `left their loop: ${one.moved_out.join("; ")}` : null,
     one.moved_in.length ? `went into a loop: ${one.moved_in.join("; ")}` : null,
     ...one.loop_variables,
+    measured(history, one.rule),
     ...gains(one),
   ].filter(Boolean);
   head.push(element("ul", {}, facts.map((each) => element("li", {}, each))));
@@ -82,6 +83,14 @@ function difference(history, one) {
   if (shownTo < before.length) rows.push(["…", "gap"]);
   return [...head, element("pre", { class: "diff", tabindex: "0", "aria-label": "the graph before and after" }, rows.map(([text, kind]) =>
     kind === "removed" ? element("del", {}, `${text}\n`) : kind === "added" ? element("ins", {}, `${text}\n`) : element("span", { class: kind || null }, `${text}\n`)))];
+}
+
+/** What leaving the rule out was measured to cost, where that was put into the profile. */
+function measured(history, rule) {
+  const effect = history.effects.find((each) => each.rule === rule);
+  if (!effect) return null;
+  const noise = effect.low <= 1 && effect.high >= 1 ? ", which is noise" : "";
+  return `measured: without it ${effect.ratio.toFixed(2)} times the time (quartiles ${effect.low.toFixed(2)} to ${effect.high.toFixed(2)}${noise}), ${(effect.without_bytes / Math.max(1, effect.with_bytes)).toFixed(2)} times the peak memory`;
 }
 
 function gains(one) {

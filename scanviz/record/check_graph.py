@@ -49,6 +49,8 @@ def _check_variable(variable: LoopVariableSnapshot, outer: Container[int], inner
         inner,
         "has a loop variable that is not in its step",
     )
+    if variable.keep_last is not None and variable.keep_last < 0:
+        raise _refused("keeps a negative number of rows")
     around = [each for each in (variable.outer_input, variable.outer_output) if each is not None]
     _known(around, outer, "has a loop variable that is not around its loop")
 

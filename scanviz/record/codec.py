@@ -76,12 +76,20 @@ def decode(kind: type[T], data: Any, place: str = "record") -> T:
     for name in data:
         if name not in known:
             raise ScanvizValueError(f"{place} has an unknown field {name[:60]!r}", expected=", ".join(known))
-    values = {name: _decode(known[name], value, f"{place}.{name}") for name, value in data.items()}
+    values = {
+        name: value if _is_plainly(known[name], value) else _decode(known[name], value, f"{place}.{name}")
+        for name, value in data.items()
+    }
     try:
         return kind(**values)
     except TypeError:
         missing = [name for name in known if name not in values]
         raise ScanvizValueError(f"{place} lacks fields", expected=", ".join(missing)) from None
+
+
+def _is_plainly(hint: Any, value: Any) -> bool:
+    """Return whether a value is what it should be at first sight: most are, and their place need not be written down."""
+    return type(value) is hint and (hint is str or hint is bool or (hint is int and abs(value) < _LIMIT))
 
 
 @cache
@@ -105,6 +113,8 @@ def _decode(hint: Any, data: Any, place: str) -> Any:
     if origin is tuple:
         if not isinstance(data, list):
             raise _wrong(place, "a list", data)
+        if all(_is_plainly(arguments[0], each) for each in data):
+            return tuple(data)
         return tuple(_decode(arguments[0], each, f"{place}[{k}]") for k, each in enumerate(data))
     if origin is dict:
         if not isinstance(data, dict):

@@ -1,0 +1,45 @@
+"""Say what a saved profile gives reason to change, each with its line and an estimate.
+
+Advice comes from the figures of the record alone: nothing is said without evidence in it, nor about what takes less than 2 % of
+the run. Estimates say how they were made. With --json, the same as data.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from scanviz.cli.options import Option, UsageError, help_text, parse
+
+USAGE = "advise [options] FILE"
+OPTIONS = (Option(("--json",), "", "print the advice as JSON"),)
+_WIDEST = 100
+
+
+def main(arguments: list[str]) -> int:
+    """Print advice and return the exit code."""
+    parsed = parse(arguments, OPTIONS, program=False)
+    if "help" in parsed.options:
+        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        return 0
+    if len(parsed.rest) != 1:
+        found = f", found {len(parsed.rest)}" if parsed.rest else ""
+        raise UsageError(f"which profile? scanviz advise takes one FILE{found}")
+    from scanviz.profiler.advice import advice_of
+    from scanviz.profiler.advice_report import advice_json, render_advice
+    from scanviz.profiler.report import columns_of, wants_color, write_fitting
+    from scanviz.record.file import load
+
+    try:
+        record = load(parsed.rest[0])
+    except OSError as error:
+        raise UsageError(f"{parsed.rest[0]} cannot be read: {error.strerror or error}") from None
+    advice = advice_of(record)
+    out = sys.stdout
+    if "json" in parsed.options:
+        json.dump(advice_json(record, advice), out)
+        out.write("\n")
+        return 0
+    width = min(columns_of(out), _WIDEST)
+    write_fitting(render_advice(record, advice, width=width, color=wants_color(out)), out)
+    return 0

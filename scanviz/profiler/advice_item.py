@@ -1,0 +1,159 @@
+"""A piece of advice, and what the rules that give it are shown: one loop with its graph, and what is worth saying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
+from scanviz.record.rewrites import RefusalRecord
+
+WORTH = 0.02  # of the run: what costs less is not worth a word
+LARGE_BYTES = 32 * 2**20  # rows that take less memory are nobody's trouble
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing to change, and what the record says for it.
+
+    Attributes
+    ----------
+    kind : str
+        Which rule gave it.
+    title : str
+        What was found, in a line.
+    text : str
+        What to do and why, and how the gain was estimated.
+    evidence : str
+        The figures of the record.
+    source : SourceRecord or None
+        The line to change.
+    function : str
+        The function it is about; empty where it is about the whole run.
+    loop : str
+        The loop it is about, or empty.
+    gain_ns : float or None
+        Time of this run that it can save, estimated; None where the record gives no figure.
+    gain_bytes : int or None
+        Memory that it can save, estimated.
+    """
+
+    kind: str
+    title: str
+    text: str
+    evidence: str
+    source: SourceRecord | None = None
+    function: str = ""
+    loop: str = ""
+    gain_ns: float | None = None
+    gain_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A loop that ran, and what is known of it.
+
+    Attributes
+    ----------
+    record : ProfileRecord
+        The whole run.
+    function : FunctionRecord
+        The function it belongs to.
+    loop : LoopRecord
+        The loop.
+    snapshot : LoopSnapshot or None
+        It as a graph.
+    around : GraphSnapshot or None
+        The graph it stands in.
+    """
+
+    record: ProfileRecord
+    function: FunctionRecord
+    loop: LoopRecord
+    snapshot: LoopSnapshot | None
+    around: GraphSnapshot | None
+
+    def is_worth(self, nanoseconds: float) -> bool:
+        """Return whether a time is a part of the run worth a word."""
+        return nanoseconds >= WORTH * self.record.wall_ns > 0
+
+    def step_ns(self) -> float:
+        """Return what a step took on average, estimated."""
+        return self.loop.body_ns + self.loop.copy_ns + self.loop.overhead_ns
+
+    def known_steps(self) -> int | None:
+        """Return how many steps the loop takes at most, where that is a constant of its graph."""
+        if self.around is None:
+            return None
+        for node in self.around.nodes:
+            of_this = node.loop is not None and 0 <= node.loop < len(self.around.loops)
+            if of_this and self.around.loops[node.loop or 0] is self.snapshot and node.inputs:
+                steps = self.around.variables[
+                    node.inputs[0]
+                ]  # what a Scan reads first is its number of steps
+                text = steps.label if steps.role == "constant" and steps.label.isdecimal() else ""
+                return int(text) if text and len(text) < 10 else None
+        return None
+
+    def operation(self, index: int | None) -> OperationRecord | None:
+        """Return an operation of the step that was timed, by its index."""
+        found = self.loop.operations
+        if index is None or not 0 <= index < len(found) or not found[index].samples:
+            return None
+        return found[index]
+
+    def refusal(self, rule: str) -> RefusalRecord | None:
+        """Return why a rule did not fire on the loop, where that was recorded."""
+        if self.function.rewrites is None:
+            return None
+        parent = next((each.name for each in self.record.loops if each.key == self.loop.parent), "")
+        wanted = (rule, parent, f"loop `{self.loop.name}`")
+        found = (
+            each for each in self.function.rewrites.refusals if (each.rule, each.loop, each.node) == wanted
+        )
+        return next(found, None)
+
+
+def places(record: ProfileRecord) -> Iterator[Place]:
+    """Return every loop that took steps, with its graph."""
+    functions = {each.key: each for each in record.functions}
+    graphs = {each.key: _loops_in(each.graph) for each in record.functions}
+    for loop in record.loops:
+        function = functions.get(loop.function)
+        if function is not None and loop.steps:
+            snapshot, around = graphs[function.key].get(loop.key, (None, None))
+            yield Place(record, function, loop, snapshot, around)
+
+
+def _loops_in(graph: GraphSnapshot | None) -> dict[int, tuple[LoopSnapshot, GraphSnapshot]]:
+    found: dict[int, tuple[LoopSnapshot, GraphSnapshot]] = {}
+    waiting = [graph] if graph is not None else []
+    while waiting:
+        around = waiting.pop()
+        for each in around.loops:
+            if each.key is not None:
+                found.setdefault(each.key, (each, around))
+            waiting.append(each.step)
+    return found
+
+
+def is_selected(selection: str, rule: str, tags: tuple[str, ...]) -> bool:
+    """Return whether a selection of rules, as ``Mode(rewrites=…)`` takes it, has a rule: the last word that fits it counts.
+
+    Examples
+    --------
+    >>> is_selected("all,-scan", "ScanSaveMem", ("scan",)), is_selected("none,+scan", "ScanSaveMem", ("scan",))
+    (False, True)
+    """
+    found = False
+    for word in selection.split(","):
+        name = word.strip().lstrip("+-")
+        if name in ("all", "none"):
+            found = name == "all"
+        elif name == rule or name in tags:
+            found = not word.strip().startswith("-")
+    return found
+
+
+__all__ = ["LARGE_BYTES", "WORTH", "Advice", "Place", "is_selected", "places"]

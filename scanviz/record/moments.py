@@ -34,6 +34,7 @@ class Moments:
         self._constants: dict[Constant, str] = {}
         self._blocks: dict[tuple[Apply, int], tuple[str, ...]] = {}
         self._leaves: dict[tuple[Variable, int, str], str] = {}
+        self._places: dict[SourceLine, str] = {}
         self._renamed = 0
 
     def rows(self, outputs: Sequence[Variable]) -> list[str]:
@@ -84,13 +85,21 @@ class Moments:
         return row
 
     def _node(self, node: Apply, depth: int) -> list[str]:
-        source = node.provenance.source
-        if source is not None:
-            self.sources.setdefault(str(source), source)
+        source = self._place(node.provenance.source)
         results = [[self.key(each), each.name or "", str(each.type)] for each in node.outputs]
         given = [self.key(each) for each in node.inputs]
-        found = [written([depth, "n", self.names.key(node), str(node.op), given, results, str(source or "")])]
+        found = [written([depth, "n", self.names.key(node), str(node.op), given, results, source])]
         return [*found, *self._loop(ScanView(node), depth)] if isinstance(node.op, Scan) else found
+
+    def _place(self, source: SourceLine | None) -> str:
+        """Return a line as ``file:line``, which takes a while to be written and is often asked for."""
+        if source is None:
+            return ""
+        known = self._places.get(source)
+        if known is None:
+            known = self._places[source] = str(source)
+            self.sources.setdefault(known, source)
+        return known
 
     def _loop(self, view: ScanView, depth: int) -> list[str]:
         op = view.op

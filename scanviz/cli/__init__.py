@@ -13,8 +13,10 @@ COMMANDS = {
     "report": "print the report of a saved profile again",
     "rewrites": "show what rewrites did to a script's loops, and why one did not fire",
     "graph": "draw a script's or profile's graph with its loops open",
+    "advise": "say what a saved profile gives reason to change, with estimates",
     "html": "write a saved profile as one page for a browser",
     "tui": "walk through a profile in the terminal, or through a script while it runs",
+    "compare": "say what became faster or slower from one saved profile to another",
     "export": "write a saved profile in the format of another tool",
     "doctor": "say which backends and extras work here, and how to get the others",
 }

@@ -13,6 +13,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.check_graph import check_graph
 from scanviz.record.check_traces import check_traces
+from scanviz.record.graph import GraphSnapshot
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 
 _SIGNED = ("code", "reads", "writes", "var_mappings", "key", "function", "parent", "loop", "index", "tap")
@@ -27,7 +28,7 @@ def check(record: ProfileRecord) -> None:
     ------
     ScanvizValueError
         If a key is used twice, a loop belongs to no function or to a loop that does not come before it, a count or
-        time is negative, series rows are not in order, or values are of no loop or step.
+        time is negative, series rows are not in order, values are of no loop or step, or a repeat does not make sense itself.
 
     Examples
     --------
@@ -51,6 +52,10 @@ def check(record: ProfileRecord) -> None:
         loops[loop.key] = loop
         _check_series(loop)
     check_traces(record.traces, loops)
+    for repeat in record.repeats:
+        if repeat.repeats or repeat.traces:
+            raise _refused("a repeat has repeats or values of its own")
+        check(repeat)
     _check_signs(record, "record")
 
 
@@ -77,6 +82,8 @@ def _check_series(loop: LoopRecord) -> None:
 
 def _check_signs(value: Any, place: str) -> None:
     """Refuse negative numbers where only sizes, counts and times are."""
+    if isinstance(value, str | GraphSnapshot):
+        return  # the numbers of a graph are looked at by check_graph
     if dataclasses.is_dataclass(value):
         for each in dataclasses.fields(value):
             if each.name not in _SIGNED:

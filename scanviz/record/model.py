@@ -174,6 +174,10 @@ class ProfileRecord(Shown):
         Functions and loops beyond the size limit, of which only totals were kept, or nothing at all.
     traces : tuple of TraceRecord
         Values of loops over time, with ``detail`` ``"values"``; by loop and run.
+    repeats : tuple of ProfileRecord
+        Further runs of the same program (``--repeat``), in their order: their times and what these are times of, without
+        graphs, rewrites, values, mappings and repeats of their own, and of single
+        steps with the first ones alone.
     """
 
     schema: int = SCHEMA
@@ -192,6 +196,7 @@ class ProfileRecord(Shown):
     loops: tuple[LoopRecord, ...] = ()
     left_out: int = 0
     traces: tuple[TraceRecord, ...] = ()
+    repeats: tuple[ProfileRecord, ...] = ()
 
     def loops_of(self, function: int, parent: int | None = None) -> list[LoopRecord]:
         """Return the loops of a function directly inside ``parent`` (None: outermost), slowest first."""

@@ -33,8 +33,8 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
     'rnn.py'
     """
     numbers = _shared_out(record.traces)
-    run = encode(replace(record, functions=(), loops=(), traces=()))
-    for name in ("functions", "loops", "traces"):
+    run = encode(replace(record, functions=(), loops=(), traces=(), repeats=()))
+    for name in ("functions", "loops", "traces", "repeats"):
         run.pop(name, None)
     return {
         "run": run,

@@ -1,0 +1,87 @@
+"""Compare two saved profiles of a program: what became faster, what slower, and what is the same within noise.
+
+A is the run before, B the run after. Functions and loops are matched by name, operations by the text of the line they come from,
+so moved code still matches. Make both with `scanviz profile --repeat 5`: one run can't show how much runs differ. Runs that did
+not do the same (other arguments, tier, dtypes, numbers of steps, machine) are refused unless --anyway is given.
+
+Exit code 0; with --fail-over 1 if a function, loop or operation is slower by more than that with the whole of its interval; 2 if
+the runs are not alike or something is wrong with the command line or the files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from scanviz.cli.options import Option, UsageError, help_text, parse
+
+if TYPE_CHECKING:
+    from scanviz.record.model import ProfileRecord
+
+USAGE = "compare [options] A B"
+OPTIONS = (
+    Option(("--fail-over",), "PERCENT", "exit with 1 if something is slower by more, such as 5%"),
+    Option(("--json",), "", "print the comparison as JSON"),
+    Option(("--top",), "N", "changes that are shown"),
+    Option(("--anyway",), "", "compare runs that are not alike"),
+)
+_PIPE_COLUMNS = 80
+
+
+def main(arguments: list[str]) -> int:
+    """Compare two profiles and return the exit code."""
+    parsed = parse(arguments, OPTIONS, program=False)
+    options = parsed.options
+    if "help" in options:
+        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        return 0
+    if len(parsed.rest) != 2:
+        raise UsageError(f"which profiles? scanviz compare takes two, A and B, found {len(parsed.rest)}")
+    fail_over = _share(options["fail-over"]) if "fail-over" in options else None
+    top = parsed.number("top", 12)
+    from scanviz.profiler.compare import compare
+    from scanviz.profiler.compare_report import render_comparison, render_refusal
+    from scanviz.profiler.report import wants_color, write_fitting
+
+    comparison = compare(*map(_loaded, parsed.rest))
+    if comparison.unlike and "anyway" not in options:
+        text = render_refusal(comparison, width=_width(sys.stderr), color=wants_color(sys.stderr))
+        write_fitting(text, sys.stderr)
+        return 2
+    if "json" in options:
+        json.dump(comparison.to_json(fail_over), sys.stdout, indent=1)
+        sys.stdout.write("\n")
+    else:
+        width, color = _width(sys.stdout), wants_color(sys.stdout)
+        text = render_comparison(comparison, width=width, top=top, color=color, fail_over=fail_over)
+        write_fitting(text, sys.stdout)
+    return int(fail_over is not None and bool(comparison.slower_than(fail_over)))
+
+
+def _share(text: str) -> float:
+    """Return a percentage as a share; its sign may be left out."""
+    if not re.fullmatch(r"\d{1,6}(\.\d{1,6})?\s*%?", text):
+        raise UsageError(f"--fail-over takes a percentage such as 5%, not {text!r}")
+    return float(text.rstrip("% ")) / 100
+
+
+def _loaded(path: str) -> ProfileRecord:
+    from scanviz.record.errors import ScanvizError
+    from scanviz.record.file import load
+
+    try:
+        return load(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    except ScanvizError as error:  # 1 is for what is slower
+        raise UsageError(str(error)) from None
+
+
+def _width(stream: TextIO) -> int:
+    """Return the columns of a terminal, as ``COLUMNS`` says, or 80: what CI keeps is read anywhere."""
+    from scanviz.profiler.report import columns_of
+
+    return columns_of(stream) if stream.isatty() or os.environ.get("COLUMNS") else _PIPE_COLUMNS

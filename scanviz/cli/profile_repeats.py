@@ -1,0 +1,80 @@
+"""What ``scanviz profile --repeat N`` does: run the program so often, save one profile, print its report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scanviz.cli.options import Parsed, UsageError
+from scanviz.profiler.units import counted
+
+if TYPE_CHECKING:
+    from scanviz.record.model import ProfileRecord
+
+_OF_THE_RUN = ("detail", "values", "mode")  # options that every run is given
+
+
+def checked_count(parsed: Parsed) -> int:
+    """Return how often the program is to run.
+
+    Raises
+    ------
+    UsageError
+        If it is no sensible number.
+    """
+    from scanviz.profiler.repeats import MOST
+
+    count = parsed.number("repeat", 1)
+    if count > MOST:
+        raise UsageError(f"--repeat takes at most {MOST}, not {count}")
+    return count
+
+
+def profile_repeatedly(
+    parsed: Parsed, count: int, output: Path, also: Callable[[ProfileRecord], None] | None
+) -> int:
+    """Run a program several times, save what was recorded and return the exit code of its last run."""
+    from scanviz.profiler.repeats import run_repeatedly
+    from scanviz.record.file import save
+
+    options = parsed.options
+    given = [
+        f"--{name}={options[name]}" if options[name] else f"--{name}"
+        for name in _OF_THE_RUN
+        if name in options
+    ]
+    try:
+        done = run_repeatedly([*given, *parsed.rest], count)
+    except KeyboardInterrupt:
+        sys.stderr.write("scanviz: interrupted: no profile was saved\n")
+        return 130
+    code = done.code if done.code >= 0 else 128 - done.code
+    if done.record is None:
+        return code
+    try:
+        save(done.record, output)
+    except OSError as error:
+        sys.stderr.write(f"scanviz: the profile could not be saved as {output}: {error}\n")
+        return code or 1
+    if also is not None:
+        also(done.record)
+    if "quiet" not in options:
+        _report(parsed, done.record, output)
+    if code != 0:
+        kept = f"the profile holds {counted(1 + len(done.record.repeats), 'run')}"
+        sys.stderr.write(f"scanviz: run {done.runs} of {count} ended with exit code {code}; {kept}\n")
+    return code
+
+
+def _report(parsed: Parsed, record: ProfileRecord, output: Path) -> None:
+    from scanviz.profiler.report import print_report
+
+    sys.stdout.flush()
+    sys.stderr.write("\n")
+    print_report(record, sys.stderr, top=parsed.number("top", 8), scan_name=parsed.options.get("scan"))
+    runs = 1 + len(record.repeats)
+    told = f"the first of {runs} runs; scanviz compare uses them all" if runs > 1 else "one run"
+    sys.stderr.write(f"{told}\nsaved {output}  (scanviz report {shlex.quote(str(output))})\n")

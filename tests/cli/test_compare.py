@@ -1,0 +1,223 @@
+"""`scanviz compare` and `scanviz profile --repeat` as one types them, in real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scanviz.cli import main
+from scanviz.record.errors import ScanvizError
+from scanviz.record.file import load, save
+from scanviz.record.model import ProfileRecord
+from tests.profiler.test_compare import SLOW_DOT, repeated, run, with_loop
+
+SCRIPT = """
+import sys, os
+import numpy as np, scanviz
+from scanviz import tensor as T
+x, w = T.matrix("x"), T.matrix("w")
+def step(x_t, h, w):
+    a = T.dot(x_t, w)
+    return T.tanh(a + h)
+h, _ = scanviz.scan(step, x, T.zeros(3), w, name="rnn")
+f = scanviz.function([x, w], h[-1], name="train")
+print("read", sys.stdin.readline().strip(), *sys.argv[1:])
+for _ in range(5):
+    f(np.ones((20, 2)), np.ones((2, 3)))
+with open("counted", "a") as stream:
+    stream.write("x")
+if "fail" in sys.argv and os.path.getsize("counted") == 2:
+    sys.exit(3)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rnn.py").write_text(SCRIPT)
+    (tmp_path / "given").write_text("a line\n")
+    return tmp_path
+
+
+def typed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    wide = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+    with (folder / "given").open() as given:
+        return subprocess.run(
+            [sys.executable, "-m", "scanviz", *arguments],
+            cwd=folder,
+            stdin=given,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=wide,
+        )
+
+
+def saved(folder: Path, **records: ProfileRecord) -> list[str]:
+    for name, record in records.items():
+        save(record, folder / f"{name}.scanviz")
+    return [f"{name}.scanviz" for name in records]
+
+
+def test_repeats_are_runs_of_the_program_in_fresh_processes_in_one_profile(folder: Path) -> None:
+    done = typed(folder, "profile", "--repeat", "3", "--detail", "ops", "rnn.py", "some", "--repeat")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "read a line some --repeat\n"  # of the first run alone
+    assert (folder / "counted").read_text() == "xxx"
+    assert "the first of 3 runs" in done.stderr
+    record = load(folder / "rnn.scanviz")
+    assert [each.arguments for each in (record, *record.repeats)] == [("some", "--repeat")] * 3
+    assert [each.detail for each in record.repeats] == ["ops", "ops"]
+    assert record.functions[0].graph is not None
+    for each in record.repeats:
+        assert each.functions[0].graph is None
+        assert each.functions[0].calls == 5
+        assert each.loops[0].steps == 100
+        assert each.loops[0].step_times.count == 100
+    assert len({each.loops[0].total_ns for each in (record, *record.repeats)}) > 1
+    compared = typed(folder, "compare", "rnn.scanviz", "rnn.scanviz", "--fail-over", "1%")
+    assert compared.returncode == 0, compared.stderr
+    assert "A: 3 runs" in compared.stdout
+    assert "the same within noise everywhere" in compared.stdout
+
+
+def test_each_run_reads_the_same_input(folder: Path) -> None:
+    (folder / "rnn.py").write_text(
+        SCRIPT.replace("print(", "print(file=sys.stderr, *(").replace("[1:])", "[1:]))")
+    )
+    done = typed(folder, "profile", "-q", "--repeat", "2", "rnn.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("read a line") == 2
+
+
+def test_a_run_that_fails_is_the_last_and_its_exit_code_that_of_all(folder: Path) -> None:
+    done = typed(folder, "profile", "--repeat", "4", "-o", "kept.scanviz", "rnn.py", "fail")
+    assert done.returncode == 3
+    assert "run 2 of 4 ended with exit code 3; the profile holds 1 run" in done.stderr
+    assert load(folder / "kept.scanviz").repeats == ()
+    assert (folder / "counted").read_text() == "xx"
+
+
+def test_a_program_that_is_not_there_leaves_no_profile(folder: Path) -> None:
+    done = typed(folder, "profile", "--repeat", "2", "nowhere.py")
+    assert done.returncode != 0
+    assert done.stderr.count("nowhere.py") == 1
+    assert not list(folder.glob("*.scanviz"))
+
+
+@pytest.mark.parametrize("number", ["0", "x", "-3", "101"])
+def test_a_number_of_runs_that_makes_no_sense_is_refused(
+    folder: Path, number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["profile", f"--repeat={number}", "rnn.py"]) == 2
+    assert "--repeat takes" in capsys.readouterr().err
+    assert not (folder / "counted").exists()
+
+
+def test_exit_codes_with_and_without_a_share_to_fail_over(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = saved(folder, a=repeated(4, jitter=0.01), b=repeated(4, 9, jitter=0.01, times=SLOW_DOT))
+    assert main(["compare", *names]) == 0
+    assert main(["compare", *names, "--fail-over", "5%"]) == 1
+    assert main(["compare", "--fail-over=50", *names]) == 1
+    assert main(["compare", *names, "--fail-over", "150 %"]) == 0
+    assert main(["compare", *reversed(names), "--fail-over", "0%"]) == 0
+    assert main(["compare", names[0], names[0], "--fail-over", "0%"]) == 0
+    capsys.readouterr()
+    assert main(["compare", *names, "--fail-over", "5%", "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["failed"] is True
+    assert data["fail_over"] == 0.05
+    failing = [(each["kind"], each["name"]) for each in data["rows"] if each["fails"]]
+    assert ("operation", "dot(h[t-1], U)") in failing
+
+
+def test_unlike_runs_are_refused_unless_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = saved(folder, a=run(), b=replace(run(), arguments=("--layers", "2")))
+    assert main(["compare", *names]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "arguments: A none, B --layers 2" in told.err
+    assert main(["compare", "--anyway", *names, "--fail-over", "5"]) == 0
+    shown = capsys.readouterr().out
+    assert "not alike" in shown
+    assert "the same within noise everywhere" in shown
+    assert main(["compare", "--anyway", "--json", *names]) == 0
+    assert [each["what"] for each in json.loads(capsys.readouterr().out)["unlike"]] == ["arguments"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "found 0"),
+        (["a.scanviz"], "found 1"),
+        (["a.scanviz", "a.scanviz", "a.scanviz"], "found 3"),
+        (["a.scanviz", "nowhere.scanviz"], "nowhere.scanviz cannot be read"),
+        (["a.scanviz", "rnn.py"], "rnn.py is no scanviz profile"),
+        (["a.scanviz", "a.scanviz", "--fail-over", "much"], "a percentage such as 5%"),
+        (["a.scanviz", "a.scanviz", "--fail-over", "nan"], "a percentage such as 5%"),
+        (["a.scanviz", "a.scanviz", "--fail"], "did you mean --fail-over"),
+    ],
+)
+def test_a_wrong_command_line_or_file_is_told_with_exit_code_2(
+    folder: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved(folder, a=run())
+    assert main(["compare", *arguments]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_text_fits_80_columns_of_a_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    times = SLOW_DOT | {"index{entries=(Entry(kind='integer', start='input', stop=None))}(E, x[t])": 9e3}
+    names = saved(folder, a=run(), b=run(times))
+    assert main(["compare", *names, "--fail-over", "5%"]) == 1
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "index{entries" in shown
+
+
+def test_profiles_of_older_versions_without_repeats_are_compared(folder: Path) -> None:
+    import zipfile
+
+    save(run(), folder / "new.scanviz")
+    with zipfile.ZipFile("new.scanviz") as new, zipfile.ZipFile("old.scanviz", "w") as old:
+        for name in new.namelist():
+            data = new.read(name)
+            if name == "record.json":
+                document = json.loads(data)
+                del document["repeats"], document["traces"]
+                data = json.dumps(document).encode()
+            old.writestr(name, data)
+    assert main(["compare", "old.scanviz", "new.scanviz", "--fail-over", "0%"]) == 0
+
+
+def test_a_profile_with_repeats_reads_back_as_it_was(folder: Path) -> None:
+    record = repeated(3, jitter=0.1)
+    save(record, "a.scanviz")
+    assert load("a.scanviz") == record
+
+
+def test_repeats_that_make_no_sense_are_refused(folder: Path) -> None:
+    loop = run().loops[0]
+    for wrong in (
+        replace(run(), repeats=(run(),)),
+        with_loop(run(), function=99),
+        with_loop(run(), steps=-1),
+        with_loop(run(), series=np.array([[5, 0, 1, 0], [4, 0, 1, 0]])),
+        replace(run(), loops=(loop, loop)),
+    ):
+        save(replace(run(), repeats=(wrong,)), "wrong.scanviz")
+        with pytest.raises(ScanvizError, match="makes no sense"):
+            load("wrong.scanviz")
+    assert main(["compare", "wrong.scanviz", "wrong.scanviz"]) == 2

@@ -37,7 +37,7 @@ def profile_repeatedly(
     parsed: Parsed, count: int, output: Path, also: Callable[[ProfileRecord], None] | None
 ) -> int:
     """Run a program several times, save what was recorded and return the exit code of its last run."""
-    from scanviz.profiler.repeats import run_repeatedly
+    from scanviz.profiler.repeats import INTERRUPTED, run_repeatedly
     from scanviz.record.file import save
 
     options = parsed.options
@@ -46,13 +46,11 @@ def profile_repeatedly(
         for name in _OF_THE_RUN
         if name in options
     ]
-    try:
-        done = run_repeatedly([*given, *parsed.rest], count)
-    except KeyboardInterrupt:
-        sys.stderr.write("scanviz: interrupted: no profile was saved\n")
-        return 130
+    done = run_repeatedly([*given, *parsed.rest], count)
     code = done.code if done.code >= 0 else 128 - done.code
     if done.record is None:
+        if code == INTERRUPTED:
+            sys.stderr.write("scanviz: interrupted before there was anything to save\n")
         return code
     try:
         save(done.record, output)

@@ -25,6 +25,7 @@ from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.sample import FIRST
 
 MOST = 100  # runs
+INTERRUPTED = 130  # exit code after ctrl+c
 
 
 class Repeated(NamedTuple):
@@ -61,7 +62,10 @@ def run_repeatedly(arguments: Sequence[str], count: int) -> Repeated:
         for number in range(count):
             path = Path(folder) / f"{number}.scanviz"
             started += 1
-            code = _run_once(["profile", "-q", "-o", str(path), *arguments], number == 0, start)
+            try:
+                code = _run_once(["profile", "-q", "-o", str(path), *arguments], number == 0, start)
+            except KeyboardInterrupt:  # the runs that are done are kept, and of the first one what there is
+                code = INTERRUPTED
             if path.exists() and (code == 0 or not records):
                 records.append(load(path))
             if code != 0:

@@ -221,3 +221,47 @@ def test_repeats_that_make_no_sense_are_refused(folder: Path) -> None:
         with pytest.raises(ScanvizError, match="makes no sense"):
             load("wrong.scanviz")
     assert main(["compare", "wrong.scanviz", "wrong.scanviz"]) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
+def test_runs_that_are_done_are_kept_when_the_next_is_interrupted(tmp_path):
+    import signal
+    import time
+
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    (tmp_path / "slow.py").write_text(
+        "import os, time, pathlib, scanviz\n"
+        "from scanviz import tensor as T\n"
+        "x = T.vector('x')\n"
+        "s, _ = scanviz.scan(lambda a, b: a + b, x, 0.0, name='s')\n"
+        "scanviz.function([x], s, name='f')([1.0, 2.0])\n"
+        "mark = pathlib.Path('marks') / str(os.getpid())\n"
+        "mark.touch()\n"
+        "if len(list(mark.parent.iterdir())) > 1:\n"
+        "    time.sleep(60)\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "scanviz",
+        "profile",
+        "-q",
+        "--repeat",
+        "3",
+        "-o",
+        "kept.scanviz",
+        "slow.py",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, start_new_session=True, stderr=subprocess.PIPE
+    )
+    until = time.monotonic() + 60
+    while len(list(marks.iterdir())) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and b"run 2 of 3 ended with exit code 130" in errors
+    assert [each.name for each in load(tmp_path / "kept.scanviz").loops] == ["s"]

@@ -84,7 +84,6 @@ class Effect:
         """Whether peak memory does not differ by more than it differs from run to run."""
         return self.memory_low <= 1.0 <= self.memory_high or abs(self.memory_ratio - 1.0) < SAME
 
-
     def record(self) -> EffectRecord:
         """Return it as a profile keeps it."""
         return EffectRecord(

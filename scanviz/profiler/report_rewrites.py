@@ -291,7 +291,9 @@ def why_not_lines(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line
         yield Line(f"  {view.why_not} was nowhere refused: there was nothing that it is meant for", QUIET)
 
 
-def step_lines(rewrites: RewritesRecord, each: RewriteRecord, view: RewritesView, width: int) -> Iterator[Line]:
+def step_lines(
+    rewrites: RewritesRecord, each: RewriteRecord, view: RewritesView, width: int
+) -> Iterator[Line]:
     """Return one application: what it did and bought, and the graph's lines before and after."""
     spent = duration(each.time_ns)
     heading = f"  {each.index}  {each.rule}{_nodes(each)}  {spent}  ({each.phase}, {each.where})"

@@ -228,10 +228,12 @@ def draw(
     total
     ○      x
     ├─●    dimension{axis=0} ← x
-    │ │    ╔═ loop sums ═══...
-    │ ◆    ║ n_steps  (n-steps into the loop) ← dimension{axis=0}
-    ◆      ║ x  (sequence into the loop) ← x
-    ◇      ║ x[t]
+    │ │ ·  0.0
+    │ │ │  ╔═ loop sums ═...
+    │ ◆ │  ║ n_steps  (n-steps into the loop) ← dimension{axis=0}
+    ◆   │  ║ x  (sequence into the loop) ← x
+    ◇   │  ║ x[t]
+    │   ◆  ║ total  (sitsot into the loop) ← 0.0
     ...
     """
     picture = Picture(diagram_for(what, scan=scan, depth=depth), Wishes(types, engine))

@@ -141,5 +141,11 @@ def profiles(draw: st.DrawFn) -> ProfileRecord:
         )
     run = st.sampled_from(loops).flatmap(traces) if loops else st.nothing()
     traced = draw(st.lists(run, max_size=2 if loops else 0, unique_by=lambda each: (each.loop, each.run)))
-    given = {"schema": 1, "functions": functions, "loops": tuple(loops), "traces": tuple(traced), "repeats": ()}
+    given = {
+        "schema": 1,
+        "functions": functions,
+        "loops": tuple(loops),
+        "traces": tuple(traced),
+        "repeats": (),
+    }
     return draw(records(ProfileRecord, **{name: st.just(value) for name, value in given.items()}))

@@ -1,0 +1,40 @@
+"""Tables as CSV (RFC 4180): UTF-8, one heading line, cells without a value empty, ``true`` and ``false``.
+
+Text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-`` or ``@``) gets a ``'`` before it, as
+OWASP's page on CSV injection advises: names come from scripts, which anybody may have written.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from scanviz.profiler.export.tables import TABLES, Cell
+from scanviz.record.model import ProfileRecord
+
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+
+
+def export(record: ProfileRecord) -> dict[str, bytes]:
+    """Return the tables."""
+    found = {}
+    for name, table in TABLES.items():
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\r\n")
+        writer.writerow(table.columns)
+        writer.writerows([_cell(each) for each in row] for row in table.rows(record))
+        found[name] = text.getvalue().encode()
+    return found
+
+
+def _cell(value: Cell) -> Cell:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) and value.lstrip().startswith(_FORMULA) and not _is_numbers(value):
+        return f"'{value}"
+    return value
+
+
+def _is_numbers(text: str) -> bool:
+    """Return whether a cell is numbers alone, as taps are: ``-1 0``."""
+    return all(each.removeprefix("-").isdecimal() for each in text.split())

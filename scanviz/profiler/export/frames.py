@@ -1,0 +1,250 @@
+"""Where the time of a run went, as a tree: script, functions, loops, operations.
+
+A frame's time is its own and that of the frames inside it, to the nanosecond, so any drawing of the tree adds up.  What
+was measured as a whole (functions, loops, the time around a loop's steps) stands as it is.  Operations of a step, copies
+and overhead are estimates from timed steps; where they come to more than the loop itself took, all of them are scaled
+down to fit, and the frame says so.  Time that nothing inside accounts for stays a frame's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from scanviz.record.model import (
+    FunctionRecord,
+    LoopRecord,
+    OperationRecord,
+    ProfileRecord,
+    SourceRecord,
+)
+from scanviz.record.plain_text import plain
+
+DEEPEST = 60  # loops nested deeper than any script's stay part of the time of the loop around them
+LONGEST = (
+    200  # characters of a text: one long line of a script would otherwise stand at each of its operations
+)
+ESTIMATED, MEASURED = "estimated", "measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Something that took time.
+
+    Attributes
+    ----------
+    name : str
+        What it is called, made harmless.
+    kind : str
+        ``"script"``, ``"building"``, ``"function"``, ``"loop"``, ``"operation"`` or ``"part"`` (of a loop: copies, overhead, …).
+    total_ns : int
+        It and all inside it.
+    inside : tuple of Frame
+        What is inside it.
+    source : SourceRecord or None
+        The user's line, made harmless.
+    facts : mapping
+        What else a viewer may show: counts, and how the time was come by.
+    loop : LoopRecord or None
+        The loop, of a frame that is one.
+    """
+
+    name: str
+    kind: str
+    total_ns: int
+    inside: tuple[Frame, ...] = ()
+    source: SourceRecord | None = None
+    facts: Mapping[str, int | str] = field(default_factory=dict)
+    loop: LoopRecord | None = None
+
+    @property
+    def self_ns(self) -> int:
+        """Its time without that of what is inside it."""
+        return self.total_ns - time_of(self.inside)
+
+
+def frames_of(record: ProfileRecord) -> Frame:
+    """Return the tree of a record's times.
+
+    Examples
+    --------
+    >>> from scanviz.record.model import DurationRecord
+    >>> called = FunctionRecord(1, "f", None, "numpy", calls=1, call_times=DurationRecord(1, 30))
+    >>> root = frames_of(ProfileRecord(script="rnn.py", wall_ns=100, functions=(called,)))
+    >>> root.name, root.total_ns, root.self_ns, [each.name for each in root.inside]
+    ('rnn.py', 100, 70, ['f'])
+    """
+    outermost = _outermost_loops(record)
+    inside: list[Frame] = []
+    for each in record.functions:
+        inside.extend(_building(each))
+        loops = outermost.get(each.key, [])
+        if each.calls or each.running or loops:
+            inside.append(_function_frame(each, loops))
+    facts: dict[str, int | str] = {"time": MEASURED}
+    total = record.wall_ns
+    if time_of(inside) > total:  # functions may have run beside one another, in threads
+        total, facts = time_of(inside), {"time": "the sum of what is inside", "wall_ns": record.wall_ns}
+    return Frame(clear(record.script, "run"), "script", total, tuple(inside), facts=facts)
+
+
+def stacks(root: Frame) -> Iterator[tuple[tuple[Frame, ...], int]]:
+    """Yield each frame with those around it, outermost first, and its own time, in order of the tree.
+
+    Examples
+    --------
+    >>> [(len(stack), own) for stack, own in stacks(Frame("a", "script", 5, (Frame("b", "function", 2),)))]
+    [(1, 3), (2, 2)]
+    """
+
+    def walk(frame: Frame, around: tuple[Frame, ...]) -> Iterator[tuple[tuple[Frame, ...], int]]:
+        here = (*around, frame)
+        yield here, frame.self_ns
+        for each in frame.inside:
+            yield from walk(each, here)
+
+    yield from walk(root, ())
+
+
+def time_of(frames: Iterable[Frame]) -> int:
+    """Return the time of frames together."""
+    return sum(each.total_ns for each in frames)
+
+
+def clear(text: str, otherwise: str = "") -> str:
+    """Return a text of a script made harmless and of bounded length, or another one where nothing is left.
+
+    Examples
+    --------
+    >>> clear(" ", "loop"), len(clear("x" * 10_000))
+    ('loop', 200)
+    """
+    whole = plain(text[: LONGEST + 1]).strip()
+    return (whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…") or otherwise
+
+
+def _line(source: SourceRecord | None) -> SourceRecord | None:
+    return None if source is None else SourceRecord(clear(source.file, "?"), source.line, clear(source.text))
+
+
+def _building(function: FunctionRecord) -> list[Frame]:
+    stages = [
+        Frame(clear(name, "stage"), "building", time) for name, time in function.build_ns.items() if time > 0
+    ]
+    if not stages:
+        return []
+    name = f"building {clear(function.name, 'function')}"
+    return [Frame(name, "building", time_of(stages), tuple(stages), _line(function.source))]
+
+
+def _function_frame(function: FunctionRecord, loops: list[Frame]) -> Frame:
+    operations = [
+        _operation_frame(each, each.samples, MEASURED)
+        for each in function.operations
+        if each.samples and each.kind != "loop"
+    ]
+    operations = _without_loops(operations, function.operations, loops)
+    facts: dict[str, int | str] = {
+        "calls": function.calls,
+        "backend": clear(function.backend),
+        "time": MEASURED,
+    }
+    total = max(function.total_ns, time_of(loops))
+    inside = (*loops, *_fitted(operations, total - time_of(loops)))
+    name = clear(function.name, "function")
+    return Frame(name, "function", total, inside, _line(function.source), facts)
+
+
+def _outermost_loops(record: ProfileRecord) -> dict[int, list[Frame]]:
+    """Return the frames of the outermost loops that ran, by function, inner loops inside them."""
+    depths: dict[int, int] = {}
+    for each in record.loops:  # a loop stands after the one around it
+        depths[each.key] = 0 if each.parent is None else depths.get(each.parent, 0) + 1
+    inner: dict[int, list[Frame]] = {}
+    outermost: dict[int, list[Frame]] = {}
+    for each in reversed(record.loops):
+        if not each.runs and not each.running:
+            continue
+        found = inner.get(each.key, [])[::-1] if depths[each.key] < DEEPEST else []
+        frame = _loop_frame(each, found)
+        if each.parent is None:
+            outermost.setdefault(each.function, []).append(frame)
+        else:
+            inner.setdefault(each.parent, []).append(frame)
+    return {function: frames[::-1] for function, frames in outermost.items()}
+
+
+def _loop_frame(loop: LoopRecord, inner: list[Frame]) -> Frame:
+    whole = max(loop.total_ns, loop.setup_ns + loop.step_times.total_ns, time_of(inner))
+    room = whole - time_of(inner)
+    around = min(loop.setup_ns, room)
+    operations = [
+        _operation_frame(each, loop.steps, ESTIMATED)
+        for each in loop.operations
+        if each.samples and each.kind != "loop"
+    ]
+    estimates = [*_without_loops(operations, loop.operations, inner), *_rest_of_the_steps(loop)]
+    parts = _fitted([each for each in estimates if each.total_ns], room - around)
+    if around:
+        parts = [Frame("around the steps", "part", around, facts={"time": MEASURED}), *parts]
+    facts: dict[str, int | str] = {"runs": loop.runs, "steps": loop.steps, "time": MEASURED}
+    name = clear(loop.name, "loop")
+    return Frame(name, "loop", whole, (*inner, *parts), _line(loop.source), facts, loop)
+
+
+def _rest_of_the_steps(loop: LoopRecord) -> list[Frame]:
+    times = {
+        "copies of rows": loop.copy_ns * loop.steps,
+        "loop overhead": loop.overhead_ns * loop.steps,
+        "recording": loop.cost_ns,
+    }
+    return [Frame(name, "part", round(time), facts={"time": ESTIMATED}) for name, time in times.items()]
+
+
+def _operation_frame(operation: OperationRecord, count: int, how: str) -> Frame:
+    name = clear(operation.label, operation.kind)
+    facts: dict[str, int | str] = {"count": count, "timed": operation.samples, "time": how}
+    total = round(operation.mean_ns * count)
+    return Frame(name, operation.kind, total, (), _line(operation.source), facts)
+
+
+def _without_loops(
+    frames: list[Frame], operations: tuple[OperationRecord, ...], loops: list[Frame]
+) -> list[Frame]:
+    """Return frames of operations, those of branches without the time of the loops that ran in them.
+
+    Such loops stand beside the branches: a record doesn't say which loop is in which.
+    """
+    linked = {each.loop for each in operations}
+    hidden = time_of(each for each in loops if each.loop is not None and each.loop.key not in linked)
+    branches = time_of(each for each in frames if each.kind == "branch")
+    if not hidden or not branches:
+        return frames
+    left = max(0, branches - hidden)
+    how = "without loops in branches, which stand beside them"
+    return [
+        replace(each, total_ns=each.total_ns * left // branches, facts={**each.facts, "time": how})
+        if each.kind == "branch"
+        else each
+        for each in frames
+    ]
+
+
+def _fitted(frames: list[Frame], room: int) -> list[Frame]:
+    """Return frames that together take no more than there is room for, each scaled down alike if they took more."""
+    total = time_of(frames)
+    if total <= room:
+        return frames
+    ends, reached = [0], 0
+    for each in frames:  # places are scaled and not lengths, so that nothing is left over by rounding
+        reached += each.total_ns
+        ends.append(reached * room // total)
+    return [_scaled(each, ends[k + 1] - ends[k]) for k, each in enumerate(frames)]
+
+
+def _scaled(frame: Frame, time: int) -> Frame:
+    how = f"{frame.facts.get('time', ESTIMATED)}, scaled down to fit"
+    return replace(frame, total_ns=time, facts={**frame.facts, "time": how, "unscaled_ns": frame.total_ns})
+
+
+__all__ = ["DEEPEST", "LONGEST", "Frame", "clear", "frames_of", "stacks", "time_of"]

@@ -1,0 +1,73 @@
+"""scanviz export, as a user runs it."""
+
+import json
+
+import pytest
+
+from scanviz.cli import main
+from scanviz.profiler.export import FORMATS
+from scanviz.profiler.export.tables import TABLES
+from scanviz.record.file import save
+from tests.profiler.records import SMALL
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save(SMALL, tmp_path / "rnn.scanviz")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", [each for each in FORMATS if not FORMATS[each].tables])
+def test_a_file_named_after_the_profile_is_written_once(folder, capsys, name):
+    assert main(["export", "--format", name, "rnn.scanviz"]) == 0
+    file = folder / f"rnn{FORMATS[name].suffix}"
+    written = file.read_bytes()
+    assert written and f"saved {file.name}" in capsys.readouterr().err
+    file.write_text("my own")
+    assert main(["export", "--format", name, "rnn.scanviz"]) == 2
+    assert "exists; --force replaces it" in capsys.readouterr().err and file.read_text() == "my own"
+    assert main(["export", "--force", "--format", name, "rnn.scanviz"]) == 0
+    assert file.read_bytes() == written
+
+
+def test_tables_go_to_a_folder_or_one_of_them_to_a_file(folder, capsys):
+    assert main(["export", "-f", "csv", "rnn.scanviz"]) == 0
+    assert {each.name for each in (folder / "rnn-csv").iterdir()} == {f"{each}.csv" for each in TABLES}
+    assert main(["export", "-f", "csv", "--table", "loops", "-o", "mine.csv", "rnn.scanviz"]) == 0
+    assert (folder / "mine.csv").read_bytes() == (folder / "rnn-csv" / "loops.csv").read_bytes()
+
+
+def test_standard_output_takes_one_piece(folder, capfdbinary):
+    assert main(["export", "-f", "chrome", "-o", "-", "rnn.scanviz"]) == 0
+    out = capfdbinary.readouterr().out
+    assert json.loads(out)["traceEvents"]
+    assert main(["export", "-f", "csv", "-o", "-", "rnn.scanviz"]) == 2
+    assert b"only one table fits" in capfdbinary.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["rnn.scanviz"], "which format?"),
+        (["-f", "crome", "rnn.scanviz"], "takes chrome or perfetto"),
+        (["-f", "chrome"], "which profile?"),
+        (["-f", "chrome", "nothing.scanviz"], "cannot be read"),
+        (["-f", "csv", "--table", "lops", "rnn.scanviz"], "did you mean loops?"),
+        (["-f", "chrome", "--table", "loops", "rnn.scanviz"], "it is one piece"),
+        (["-f", "chrome", "-o", "nowhere/x.json", "rnn.scanviz"], "there is no folder"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(folder, capsys, arguments, said):
+    assert main(["export", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error and "Traceback" not in error
+    assert [each.name for each in folder.iterdir()] == ["rnn.scanviz"]
+
+
+def test_a_format_whose_library_is_missing_says_how_to_get_it(folder, capsys, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main(["export", "-f", "parquet", "rnn.scanviz"]) == 1
+    assert "pip install 'scanviz[parquet]'" in capsys.readouterr().err

@@ -1,0 +1,343 @@
+"""Exports: valid for the tools that read them, adding up, and harmless whatever names a script gives."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.profiler.export import FORMATS, export
+from scanviz.profiler.export.frames import frames_of, stacks, time_of
+from scanviz.profiler.export.tables import TABLES
+from scanviz.profiler.export.timeline import edges, tracks_of
+from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord
+from tests.profiler.records import FORWARD, INNER, RNN, SMALL
+from tests.record.records import profiles
+
+HOSTILE = "a;b\n\"'<script>\x1b[31m\x00=1+1☠" + "x" * 5000
+
+
+def text(record, name):
+    return export(record, name)[""].decode("utf-8")
+
+
+def gradient_record():
+    x, w = T.matrix("x"), T.matrix("w")
+    h, _ = scanviz.scan(lambda x_t, h: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), name="rnn")
+    f = scanviz.function([x, w], [T.sum(h), scanviz.grad(T.sum(h), w)], name="train")
+    with scanviz.profile() as p:
+        for _ in range(4):
+            f(np.ones((50, 3)), np.eye(3))
+    return p.record
+
+
+def hostile():
+    loops = (
+        replace(RNN, name=HOSTILE, operations=tuple(replace(each, label=HOSTILE) for each in RNN.operations)),
+        INNER,
+    )
+    function = replace(
+        FORWARD, name=HOSTILE, operations=tuple(replace(each, label=HOSTILE) for each in FORWARD.operations)
+    )
+    return replace(SMALL, script=HOSTILE, functions=(function,), loops=loops)
+
+
+# the tree of times
+
+
+@settings(deadline=None)
+@given(record=profiles())
+def test_a_frame_takes_as_long_as_what_is_inside_and_its_own_time(record):
+    root = frames_of(record)
+
+    def check(frame):
+        assert frame.total_ns >= 0 and frame.self_ns >= 0
+        assert frame.total_ns == frame.self_ns + time_of(frame.inside)
+        for each in frame.inside:
+            check(each)
+
+    check(root)
+    assert sum(own for _, own in stacks(root)) == root.total_ns >= record.wall_ns
+
+
+@settings(deadline=None)
+@given(record=profiles())
+def test_slices_of_a_track_nest_and_begin_and_end_in_order(record):
+    for track in tracks_of(record):
+        around, last = [], 0
+        for part, begins in edges(track):
+            now = part.start_ns if begins else part.end_ns
+            assert now >= last
+            last = now
+            if begins:
+                assert part.depth == len(around)
+                assert not around or around[-1].start_ns <= part.start_ns <= part.end_ns <= around[-1].end_ns
+                around.append(part)
+            else:
+                assert around.pop() is part
+        assert not around
+
+
+def test_what_is_measured_stands_as_it_is_and_what_is_estimated_is_fitted_to_it():
+    inner = replace(INNER, setup_ns=10_000, step_times=DurationRecord(50_000, 280_000))
+    root = frames_of(replace(SMALL, loops=(RNN, inner)))
+    function = next(each for each in root.inside if each.kind == "function")
+    assert function.total_ns == FORWARD.total_ns
+    [rnn] = [each for each in function.inside if each.kind == "loop"]
+    assert rnn.total_ns == RNN.total_ns and rnn.facts["steps"] == 1000
+    [cells] = [each for each in rnn.inside if each.kind == "loop"]
+    assert cells.name == "cells" and cells.total_ns == INNER.total_ns
+    parts = {each.name: each for each in rnn.inside}
+    assert parts["around the steps"].total_ns == RNN.setup_ns
+    dots = [parts[name].total_ns for name in ("dot(x[t], W)", "dot(h[t-1], U)")]
+    assert abs(dots[0] / dots[1] - 1500 / 900) < 1e-3
+    assert all("scaled down to fit" in str(parts[name].facts["time"]) for name in ("dot(x[t], W)", "tanh(·)"))
+
+
+# Chrome's trace events
+
+
+def chrome_events(record):
+    document = json.loads(text(record, "chrome"))
+    assert set(document) >= {"traceEvents", "displayTimeUnit"} and document["displayTimeUnit"] in ("ms", "ns")
+    return document["traceEvents"]
+
+
+@pytest.mark.parametrize("record", [SMALL, ProfileRecord(), pytest.param(None, id="real")])
+def test_chrome_events_have_what_the_format_asks_for_and_balance_on_every_thread(record):
+    events = chrome_events(record if record is not None else gradient_record())
+    names = {each["tid"] for each in events if each["ph"] == "M" and each["name"] == "thread_name"}
+    open_slices: dict[int, list[str]] = {}
+    last: dict[int, float] = {}
+    for each in events:
+        assert isinstance(each["name"], str) and isinstance(each["pid"], int) and isinstance(each["tid"], int)
+        if each["ph"] == "M":
+            continue
+        assert each["ph"] in "BE" and each["ts"] >= last.get(each["tid"], 0.0) and each["tid"] in names
+        last[each["tid"]] = each["ts"]
+        stack = open_slices.setdefault(each["tid"], [])
+        if each["ph"] == "B":
+            assert isinstance(each["args"], dict)
+            stack.append(each["name"])
+        else:
+            assert stack.pop() == each["name"]
+    assert not any(open_slices.values())
+
+
+def test_chrome_shows_functions_loops_operations_and_recorded_steps_with_their_lines():
+    record = gradient_record()
+    events = chrome_events(record)
+    begun = [each for each in events if each["ph"] == "B"]
+    names = {each["name"] for each in begun}
+    assert {"train", "rnn", "grad_of_rnn", "step 0", "step 49", "run 3"} <= names
+    steps = [each for each in begun if each["cat"] == "step" and each["args"]["run"] == 0]
+    assert len(steps) >= 50 and all("kept as" in each["args"] for each in steps)
+    assert any("test_export.py:" in str(each["args"].get("line")) for each in begun)
+
+
+# speedscope
+
+
+def test_speedscope_files_follow_the_published_schema():
+    for record in (SMALL, ProfileRecord(script="x.py"), gradient_record(), hostile()):
+        document = json.loads(text(record, "speedscope"))
+        assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+        frames = document["shared"]["frames"]
+        for frame in frames:
+            assert isinstance(frame["name"], str) and set(frame) <= {"name", "file", "line", "col"}
+            assert isinstance(frame.get("line", 0), int) and isinstance(frame.get("file", ""), str)
+        assert document["profiles"] and 0 <= document["activeProfileIndex"] < len(document["profiles"])
+        for profile in document["profiles"]:
+            assert set(profile) == {"type", "name", "unit", "startValue", "endValue", "samples", "weights"}
+            assert profile["type"] == "sampled" and profile["unit"] == "nanoseconds"
+            assert len(profile["samples"]) == len(profile["weights"])
+            assert all(0 <= each < len(frames) for stack in profile["samples"] for each in stack)
+            assert profile["endValue"] - profile["startValue"] == sum(profile["weights"])
+            assert all(each >= 0 for each in profile["weights"])
+
+
+def test_speedscope_has_a_profile_of_the_run_and_one_of_each_loops_steps():
+    record = gradient_record()
+    document = json.loads(text(record, "speedscope"))
+    assert sum(document["profiles"][0]["weights"]) == frames_of(record).total_ns
+    of_steps = [each for each in document["profiles"] if each["name"].startswith("steps of ")]
+    assert len(of_steps) == len(record.loops)
+    by_name = {each.name: each for each in record.loops}
+    for each in of_steps:
+        loop = by_name[re.match(r"steps of (\w+)", each["name"])[1]]
+        assert each["weights"] == loop.series[:, 2].tolist()
+
+
+# collapsed stacks
+
+
+@settings(deadline=None)
+@given(record=profiles())
+def test_collapsed_counts_add_up_to_the_run(record):
+    lines = text(record, "collapsed").splitlines()
+    assert sum(int(line.rpartition(" ")[2]) for line in lines) == frames_of(record).total_ns
+    assert len({line.rpartition(" ")[0] for line in lines}) == len(lines)
+
+
+def test_collapsed_lines_are_read_by_the_rule_of_flamegraph_pl():
+    for record in (SMALL, hostile(), gradient_record()):
+        for line in text(record, "collapsed").splitlines():
+            found = re.fullmatch(r"(.*)\s+?(\d+(?:\.\d*)?)", line)
+            assert found and not line.startswith("#")
+            stack = found[1].strip()
+            assert all(frame and not re.search(r"\s[\d.]+$", frame) for frame in stack.split(";"))
+            assert len(stack.split(";")) <= 5
+
+
+# tables
+
+
+def rows_of(data: bytes):
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8"), newline="")))
+
+
+def test_csv_tables_hold_the_record():
+    record = gradient_record()
+    tables = {name: rows_of(data) for name, data in export(record, "csv").items()}
+    assert set(tables) == set(TABLES)
+    assert [each["name"] for each in tables["loops"]] == [each.name for each in record.loops]
+    assert [int(each["total_ns"]) for each in tables["loops"]] == [each.total_ns for each in record.loops]
+    assert sum(len(each.series) for each in record.loops) == len(tables["steps"])
+    assert len(tables["operations"]) == sum(
+        len(each.operations) for each in (*record.functions, *record.loops)
+    )
+    assert {each["loop"] for each in tables["variables"]} == {str(each.key) for each in record.loops}
+    backward = next(each for each in tables["loops"] if each["name"] == "grad_of_rnn")
+    assert backward["gradient_of"] == next(each["loop"] for each in tables["loops"] if each["name"] == "rnn")
+
+
+def test_csv_cells_are_no_formulas():
+    for data in export(hostile(), "csv").values():
+        for row in csv.reader(io.StringIO(data.decode(), newline="")):
+            for cell in row:
+                assert not cell.lstrip().startswith(("=", "+", "@"))
+                assert not cell.startswith("-") or re.fullmatch(r"[-\d. e+]+", cell)
+
+
+def test_parquet_tables_are_those_of_csv_with_types():
+    parquet = pytest.importorskip(
+        "pyarrow.parquet", reason="parquet needs pyarrow: pip install scanviz[parquet]"
+    )
+    record = gradient_record()
+    expected = export(record, "csv")
+    for name, data in export(record, "parquet").items():
+        table = parquet.read_table(io.BytesIO(data))
+        assert table.column_names == list(TABLES[name].columns)
+        assert table.num_rows == len(rows_of(expected[name]))
+    loops = parquet.read_table(io.BytesIO(export(record, "parquet")["loops"])).to_pylist()
+    assert [each["total_ns"] for each in loops] == [each.total_ns for each in record.loops]
+    for data in export(ProfileRecord(), "parquet").values():
+        parquet.read_table(io.BytesIO(data))
+
+
+# Perfetto
+
+
+def varint(data: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[place]
+        place += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, place
+        shift += 7
+
+
+def fields(data: bytes) -> list[tuple[int, int | bytes]]:
+    """Return the fields of a message, by the wire format of Protocol Buffers."""
+    found, place = [], 0
+    while place < len(data):
+        key, place = varint(data, place)
+        number, kind = key >> 3, key & 7
+        if kind == 0:
+            value, place = varint(data, place)
+        else:
+            assert kind == 2
+            length, place = varint(data, place)
+            value, place = data[place : place + length], place + length
+            assert len(value) == length
+        found.append((number, value))
+    return found
+
+
+def perfetto(record):
+    """Return descriptors by uuid and events, read with the field numbers of Perfetto's .proto files."""
+    tracks, events = {}, []
+    for number, packet in fields(export(record, "perfetto")[""]):
+        assert number == 1  # Trace.packet
+        content = dict(fields(packet))
+        assert content[10] > 0  # trusted_packet_sequence_id
+        if 60 in content:  # track_descriptor
+            descriptor = dict(fields(content[60]))
+            tracks[descriptor[1]] = descriptor
+        else:
+            events.append((content.get(8, 0), fields(content[11])))  # timestamp, track_event
+    return tracks, events
+
+
+@pytest.mark.parametrize("record", [SMALL, ProfileRecord(), pytest.param(None, id="real")])
+def test_perfetto_packets_describe_tracks_before_their_slices_which_balance(record):
+    tracks, events = perfetto(record if record is not None else gradient_record())
+    assert any(3 in each for each in tracks.values())  # a process
+    open_slices, last = dict.fromkeys(tracks, 0), dict.fromkeys(tracks, 0)
+    for time, parts in events:
+        event = dict(parts)
+        track = event[11]
+        assert track in tracks and time >= last[track]
+        last[track] = time
+        assert event[9] in (1, 2)  # begin, end
+        open_slices[track] += 1 if event[9] == 1 else -1
+        assert open_slices[track] >= 0
+        if event[9] == 1:
+            assert event[23].decode() and event[22].decode()
+            for number, value in parts:
+                if number == 4:  # a debug annotation
+                    annotation = dict(fields(value))
+                    assert annotation[10].decode() and (4 in annotation) != (6 in annotation)
+    assert not any(open_slices.values())
+
+
+def test_perfetto_and_chrome_say_the_same():
+    record = gradient_record()
+    _, events = perfetto(record)
+    of_perfetto = [(time, dict(parts)[23].decode()) for time, parts in events if dict(parts)[9] == 1]
+    of_chrome = [
+        (round(each["ts"] * 1000), each["name"]) for each in chrome_events(record) if each["ph"] == "B"
+    ]
+    assert sorted(of_perfetto) == sorted(of_chrome)
+
+
+# all of them
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_takes_hostile_names_and_records_of_nothing(name):
+    if name == "parquet":
+        pytest.importorskip("pyarrow", reason="parquet needs pyarrow: pip install scanviz[parquet]")
+    for record in (
+        hostile(),
+        ProfileRecord(),
+        replace(SMALL, loops=(), functions=(FunctionRecord(1, "f", None, "numpy"),)),
+    ):
+        for data in export(record, name).values():
+            assert data and (name in ("json", "parquet", "perfetto") or b"\x1b" not in data)
+            assert name == "json" or len(data) < 200_000
+    assert export(SMALL, name) == export(SMALL, name)
+
+
+def test_json_is_the_record():
+    assert json.loads(text(SMALL, "json")) == json.loads(json.dumps(SMALL.to_json()))

@@ -159,9 +159,10 @@ def _deliver(record: ProfileRecord, parsed: Parsed, target: Target, out: TextIO,
         out.flush()
         return
     from scanviz.record.file import replacing
+    from scanviz.render.marks import marked
 
     with replacing(target.path) as stream:
-        stream.write(data)
+        stream.write(marked(data, target.form))
     said.write(f"wrote {target.path.name}{f', laid out by {engine}' if engine else ''}\n")
     for each in notes:
         said.write(f"  {plain(each)}\n")

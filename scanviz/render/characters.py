@@ -192,6 +192,7 @@ class _Drawing:
     def _rails(self) -> Iterator[_Row]:
         """Iterate over rows with the lines beside them."""
         lanes: list[str | None] = []
+        unread: int | None = None  # the lane of the row above, if nothing reads it: a node below it would seem to
         self.passing: dict[str, str] = {}
         for k, node in enumerate(self.order):
             self.passing[node.id] = " ".join("│" if each is not None else " " for each in lanes)
@@ -201,13 +202,17 @@ class _Drawing:
             ended = [place for place in inputs if self.last[lanes[place] or ""] <= k]
             own = next(iter(ended), None)
             if own is None:
-                own = next((place for place, each in enumerate(lanes) if each is None), len(lanes))
+                free = (place for place, each in enumerate(lanes) if each is None and place != unread)
+                own = next(free, len(lanes) + (len(lanes) == unread))
+            while len(lanes) < own:
+                lanes.append(None)
             if own == len(lanes):
                 lanes.append(None)
             yield _Row(self._row(lanes, own, inputs, ended, SIGNS.get(node.kind, "●")), node)
             for place in ended:
                 lanes[place] = None
             lanes[own] = node.id if self.last.get(node.id, -1) > k else None
+            unread = own if lanes[own] is None else None
             while lanes and lanes[-1] is None:
                 lanes.pop()
 
@@ -248,8 +253,10 @@ class _Drawing:
         if node.kind == "loop":
             outs = [short(each.label, 24) for each in node.ports if each.side == "out"]
             parts.append("→ " + ", ".join(outs) if outs else "")
-        parts += [f"⇢ {self._name(each.target)} {each.label} later" for each in self.later[node.id]]
-        parts += [f"↻ {self._name(each.source)} of {each.label} before" for each in self.before[node.id]]
+        parts += [f"⇢ {self._name(each.target)} {short(each.label)} later" for each in self.later[node.id]]
+        parts += [
+            f"↻ {self._name(each.source)} of {short(each.label)} before" for each in self.before[node.id]
+        ]
         if self.types and node.type:
             parts.append(f"[{plain(node.type)}]")
         if node.time_ns is not None:

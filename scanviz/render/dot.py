@@ -17,6 +17,7 @@ from scanviz.render.labels import (
     cluster_lines,
     cluster_title,
     edge_title,
+    element_id,
     kind_name,
     legend_of,
     node_lines,
@@ -98,11 +99,15 @@ class _Writer:
 
     def text(self) -> str:
         """Return the whole text."""
+        # Rows of a grid go through several boxes, which only the newer way to rank can do; it has trouble with curves there.
+        newrank = (
+            " newrank=true splines=line" if any(each.row is not None for each in self.diagram.nodes) else ""
+        )
         self.lines = [
             f"// {MARK}",
             "digraph scanviz {",
             f'  graph [rankdir=TB ranksep=0.42 nodesep=0.22 bgcolor="{colours.PAPER}" fontname="Helvetica" fontsize=11',
-            f"    labelloc=t labeljust=l compound=true label={self._header()}]",
+            f"    labelloc=t labeljust=l compound=true{newrank} label={self._header()}]",
             f'  node [fontname="Helvetica" fontsize=11 margin="0.09,0.04" height=0.32 width=0.3 fontcolor="{INK}"]',
             f'  edge [fontname="Helvetica" fontsize=9 arrowsize=0.6 color="{EDGES["data"]}"]',
         ]
@@ -129,7 +134,7 @@ class _Writer:
         self.lines += [
             f"{indent}subgraph {_quoted('cluster ' + _safe_name(cluster.id, f'c{self.diagram.clusters.index(cluster)}'))} {{",
             f"{indent}  graph [label={self._written(cluster_lines(cluster), bold=True)}",
-            f'{indent}    id={_quoted(cluster.id)} class="sv-cluster"',
+            f'{indent}    id={_quoted(element_id(cluster.id))} class="sv-cluster"',
             f'{indent}    style="rounded,filled" penwidth=1.4 fillcolor="{CLUSTER.fill}" color="{line}" fontcolor="{INK}"',
             f"{indent}    tooltip={_quoted(cluster_title(cluster))} labeljust=l margin=10]",
         ]
@@ -139,7 +144,8 @@ class _Writer:
     def _node(self, node: Node) -> str:
         paint = node_paint(node.kind, node.loop_kind, node.share, node.change)
         name, tooltip = self.names[node.id], _quoted(node_title(node))
-        common = f'id={_quoted(node.id)} class="{colours.node_classes(node.kind, node.loop_kind, node.share, node.change)}"'
+        classes = colours.node_classes(node.kind, node.loop_kind, node.share, node.change)
+        common = f'id={_quoted(element_id(node.id))} class="{classes}"'
         if node.kind == "loop" and self.html:
             return f"{name} [label={_table(node, paint, self.types)} {common} shape=plain tooltip={tooltip}]"
         if node.kind == "loop":
@@ -206,7 +212,8 @@ class _Writer:
 
     def _written(self, lines: list[str], bold: bool = False) -> str:
         """Return lines as a label."""
-        return _label(lines, bold) if self.html else _quoted("\n".join(lines))
+        # Without any letter, Graphviz as WebAssembly aborts.
+        return _label(lines, bold) if self.html else _quoted("\n".join(lines) if any(lines) else " ")
 
     def _header(self) -> str:
         """Return the title, the notes and the legend as a table; where there are no tables, in words."""
@@ -214,7 +221,8 @@ class _Writer:
             legend = legend_of(self.diagram)
             kinds = ", ".join(map(kind_name, legend.loop_kinds))
             words = [short(self.diagram.title, 90), *(short(each, 160) for each in self.diagram.notes)]
-            return _quoted("\n".join([*words, f"loop variables: {kinds}"] if kinds else words))
+            words += [f"loop variables: {kinds}"] if kinds else []
+            return self._written([each for each in words if each] or ["picture"])
         rows = [f'<TR><TD ALIGN="LEFT" COLSPAN="9"><B>{_text(short(self.diagram.title, 90))}</B></TD></TR>']
         for note in self.diagram.notes:
             rows.append(f'<TR><TD ALIGN="LEFT" COLSPAN="9">{_text(short(note, 160))}</TD></TR>')
@@ -251,7 +259,7 @@ def _quoted(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(text).replace("\\", "&#92;") or " "
+    return escape(_printable(text)).replace("\\", "&#92;") or " "
 
 
 def _label(lines: list[str], bold: bool = False) -> str:
@@ -277,7 +285,7 @@ def _record(node: Node, types: bool) -> str:
     """Return a closed loop as a record: a field a port."""
 
     def field(text: str) -> str:
-        return "".join(f"\\{each}" if each in "{}|<> \\" else each for each in text)
+        return "".join(f"\\{each}" if each in "{}|<> \\" else each for each in _printable(text)) or "\\ "
 
     def ports(side: str) -> str:
         fields = [
@@ -299,7 +307,8 @@ def _ports(node: Node, side: str) -> str:
             small = f'<FONT POINT-SIZE="8" COLOR="{FAINT}">{_text(kind_name(port.kind))}</FONT>'
             cells.append(
                 f'<TD PORT="p{number}" BGCOLOR="{paint.fill}" COLOR="{paint.line}" CELLPADDING="3"'
-                f' TITLE="{_attribute(port_title(port))}" ID="{_attribute(port.id)}">'
+                f' TARGET="_self" TITLE="{_attribute(port_title(port))}"'
+                f' ID="{_attribute(element_id(port.id))}">'
                 f"{_text(short(port.label, 24))}<BR/>{small}</TD>"
             )
     if not cells:
@@ -311,9 +320,11 @@ def _ports(node: Node, side: str) -> str:
 
 
 def _attribute(text: str) -> str:
-    return escape("".join(each if each.isprintable() else "?" for each in text), quote=True).replace(
-        "\\", "&#92;"
-    )
+    return escape(_printable(text), quote=True).replace("\\", "&#92;")
+
+
+def _printable(text: str) -> str:
+    return "".join(each if each.isprintable() else "?" for each in text)
 
 
 def _legend_rows(diagram: Diagram) -> list[list[str]]:

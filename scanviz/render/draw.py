@@ -17,7 +17,7 @@ from scanviz.render.characters import drawing_text
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.layout import Drawing, drawn
-from scanviz.render.marks import MARK, is_picture
+from scanviz.render.marks import MARK, is_picture, marked
 
 NOTEBOOK_NODES = 200  # that a picture in a notebook has
 
@@ -86,7 +86,7 @@ def written(diagram: Diagram, form: str, wishes: Wishes | None = None) -> Drawin
             return _page(diagram, wishes)
         case _:
             return drawn(diagram, form, wishes.engine, wishes.seconds, types=wishes.types)
-    return Drawing(text.encode("utf-8"), "", diagram.notes)
+    return Drawing(text.encode("utf-8", "backslashreplace"), "", diagram.notes)
 
 
 def _page(diagram: Diagram, wishes: Wishes) -> Drawing:
@@ -170,7 +170,7 @@ class Picture:
             )
         drawing = written(self.diagram, form, self.wishes)
         with replacing(target) as stream:
-            stream.write(drawing.data)
+            stream.write(marked(drawing.data, form))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """Return the picture for a notebook."""

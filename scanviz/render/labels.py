@@ -90,7 +90,20 @@ def cluster_lines(cluster: Cluster) -> list[str]:
 
 def kind_name(kind: str) -> str:
     """Return what a kind of loop variable is called."""
-    return kind.replace("_", "-")
+    return plain(kind).replace("_", "-")
+
+
+def element_id(identity: str) -> str:
+    r"""Return the id of the element that something is in an SVG: its own, with what XML cannot hold written out.
+
+    Examples
+    --------
+    >>> element_id("n1"), element_id("a\x1b")
+    ('n1', 'a\\x1b')
+    """
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in identity
+    )
 
 
 def node_title(node: Node) -> str:

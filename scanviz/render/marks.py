@@ -30,7 +30,7 @@ def is_picture(path: Path) -> bool:
 
 
 def marked(data: bytes, format: str) -> bytes:
-    """Return a file's bytes with the mark where its format has a place for remarks; text formats have it already."""
+    """Return a file's bytes with the mark where its format has a place for remarks."""
     mark = MARK.encode()
     if mark in data:
         return data
@@ -39,6 +39,12 @@ def marked(data: bytes, format: str) -> bytes:
         header = len(_PNG) + 25  # length, type, 13 bytes and a checksum
         length, checksum = struct.pack(">I", len(chunk) - 4), struct.pack(">I", zlib.crc32(chunk))
         return data[:header] + length + chunk + checksum + data[header:]
+    if format == "svg":  # after the root's start, where a remark may stand
+        start = data.find(b"<svg")
+        end = data.find(b">", start) + 1
+        return data[:end] + b"\n<!-- " + mark + b" -->" + data[end:] if start >= 0 and end > 0 else data
+    if format == "txt":
+        return data + b"\n(" + mark + b")\n"
     if format == "pdf":
         return data.rstrip(b"\n") + b"\n% " + mark + b"\n"
     return data

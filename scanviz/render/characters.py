@@ -192,7 +192,9 @@ class _Drawing:
     def _rails(self) -> Iterator[_Row]:
         """Iterate over rows with the lines beside them."""
         lanes: list[str | None] = []
-        unread: int | None = None  # the lane of the row above, if nothing reads it: a node below it would seem to
+        unread: int | None = (
+            None  # the lane of the row above, if nothing reads it: a node below it would seem to
+        )
         self.passing: dict[str, str] = {}
         for k, node in enumerate(self.order):
             self.passing[node.id] = " ".join("│" if each is not None else " " for each in lanes)

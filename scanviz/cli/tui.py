@@ -7,6 +7,7 @@ Keys: ? helps, 1 to 8 choose tabs, q quits. It needs the extra `tui`: pip instal
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -50,6 +51,8 @@ def _shown(rest: list[str], options: dict[str, str]) -> int:
     from scanviz.tui.live import LiveSource
     from scanviz.tui.source import Source, from_file
 
+    gc.disable()  # a large record is a million objects, none of which is garbage: a quarter of the time of reading it
+    _check_theme(options)  # before a script is started
     first = Path(rest[0])
     source: Source
     if rest[0] not in ("-m", "-c") and (is_profile(first) or first.suffix == ".scanviz"):
@@ -60,16 +63,44 @@ def _shown(rest: list[str], options: dict[str, str]) -> int:
         except OSError as error:
             raise UsageError(f"{first} cannot be read: {error.strerror or error}") from None
     else:
-        source = LiveSource(rest, options.get("output"), values="values" in options)
+        source = LiveSource(rest, _saved_as(rest, options), values="values" in options)
     app = ScanvizApp(source)
     if "theme" in options:
-        if options["theme"] not in app.available_themes:
-            raise UsageError(
-                f"there is no theme {options['theme']!r}; themes: {', '.join(sorted(app.available_themes))}"
-            )
         app.theme = options["theme"]
+    gc.enable()
+    gc.freeze()  # the record stays as long as the application: looking through it again and again costs pauses
     try:
         app.run()
     finally:
+        if app.stop_wanted:
+            sys.stderr.write("scanviz: stopping the script; its profile is being saved\n")
+            source.stop()
         source.close()
-    return source.exit_code()
+        sys.stderr.write(source.farewell())
+    return app.return_code or source.exit_code()
+
+
+def _saved_as(rest: list[str], options: dict[str, str]) -> Path:
+    """Return where the profile of a script is saved, as ``scanviz profile`` has it."""
+    from scanviz.cli.profile import _checked_output
+    from scanviz.profiler.profiled_run import free_name
+    from scanviz.profiler.runner import Program
+
+    if rest[0] in ("-m", "-c"):
+        if len(rest) < 2:
+            raise UsageError(f"{rest[0]} needs {'a module' if rest[0] == '-m' else 'code'}")
+        program = Program("module" if rest[0] == "-m" else "code", rest[1], rest[2:])
+    else:
+        program = Program("script", rest[0], rest[1:])
+    if "output" in options:
+        return _checked_output(Path(options["output"]).absolute(), False)
+    return free_name(Path.cwd() / f"{program.stem}.scanviz")
+
+
+def _check_theme(options: dict[str, str]) -> None:
+    from textual.theme import BUILTIN_THEMES
+
+    if "theme" in options and options["theme"] not in BUILTIN_THEMES:
+        raise UsageError(
+            f"there is no theme {options['theme']!r}; themes: {', '.join(sorted(BUILTIN_THEMES))}"
+        )

@@ -46,11 +46,14 @@ class LiveFile:
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join(5)
-        save(record, self._path)
+        if self._path.parent.is_dir():
+            save(record, self._path)
 
     def _write_on(self) -> None:
         rest = SHORTEST
         while not self._ended.wait(rest):
+            if not self._path.parent.is_dir():
+                return  # nobody watches any more
             begun = time.monotonic()
             with contextlib.suppress(OSError):  # a full disk must not end the program that is watched
                 save(self._recorder.record(), self._path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable
 from typing import ClassVar
@@ -9,21 +10,26 @@ from typing import ClassVar
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.events import Resize
 from textual.reactive import reactive
 from textual.screen import Screen
-from textual.widgets import Footer, Input, Static, TabbedContent, TabPane
+from textual.widgets import Input, TabbedContent, TabPane
 
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.help import HelpScreen
+from scanviz.tui.keys_line import KeysLine
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.source import Source
 from scanviz.tui.state import State, start
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views import VIEWS
-from scanviz.tui.views.base import View
+from scanviz.tui.views.base import View, Words
 
-NARROW = 100  # columns below which the tree takes less room
+NARROW = 118  # columns below which titles of tabs are cut, so that all are seen
+SHORT = 4  # letters of a title that is cut
+NEWS = 0.1  # seconds between two looks at what a script has told
 
 
 class ScanvizApp(App[None]):
@@ -60,13 +66,22 @@ class ScanvizApp(App[None]):
 
     def __init__(self, source: Source) -> None:
         super().__init__()
+        if "TEXTUAL_ANIMATIONS" not in os.environ:
+            self.animation_level = (
+                "none"  # an answer is worth more than how it moves, above all over a slow line
+            )
         self.source = source
         self.views: list[View] = []
+        self.stop_wanted = (
+            False  # whether a script that runs is to be stopped after the application has ended
+        )
+        self._status = ""
+        self._fresh = False  # whether a record was read that is not shown yet
 
     def compose(self) -> ComposeResult:
         """Lay the application out."""
         first = start(self.source.record)
-        yield Static(id="title", markup=False)
+        yield Words(id="title")
         with Horizontal(id="body"):
             yield LoopTree(id="tree")
             with Vertical(id="right"), TabbedContent(id="tabs"):
@@ -76,30 +91,52 @@ class ScanvizApp(App[None]):
                     with TabPane(f"{number} {kind.TITLE}", id=f"tab-{number}"):
                         yield view
         yield Input(id="search", placeholder="search in this tab", disabled=True)
-        yield Footer()
+        yield KeysLine()
 
     def on_mount(self) -> None:
         """Show the record, and listen to the script if one runs."""
         self.set_reactive(ScanvizApp.state, start(self.source.record))
         self.watch_state()
-        self.query_one("#tree").focus()
+        self.main.query_one("#tree").focus()
+        self.app_resume_signal.subscribe(self, lambda _: self.set_timer(0.05, self._draw_all))
         if self.source.live:
-            self.set_interval(0.1, self.take_news)
+            self._timer = self.set_interval(NEWS, self.take_news)
+
+    def on_resize(self, event: Resize) -> None:
+        """Give way on a narrow terminal."""
+        narrow = event.size.width < NARROW
+        self.set_class(narrow, "narrow")
+        tabs = self.main.query_one("#tabs", TabbedContent)
+        for number, kind in enumerate(VIEWS, 1):
+            tabs.get_tab(f"tab-{number}").label = Content(
+                f"{number} {kind.TITLE[:SHORT] if narrow else kind.TITLE}"
+            )
+
+    def _draw_all(self) -> None:
+        """Draw the whole screen after ctrl+z and fg: the terminal has forgotten it."""
+        self.screen.refresh()
 
     # what is shown
 
     @property
+    def main(self) -> Screen[object]:
+        """The screen below any that asks or helps: news arrive while those are open too."""
+        return self.screen_stack[0]
+
+    @property
     def view(self) -> View:
         """The tab that is seen."""
-        active = self.query_one("#tabs", TabbedContent).active
+        if not self.main.query("#tabs"):  # a last message while the application ends
+            return self.views[0]
+        active = self.main.query_one("#tabs", TabbedContent).active
         return self.views[int(active.removeprefix("tab-") or 1) - 1]
 
     def watch_state(self) -> None:
         """Show a new state in what is seen; other tabs follow when they are chosen."""
         if not self.views:
             return
-        self.query_one("#title", Static).update(self._title())
-        self.query_one("#tree", LoopTree).show(self.state)
+        self.main.query_one("#title", Words).tell(self._title())
+        self.main.query_one("#tree", LoopTree).show(self.state)
         self.view.show(self.state)
 
     def _title(self) -> str:
@@ -111,15 +148,35 @@ class ScanvizApp(App[None]):
         return " · ".join(each for each in parts if each)
 
     def take_news(self) -> None:
-        """Show what a running script has told since."""
+        """Show what a running script has told since: its output at once, its record when a thread has read it."""
+        if not self.is_running or not self.main.query("#tabs"):
+            return
+        finished = self.source.finished
+        if self._fresh:
+            self._take_record()
+        elif not finished and not any(each.group == "record" and each.is_running for each in self.workers):
+            self.run_worker(self._read_record, thread=True, group="record")
+        told = [view.news(self.source) for view in self.views]  # every view is asked
+        if self._status != self.source.status():
+            self._status = self.source.status()
+            self.main.query_one("#title", Words).tell(self._title())
+        if finished and not any(told) and not self._fresh:
+            self._timer.stop()
+
+    def _read_record(self) -> None:
+        """Read a record in a thread; the next look takes it (a thread that waited could keep the application from ending)."""
         if self.source.update():
-            self.state = self.state.with_record(self.source.record)
-        for view in self.views:
-            view.news(self.source)
+            self._fresh = True
+
+    def _take_record(self) -> None:
+        self._fresh = False
+        self.state = self.state.with_record(self.source.record)
+        if self.source.finished and self.source.exit_code() and not self.state.record.loops:
+            self.action_view(len(VIEWS) - 1)  # it failed before there was anything to see but what it printed
 
     def on_tabbed_content_tab_activated(self) -> None:
-        """Show the state in a tab that was chosen."""
-        if self.views:
+        """Show the state in a tab that was chosen by the mouse."""
+        if self.main.query("#tabs") and not self.view.shows(self.state):
             self.view.show(self.state)
 
     def on_view_moved(self, event: View.Moved) -> None:
@@ -137,9 +194,10 @@ class ScanvizApp(App[None]):
     # keys
 
     def action_view(self, number: int) -> None:
-        """Choose a tab and give it the focus."""
-        self.query_one("#tabs", TabbedContent).active = f"tab-{number + 1}"
-        self.call_after_refresh(self.views[number].focus_inside)
+        """Choose a tab and give it the focus, all before anything is drawn, so that it is drawn once."""
+        self.main.query_one("#tabs", TabbedContent).active = f"tab-{number + 1}"
+        self.views[number].show(self.state)
+        self.views[number].focus_inside()
 
     def action_rewrite(self, by: int) -> None:
         """Go to the rewrite before or after."""
@@ -160,11 +218,11 @@ class ScanvizApp(App[None]):
 
     def action_tree(self) -> None:
         """Give the focus to the tree."""
-        self.query_one("#tree").focus()
+        self.main.query_one("#tree").focus()
 
     def action_search(self) -> None:
         """Ask what to search for."""
-        box = self.query_one("#search", Input)
+        box = self.main.query_one("#search", Input)
         box.disabled = False
         box.value = ""
         box.focus()
@@ -179,7 +237,7 @@ class ScanvizApp(App[None]):
             self.notify(f"{count} found: n and N go through them" if count else "nothing found")
 
     def _close_search(self) -> None:
-        self.query_one("#search", Input).disabled = True
+        self.main.query_one("#search", Input).disabled = True
         self.view.focus_inside()
 
     def action_found(self, by: int) -> None:
@@ -188,7 +246,7 @@ class ScanvizApp(App[None]):
 
     def action_leave(self) -> None:
         """Close the search, or go back to the tree."""
-        if not self.query_one("#search", Input).disabled:
+        if not self.main.query_one("#search", Input).disabled:
             self._close_search()
         else:
             self.action_tree()
@@ -211,8 +269,7 @@ class ScanvizApp(App[None]):
         self.push_screen(LeaveScreen(), self._leave)
 
     def _leave(self, answer: str | None) -> None:
-        if answer == "stop":
-            self.source.stop()
+        self.stop_wanted = answer == "stop"
         if answer is not None:
             self.exit()
 

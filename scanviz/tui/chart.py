@@ -1,21 +1,24 @@
 """A chart of times over steps in characters: a bar a column, with a cursor, on an even or a logarithmic scale.
 
 A column stands for several steps where there are more steps than columns, and shows the slowest of them, so that no slow step is
-ever hidden; the fastest of them is drawn as the full part of the bar.
+ever hidden; a step takes several columns where there are fewer.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from rich.text import Text
 
 from scanviz.profiler.units import amount, duration
-from scanviz.record.loops import Samples
+from scanviz.record.loops import SAMPLE_REASONS, Samples
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
+SLOWEST = next(code for code, reason in SAMPLE_REASONS.items() if reason == "slowest")
 AXIS = 9  # columns for the numbers on the left
 
 
@@ -57,20 +60,32 @@ class Window:
 
 
 def columns_of(series: Samples, window: Window, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each column the largest and the smallest time of its steps (NaN for none), and where a slow step stands."""
-    high, low = np.full(width, np.nan), np.full(width, np.nan)
-    slow = np.zeros(width, bool)
+    """Return for each column the slowest time of its steps (NaN for none), whether a slowest step stands there, and its cell.
+
+    Cells are what is drawn alike: one or more steps a cell, and a cell is one column, or several where there are fewer steps.
+    """
+    span = window.last - window.first + 1
+    cells = max(1, min(width, span))
+    high, slow = np.full(cells, -np.inf), np.zeros(cells, bool)
     steps, times = series[:, 1], series[:, 2]
     seen = (steps >= window.first) & (steps <= window.last)
-    span = max(1, window.last - window.first + 1)
-    places = ((steps[seen] - window.first) * width) // span
-    for place, time, reason in zip(
-        places.tolist(), times[seen].tolist(), series[seen, 3].tolist(), strict=True
-    ):
-        high[place] = time if math.isnan(high[place]) else max(high[place], time)
-        low[place] = time if math.isnan(low[place]) else min(low[place], time)
-        slow[place] |= reason == 3
-    return high, low, slow
+    places = cell_of(steps[seen], window, cells)
+    np.maximum.at(high, places, times[seen])
+    slow[places[series[seen, 3] == SLOWEST]] = True
+    high[np.isinf(high)] = np.nan
+    shown = np.arange(width) * cells // width
+    return high[shown], slow[shown], shown
+
+
+def cell_of(step: Any, window: Window, cells: int) -> Any:
+    """Return the cell in which a step stands.
+
+    Examples
+    --------
+    >>> cell_of(50, Window(0, 99), 10)
+    5
+    """
+    return (step - window.first) * cells // max(1, window.last - window.first + 1)
 
 
 def chart(
@@ -102,26 +117,30 @@ def chart(
              0  3
     """
     width, height = max(4, size[0] - AXIS), max(2, size[1] - 2)
-    high, low, slow = columns_of(series, window, width)
+    high, slow, cells = columns_of(series, window, width)
     if np.isnan(high).all():
         return [Text("no step that was kept lies here")]
     top = float(np.nanmax(high))
-    base = max(1.0, float(np.nanmin(low))) / 1.5 if logarithmic else 0.0
+    base = max(1.0, float(np.nanmin(high))) / 1.5 if logarithmic else 0.0
     heights = [0.0 if math.isnan(each) else _part(each, base, top, logarithmic) * height for each in high]
-    place = ((cursor - window.first) * width) // max(1, window.last - window.first + 1)
+    here = cells == cell_of(cursor, window, int(cells[-1]) + 1)
     lines = []
     for row in range(height):
         label = duration(top) if row == 0 else duration(base) if row == height - 1 and height > 2 else ""
         line = Text(f"{label:>{AXIS - 1}} ", style="dim")
+        drawn = []
         for column, each in enumerate(heights):
             full = each - (height - 1 - row)
             cell = (
                 _EIGHTHS[max(0, min(8, math.ceil(full * 8)))] if each else ("·" if row == height - 1 else " ")
             )
-            style = "bold yellow" if column == place else "bold red" if slow[column] else "cyan"
-            line.append(cell, style=style if cell != " " or column == place else "")
+            style = "bold yellow" if here[column] else "bold red" if slow[column] else "cyan"
+            drawn.append((cell, style if cell != " " else ""))
+        for style, run in itertools.groupby(drawn, key=lambda each: each[1]):
+            line.append("".join(cell for cell, _ in run), style=style)  # one span for many cells
         lines.append(line)
-    lines.append(Text(" " * (AXIS + max(0, min(place, width - 1))) + "▲" if 0 <= place < width else ""))
+    columns = np.flatnonzero(here)
+    lines.append(Text(" " * (AXIS + int(columns[len(columns) // 2])) + "▲" if len(columns) else ""))
     first, last = amount(window.first), amount(window.last)
     lines.append(Text(f"{'':{AXIS}}{first}{last:>{max(1, width - len(first))}}", style="dim"))
     return lines

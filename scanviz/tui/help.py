@@ -59,5 +59,9 @@ def _shown(key: str) -> str:
         "slash": "/",
         "full_stop": ".",
         "comma": ",",
+        "colon": ":",
+        "plus": "+",
+        "minus": "-",
+        "equals_sign": "=",
     }
     return names.get(key, key)

@@ -1,28 +1,35 @@
 """A script that runs in a process of its own, watched through two files: its record, and what it prints.
 
 Nothing joins the two processes but these files.  If the application ends or dies, the script runs on and saves its profile; if the
-script ends or dies, the application stays on the last record.
+script ends or dies, the application stays on the last record, and saves it where the script could not.
 """
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import io
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
+from dataclasses import replace
 from pathlib import Path
 
 from scanviz.record.errors import ScanvizError
-from scanviz.record.file import load
-from scanviz.record.model import ProfileRecord
+from scanviz.record.file import load, save
+from scanviz.record.model import OutcomeRecord, ProfileRecord
+from scanviz.record.plain_text import plain
 from scanviz.tui.source import Source
 
 VARIABLE = "SCANVIZ_LIVE"
 CHUNK = 1 << 18  # bytes of output that are taken at once
 PATIENCE = 5.0  # seconds that a script has to save its profile when it is stopped
+REST = 4  # times as long as reading a record took, before the next is read
+TAIL = 20  # lines of what a script printed last that are shown when it failed
 
 
 class LiveSource(Source):
@@ -32,30 +39,35 @@ class LiveSource(Source):
     ----------
     command : list of str
         The script and its arguments, or ``-m module …`` or ``-c code …``.
-    output : str, optional
-        Where the profile is saved; as ``scanviz profile`` has it by default.
+    saved : Path
+        Where the profile is saved.
     values : bool
         Whether values are kept.
     """
 
     live = True
 
-    def __init__(self, command: list[str], output: str | None = None, *, values: bool = False) -> None:
-        super().__init__(ProfileRecord(script=command[0]), " ".join(command))
+    def __init__(self, command: list[str], saved: Path, *, values: bool = False) -> None:
+        super().__init__(ProfileRecord(script=command[0]), str(saved))
+        self.saved = saved.absolute()
+        self._before = _identity(self.saved)
         self._folder = Path(tempfile.mkdtemp(prefix="scanviz-live-"))
-        self._live, self._printed = self._folder / "live.scanviz", self._folder / "output.txt"
-        self._stamp = 0
-        self._final = False
-        self._place = 0
-        options = ["--quiet", *(["--values"] if values else []), *(["-o", output] if output else [])]
-        self._saved = Path(output) if output else None
-        with self._printed.open("wb") as stream:
+        self._watched = self._folder / "live"  # the script stops to write its record when this folder is gone
+        self._watched.mkdir()
+        self._live, self.printed = self._watched / "live.scanviz", self._folder / "output.txt"
+        self._stamp = self._place = 0
+        self._next = 0.0
+        self.finished = False  # whether the last record was read
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
+        options = ["--quiet", "-o", str(self.saved), *(["--values"] if values else [])]
+        with self.printed.open("wb") as stream:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "scanviz", "profile", *options, *command],
+                [sys.executable, "-u", "-m", "scanviz", "profile", *options, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, VARIABLE: str(self._live), "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, VARIABLE: str(self._live)},
                 start_new_session=True,  # ctrl+c of the terminal is not the script's
             )
 
@@ -64,64 +76,141 @@ class LiveSource(Source):
         """Whether the script runs."""
         return self._process.poll() is None
 
+    @property
+    def process(self) -> int:
+        """The number of the script's process."""
+        return self._process.pid
+
     def update(self) -> bool:
-        """Take a newer record, if there is one."""
-        running = self.running
-        if self._final:
+        """Take a newer record, if there is one; may be called in a thread of its own."""
+        if self.finished:
             return False
-        with contextlib.suppress(OSError, ScanvizError):
-            stamp = self._live.stat().st_mtime_ns
-            if stamp != self._stamp:
-                self._stamp = stamp
-                self.record = load(self._live)
-                self._final = not running
-                return True
+        running = self.running  # asked first: what was written before the end is then read after it
+        if running and time.monotonic() < self._next:
+            return False
+        changed = self._reload()
         if not running:
-            self._final = True
-            return True
-        return False
+            self._keep()
+            self.finished = changed = True
+        return changed
+
+    def _reload(self) -> bool:
+        begun = time.monotonic()
+        try:
+            stamp = self._live.stat().st_mtime_ns
+            if stamp == self._stamp:
+                return False
+            self.record, self._stamp = load(self._live), stamp
+        except (OSError, ScanvizError):
+            return False
+        self._next = time.monotonic() + REST * (time.monotonic() - begun)
+        return True
+
+    def _keep(self) -> None:
+        """Say in the record how the script ended, and save it where the script could not: os._exit, a crash, a kill."""
+        if self.record.outcome.status == "running":
+            self.record = replace(self.record, outcome=_outcome(self._process.returncode or 0))
+        if not self.was_saved() and self.record.functions:
+            with contextlib.suppress(OSError):
+                save(self.record, self.saved)
+
+    def was_saved(self) -> bool:
+        """Return whether a profile of this run was saved."""
+        return _identity(self.saved) not in (None, self._before)
 
     def output(self) -> str:
-        """Return what was printed since, whole lines of it while the script runs."""
+        """Return what was printed since: a carriage return ends a line, so that nothing is lost."""
+        ended = not self.running
         try:
-            with self._printed.open("rb") as stream:
+            with self.printed.open("rb") as stream:
                 stream.seek(self._place)
                 data = stream.read(CHUNK)
         except OSError:
             return ""
-        if self.running or len(data) == CHUNK:
-            data = data[: data.rfind(b"\n") + 1]
         self._place += len(data)
-        text = data.decode("utf-8", "replace")
-        return text if not text or text.endswith("\n") else f"{text}\n"
+        return self._decoder.decode(data, final=ended and len(data) < CHUNK)
 
     def status(self) -> str:
         """Return whether it runs, or how it ended."""
         code = self._process.poll()
         if code is None:
             return "running"
-        return (
-            "ended"
-            if code == 0
-            else f"ended with exit code {code}"
-            if code > 0
-            else f"ended by signal {-code}"
-        )
+        if code == 0:
+            return "ended"
+        outcome = self.record.outcome
+        if outcome.status == "error" and outcome.code == code and outcome.message:
+            return f"failed: {plain(outcome.message)[:200]}"
+        return f"ended with exit code {code}" if code > 0 else f"ended by {_signal_name(-code)}"
 
     def stop(self) -> None:
-        """Interrupt the script, as ctrl+c does; it saves its profile."""
-        for name in ("SIGINT", "SIGTERM"):
+        """Interrupt the script, as ctrl+c does; it saves its profile.  One that does not end is ended less and less gently."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             if self.running:
-                self._process.send_signal(getattr(signal, name))
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, number)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._process.wait(PATIENCE)
 
     def close(self) -> None:
-        """Let go of the files, unless the script still writes to them."""
-        if not self.running:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        """Read and keep the last record, and let go of the files; what a script that still runs prints to is left."""
+        if self.running:
+            shutil.rmtree(self._watched, ignore_errors=True)
+            return
+        self.update()
+        self._last = self._tail()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _tail(self) -> list[str]:
+        with contextlib.suppress(OSError), self.printed.open("rb") as stream:
+            stream.seek(max(0, self.printed.stat().st_size - 200 * TAIL))
+            return [plain(each) for each in stream.read().decode("utf-8", "replace").splitlines()[-TAIL:]]
+        return []
+
+    _last: list[str] = []  # noqa: RUF012  # replaced, never changed
+
+    def farewell(self) -> str:
+        """Return what is worth telling when the application has ended."""
+        if self.running:
+            return (
+                f"scanviz: the script runs on as process {self.process}; it prints to {self.printed}, and its profile"
+                f" will be saved as {self.saved}\n"
+            )
+        lines = list(self._last) if self.exit_code() else []
+        lines.append(f"scanviz: the script {self.status()}")
+        lines.append(
+            f"saved {self.saved}  (scanviz tui {self.saved})"
+            if self.was_saved()
+            else "scanviz: no profile was saved: nothing was recorded"
+        )
+        return "\n".join(lines) + "\n"
 
     def exit_code(self) -> int:
-        """Return the script's exit code."""
+        """Return the script's exit code; 0 while it runs."""
         code = self._process.poll()
         return 0 if code is None else code if code >= 0 else 128 - code
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what another file of the same name would not have."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _outcome(code: int) -> OutcomeRecord:
+    """Return how a script ended that could not say it itself."""
+    if code < 0:
+        return OutcomeRecord("interrupted", 128 - code, f"ended by {_signal_name(-code)}")
+    return OutcomeRecord("ok" if code == 0 else "exit", code)
+
+
+__all__ = ["LiveSource"]

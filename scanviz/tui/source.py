@@ -21,6 +21,7 @@ class Source:
 
     live = False
     running = False
+    finished = True
 
     def __init__(self, record: ProfileRecord, name: str) -> None:
         self.record, self.name = record, name
@@ -43,6 +44,10 @@ class Source:
 
     def close(self) -> None:
         """Let go of what the source holds."""
+
+    def farewell(self) -> str:
+        """Return what is worth telling when the application has ended."""
+        return ""
 
     def exit_code(self) -> int:
         """Return the exit code of the command."""

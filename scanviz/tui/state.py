@@ -107,9 +107,10 @@ class State:
     def with_record(self, record: ProfileRecord) -> State:
         """Look at the same in a newer record of the same run."""
         known = replace(self, record=record)
-        if known.function is None:
+        lost = known.function_record is None or (self.loop is not None and known.loop_record is None)
+        if lost or (record.loops and not self.record.loops):
             return start(record)
-        return known.at_step(self.step)
+        return known.at_step(self.step).at_rewrite(self.rewrite)
 
     # what to jump to
 

@@ -11,7 +11,7 @@ from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
 
 from scanviz.profiler.units import duration, share
-from scanviz.record.model import FunctionRecord, LoopRecord
+from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.state import State
 
@@ -54,22 +54,26 @@ class LoopTree(Tree[Key]):
         """Show the record's loops, with the cursor on the one that is looked at."""
         if self._shown_record is not state.record:
             self._shown_record = state.record
-            self._fill_in(state)
+            if set(self._by_key) != _keys(state.record):
+                self._fill_in(state)
+            self._tell_times(state.record)
         key: Key = ("loop", state.loop) if state.loop is not None else ("function", state.function or 0)
         node = self._by_key.get(key)
         if node is not None and node is not self.cursor_node:
             self.call_after_refresh(self.move_cursor, node)  # a new tree has its lines only then
 
     def _fill_in(self, state: State) -> None:
+        closed = {key for key, node in self._by_key.items() if not node.is_expanded}
         self.clear()
         self._by_key = {}
         children: dict[tuple[int, int | None], list[LoopRecord]] = {}
         for loop in state.record.loops[:MOST]:
             children.setdefault((loop.function, loop.parent), []).append(loop)
         for function in sorted(state.record.functions, key=lambda each: -each.total_ns):
-            node = self.root.add(self._function_label(function), ("function", function.key), expand=True)
-            self._by_key["function", function.key] = node
-            self._add(node, function, children, None)
+            key = ("function", function.key)
+            node = self.root.add("", key, expand=key not in closed)
+            self._by_key[key] = node
+            self._add(node, function, children, None, closed)
 
     def _add(
         self,
@@ -77,13 +81,27 @@ class LoopTree(Tree[Key]):
         function: FunctionRecord,
         children: dict[tuple[int, int | None], list[LoopRecord]],
         parent: int | None,
+        closed: set[Key],
     ) -> None:
         for loop in sorted(children.get((function.key, parent), ()), key=lambda each: -each.total_ns):
+            key = ("loop", loop.key)
             inside = (function.key, loop.key) in children
-            label = self._loop_label(loop, function)
-            child = node.add(label, ("loop", loop.key), expand=True, allow_expand=inside)
-            self._by_key["loop", loop.key] = child
-            self._add(child, function, children, loop.key)
+            child = node.add("", key, expand=key not in closed, allow_expand=inside)
+            self._by_key[key] = child
+            self._add(child, function, children, loop.key, closed)
+
+    def _tell_times(self, record: ProfileRecord) -> None:
+        """Write the labels, where they have changed; loops keep their places while a script runs."""
+        functions = {each.key: each for each in record.functions}
+        labels: dict[Key, Text] = {
+            ("function", key): self._function_label(each) for key, each in functions.items()
+        }
+        for loop in record.loops[:MOST]:
+            if loop.function in functions:
+                labels["loop", loop.key] = self._loop_label(loop, functions[loop.function])
+        for key, node in self._by_key.items():
+            if node.label != labels[key]:
+                node.set_label(labels[key])
 
     @staticmethod
     def _function_label(function: FunctionRecord) -> Text:
@@ -123,3 +141,11 @@ class LoopTree(Tree[Key]):
             node.collapse()
         elif node.parent is not None and node.parent is not self.root:
             self.move_cursor(node.parent)
+
+
+def _keys(record: ProfileRecord) -> set[Key]:
+    """Return the keys of what the tree shows."""
+    functions: set[Key] = {("function", each.key) for each in record.functions}
+    return functions | {
+        ("loop", each.key) for each in record.loops[:MOST] if ("function", each.function) in functions
+    }

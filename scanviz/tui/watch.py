@@ -109,8 +109,8 @@ def _value(node: ast.expr, names: Mapping[str, Any], cut: Collection[str]) -> An
     if written in cut:
         raise WatchError(f"not all numbers of {written} were kept")
     match node:
-        case ast.Constant(value=bool() | int() | float()):
-            return node.value
+        case ast.Constant(value=bool() | int() | float() as number):
+            return float(number)  # whole numbers of any length could take any time
         case ast.UnaryOp(op=ast.USub()):
             return -_value(node.operand, names, cut)
         case ast.BinOp() if type(node.op) in _BINARY:

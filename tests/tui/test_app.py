@@ -52,32 +52,32 @@ async def at(app, pilot, title):
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("title", list(NUMBERS))
-def test_every_tab_shows_something_at_every_size(title, size):
+def test_every_tab_shows_something_at_every_size(size):
     async def run():
         async with opened(size=size) as (app, pilot):
-            await at(app, pilot, title)
-            assert app.query_one("#tabs", TabbedContent).active == f"tab-{NUMBERS[title]}"
-            shown = app.view
-            assert title == shown.TITLE and shown.size.width > 30 and shown.size.height > 8
-            for each in shown.children:  # what is inside of them may scroll
-                if each.display and each.region.width:
-                    assert each.region.right <= size[0], each
-            lines = [str(each.render()) for each in shown.query(Static)] + shown.rows()
-            assert sum(map(len, lines)) > 40
+            for title, number in NUMBERS.items():
+                await at(app, pilot, title)
+                assert app.query_one("#tabs", TabbedContent).active == f"tab-{number}"
+                shown = app.view
+                assert title == shown.TITLE and shown.size.width > 30 and shown.size.height > 8
+                for each in shown.children:  # what is inside of them may scroll
+                    if each.display and each.region.width:
+                        assert each.region.right <= size[0], each
+                lines = [str(each.render()) for each in shown.query(Static)] + shown.rows()
+                assert sum(map(len, lines)) > 40
+                tab = app.query_one(f"#--content-tab-tab-{number}")
+                assert tab.region.right <= size[0], "all tabs are seen"
 
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("title", list(NUMBERS))
-def test_every_tab_shows_a_record_of_nothing(title):
-    async def run():
-        async with opened(ProfileRecord(script="empty.py")) as (app, pilot):
+@waits
+async def test_every_tab_shows_a_record_of_nothing():
+    async with opened(ProfileRecord(script="empty.py")) as (app, pilot):
+        for title in NUMBERS:
             await at(app, pilot, title)
             assert app.view.command().startswith("scanviz ")
             await pilot.press("slash", "a", "enter", "n", "N", "escape")
-
-    asyncio.run(run())
 
 
 @waits
@@ -343,19 +343,17 @@ async def test_question_mark_helps_with_what_has_the_focus():
         assert not isinstance(app.screen, HelpScreen)
 
 
-@pytest.mark.parametrize("title", list(NUMBERS))
-def test_y_copies_a_command_line_that_scanviz_knows(title):
-    async def run():
-        async with opened() as (app, pilot):
+@waits
+async def test_y_copies_a_command_line_that_scanviz_knows():
+    from scanviz.cli import COMMANDS
+
+    async with opened() as (app, pilot):
+        for title in NUMBERS:
             await at(app, pilot, title)
             await pilot.press("y")
             command = app.clipboard
             assert command.startswith("scanviz ") and "p.scanviz" in command
-            from scanviz.cli import COMMANDS
-
             assert command.split()[1] in COMMANDS
-
-    asyncio.run(run())
 
 
 @waits

@@ -4,12 +4,49 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rich.console import RenderableType
+from rich.text import Text
 from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
+from textual.widgets import Static
 
 from scanviz.tui.source import Source
 from scanviz.tui.state import State
+
+
+class Words(Static):
+    """A text of a view, which is drawn only where it differs from the one before, and laid out only where its size does.
+
+    Attributes
+    ----------
+    FILLS : bool
+        Whether it has the size that is left, whatever it shows.
+    """
+
+    FILLS: ClassVar[bool] = False
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, markup=False)
+        self._told: object = None
+        self._extent: object = None
+
+    def tell(self, content: RenderableType) -> None:
+        """Show a text."""
+        told = (content.plain, content.spans, content.style) if isinstance(content, Text) else content
+        if told == self._told:
+            return
+        self._told = told
+        before, self._extent = self._extent, self._extent_of(content)
+        self.update(content, layout=not self.FILLS and (before is None or before != self._extent))
+
+    def _extent_of(self, content: RenderableType) -> object:
+        """Return what another text of the same size has too; None where only laying out tells."""
+        if not isinstance(content, Text | str):
+            return None
+        lengths = [len(line) for line in str(content).split("\n")]
+        whole = max(lengths) <= self.size.width and not (self.styles.width and self.styles.width.is_auto)
+        return len(lengths) if whole else lengths
 
 
 class View(Widget):
@@ -37,13 +74,18 @@ class View(Widget):
     def __init__(self, state: State, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.state = state
+        self._shown: State | None = None
         self.found: list[int] = []  # rows that the filter matches, as the view counts them
         self.found_at = -1
 
     def show(self, state: State) -> None:
         """Show a state; called when the view is seen, and when the state changes while it is."""
-        self.state = state
+        self.state, self._shown = state, state
         self.redraw()
+
+    def shows(self, state: State) -> bool:
+        """Return whether a state is what was drawn last."""
+        return self._shown is state
 
     def redraw(self) -> None:
         """Draw the state anew."""
@@ -57,8 +99,9 @@ class View(Widget):
         """Return the command line that shows the same; FILE stands for the profile."""
         return "scanviz report FILE"
 
-    def news(self, source: Source) -> None:
-        """Take what a running script has told since the last time."""
+    def news(self, source: Source) -> bool:
+        """Take what a running script has told since the last time; return whether it was anything."""
+        return False
 
     # searching: a view says what its rows are; n and N go through those that match
 

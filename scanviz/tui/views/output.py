@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.widgets import Log, Static
+from textual.widgets import Log
 
+from scanviz.profiler.units import amount
 from scanviz.record.plain_text import plain
 from scanviz.tui.source import Source
-from scanviz.tui.views.base import View
+from scanviz.tui.state import State
+from scanviz.tui.views.base import View, Words
 
-MOST_LINES = 50_000  # that are shown; the file keeps them all
+MOST_LINES = 100_000  # that are kept to be shown
 
 
 class OutputView(View):
@@ -18,27 +20,39 @@ class OutputView(View):
     TITLE = "Output"
     ABOUT = "What the program prints, its standard output and errors together, as they come."
 
+    def __init__(self, state: State, *, id: str | None = None) -> None:
+        super().__init__(state, id=id)
+        self._live = False
+        self._written = 0
+        self._about = ""
+
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
-        yield Static(id="output-about", markup=False)
+        yield Words(id="output-about")
         yield Log(max_lines=MOST_LINES, id="output-log")
 
     def redraw(self) -> None:
         """Say where output comes from."""
-        about = self.query_one("#output-about", Static)
-        if not self.query_one("#output-log", Log).line_count:
-            about.update(
+        if not self._live:
+            self.query_one("#output-about", Words).tell(
                 "A saved profile holds no output: scanviz tui SCRIPT shows it while the script runs."
             )
 
-    def news(self, source: Source) -> None:
-        """Add what was printed since."""
+    def news(self, source: Source) -> bool:
+        """Add what was printed since, also of a line that has not ended yet."""
+        self._live = True
         text = source.output()
+        log = self.query_one("#output-log", Log)
         if text:
-            self.query_one("#output-log", Log).write(
-                "".join(f"{plain(line)}\n" for line in text.split("\n")[:-1])
-            )
-            self.query_one("#output-about", Static).update(plain(source.status()))
+            self._written += text.count("\n")
+            log.write("\n".join(plain(line.expandtabs()) for line in text.split("\n")))
+        about = plain(source.status())
+        if self._written > MOST_LINES:
+            about += f"; the last {amount(MOST_LINES)} of {amount(self._written)} lines"
+        if about != self._about:
+            self._about = about
+            self.query_one("#output-about", Words).tell(about)
+        return bool(text)
 
     def rows(self) -> list[str]:
         """Return the lines."""

@@ -9,14 +9,13 @@ from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from scanviz.profiler.units import amount, counted, duration, share, size
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import FunctionRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.state import State
-from scanviz.tui.views.base import View
+from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
@@ -46,22 +45,22 @@ class ProfileView(View):
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
-        yield Static(id="profile-about", markup=False)
+        yield Words(id="profile-about")
         yield SortedTable(COLUMNS, by=1, id="profile-table")
-        yield Static(id="profile-pair", markup=False)
+        yield Words(id="profile-pair")
 
     def redraw(self) -> None:
         """Show the loop, or the function outside of its loops."""
         loop, function = self.state.loop_record, self.state.function_record
-        about, pair = self.query_one("#profile-about", Static), self.query_one("#profile-pair", Static)
+        about, pair = self.query_one("#profile-about", Words), self.query_one("#profile-pair", Words)
         table = self.query_one("#profile-table", SortedTable)
         if loop is not None:
             whole = loop.body_ns + loop.copy_ns + loop.overhead_ns
-            about.update(loop_summary(loop))
+            about.tell(loop_summary(loop, self.size.width))
             table.fill([(each.index, operation_row(each, each.mean_ns, whole)) for each in loop.operations])
-            pair.update(_pair(self.state) or "")
+            pair.tell(_pair(self.state) or "")
         elif function is not None:
-            about.update(function_summary(function))
+            about.tell(function_summary(function))
             table.fill(
                 [
                     (each.index, operation_row(each, each.mean_ns * each.samples, function.total_ns))
@@ -69,9 +68,9 @@ class ProfileView(View):
                     if each.kind != "loop"
                 ]
             )
-            pair.update("")
+            pair.tell("")
         else:
-            about.update("Nothing was recorded yet.")
+            about.tell("Nothing was recorded yet.")
             table.fill([])
 
     def command(self) -> str:
@@ -102,7 +101,7 @@ def operation_row(operation: OperationRecord, time_ns: float, whole_ns: float) -
     )
 
 
-def loop_summary(loop: LoopRecord) -> Text:
+def loop_summary(loop: LoopRecord, width: int) -> Text:
     """Return a loop's time and how a step divides."""
     text = Text(plain(loop.name), style="bold")
     parts = [duration(loop.total_ns), counted(loop.runs, "run"), counted(loop.steps, "step")]
@@ -118,9 +117,10 @@ def loop_summary(loop: LoopRecord) -> Text:
         ("storing rows", loop.copy_ns),
         ("the loop itself", loop.overhead_ns),
     ):
-        filled = round(BAR * part / whole)
+        room = max(8, min(BAR, width - 34))
+        filled = round(room * part / whole)
         text.append(f"{name:>16} ", style="not bold")
-        text.append("█" * filled + "░" * (BAR - filled), style="not bold cyan")
+        text.append("█" * filled + "░" * (room - filled), style="not bold cyan")
         text.append(f" {share(part, whole):>6}  {duration(part)}\n", style="not bold")
     text.rstrip()
     return text

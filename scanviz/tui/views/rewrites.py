@@ -8,7 +8,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import DataTable, Static
+from textual.widgets import DataTable
 
 from scanviz.profiler.report_rewrites import RewritesView as Wishes
 from scanviz.profiler.report_rewrites import step_lines, why_not_lines
@@ -17,7 +17,7 @@ from scanviz.profiler.units import duration
 from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 from scanviz.tui.state import State
-from scanviz.tui.views.base import View
+from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 from scanviz.tui.views.texts import report_text
 
@@ -62,7 +62,7 @@ class RewritesView(View):
             table.reversed = False
             yield table
             with DifferencePane(id="rewrites-pane"):
-                yield Static(id="rewrites-difference", markup=False)
+                yield Words(id="rewrites-difference")
 
     @property
     def history(self) -> RewritesRecord | None:
@@ -89,12 +89,12 @@ class RewritesView(View):
         table.fill([(each.index, _row(each)) for each in self.listed()])
         if self.state.rewrite in table.order and table.chosen != self.state.rewrite:
             table.move_cursor(row=table.order.index(self.state.rewrite))
-        pane = self.query_one("#rewrites-difference", Static)
+        pane = self.query_one("#rewrites-difference", Words)
         width = max(30, self.query_one("#rewrites-pane").size.width - 3)
         shown = (id(self.history), self.state.rewrite, self.style_at, self.other, width, self.state.loop)
         if shown != self._drawn:
             self._drawn = shown
-            pane.update(self._text(width))
+            pane.tell(self._text(width))
             self.query_one("#rewrites-pane", VerticalScroll).scroll_home(animate=False)
 
     def on_resize(self) -> None:

@@ -8,7 +8,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
-from textual.widgets import DataTable, Static
+from textual.widgets import DataTable
 
 from scanviz.profiler.units import size
 from scanviz.record.errors import ScanvizError
@@ -18,7 +18,7 @@ from scanviz.render.buffers import why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connecting_path, connection_matrix
 from scanviz.render.diagram.mappings import mappings_table
 from scanviz.tui.state import State
-from scanviz.tui.views.base import View
+from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
@@ -51,16 +51,16 @@ class SlotsView(View):
     def __init__(self, state: State, *, id: str | None = None) -> None:
         super().__init__(state, id=id)
         self.piece = 0
-        self._loop: LoopRecord | None = None
+        self._filled: object = None
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
         yield SortedTable(COLUMNS, id="slots-table")
-        yield Static(id="slots-why", markup=False)
+        yield Words(id="slots-why")
         with ScrollableContainer(id="slots-more"):
-            yield Static(id="slots-mappings", markup=False)
+            yield Words(id="slots-mappings")
         yield ConnectionTable(id="slots-matrix")
-        yield Static(id="slots-path", markup=False)
+        yield Words(id="slots-path")
 
     def redraw(self) -> None:
         """Show the loop's variables and what belongs to the chosen one."""
@@ -68,14 +68,18 @@ class SlotsView(View):
         table = self.query_one("#slots-table", SortedTable)
         if loop is None:
             table.fill([])
-            self.query_one("#slots-why", Static).update("Choose a loop in the tree.")
+            self.query_one("#slots-why", Words).tell("Choose a loop in the tree.")
             return
-        if loop is not self._loop:
-            self._loop = loop
+        shown = (
+            loop.key,
+            loop.variables,
+        )  # a running script's record is another one, but its loop is the same
+        if shown != self._filled:
+            self._filled = shown
             table.reversed = False
             table.fill([(k, _row(loop, k)) for k in range(len(loop.variables))])
             self.query_one("#slots-matrix", ConnectionTable).fill(loop)
-            self.query_one("#slots-path", Static).update(
+            self.query_one("#slots-path", Words).tell(
                 "enter on a cell: the path by which the input reaches the output"
             )
         if (
@@ -99,23 +103,24 @@ class SlotsView(View):
         """Show why the chosen variable is of its kind, and mark it in the mappings."""
         chosen = self.state.variable
         why = why_kind(loop.variables[chosen]) if chosen is not None and chosen < len(loop.variables) else ""
-        self.query_one("#slots-why", Static).update(Text(plain(why)))
-        self.query_one("#slots-mappings", Static).update(mappings_text(loop, chosen))
+        self.query_one("#slots-why", Words).tell(Text(plain(why)))
+        self.query_one("#slots-mappings", Words).tell(mappings_text(loop, chosen))
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Choose the loop variable that the cursor stands on."""
         event.stop()
         table = self.query_one("#slots-table", SortedTable)
-        if event.data_table is table and table.chosen is not None and table.has_focus:
-            if table.chosen != self.state.variable:
-                self.move(self.state.at_variable(table.chosen))
+        if event.data_table is not table or table.chosen is None or not table.has_focus:
+            return
+        if table.chosen != self.state.variable:
+            self.move(self.state.at_variable(table.chosen))
 
     def on_connection_table_asked(self, event: ConnectionTable.Asked) -> None:
         """Show the path of a cell of the matrix."""
         event.stop()
         loop = self.state.loop_record
         if loop is not None:
-            self.query_one("#slots-path", Static).update(path_text(self.state, loop, event.row, event.column))
+            self.query_one("#slots-path", Words).tell(path_text(self.state, loop, event.row, event.column))
 
     def action_piece(self) -> None:
         """Show the next of variables, mappings and connections."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from textual.app import ComposeResult
-from textual.widgets import Static
 
 from scanviz.profiler.units import duration, share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
 from scanviz.record.values import SourceRecord
-from scanviz.tui.views.base import View
+from scanviz.tui.state import State
+from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.tables import Cell, Column, SortedTable, text_cell
 
 COLUMNS = (
@@ -72,17 +72,24 @@ class SourceView(View):
         "(estimated in loops). Lines of the loop that is looked at are marked ▶."
     )
 
+    def __init__(self, state: State, *, id: str | None = None) -> None:
+        super().__init__(state, id=id)
+        self._read: ProfileRecord | None = None
+        self._lines: list[LineTime] = []
+
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
-        yield Static(id="source-about", markup=False)
+        yield Words(id="source-about")
         yield SortedTable(COLUMNS, by=1, id="source-table")
 
     def redraw(self) -> None:
         """Show the lines."""
-        lines = line_times(self.state.record)
+        if self._read is not self.state.record:
+            self._read, self._lines = self.state.record, line_times(self.state.record)
+        lines = self._lines
         whole = sum(each.time_ns for each in lines)
         about = f"{len(lines)} lines built what was run" if lines else "no operation knows its line"
-        self.query_one("#source-about", Static).update(about)
+        self.query_one("#source-about", Words).tell(about)
         rows = []
         for each in lines:
             here = self.state.loop in each.keys

@@ -8,20 +8,22 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Click, MouseScrollDown, MouseScrollUp
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from scanviz.profiler.units import amount, counted, duration
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.chart import AXIS, Window, chart
 from scanviz.tui.state import State
-from scanviz.tui.views.base import View
+from scanviz.tui.views.base import View, Words
 
 APART = 30  # a slowest step so many times the median would flatten all others on an even scale
 
 
-class StepsChart(Static, can_focus=True):
+class StepsChart(Words, can_focus=True):
     """The chart itself, which has the focus."""
+
+    FILLS: ClassVar[bool] = True
 
     def on_resize(self) -> None:
         """Draw for the new size, also where only what stands around the chart has grown."""
@@ -35,7 +37,7 @@ class StepsView(View):
 
     TITLE = "Steps"
     ABOUT = (
-        "The time of each step that was kept: the first, the last, the slowest (red) and every k-th. "
+        "The time of each step that was kept: the first, the last, the slowest (red; named below) and every k-th. "
         "A column shows the slowest of its steps. The cursor is the step of every tab."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,9 +65,9 @@ class StepsView(View):
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
-        yield Static(id="steps-about", markup=False)
+        yield Words(id="steps-about")
         yield StepsChart(id="steps-chart")
-        yield Static(id="steps-here", markup=False)
+        yield Words(id="steps-here")
         yield Input(id="steps-ask", placeholder="step number", type="integer", disabled=True)
 
     @property
@@ -76,24 +78,24 @@ class StepsView(View):
     def redraw(self) -> None:
         """Draw the chart with its cursor."""
         loop = self.state.loop_record
-        about = self.query_one("#steps-about", Static)
-        canvas = self.query_one("#steps-chart", Static)
-        here = self.query_one("#steps-here", Static)
+        about = self.query_one("#steps-about", Words)
+        canvas = self.query_one("#steps-chart", Words)
+        here = self.query_one("#steps-here", Words)
         if loop is None or not len(loop.series):
-            about.update("Choose a loop in the tree: no single steps are kept of this.")
-            canvas.update("")
-            here.update("")
+            about.tell("Choose a loop in the tree: no single steps are kept of this.")
+            canvas.tell("")
+            here.tell("")
             return
         if self._loop != loop.key:
             self._loop, self._window = loop.key, self.whole
             self._logarithmic = loop.step_times.max_ns > APART * max(1, loop.step_times.p50_ns)
         self._window = self._window.following(self.state.step, self.whole)
-        about.update(_about(loop, self.state.run, self._logarithmic))
+        about.tell(_about(loop, self.state.run, self._logarithmic))
         series = loop.series if self.state.run is None else loop.series[loop.series[:, 0] == self.state.run]
         size = (max(20, canvas.size.width or 60), max(5, canvas.size.height or 12))
         lines = chart(series, self._window, size, self.state.step, self._logarithmic)
-        canvas.update(Text("\n").join(lines))
-        here.update(_here(loop, self.state))
+        canvas.tell(Text("\n").join(lines))
+        here.tell(_here(loop, self.state))
 
     def command(self) -> str:
         """Return the command line that shows this loop's steps."""
@@ -156,7 +158,7 @@ class StepsView(View):
 
     def on_click(self, event: Click) -> None:
         """Put the cursor where the chart was clicked."""
-        canvas = self.query_one("#steps-chart", Static)
+        canvas = self.query_one("#steps-chart", Words)
         if event.widget is canvas:
             width = max(1, canvas.size.width - AXIS)
             span = self._window.last - self._window.first + 1

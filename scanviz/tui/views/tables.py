@@ -79,7 +79,7 @@ class SortedTable(DataTable[Text]):
             self._write()
 
     def _write(self) -> None:
-        at = self.chosen
+        at, place = self.chosen, self.scroll_offset
         self.clear(columns=True)
         for k, each in enumerate(self._titles):
             sign = ("▼" if self.reversed else "▲") if k == self.by else " "
@@ -100,7 +100,8 @@ class SortedTable(DataTable[Text]):
                 )
             )
         if at in self.order:
-            self.move_cursor(row=self.order.index(at))
+            self.move_cursor(row=self.order.index(at), scroll=False)
+            self.scroll_to(place.x, place.y, animate=False)
 
     @property
     def chosen(self) -> Any:

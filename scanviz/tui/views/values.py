@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import ClassVar
 
@@ -10,19 +11,22 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
-from textual.widgets import DataTable, Input, Static
+from textual.widgets import DataTable, Input
 
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.plain_text import plain
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.render.buffers import called, rows_before, rows_read, rows_written
 from scanviz.tui.state import State
-from scanviz.tui.views.base import View
+from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 from scanviz.tui.watch import WatchError, watched
 
 COLUMNS = (
+    Column(
+        "no.", number=True
+    ),  # in the order in which the step computes: the first bad one is where it began
     Column("variable"),
     Column("of the step"),
     Column("min", number=True),
@@ -66,46 +70,42 @@ class ValuesView(View):
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
-        yield Static(id="values-about", markup=False)
+        yield Words(id="values-about")
         with ScrollableContainer(id="values-scroll"):
-            yield Static(id="values-rulers", markup=False)
+            yield Words(id="values-rulers")
         yield SortedTable(COLUMNS, id="values-table")
-        yield Static(id="values-one", markup=False)
-        yield Static(id="values-watches", markup=False)
+        yield Words(id="values-one")
+        yield Words(id="values-watches")
         yield Input(id="values-ask", disabled=True)
 
     def redraw(self) -> None:
         """Show the step."""
         loop = self.state.loop_record
         if loop is None:
-            self.query_one("#values-about", Static).update("Choose a loop in the tree.")
+            self.query_one("#values-about", Words).tell("Choose a loop in the tree.")
             return
-        self.query_one("#values-about", Static).update(_about(self.state, loop))
-        self.query_one("#values-rulers", Static).update(
-            rulers(loop, self.state, max(40, self.size.width - 2))
-        )
+        self.query_one("#values-about", Words).tell(_about(self.state, loop))
+        self.query_one("#values-rulers", Words).tell(rulers(loop, self.state, max(40, self.size.width - 2)))
         trace = trace_at(self.state)
         table = self.query_one("#values-table", SortedTable)
         table.display = trace is not None
         if trace is not None:
             place = trace.steps.index(self.state.step)
             table.reversed = table.reversed and table.by != 0
-            table.fill([(k, _row(each, place)) for k, each in enumerate(trace.variables)])
+            table.fill([(k, _row(k, each, place)) for k, each in enumerate(trace.variables)])
         self._one(trace)
         self._watches(trace)
 
     def _one(self, trace: TraceRecord | None) -> None:
         """Show the variable that the cursor stands on, in the chosen way."""
-        box = self.query_one("#values-one", Static)
+        box = self.query_one("#values-one", Words)
         chosen = self.query_one("#values-table", SortedTable).chosen
         if trace is None or chosen is None or chosen >= len(trace.variables):
-            box.update("")
+            box.tell("")
             return
         variable = trace.variables[chosen]
         width = max(30, self.size.width - 4)
-        box.update(
-            value_text(variable, trace, trace.steps.index(self.state.step), SHOWN[self.shown_at], width)
-        )
+        box.tell(value_text(variable, trace, trace.steps.index(self.state.step), SHOWN[self.shown_at], width))
 
     def _watches(self, trace: TraceRecord | None) -> None:
         text = Text()
@@ -113,7 +113,7 @@ class ValuesView(View):
             text.append(f"{plain(each)} = ", style="bold")
             text.append(f"{_watched(each, trace, self.state)}\n", style="not bold")
         text.rstrip()
-        self.query_one("#values-watches", Static).update(text)
+        self.query_one("#values-watches", Words).tell(text)
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Show the variable that the cursor stands on."""
@@ -274,13 +274,14 @@ def _write_name(variable: LoopVariableRecord, place: int) -> str:
     return plain(variable.name if variable.kind == "nitsot" else called(variable, variable.writes[place]))
 
 
-def _row(variable: TracedVariableRecord, place: int) -> Row:
+def _row(number: int, variable: TracedVariableRecord, place: int) -> Row:
     low, high, mean, nan, infinite = variable.statistics[place].tolist()
     bad = "bold red" if nan or infinite else ""
     values = " ".join(_number(each) for each in variable.values[place, :8].tolist())
     more = " …" if math.prod(variable.shape) > 8 else ""
     return (
-        text_cell(plain(variable.name), bad),
+        Cell(str(number), number),
+        text_cell(("! " if bad else "  ") + plain(variable.name), bad),
         text_cell(variable.role),
         *(Cell(_number(each), each if math.isfinite(each) else -math.inf) for each in (low, high, mean)),
         Cell(str(int(nan)), nan, bad),
@@ -332,15 +333,17 @@ def _scaled(values: np.ndarray, place: int, width: int, signs: str) -> Text:
     part = values[first : first + width]
     finite = part[np.isfinite(part)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-    text = Text()
+    drawn = []
     for k, each in enumerate(part.tolist()):
         sign = (
             "!"
             if not math.isfinite(each)
             else signs[round((each - low) / ((high - low) or 1.0) * (len(signs) - 1))]
         )
-        style = "bold reverse" if first + k == place else "bold red" if sign == "!" else "cyan"
-        text.append(sign, style=style)
+        drawn.append((sign, "bold reverse" if first + k == place else "bold red" if sign == "!" else "cyan"))
+    text = Text()
+    for style, run in itertools.groupby(drawn, key=lambda each: each[1]):
+        text.append("".join(sign for sign, _ in run), style=style)
     return text.append(f" {_number(low)} … {_number(high)}", style="dim")
 
 

@@ -1,0 +1,64 @@
+"""The line of keys at the bottom.
+
+Textual's own footer makes a widget of every key anew whenever the focus moves, which took half of the time of choosing a tab; this
+is one line of text.
+"""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.events import Click, Resize
+from textual.screen import Screen
+from textual.widgets import Static
+
+
+class KeysLine(Static):
+    """The keys of what has the focus; a click on one is as good as the key."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._places: list[tuple[int, int, Binding, DOMNode]] = []
+        self._shown: list[tuple[str, str]] = []
+
+    def on_mount(self) -> None:
+        """Follow the focus."""
+        self.screen.bindings_updated_signal.subscribe(self, self._changed)
+
+    def on_resize(self, event: Resize) -> None:
+        """Show as many as there is room for."""
+        self._shown = []
+        self._changed(self.screen)
+
+    def _changed(self, screen: Screen[object]) -> None:
+        if screen is not self.screen or not self.size.width:
+            return
+        palette = self.app.COMMAND_PALETTE_BINDING
+        active = [
+            (binding, node)
+            for node, binding, enabled, _ in screen.active_bindings.values()
+            if enabled and (binding.show or binding.key == palette)
+        ]
+        shown = [(self.app.get_key_display(each), each.description) for each, _ in active]
+        if shown != self._shown:
+            self._shown = shown
+            self._write(active)
+
+    def _write(self, active: list[tuple[Binding, DOMNode]]) -> None:
+        text, self._places = Text(no_wrap=True, overflow="ellipsis"), []
+        for (key, about), (binding, node) in zip(self._shown, active, strict=True):
+            if any(binding.action == other.action for _, _, other, _ in self._places):
+                continue  # the same action by another key
+            begins = text.cell_len
+            if begins + len(key) + len(about) + 3 > self.size.width:
+                continue
+            text.append(f" {key} ", style="bold").append(f"{about} ")
+            self._places.append((begins, text.cell_len, binding, node))
+        self.update(text, layout=False)
+
+    async def on_click(self, event: Click) -> None:
+        """Do what the key does."""
+        for begins, ends, binding, node in self._places:
+            if begins <= event.x < ends:
+                await self.app.run_action(binding.action, node)

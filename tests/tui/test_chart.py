@@ -1,0 +1,98 @@
+"""The chart of steps: whatever is shown, no slow step is hidden and the cursor is where the step is."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanviz.record.loops import SAMPLE_REASONS
+from scanviz.tui.chart import AXIS, SLOWEST, Window, cell_of, chart, columns_of
+
+times = st.lists(st.integers(1, 10**10), min_size=1, max_size=60)
+
+
+def series_of(found, reason=0):
+    return np.array([[0, step, time, reason] for step, time in enumerate(found)], np.int64)
+
+
+@given(times, st.integers(4, 40))
+def test_a_column_shows_the_slowest_of_its_steps(found, width):
+    window = Window(0, len(found) - 1)
+    high, _, cells = columns_of(series_of(found), window, width)
+    of_cell = {}
+    for step, time in enumerate(found):
+        cell = cell_of(step, window, int(cells[-1]) + 1)
+        of_cell[cell] = max(of_cell.get(cell, 0), time)
+    assert high.tolist() == [of_cell[cell] for cell in cells.tolist()]
+    assert max(found) in high.tolist()
+
+
+@given(times, st.integers(4, 40), st.integers(3, 12), st.data(), st.booleans())
+def test_a_chart_has_its_size_and_its_cursor(found, width, height, data, logarithmic):
+    cursor = data.draw(st.integers(0, len(found) - 1))
+    lines = chart(series_of(found), Window(0, len(found) - 1), (AXIS + width, height), cursor, logarithmic)
+    assert len(lines) == max(2, height - 2) + 2
+    assert all(line.cell_len <= AXIS + max(width, 12) for line in lines)
+    assert lines[-2].plain.count("▲") == 1
+    assert lines[0].plain[AXIS:].strip(" ·")  # the slowest step reaches the top
+
+
+def test_a_window_beside_the_cursor_shows_no_cursor():
+    lines = chart(series_of([5] * 100), Window(50, 99), (AXIS + 20, 6), 3, False)
+    assert "▲" not in "".join(line.plain for line in lines)
+
+
+def test_few_steps_take_several_columns_each():
+    line = chart(series_of([1, 8, 1]), Window(0, 2), (AXIS + 12, 3), 0, False)[0].plain[AXIS:]
+    assert line == "    ████    "
+
+
+def test_the_slowest_steps_are_marked_and_what_was_not_kept_is_a_dot():
+    rows = series_of([100, 100, 900, 100])
+    rows[2, 3] = SLOWEST
+    assert SAMPLE_REASONS[SLOWEST] == "slowest"
+    _, slow, _ = columns_of(rows, Window(0, 3), 4)
+    assert slow.tolist() == [False, False, True, False]
+    lines = chart(rows[[0, 2]], Window(0, 3), (AXIS + 4, 4), 0, False)
+    assert lines[1].plain[AXIS:] == "▂·█·"
+
+
+def test_a_slow_step_does_not_flatten_the_others_on_a_logarithmic_scale():
+    rows = series_of([1_000, 2_000, 4_000, 1_000_000_000])
+    even, ratios = (
+        [
+            sum(
+                line.plain[AXIS + column] not in " ·"
+                for line in chart(rows, Window(0, 3), (AXIS + 4, 22), 0, scale)[:-2]
+            )
+            for column in range(4)
+        ]
+        for scale in (False, True)
+    )
+    assert even == [1, 1, 1, 20]
+    assert ratios[3] == 20 and ratios[0] < ratios[2] and ratios[2] > 1
+
+
+def test_an_empty_window_says_so():
+    rows = series_of([1, 1])
+    assert chart(rows, Window(10, 20), (40, 8), 10, False)[0].plain == "no step that was kept lies here"
+
+
+@given(st.integers(1, 10**7), st.data())
+def test_zooming_stays_within_the_whole_and_keeps_the_step_in_sight(steps, data):
+    whole = Window(0, steps - 1)
+    window = whole
+    for _ in range(data.draw(st.integers(1, 12))):
+        around = data.draw(st.integers(0, steps - 1))
+        window = window.following(around, whole).zoomed(
+            data.draw(st.sampled_from([0.5, 0.7, 1.4, 2.0])), around, whole
+        )
+        assert 0 <= window.first <= window.last <= steps - 1
+        assert window.first <= around <= window.last
+
+
+def test_a_million_steps_are_drawn_without_a_loop_over_them():
+    rows = np.zeros((1_000_000, 4), np.int64)
+    rows[:, 1], rows[:, 2] = np.arange(1_000_000), 1000
+    rows[777_777, 2] = 50_000
+    high, _, _ = columns_of(rows, Window(0, 999_999), 100)
+    assert high[77] == 50_000 and np.delete(high, 77).max() == 1000

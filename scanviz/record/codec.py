@@ -11,6 +11,7 @@ import dataclasses
 import math
 import types
 import typing
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -19,6 +20,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizValueError
 
 T = TypeVar("T")
+Decoder = Callable[[Any], Any]
 _LIMIT = 2**63
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -70,26 +72,26 @@ def decode(kind: type[T], data: Any, place: str = "record") -> T:
     >>> decode(SourceRecord, {"file": "rnn.py", "line": 3})
     SourceRecord(file='rnn.py', line=3, text='')
     """
-    if not isinstance(data, dict):
-        raise _wrong(place, "an object", data)
-    known = field_types(kind)  # type: ignore[arg-type]  # classes are hashable
-    for name in data:
-        if name not in known:
-            raise ScanvizValueError(f"{place} has an unknown field {name[:60]!r}", expected=", ".join(known))
-    values = {
-        name: value if _is_plainly(known[name], value) else _decode(known[name], value, f"{place}.{name}")
-        for name, value in data.items()
-    }
     try:
-        return kind(**values)
-    except TypeError:
-        missing = [name for name in known if name not in values]
-        raise ScanvizValueError(f"{place} lacks fields", expected=", ".join(missing)) from None
+        return typing.cast(T, _decoder(kind)(data))  # type: ignore[arg-type]  # classes are hashable
+    except _MisfitError as misfit:
+        raise misfit.error(place) from None
 
 
-def _is_plainly(hint: Any, value: Any) -> bool:
-    """Return whether a value is what it should be at first sight: most are, and their place need not be written down."""
-    return type(value) is hint and (hint is str or hint is bool or (hint is int and abs(value) < _LIMIT))
+class _MisfitError(Exception):
+    """Data of the wrong form: where it stands is added on the way out, so that what is right costs nothing."""
+
+    def __init__(self, expected: str, data: Any, says: str = "is not what it should be") -> None:
+        super().__init__()
+        self.expected, self.data, self.says = expected, data, says
+        self.path: list[str] = []
+
+    def error(self, place: str) -> ScanvizValueError:
+        """Return the error for a user."""
+        where = place + "".join(reversed(self.path))
+        if self.says != "is not what it should be":
+            return ScanvizValueError(f"{where} {self.says}", expected=self.expected)
+        return _wrong(where, self.expected, self.data)
 
 
 @cache
@@ -99,56 +101,135 @@ def field_types(kind: type) -> dict[str, Any]:
     return {each.name: hints[each.name] for each in dataclasses.fields(kind)}
 
 
-def _decode(hint: Any, data: Any, place: str) -> Any:
+@cache
+def _decoder(hint: Any) -> Decoder:
+    """Return what reads data of a type; made once for each type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return None if data is None else _decode(arguments[0], data, place)
+        inner = _decoder(arguments[0])
+        return lambda data: None if data is None else inner(data)
     if origin is Literal:
-        if not isinstance(data, str) or data not in arguments:
-            raise _wrong(place, "one of " + ", ".join(map(repr, arguments)), data)
-        return data
+        return _literals(arguments)
     if origin is np.ndarray:
-        floats = get_args(arguments[1]) == (np.float64,)
-        return _numbers(data, place) if floats else _series(data, place)
+        return _numbers if get_args(arguments[1]) == (np.float64,) else _series
     if origin is tuple:
-        if not isinstance(data, list):
-            raise _wrong(place, "a list", data)
-        if all(_is_plainly(arguments[0], each) for each in data):
-            return tuple(data)
-        return tuple(_decode(arguments[0], each, f"{place}[{k}]") for k, each in enumerate(data))
+        return _tuples(arguments[0])
     if origin is dict:
-        if not isinstance(data, dict):
-            raise _wrong(place, "an object", data)
-        return {key: _decode(arguments[1], each, f"{place}[{key[:60]!r}]") for key, each in data.items()}
+        return _dicts(arguments[1])
     if dataclasses.is_dataclass(hint):
-        return decode(typing.cast(type, hint), data, place)
-    return _plain(hint, data, place)
+        return _records(typing.cast(type, hint))
+    return {int: _integer, float: _float, str: _string, bool: _boolean}[hint]
 
 
-def _plain(hint: Any, data: Any, place: str) -> Any:
-    if hint is float and type(data) in (int, float) and abs(data) < _LIMIT and math.isfinite(data):
-        return float(data)
-    if type(data) is hint and (hint is not int or abs(data) < _LIMIT) and hint is not float:
+def _records(kind: type) -> Decoder:
+    readers: dict[str, Decoder] = {}
+
+    def read(data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise _MisfitError("an object", data)
+        if not readers:  # only now: records may hold records of their own class
+            readers.update({name: _decoder(each) for name, each in field_types(kind).items()})
+        values = {}
+        for name, value in data.items():
+            reader = readers.get(name)
+            if reader is None:
+                raise _MisfitError(", ".join(readers), data, f"has an unknown field {name[:60]!r}")
+            try:
+                values[name] = reader(value)
+            except _MisfitError as misfit:
+                misfit.path.append(f".{name}")
+                raise
+        try:
+            return kind(**values)
+        except TypeError:
+            missing = [name for name in readers if name not in values]
+            raise _MisfitError(", ".join(missing), data, "lacks fields") from None
+
+    return read
+
+
+def _tuples(hint: Any) -> Decoder:
+    def read(data: Any) -> Any:
+        if not isinstance(data, list):
+            raise _MisfitError("a list", data)
+        inner = _decoder(hint)
+        found = []
+        try:
+            for each in data:
+                found.append(inner(each))
+        except _MisfitError as misfit:
+            misfit.path.append(f"[{len(found)}]")
+            raise
+        return tuple(found)
+
+    return read
+
+
+def _dicts(hint: Any) -> Decoder:
+    def read(data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise _MisfitError("an object", data)
+        inner = _decoder(hint)
+        found = {}
+        for key, each in data.items():
+            try:
+                found[key] = inner(each)
+            except _MisfitError as misfit:
+                misfit.path.append(f"[{key[:60]!r}]")
+                raise
+        return found
+
+    return read
+
+
+def _literals(words: tuple[Any, ...]) -> Decoder:
+    def read(data: Any) -> Any:
+        if not isinstance(data, str) or data not in words:
+            raise _MisfitError("one of " + ", ".join(map(repr, words)), data)
         return data
-    names = {int: "an integer", float: "a finite number", str: "a string", bool: "true or false"}
-    raise _wrong(place, names[hint], data)
+
+    return read
 
 
-def _series(data: Any, place: str) -> Any:
+def _string(data: Any) -> str:
+    if type(data) is not str:
+        raise _MisfitError("a string", data)
+    return data
+
+
+def _boolean(data: Any) -> bool:
+    if type(data) is not bool:
+        raise _MisfitError("true or false", data)
+    return data
+
+
+def _integer(data: Any) -> int:
+    if type(data) is not int or not -_LIMIT < data < _LIMIT:
+        raise _MisfitError("an integer", data)
+    return data
+
+
+def _float(data: Any) -> float:
+    if type(data) not in (int, float) or not -_LIMIT < data < _LIMIT:  # NaN is neither
+        raise _MisfitError("a finite number", data)
+    return float(data)
+
+
+def _series(data: Any) -> Any:
     rows = isinstance(data, list) and all(isinstance(row, list) and len(row) == 4 for row in data)
     if not rows or not all(type(each) is int and abs(each) < _LIMIT for row in data for each in row):
-        raise _wrong(place, "rows of four integers", data)
+        raise _MisfitError("rows of four integers", data)
     return np.array(data, np.int64).reshape(-1, 4)
 
 
-def _numbers(data: Any, place: str) -> Any:
+def _numbers(data: Any) -> Any:
     rows = isinstance(data, list) and all(isinstance(row, list) for row in data)
     width = len(data[0]) if rows and data else 0
     if not rows or any(len(row) != width for row in data):
-        raise _wrong(place, "rows of numbers, all of one length", data)
+        raise _MisfitError("rows of numbers, all of one length", data)
     plain = [[_NOT_FINITE.get(each, each) if isinstance(each, str) else each for each in row] for row in data]
     if not all(type(each) in (int, float) for row in plain for each in row):
-        raise _wrong(place, "rows of numbers", data)
+        raise _MisfitError("rows of numbers", data)
     return np.array(plain, np.float64).reshape(len(data), width)
 
 

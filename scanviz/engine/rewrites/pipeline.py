@@ -218,8 +218,14 @@ def fingerprint(outputs: Sequence[Variable], numbers: dict[Hashable, int]) -> Ha
         return found
 
     for node in toposort(outputs):
-        inner = fingerprint(node.op.inner_outputs, numbers) if isinstance(node.op, Scan) else None
+        inner = _inside(node.op, numbers) if isinstance(node.op, Scan) else None
         own = (node.op.declaration.name, node.op.parameters, inner, tuple(code(each) for each in node.inputs))
         for each in node.outputs:
             known[each] = numbers.setdefault((own, each.index), len(numbers))
     return tuple(code(each) for each in outputs)
+
+
+def _inside(op: Scan, numbers: dict[Hashable, int]) -> Hashable:
+    """Return what equal loops share: their step, and how many rows of each result they keep."""
+    kept = tuple(getattr(each, "keep", None) for each in op.variables)
+    return fingerprint(op.inner_outputs, numbers), kept

@@ -249,3 +249,13 @@ def test_a_pickled_function_is_rewritten_with_the_same_rules():
     g = pickle.loads(pickle.dumps(f))
     assert g.plan.mode == f.plan.mode
     assert [each.says for each in g.rewrites.of_graph] == [each.says for each in f.rewrites.of_graph]
+
+
+def test_many_loops_that_each_keep_their_last_row_are_no_cycle():
+    x = T.vector("x")
+    total = T.constant(0.0)
+    for k in range(30):
+        h, _ = scanviz.scan(lambda x_t, h, k=k: T.tanh(x_t + h * 0.1 * k), x[k:], 0.0, name=f"loop{k}")
+        total = total + h[-1]
+    f = scanviz.function([x], total)  # a warning would be an error here
+    assert sum(each.rule == "ScanSaveMem" for each in f.rewrites) == 30

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from scanviz.record.plain_text import plain
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.labels import cluster_lines, kind_name, short, signed, time_text
+from scanviz.render.reading_order import reading_order
 
-WIDEST_RAILS = 40  # columns that lines may take: beyond it, values are named instead
+WIDEST_RAILS = 40  # columns that lines may take, more on a wide terminal: beyond it, values are named instead
 SIGNS = {
     "input": "○",
     "shared": "◎",
@@ -83,6 +84,7 @@ class _Row:
 class _Drawing:
     def __init__(self, diagram: Diagram, width: int, types: bool) -> None:
         self.diagram, self.width, self.types = diagram, width, types
+        self.widest = max(WIDEST_RAILS, width * 55 // 100)
         self.owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
         self.nodes = {each.id: each for each in diagram.nodes}
         self.clusters = {each.id: each for each in diagram.clusters}
@@ -91,7 +93,7 @@ class _Drawing:
         self.before: dict[str, list[Edge]] = defaultdict(list)
         for edge in diagram.edges:
             self._edge(edge)
-        self.order = self._ordered()
+        self.order = reading_order(diagram, self.reads)
         self.last = {source: k for k, node in enumerate(self.order) for source in self.reads[node.id]}
 
     def _edge(self, edge: Edge) -> None:
@@ -104,55 +106,13 @@ class _Drawing:
         elif source not in self.reads[target]:
             self.reads[target].append(source)
 
-    def _ordered(self) -> list[Node]:
-        """Return nodes in their order, those of a loop together, and inputs just before what reads them first."""
-        place = {each.id: k for k, each in enumerate(self.diagram.nodes)}
-        first: dict[str, int] = {}
-        for node in self.diagram.nodes:
-            for source in self.reads[node.id]:
-                first[source] = min(first.get(source, place[node.id]), place[node.id])
-        early = [each for each in self.diagram.nodes if each.kind in ("input", "shared", "constant")]
-        moved = {each.id for each in early if each.cluster is None and each.id in first}
-
-        def key(node: Node) -> tuple[int, int, int]:
-            if node.id not in moved:
-                return (self._start(node, place), 1, place[node.id])
-            reader = self.diagram.nodes[first[node.id]]
-            return (self._start(reader, place), 0, place[node.id])
-
-        return sorted(self.diagram.nodes, key=key)
-
-    def _start(self, node: Node, place: dict[str, int]) -> int:
-        """Return the place of the outermost loop that a node is in, else its own."""
-        cluster = node.cluster
-        if cluster not in self.clusters:
-            return place[node.id]
-        while (parent := self.clusters[cluster].parent) in self.clusters:
-            assert parent is not None
-            cluster = parent
-        if not hasattr(self, "_starts"):
-            self._starts: dict[str, int] = {}
-        if cluster not in self._starts:
-            inside = self._inside(cluster)
-            self._starts[cluster] = min(
-                place[each.id] for each in self.diagram.nodes if each.cluster in inside
-            )
-        return self._starts[cluster]
-
-    def _inside(self, cluster: str) -> set[str]:
-        found = {cluster}
-        for each in self.diagram.clusters:
-            if each.parent in found:
-                found.add(each.id)
-        return found
-
     def lines(self) -> Iterator[str]:
         """Iterate over all lines."""
         yield short(self.diagram.title, self.width)
         yield from (short(each, self.width) for each in self.diagram.notes)
         rows = list(self._rails())
         room = max((len(each.rails) for each in rows), default=0)
-        if room > WIDEST_RAILS:
+        if room > self.widest:
             rows = [_Row(SIGNS.get(each.node.kind, "●"), each.node) for each in rows]
             room = 1
         around: list[str] = []
@@ -176,7 +136,7 @@ class _Drawing:
             around.append(cluster)
 
     def _open_before(self, row: _Row) -> str:
-        return self.passing.get(row.node.id, "") if row.rails and len(row.rails) <= WIDEST_RAILS else ""
+        return self.passing.get(row.node.id, "") if row.rails and len(row.rails) <= self.widest else ""
 
     def _heading(self, cluster: Cluster) -> str:
         lines = cluster_lines(cluster)

@@ -232,8 +232,8 @@ def draw(
     │ │ │  ╔═ loop sums ═...
     │ ◆ │  ║ n_steps  (n-steps into the loop) ← dimension{axis=0}
     ◆   │  ║ x  (sequence into the loop) ← x
-    ◇   │  ║ x[t]
     │   ◆  ║ total  (sitsot into the loop) ← 0.0
+    ◇   │  ║ x[t]
     ...
     """
     picture = Picture(diagram_for(what, scan=scan, depth=depth), Wishes(types, engine))

@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 
-from scanviz.render.characters import SIGNS, WIDEST_RAILS, _Drawing, drawing_lines, drawing_text
+from scanviz.render.characters import SIGNS, _Drawing, drawing_lines, drawing_text
 from scanviz.render.diagram.model import Diagram, Edge, Node
 from scanviz.testing import random_loops
 from tests.render.pictures import hostile_picture, pictures_of, taps_pictures
@@ -76,7 +76,7 @@ def test_lines_join_exactly_what_is_read(case):
             if edge.role != "recurrence"
         }
         assert all(place[a] < place[b] for a, b in wanted)
-        if room > WIDEST_RAILS:
+        if room > drawing.widest:
             continue  # values are named instead
         assert read_back(rows, order, room) == wanted
 

@@ -6,13 +6,15 @@ Views rely on it, so a record from a file is checked before anyone sees it.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast, get_args
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.check_graph import check_graph
 from scanviz.record.check_traces import check_traces
+from scanviz.record.codec import field_types
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 
@@ -82,12 +84,9 @@ def _check_series(loop: LoopRecord) -> None:
 
 def _check_signs(value: Any, place: str) -> None:
     """Refuse negative numbers where only sizes, counts and times are."""
-    if isinstance(value, str | GraphSnapshot):
-        return  # the numbers of a graph are looked at by check_graph
     if dataclasses.is_dataclass(value):
-        for each in dataclasses.fields(value):
-            if each.name not in _SIGNED:
-                _check_signs(getattr(value, each.name), f"{place}.{each.name}")
+        for name in _with_numbers(type(value)):  # type: ignore[arg-type]  # classes are hashable
+            _check_signs(getattr(value, name), f"{place}.{name}")
     elif isinstance(value, tuple):
         for item in value:
             _check_signs(item, place)
@@ -96,6 +95,27 @@ def _check_signs(value: Any, place: str) -> None:
             _check_signs(item, place)
     elif isinstance(value, int | float) and value < 0:
         raise _refused(f"{place} is negative", found=value)
+
+
+@cache
+def _with_numbers(kind: type) -> tuple[str, ...]:
+    """Return the fields of a record class in which there may be numbers that are never negative."""
+    return tuple(
+        name
+        for name, hint in field_types(kind).items()
+        if name not in _SIGNED and _has_numbers(hint, (kind,))
+    )
+
+
+def _has_numbers(hint: Any, around: tuple[Any, ...]) -> bool:
+    if hint in (int, float):
+        return True
+    if hint is GraphSnapshot or hint in around:
+        return hint is not GraphSnapshot  # the numbers of a graph are looked at by check_graph
+    if dataclasses.is_dataclass(hint):
+        fields = field_types(cast(type, hint)).values()
+        return any(_has_numbers(each, (*around, hint)) for each in fields)
+    return any(_has_numbers(each, around) for each in get_args(hint))
 
 
 def _refused(what: str, found: object = None) -> ScanvizValueError:

@@ -23,8 +23,9 @@ class Terminal:
 
     def __init__(self, folder):
         self._socket = str(folder / "tmux")
+        sizes = ("COLUMNS", "LINES")  # pytest-xdist sets them; the terminal's own size is meant
         self._environment = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name not in sizes},
             "PYTHONPATH": str(ROOT),
             "PS1": "$ ",
             "LC_ALL": "C.UTF-8",

@@ -7,6 +7,7 @@ from typing import ClassVar
 from rich.console import RenderableType
 from rich.text import Text
 from textual.binding import BindingType
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
@@ -77,6 +78,14 @@ class View(Widget):
         self._shown: State | None = None
         self.found: list[int] = []  # rows that the filter matches, as the view counts them
         self.found_at = -1
+        self._extents: dict[str, Size] = {}
+
+    def extent_of(self, selector: str, before: Size) -> Size:
+        """Return the size of a widget of this view; while it is not seen, the last one it had, or the one given."""
+        size = self.query_one(selector).size
+        if size.width and size.height:
+            self._extents[selector] = size
+        return self._extents.get(selector, before)
 
     def show(self, state: State) -> None:
         """Show a state; called when the view is seen, and when the state changes while it is."""

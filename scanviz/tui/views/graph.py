@@ -8,6 +8,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
+from textual.geometry import Size
 from textual.widgets import Static
 
 from scanviz.record.model import FunctionRecord
@@ -19,6 +20,7 @@ from scanviz.tui.views.base import View
 from scanviz.tui.views.steps import quoted
 
 MOST_NODES = 400  # of a picture that is drawn whole
+BAR = 2  # columns of the scroll bar
 
 
 class GraphPane(ScrollableContainer, can_focus=True):
@@ -67,7 +69,7 @@ class GraphView(View):
         """Draw the picture if it is another than before."""
         function = self.state.function_record
         loop = self.state.loop_record
-        width = max(60, self.query_one("#graph-pane").size.width - 2)
+        width = max(60, self.extent_of("#graph-pane", Size(80, 24)).width - BAR)
         name = loop.name if loop is not None and self.own else None
         wanted = (
             id(function),

@@ -8,6 +8,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
+from textual.geometry import Size
 from textual.widgets import DataTable
 
 from scanviz.profiler.report_rewrites import RewritesView as Wishes
@@ -28,6 +29,7 @@ COLUMNS = (
     Column("operations"),
     Column("time", number=True),
 )
+BAR = 3  # columns of the scroll bar and of a margin
 STYLES = ("unified", "side-by-side", "tree")
 
 
@@ -90,7 +92,7 @@ class RewritesView(View):
         if self.state.rewrite in table.order and table.chosen != self.state.rewrite:
             table.move_cursor(row=table.order.index(self.state.rewrite))
         pane = self.query_one("#rewrites-difference", Words)
-        width = max(30, self.query_one("#rewrites-pane").size.width - 3)
+        width = max(30, self.extent_of("#rewrites-pane", Size(60, 24)).width - BAR)
         shown = (id(self.history), self.state.rewrite, self.style_at, self.other, width, self.state.loop)
         if shown != self._drawn:
             self._drawn = shown

@@ -7,7 +7,8 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import Click, MouseScrollDown, MouseScrollUp
+from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
+from textual.geometry import Size
 from textual.widgets import Input
 
 from scanviz.profiler.units import amount, counted, duration
@@ -25,10 +26,10 @@ class StepsChart(Words, can_focus=True):
 
     FILLS: ClassVar[bool] = True
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: Resize) -> None:
         """Draw for the new size, also where only what stands around the chart has grown."""
         view = next((each for each in self.ancestors if isinstance(each, StepsView)), None)
-        if view is not None:
+        if view is not None and event.size.width:
             view.redraw()
 
 
@@ -92,7 +93,8 @@ class StepsView(View):
         self._window = self._window.following(self.state.step, self.whole)
         about.tell(_about(loop, self.state.run, self._logarithmic))
         series = loop.series if self.state.run is None else loop.series[loop.series[:, 0] == self.state.run]
-        size = (max(20, canvas.size.width or 60), max(5, canvas.size.height or 12))
+        extent = self.extent_of("#steps-chart", Size(60, 12))
+        size = (max(20, extent.width), max(5, extent.height))
         lines = chart(series, self._window, size, self.state.step, self._logarithmic)
         canvas.tell(Text("\n").join(lines))
         here.tell(_here(loop, self.state))

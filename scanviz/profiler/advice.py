@@ -38,16 +38,13 @@ def advice_of(record: ProfileRecord) -> list[Advice]:
 
 def _all(record: ProfileRecord) -> Iterator[Advice]:
     found = list(places(record))
-    has_times = record.detail != "values"
     for place in found:
-        for rule in (*RULES, *MEMORY_RULES) if has_times else MEMORY_RULES:
+        for rule in (*RULES, *MEMORY_RULES):
             yield from rule(place)
-    if has_times:
-        for of_run in advice_run.RULES:
-            yield from of_run(record)
+    for of_run in advice_run.RULES:
+        yield from of_run(record)
     yield from advice_run.unnamed(record, found)
-    if has_times:
-        yield from advice_run.recording(record)
+    yield from advice_run.recording(record)
 
 
 __all__ = ["Advice", "advice_of"]

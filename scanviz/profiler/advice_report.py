@@ -56,9 +56,6 @@ def _header(record: ProfileRecord) -> list[Line]:
                 f"the run ended early ({record.outcome.status}): only its part is known", WARNING, wraps=True
             )
         )
-    if record.detail == "values":
-        why = "values were recorded: times are not the program's usual ones, and no advice is taken from them"
-        lines.append(Line(why, WARNING, wraps=True))
     return lines
 
 

@@ -80,7 +80,7 @@ def free_name(path: Path) -> Path:
 def run_profiled(program: Program, wishes: Wishes) -> None:
     """Run a program with every scanviz function recorded; save and report when python ends."""
     tracer = None if wishes.values is None else _tracer(wishes.values)
-    recorder = Recorder("values" if tracer is not None else "ops" if wishes.detail == "ops" else "steps")
+    recorder = Recorder("ops" if wishes.detail == "ops" else "steps")
     recorder.describe_script(program.title, program.arguments)
     ended = Ending(recorder, wishes, tracer)
     die_by_interrupt()

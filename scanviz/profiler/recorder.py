@@ -37,9 +37,9 @@ class Recorder(Observer):
 
     Parameters
     ----------
-    detail : {"steps", "ops", "values"}
+    detail : {"steps", "ops"}
         How closely to look: ``"steps"`` times each step, and each operation in a sample of the steps; ``"ops"``
-        times each operation of every step; ``"values"`` goes with a :class:`~scanviz.profiler.tracing.Tracer`.
+        times each operation of every step.
     max_bytes : int
         About how much memory the recording may take; loops beyond it keep totals alone, and beyond that are only
         counted.
@@ -57,12 +57,12 @@ class Recorder(Observer):
 
     def __init__(
         self,
-        detail: Literal["steps", "ops", "values"] = "steps",
+        detail: Literal["steps", "ops"] = "steps",
         max_bytes: int = DEFAULT_BYTES,
         clock: Callable[[], int] = time.perf_counter_ns,
         price: Price | None = None,
     ) -> None:
-        self.detail: Literal["steps", "ops", "values"] = detail
+        self.detail: Literal["steps", "ops"] = detail
         self._clock = clock
         self._lock = threading.RLock()  # not a Lock: a signal's handler may ask for the record at any moment
         self._price = price if price is not None else measured_price()
@@ -144,12 +144,7 @@ class Recorder(Observer):
     def instruction(
         self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
     ) -> None:
-        """Count an operation outside of loops, or one in a step that is told on its own.
-
-        With values, the operations of a loop are told once more by chunks of steps.
-        """
-        if loop is not None and values:
-            return
+        """Count an operation outside of loops, or one in a step that is told on its own."""
         with self._lock:
             tally = self._functions.get(function) if loop is None else self._loops.get(loop)
             if tally is not None:

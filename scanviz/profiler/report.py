@@ -13,7 +13,7 @@ from typing import TextIO
 from scanviz.profiler.report_gradients import gradient_lines
 from scanviz.profiler.report_loops import function_lines, loop_lines
 from scanviz.profiler.report_text import HEADING, QUIET, WARNING, Line, plainest, styled
-from scanviz.profiler.report_values import SLOW
+from scanviz.profiler.report_values import TWICE
 from scanviz.profiler.units import counted, duration, share
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.plain_text import plain
@@ -187,14 +187,16 @@ def _footer(record: ProfileRecord) -> list[Line]:
     made = sum(each.total_ns for loop in record.loops for each in loop.tiers)
     parts = [f"building functions {duration(built)}", f"making loop code {duration(made)}"]
     cost = record.cost
-    parts.append(f"recording cost about {duration(cost.total_ns)} ({share(cost.total_ns, record.wall_ns)})")
+    looking = f", of it {duration(cost.values_ns)} for values" if cost.values_ns else ""
+    part = share(cost.total_ns, record.wall_ns)
+    parts.append(f"recording cost about {duration(cost.total_ns)} ({part}{looking})")
     lines = [Line(""), Line(" · ".join(parts), QUIET, wraps=True)]
     if record.detail == "ops":
         lines.append(
             Line("every operation of every step was timed: loops ran slower than alone", QUIET, wraps=True)
         )
     if record.detail == "values":
-        lines.append(Line(f"{SLOW} (scanviz report FILE --values shows them)", WARNING, wraps=True))
+        lines.append(Line(f"{TWICE} (scanviz report FILE --values shows them)", QUIET, wraps=True))
     if record.left_out:
         lines.append(
             Line(

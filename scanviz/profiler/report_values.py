@@ -17,7 +17,7 @@ from scanviz.record.plain_text import plain
 from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
 
 NARROWEST = 40
-SLOW = "values were recorded, on the reference tier: times are not the program's usual ones"
+TWICE = "values are of a second computation of every call, on the reference tier; times are of the first"
 _STATES = ("mitmot", "mitsot", "sitsot")
 _REASONS = {
     "first": "one of the first",
@@ -98,7 +98,7 @@ def _lines(record: ProfileRecord, width: int, step: int | None, scan_name: str |
     shown = [each for each in record.traces if scan_name is None or loops[each.loop].name == scan_name]
     if not shown:
         return [_nothing(record, loops, scan_name or "")]
-    lines = [Line(SLOW, QUIET, wraps=True)]
+    lines = [Line(TWICE, QUIET, wraps=True)]
     for each in shown:
         lines += [Line(""), *_trace_lines(record, each, loops[each.loop], width, step)]
     return lines
@@ -247,4 +247,4 @@ def _tap(tap: int) -> str:
     return "t" if tap == 0 else f"t{tap:+d}"
 
 
-__all__ = ["SLOW", "FirstBad", "first_bad", "number", "render_values", "ruler"]
+__all__ = ["TWICE", "FirstBad", "first_bad", "number", "render_values", "ruler"]

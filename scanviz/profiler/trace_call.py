@@ -69,7 +69,8 @@ def trace(
 ) -> Traced:
     """Call a function and keep what the variables of its loops were, step by step.
 
-    The call runs on the reference tier, so that every value exists; its times say nothing about usual ones.
+    Each scanviz function is computed twice: as usual, which gives the result and the times, and once more on the reference tier, where
+    every value exists.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def trace(
     """
     if not callable(f):
         raise ScanvizTypeError("trace() calls a function", expected="a scanviz function", found=repr(f)[:60])
-    tracer, recorder = Tracer(scan, budget, every), Recorder("values")
+    tracer, recorder = Tracer(scan, budget, every), Recorder()
     recorder.restart()
     with observe.observed_by(tracer), observe.observed_by(recorder):
         result = f(*values, **named)

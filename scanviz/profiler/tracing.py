@@ -1,6 +1,7 @@
 """Values over time: an observer that keeps what the variables of chosen loops were, under a byte budget.
 
-It asks the engine for every value, so functions run on the reference tier while it watches.  Of each loop the first run and the
+It asks the engine for every value.  While others time, each call is therefore computed twice: as usual, which is timed, and once more on
+the reference tier, for its values.  Of each loop the first run and the
 last are kept, and between them the first run in which a NaN or an infinity came up; which steps of a run are kept is in
 :mod:`scanviz.profiler.trace_sampling`.
 """
@@ -8,6 +9,7 @@ last are kept, and between them the first run in which a NaN or an infinity came
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -78,6 +80,8 @@ class Tracer(Observer):
             int, list[tuple[int, RunTrace | None]]
         ] = {}  # by thread: loops going on, outer first
         self._names: dict[str, None] = {}
+        self._begun: dict[int, int] = {}  # by thread: when the call that is looked at began
+        self.spent_ns = 0  # on computing values and keeping them
 
     @property
     def loop_names(self) -> list[str]:
@@ -109,10 +113,15 @@ class Tracer(Observer):
             found = others.get(found.gradient_of) if found.gradient_of is not None else None
         return False
 
+    def function_begin(self, function: int, call: int) -> None:
+        """Note when a call begins."""
+        self._begun[threading.get_ident()] = time.perf_counter_ns()
+
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Forget loops that an error left open."""
         with self._lock:
             self._open.pop(threading.get_ident(), None)
+            self.spent_ns += time.perf_counter_ns() - self._begun.pop(threading.get_ident())
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Open a run."""
@@ -202,7 +211,12 @@ class Tracer(Observer):
 def with_traces(record: ProfileRecord, tracer: Tracer) -> ProfileRecord:
     """Return a record with the values that a tracer kept of its loops."""
     known = {each.key for each in record.loops}
-    return replace(record, traces=tuple(each for each in tracer.records() if each.loop in known))
+    return replace(
+        record,
+        detail="values",
+        traces=tuple(each for each in tracer.records() if each.loop in known),
+        cost=replace(record.cost, values_ns=tracer.spent_ns),
+    )
 
 
 def _check_number(what: str, value: object, largest: int) -> None:

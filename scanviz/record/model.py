@@ -115,6 +115,8 @@ class CostRecord:
         Calibrated cost of handing one over.
     recorder_ns : int
         Time measured inside the recorder.
+    values_ns : int
+        Time of the runs in which values were computed one by one and kept; what is timed are runs without.
 
     Examples
     --------
@@ -127,11 +129,12 @@ class CostRecord:
     chunks: int = 0
     chunk_ns: float = 0.0
     recorder_ns: int = 0
+    values_ns: int = 0
 
     @property
     def total_ns(self) -> float:
         """All of it."""
-        return self.stamps * self.stamp_ns + self.chunks * self.chunk_ns + self.recorder_ns
+        return self.stamps * self.stamp_ns + self.chunks * self.chunk_ns + self.recorder_ns + self.values_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +161,8 @@ class ProfileRecord(Shown):
         Its arguments.
     detail : str
         How closely loops were looked at: ``"steps"`` (each step, and each operation in a sample of them), ``"ops"``
-        (each operation of every step) or ``"values"`` (every value, on the reference tier: its times are not the program's
-        usual ones).
+        (each operation of every step) or ``"values"`` (every call was computed once more on the reference tier, and every
+        value looked at; times are those of the first).
     wall_ns : int
         From the start of the recording to its end.
     outcome : OutcomeRecord

@@ -297,17 +297,67 @@ def test_a_run_that_fails_keeps_the_steps_it_did() -> None:
     assert trace.steps == (0, 1, 2)
 
 
-def test_the_profile_says_that_its_times_are_not_the_usual_ones() -> None:
+def test_the_profile_says_that_its_values_are_of_a_second_computation() -> None:
     traced = scanviz.trace(rnn(), np.ones((20, 3)), np.eye(3))
     record = traced.record
     check(record)
-    assert record.detail == "values"
-    assert "times are not" in render_report(record) and "times are not" in traced.report()
-    for loop in record.loops:  # operations are counted once, though they are told twice
-        assert all(each.samples <= loop.steps for each in loop.operations)
+    assert record.detail == "values" and record.cost.values_ns > 0
+    assert "second computation" in render_report(record) and "second computation" in traced.report()
+    for loop in record.loops:  # operations are counted once, though each call is computed twice
+        assert loop.steps == 20 and all(each.samples <= loop.steps for each in loop.operations)
+    assert [each.calls for each in record.functions] == [1]
     with scanviz.profile() as p:
         rnn()(np.ones((5, 3)), np.eye(3))
-    assert p.record.traces == () and "times are not" not in render_report(p.record)
+    assert p.record.traces == () and "second computation" not in render_report(p.record)
+
+
+class Told(observe.Observer):
+    """Counts what it is told of loops, and whether there were values."""
+
+    def __init__(self, detail: Any) -> None:
+        self.detail = detail
+        self.calls, self.values, self.tiers = 0, 0, set[str]()
+
+    def function_begin(self, function: int, call: int) -> None:
+        self.calls += 1
+
+    def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
+        self.values += 1
+
+    def specialised(self, function: int, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
+        self.tiers.add(tier)
+
+
+def test_those_who_time_and_those_who_look_are_told_of_runs_of_their_own() -> None:
+    f, timing, looking = rnn(), Told("steps"), Told("values")
+    given = np.ones((20, 3)), np.eye(3)
+    plain = f(*given)
+    with observe.observed_by(timing), observe.observed_by(looking):
+        watched = f(*given)
+    for a, b in zip(plain, watched, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert (timing.calls, timing.values, looking.calls) == (1, 0, 1) and looking.values > 40
+
+
+def test_shared_variables_are_updated_once_though_values_are_looked_at() -> None:
+    count = scanviz.shared(0.0, name="count")
+    x = T.vector("x")
+    s, _ = scanviz.scan(lambda x_t, s: s + x_t, x, T.constant(0.0), name="sums")
+    f = scanviz.function([x], s[-1], updates={count: count + 1.0})
+    traced = scanviz.trace(f, np.ones(5))
+    assert traced.result == 5.0 and count.get_value() == 1.0
+
+
+def test_a_call_that_fails_keeps_the_values_up_to_there_though_it_is_timed() -> None:
+    x = T.vector("x")
+    h, _ = scanviz.scan(
+        lambda s, x: s + x[T.cast(s, "int64")], None, T.constant(0.0), x, n_steps=10, name="h"
+    )
+    f, tracer = scanviz.function([x], h), Tracer()
+    with scanviz.profile() as p, observe.observed_by(tracer), pytest.raises(ScanvizError):
+        f(np.ones(3))
+    [trace] = tracer.records()
+    assert trace.steps == (0, 1, 2) and p.record.functions[0].calls == 1
 
 
 def test_the_report_shows_the_step_and_the_rows_of_states() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -217,6 +217,25 @@ class Function(Shown):
                 if each not in self._told:
                     each.compiled(event)
             self._told = watching
+        looking = tuple(each for each in watching if each.detail == "values")
+        timing = tuple(each for each in watching if each.detail != "values")
+        if not looking or not timing:
+            return self._told_run(arrays, watching)
+        try:
+            results = self._told_run(arrays, timing)
+        except Exception:
+            with suppress(Exception):  # it most likely fails at the same place, and its values up to there are kept
+                self._told_run(arrays, looking)
+            raise
+        self._told_run(arrays, looking)
+        return results
+
+    def _told_run(self, arrays: list[Array], watching: tuple[observe.Observer, ...]) -> list[Array]:
+        """Run the program once, and tell it to some of the observers.
+
+        Those that time and those that look at every value are told of runs of their own, which compute the same, so that looking
+        does not change what is timed.
+        """
         call = next(_calls)
         for each in watching:
             each.function_begin(self.key, call)

@@ -21,6 +21,7 @@ from scanviz.record.plain_text import plain
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.keys_line import KeysLine
 from scanviz.tui.leave import LeaveScreen
+from scanviz.tui.palette import commands
 from scanviz.tui.source import Source
 from scanviz.tui.state import State, start
 from scanviz.tui.tree import LoopTree
@@ -46,7 +47,7 @@ class ScanvizApp(App[None]):
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(k), f"view({k - 1})", f"tab {k}", show=False) for k in range(1, len(VIEWS) + 1)),
-        Binding("slash", "search", "search"),
+        Binding("slash", "search", "filter"),
         Binding("n", "found(1)", "next found", show=False),
         Binding("N", "found(-1)", "found before", show=False),
         Binding("left_square_bracket", "rewrite(-1)", "rewrite before", show=False),
@@ -55,6 +56,7 @@ class ScanvizApp(App[None]):
         Binding("full_stop", "step(1)", "step forward", show=False),
         Binding("tab", "focus_next", "other side", show=False),
         Binding("t", "tree", "tree", show=False),
+        Binding("z", "wide", "whole width", show=False),
         Binding("y", "copy", "copy command"),
         Binding("question_mark", "help", "help"),
         Binding("ctrl+z", "suspend_process", "suspend", show=False),
@@ -76,6 +78,9 @@ class ScanvizApp(App[None]):
             False  # whether a script that runs is to be stopped after the application has ended
         )
         self._status = ""
+        self._came_from: list[tuple[int, State]] = []  # tabs that led to others by enter
+        self._searched_tree = False
+        self._chosen = 0  # the tab that is seen
         self._fresh = False  # whether a record was read that is not shown yet
 
     def compose(self) -> ComposeResult:
@@ -124,9 +129,14 @@ class ScanvizApp(App[None]):
         return self.screen_stack[0]
 
     @property
+    def _has_tabs(self) -> bool:
+        """Whether there is anything yet, and still: last messages come while the application ends."""
+        return bool(self.screen_stack) and bool(self.main.query("#tabs"))
+
+    @property
     def view(self) -> View:
         """The tab that is seen."""
-        if not self.main.query("#tabs"):  # a last message while the application ends
+        if not self._has_tabs:
             return self.views[0]
         active = self.main.query_one("#tabs", TabbedContent).active
         return self.views[int(active.removeprefix("tab-") or 1) - 1]
@@ -145,11 +155,13 @@ class ScanvizApp(App[None]):
         parts = [plain(record.script) or "profile", self.source.status()]
         if loop is not None:
             parts.append(f"{plain(loop.name)}: step {self.state.step} of {self.state.steps}")
+        if self.view.filtered:
+            parts.append(f"only rows with {plain(self.view.filtered)!r}: escape shows all")
         return " · ".join(each for each in parts if each)
 
     def take_news(self) -> None:
         """Show what a running script has told since: its output at once, its record when a thread has read it."""
-        if not self.is_running or not self.main.query("#tabs"):
+        if not self.is_running or not self._has_tabs:
             return
         finished = self.source.finished
         if self._fresh:
@@ -176,25 +188,51 @@ class ScanvizApp(App[None]):
 
     def on_tabbed_content_tab_activated(self) -> None:
         """Show the state in a tab that was chosen by the mouse."""
-        if self.main.query("#tabs") and not self.view.shows(self.state):
+        if not self._has_tabs:
+            return
+        number = self.views.index(self.view)
+        if number != self._chosen:
+            self._came_from.clear()
+            self._chosen = number
+        if not self.view.shows(self.state):
             self.view.show(self.state)
 
     def on_view_moved(self, event: View.Moved) -> None:
         """Take the state that a view asks for."""
         self.state = event.state
 
+    def on_view_entered(self, event: View.Entered) -> None:
+        """Go on to another tab with what was looked at; escape comes back."""
+        self._came_from.append((self.views.index(self.view), self.state))
+        self._go(next(k for k, each in enumerate(VIEWS) if event.title == each.TITLE), event.state)
+
+    def _go(self, number: int, state: State) -> None:
+        """Show a state in a tab, with the cursor on what it looks at."""
+        self.set_reactive(ScanvizApp.state, state)  # shown once, by the tab that is chosen
+        self._choose(number)
+        self.watch_state()
+        self.view.point()
+
     def on_loop_tree_chosen(self, event: LoopTree.Chosen) -> None:
         """Look at what was chosen in the tree."""
         kind, key = event.key
-        if kind == "function":
+        if kind == "function" and (self.state.loop is not None or key != self.state.function):
             self.state = self.state.at_function(key)
-        elif key != self.state.loop:
+        elif kind == "loop" and key != self.state.loop:
             self.state = self.state.at_loop(key)
+        if event.entered:
+            self.view.focus_inside()
 
     # keys
 
     def action_view(self, number: int) -> None:
+        """Choose a tab: escape then goes to the tree, as from a tab that nothing led to."""
+        self._came_from.clear()
+        self._choose(number)
+
+    def _choose(self, number: int) -> None:
         """Choose a tab and give it the focus, all before anything is drawn, so that it is drawn once."""
+        self._chosen = number
         self.main.query_one("#tabs", TabbedContent).active = f"tab-{number + 1}"
         self.views[number].show(self.state)
         self.views[number].focus_inside()
@@ -218,13 +256,16 @@ class ScanvizApp(App[None]):
 
     def action_tree(self) -> None:
         """Give the focus to the tree."""
+        self.remove_class("wide")
         self.main.query_one("#tree").focus()
 
     def action_search(self) -> None:
         """Ask what to search for."""
         box = self.main.query_one("#search", Input)
         box.disabled = False
+        self._searched_tree = self.focused is not None and self.focused.id == "tree"
         box.value = ""
+        box.placeholder = "name of a loop" if self._searched_tree else "text to find; nothing shows all again"
         box.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -232,24 +273,43 @@ class ScanvizApp(App[None]):
         if event.input.id != "search":
             return
         self._close_search()
-        count = self.view.search(event.value)
+        searched = self.main.query_one("#tree", LoopTree) if self._searched_tree else self.view
+        count = searched.search(event.value)
+        self.main.query_one("#title", Words).tell(self._title())
         if event.value:
             self.notify(f"{count} found: n and N go through them" if count else "nothing found")
 
     def _close_search(self) -> None:
         self.main.query_one("#search", Input).disabled = True
-        self.view.focus_inside()
+        if self._searched_tree:
+            self.action_tree()
+        else:
+            self.view.focus_inside()
 
     def action_found(self, by: int) -> None:
         """Go to the next place that was found, or the one before."""
-        self.view.next_found(by)
+        if self._searched_tree:
+            self.main.query_one("#tree", LoopTree).next_found(by)
+        else:
+            self.view.next_found(by)
 
     def action_leave(self) -> None:
-        """Close the search, or go back to the tree."""
+        """Close the search, show all rows again, go back to the tab that led here, or to the tree: the first of these."""
         if not self.main.query_one("#search", Input).disabled:
             self._close_search()
+        elif self.view.filtered:
+            self.view.search("")
+            self.main.query_one("#title", Words).tell(self._title())
+        elif self._came_from:
+            self._go(*self._came_from.pop())
         else:
             self.action_tree()
+
+    def action_wide(self) -> None:
+        """Give the tree's place to the tab, or back."""
+        self.toggle_class("wide")
+        if self.has_class("wide"):
+            self.view.focus_inside()
 
     def action_copy(self) -> None:
         """Copy the command line that shows the same."""
@@ -276,27 +336,7 @@ class ScanvizApp(App[None]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield every action for the palette."""
         yield from super().get_system_commands(screen)
-        for number, kind in enumerate(VIEWS):
-            yield SystemCommand(
-                f"Tab: {kind.TITLE}",
-                kind.ABOUT,
-                lambda number=number: self.action_view(number),
-            )
-        yield SystemCommand("Search", "Search in this tab", self.action_search)
-        yield SystemCommand(
-            "Next rewrite", "The application of a rule after this", lambda: self.action_rewrite(1)
-        )
-        yield SystemCommand(
-            "Rewrite before", "The application of a rule before", lambda: self.action_rewrite(-1)
-        )
-        yield SystemCommand("Step forward", "The step after this", lambda: self.action_step(1))
-        yield SystemCommand("Step back", "The step before", lambda: self.action_step(-1))
-        yield SystemCommand("Slowest step", "Go to the slowest step that was kept", self.action_slowest)
-        yield SystemCommand("First NaN", "Go to the first step with a NaN or infinity", self.action_first_bad)
-        yield SystemCommand(
-            "Forward or backward loop", "From a loop to its gradient and back", self.action_other
-        )
-        yield SystemCommand("Copy the command line", "That shows what this tab shows", self.action_copy)
+        yield from commands(self)
 
     def action_slowest(self) -> None:
         """Go to the slowest step."""
@@ -308,8 +348,13 @@ class ScanvizApp(App[None]):
 
     def action_first_bad(self) -> None:
         """Go to the first step with a NaN or an infinity."""
-        step = self.state.first_bad_step()
-        if step is None:
-            self.notify("No value that was kept is NaN or infinite.")
+        found = self.state.at_first_bad()
+        if found is None:
+            self.notify(
+                "No value that was kept is NaN or infinite."
+                if self.state.record.traces
+                else "No values were kept: scanviz profile --values SCRIPT keeps them."
+            )
         else:
-            self.state = self.state.at_step(step)
+            self.state = found
+            self.view.point()

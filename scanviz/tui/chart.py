@@ -15,10 +15,9 @@ import numpy as np
 from rich.text import Text
 
 from scanviz.profiler.units import amount, duration
-from scanviz.record.loops import SAMPLE_REASONS, Samples
+from scanviz.record.loops import Samples
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
-SLOWEST = next(code for code, reason in SAMPLE_REASONS.items() if reason == "slowest")
 AXIS = 9  # columns for the numbers on the left
 
 
@@ -59,22 +58,23 @@ class Window:
         return Window(first, first + width)
 
 
-def columns_of(series: Samples, window: Window, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each column the slowest time of its steps (NaN for none), whether a slowest step stands there, and its cell.
+def columns_of(
+    series: Samples, window: Window, width: int, slow_ns: float = math.inf
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return for each column the slowest time of its steps (NaN for none), whether it is above what is slow, and its cell.
 
     Cells are what is drawn alike: one or more steps a cell, and a cell is one column, or several where there are fewer steps.
     """
     span = window.last - window.first + 1
     cells = max(1, min(width, span))
-    high, slow = np.full(cells, -np.inf), np.zeros(cells, bool)
+    high = np.full(cells, -np.inf)
     steps, times = series[:, 1], series[:, 2]
     seen = (steps >= window.first) & (steps <= window.last)
     places = cell_of(steps[seen], window, cells)
     np.maximum.at(high, places, times[seen])
-    slow[places[series[seen, 3] == SLOWEST]] = True
     high[np.isinf(high)] = np.nan
     shown = np.arange(width) * cells // width
-    return high[shown], slow[shown], shown
+    return high[shown], high[shown] > slow_ns, shown
 
 
 def cell_of(step: Any, window: Window, cells: int) -> Any:
@@ -89,7 +89,12 @@ def cell_of(step: Any, window: Window, cells: int) -> Any:
 
 
 def chart(
-    series: Samples, window: Window, size: tuple[int, int], cursor: int, logarithmic: bool
+    series: Samples,
+    window: Window,
+    size: tuple[int, int],
+    cursor: int,
+    logarithmic: bool,
+    slow_ns: float = math.inf,
 ) -> list[Text]:
     """Return the lines of a chart.
 
@@ -105,6 +110,8 @@ def chart(
         The step that is looked at.
     logarithmic : bool
         Whether equal heights are equal ratios.
+    slow_ns : float
+        Nanoseconds above which a step is marked as slow, by its colour and by ``•`` below it.
 
     Examples
     --------
@@ -117,7 +124,7 @@ def chart(
              0  3
     """
     width, height = max(4, size[0] - AXIS), max(2, size[1] - 2)
-    high, slow, cells = columns_of(series, window, width)
+    high, slow, cells = columns_of(series, window, width, slow_ns)
     if np.isnan(high).all():
         return [Text("no step that was kept lies here")]
     top = float(np.nanmax(high))
@@ -139,8 +146,11 @@ def chart(
         for style, run in itertools.groupby(drawn, key=lambda each: each[1]):
             line.append("".join(cell for cell, _ in run), style=style)  # one span for many cells
         lines.append(line)
+    marks = np.where(slow, "•", " ")
     columns = np.flatnonzero(here)
-    lines.append(Text(" " * (AXIS + int(columns[len(columns) // 2])) + "▲" if len(columns) else ""))
+    if len(columns):
+        marks[columns[len(columns) // 2]] = "▲"
+    lines.append(Text(" " * AXIS + "".join(marks).rstrip()))
     first, last = amount(window.first), amount(window.last)
     lines.append(Text(f"{'':{AXIS}}{first}{last:>{max(1, width - len(first))}}", style="dim"))
     return lines

@@ -46,9 +46,19 @@ def _table(title: str, widget: object) -> Table:
     bindings: list[BindingType] = getattr(type(widget), "BINDINGS", [])
     for each in bindings:
         if isinstance(each, Binding):
-            keys = ", ".join(_shown(key) for key in each.key.split(","))
-            table.add_row(keys, each.description)
+            table.add_row(key_names(each), each.description)
     return table
+
+
+def key_names(binding: Binding) -> str:
+    """Return the keys of a binding as they stand on a keyboard.
+
+    Examples
+    --------
+    >>> key_names(Binding("left_square_bracket,h", "x"))
+    '[, h'
+    """
+    return ", ".join(_shown(key) for key in binding.key.split(","))
 
 
 def _shown(key: str) -> str:

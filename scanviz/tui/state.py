@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from scanviz.profiler.report_values import FirstBad, first_bad
+from scanviz.record.loops import OperationRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.traces import TraceRecord
 
@@ -32,6 +34,10 @@ class State:
         Index of a loop variable of the loop.
     run : int or None
         The run of the loop whose steps are shown; None for all.
+    line : str
+        The user's line, as ``file:line``; empty for none.
+    operation : int or None
+        An operation of the loop, or of the function where no loop is looked at.
     """
 
     record: ProfileRecord
@@ -41,6 +47,8 @@ class State:
     rewrite: int = 0
     variable: int | None = None
     run: int | None = None
+    line: str = ""
+    operation: int | None = None
 
     @property
     def function_record(self) -> FunctionRecord | None:
@@ -59,6 +67,14 @@ class State:
         return loop.longest_run if loop is not None else 0
 
     @property
+    def operations(self) -> tuple[OperationRecord, ...]:
+        """Operations of the loop's step, or of the function where no loop is looked at."""
+        loop, function = self.loop_record, self.function_record
+        if loop is not None:
+            return loop.operations
+        return function.operations if function is not None else ()
+
+    @property
     def traces(self) -> tuple[TraceRecord, ...]:
         """Values of the loop that were kept."""
         return tuple(each for each in self.record.traces if each.loop == self.loop)
@@ -67,7 +83,7 @@ class State:
 
     def at_function(self, key: int) -> State:
         """Look at a function outside of its loops."""
-        return replace(self, function=key, loop=None, variable=None, run=None, rewrite=0)
+        return replace(self, function=key, loop=None, variable=None, run=None, rewrite=0, operation=None)
 
     def at_loop(self, key: int) -> State:
         """Look at a loop; the step stays where there is such a step."""
@@ -77,7 +93,14 @@ class State:
         step = min(self.step, max(0, found.longest_run - 1))
         rewrite = self.rewrite if found.function == self.function else 0
         return replace(
-            self, function=found.function, loop=key, step=step, variable=None, run=None, rewrite=rewrite
+            self,
+            function=found.function,
+            loop=key,
+            step=step,
+            variable=None,
+            run=None,
+            rewrite=rewrite,
+            operation=None,
         )
 
     def at_step(self, step: int) -> State:
@@ -104,6 +127,18 @@ class State:
         """Look at the steps of one run, or of all."""
         return replace(self, run=run)
 
+    def at_line(self, line: str) -> State:
+        """Look at a line of the user's."""
+        return replace(self, line=line)
+
+    def at_operation(self, index: int | None) -> State:
+        """Look at an operation, and at the line that built it."""
+        operations = self.operations
+        found = next((each for each in operations if each.index == index), None)
+        if found is None:
+            return replace(self, operation=None)
+        return replace(self, operation=index, line=str(found.source or ""))
+
     def with_record(self, record: ProfileRecord) -> State:
         """Look at the same in a newer record of the same run."""
         known = replace(self, record=record)
@@ -122,15 +157,31 @@ class State:
         rows = loop.series if self.run is None else loop.series[loop.series[:, 0] == self.run]
         return int(rows[rows[:, 2].argmax(), 1]) if len(rows) else None
 
+    def first_bad(self) -> tuple[TraceRecord, FirstBad] | None:
+        """Return where a value that was kept is first NaN or infinite: in the earliest run, the earliest step, computed first."""
+        for trace in sorted(self.traces, key=lambda each: each.run):
+            both = [first_bad(trace, what) for what in ("nan", "inf")]
+            found = [each for each in both if each is not None]
+            if found:
+                order = {id(each): place for place, each in enumerate(trace.variables)}
+                return trace, min(found, key=lambda each: (each.step, order[id(each.variable)]))
+        return None
+
     def first_bad_step(self) -> int | None:
         """Return the first step that was kept at which a value is NaN or infinite."""
-        found = [
-            trace.steps[int((each.statistics[:, 3:] > 0).any(axis=1).argmax())]
-            for trace in self.traces
-            for each in trace.variables
-            if len(each.statistics) and (each.statistics[:, 3:] > 0).any()
-        ]
-        return min(found, default=None)
+        found = self.first_bad()
+        return found[1].step if found is not None else None
+
+    def at_first_bad(self) -> State | None:
+        """Look at the first NaN or infinity: of this loop, else of the first loop that has one; None where there is none."""
+        for key in (self.loop, *(each.key for each in self.record.loops)):
+            state = self.at_loop(key) if key is not None else self
+            found = state.first_bad()
+            if found is not None:
+                trace, bad = found
+                several = len({each.run for each in state.traces}) > 1
+                return state.at_step(bad.step).at_run(trace.run if several else state.run)
+        return None
 
     def forward_loop(self) -> int | None:
         """Return the key of the loop that this one is the back-propagation of."""

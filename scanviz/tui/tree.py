@@ -25,23 +25,24 @@ class LoopTree(Tree[Key]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "cursor_down", "down", show=False),
         Binding("k", "cursor_up", "up", show=False),
-        Binding("l", "open", "open", show=False),
-        Binding("h", "close", "close", show=False),
-        Binding("right", "open", "open", show=False),
-        Binding("left", "close", "close", show=False),
+        Binding("l,right", "open", "open", show=False),
+        Binding("h,left", "close", "close", show=False),
+        Binding("g", "end(0)", "first", show=False),
+        Binding("G", "end(1)", "last", show=False),
         Binding("b", "app.other", "forward/backward loop"),
+        Binding("enter", "enter", "go to the tab", show=False),
     ]
     ABOUT: ClassVar[str] = (
         "Functions and their loops, slowest first, with their share of the function's time. ↩ marks a loop of back-propagation;"
-        " b goes from a loop to its gradient and back. Enter shows a loop in the tabs."
+        " b goes from a loop to its gradient and back. Enter goes to the tabs. / finds loops by their names."
     )
 
     class Chosen(Message):
         """A function or loop was chosen."""
 
-        def __init__(self, key: Key) -> None:
+        def __init__(self, key: Key, *, entered: bool = False) -> None:
             super().__init__()
-            self.key = key
+            self.key, self.entered = key, entered
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("profile", id=id)
@@ -49,6 +50,9 @@ class LoopTree(Tree[Key]):
         self.guide_depth = 2
         self._shown_record: object = None
         self._by_key: dict[Key, TreeNode[Key]] = {}
+        self._found: list[TreeNode[Key]] = []
+        self._found_at = -1
+        self._by_key_press = False
 
     def show(self, state: State) -> None:
         """Show the record's loops, with the cursor on the one that is looked at."""
@@ -65,7 +69,7 @@ class LoopTree(Tree[Key]):
     def _fill_in(self, state: State) -> None:
         closed = {key for key, node in self._by_key.items() if not node.is_expanded}
         self.clear()
-        self._by_key = {}
+        self._by_key, self._found = {}, []
         children: dict[tuple[int, int | None], list[LoopRecord]] = {}
         for loop in state.record.loops[:MOST]:
             children.setdefault((loop.function, loop.parent), []).append(loop)
@@ -113,7 +117,7 @@ class LoopTree(Tree[Key]):
         label = Text("↩ " if loop.gradient_of is not None else "")
         label.append(plain(loop.name))
         whole = function.total_ns or loop.total_ns
-        return label.append(f"  {duration(loop.total_ns)} {share(loop.total_ns, whole)}", style="dim")
+        return label.append(f"  {share(loop.total_ns, whole)}  {duration(loop.total_ns)}", style="dim")
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Key]) -> None:
         """Show what the cursor stands on."""
@@ -122,10 +126,42 @@ class LoopTree(Tree[Key]):
             self.post_message(self.Chosen(event.node.data))
 
     def on_tree_node_selected(self, event: Tree.NodeSelected[Key]) -> None:
-        """Show what was clicked or entered."""
+        """Show what was clicked; enter goes to its tab, too."""
         event.stop()
         if event.node.data is not None:
-            self.post_message(self.Chosen(event.node.data))
+            self.post_message(self.Chosen(event.node.data, entered=self._by_key_press))
+        self._by_key_press = False
+
+    def action_enter(self) -> None:
+        """Choose a loop and go to its tab."""
+        self._by_key_press = True
+        self.action_select_cursor()
+
+    # searching: n and N go through the loops and functions that match
+
+    def search(self, text: str) -> int:
+        """Find loops and functions by their names, and go to the first; return how many."""
+        wanted = text.casefold()
+        nodes = [(node, str(node.label).casefold()) for node in self._by_key.values()]
+        self._found = [node for node, label in nodes if wanted and wanted in label]
+        self._found_at = -1
+        self.next_found(1)
+        return len(self._found)
+
+    def next_found(self, by: int) -> None:
+        """Go to the next that was found, or the one before."""
+        if self._found:
+            self._found_at = (self._found_at + by) % len(self._found)
+            node = self._found[self._found_at]
+            above = node.parent
+            while above is not None:
+                above.expand()
+                above = above.parent
+            self.call_after_refresh(self.move_cursor, node)
+
+    def action_end(self, last: int) -> None:
+        """Go to the first or the last line."""
+        self.move_cursor_to_line(self.last_line if last else 0)
 
     def action_open(self) -> None:
         """Open the node."""

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanviz.record.loops import SAMPLE_REASONS
-from scanviz.tui.chart import AXIS, SLOWEST, Window, cell_of, chart, columns_of
+from scanviz.tui.chart import AXIS, Window, cell_of, chart, columns_of
 
 times = st.lists(st.integers(1, 10**10), min_size=1, max_size=60)
 
@@ -46,14 +45,12 @@ def test_few_steps_take_several_columns_each():
     assert line == "    ████    "
 
 
-def test_the_slowest_steps_are_marked_and_what_was_not_kept_is_a_dot():
+def test_slow_steps_are_marked_and_what_was_not_kept_is_a_dot():
     rows = series_of([100, 100, 900, 100])
-    rows[2, 3] = SLOWEST
-    assert SAMPLE_REASONS[SLOWEST] == "slowest"
-    _, slow, _ = columns_of(rows, Window(0, 3), 4)
+    _, slow, _ = columns_of(rows, Window(0, 3), 4, 800)
     assert slow.tolist() == [False, False, True, False]
-    lines = chart(rows[[0, 2]], Window(0, 3), (AXIS + 4, 4), 0, False)
-    assert lines[1].plain[AXIS:] == "▂·█·"
+    lines = chart(rows[[0, 2]], Window(0, 3), (AXIS + 4, 4), 0, False, 800)
+    assert lines[1].plain[AXIS:] == "▂·█·" and lines[2].plain[AXIS:] == "▲ •"
 
 
 def test_a_slow_step_does_not_flatten_the_others_on_a_logarithmic_scale():

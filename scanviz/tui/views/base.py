@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from scanviz.tui.source import Source
 from scanviz.tui.state import State
+from scanviz.tui.views.tables import SortedTable
 
 
 class Words(Static):
@@ -65,6 +66,13 @@ class View(Widget):
     ABOUT: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = []
 
+    class Entered(Message):
+        """What is looked at is wanted in another tab, from which escape comes back."""
+
+        def __init__(self, title: str, state: State) -> None:
+            super().__init__()
+            self.title, self.state = title, state
+
     class Moved(Message):
         """The view wants another state: every view that is shown will show it."""
 
@@ -79,6 +87,7 @@ class View(Widget):
         self.found: list[int] = []  # rows that the filter matches, as the view counts them
         self.found_at = -1
         self._extents: dict[str, Size] = {}
+        self._drawn_for = 0  # columns
 
     def extent_of(self, selector: str, before: Size) -> Size:
         """Return the size of a widget of this view; while it is not seen, the last one it had, or the one given."""
@@ -87,10 +96,27 @@ class View(Widget):
             self._extents[selector] = size
         return self._extents.get(selector, before)
 
+    @property
+    def room(self) -> Size:
+        """Columns and rows of the view, also before it was seen: all tabs have the same."""
+        if self.size.width:
+            return self.size
+        around = self.screen.query_one("#tabs").size
+        return Size(
+            max(0, around.width - 2), max(0, around.height - 1)
+        )  # less what pads a tab, and the line of tabs
+
     def show(self, state: State) -> None:
         """Show a state; called when the view is seen, and when the state changes while it is."""
         self.state, self._shown = state, state
+        self._drawn_for = self.room.width
         self.redraw()
+
+    def on_resize(self) -> None:
+        """Draw for another width."""
+        if self._shown is not None and self._drawn_for != self.room.width:
+            self._drawn_for = self.room.width
+            self.redraw()
 
     def shows(self, state: State) -> bool:
         """Return whether a state is what was drawn last."""
@@ -99,6 +125,9 @@ class View(Widget):
     def redraw(self) -> None:
         """Draw the state anew."""
         raise NotImplementedError
+
+    def point(self) -> None:
+        """Put the cursor on what is looked at, when another tab has sent the user here."""
 
     def move(self, state: State) -> None:
         """Ask for another state."""
@@ -112,23 +141,44 @@ class View(Widget):
         """Take what a running script has told since the last time; return whether it was anything."""
         return False
 
-    # searching: a view says what its rows are; n and N go through those that match
+    def enter(self, title: str, state: State) -> None:
+        """Ask for another tab, with a state."""
+        self.post_message(self.Entered(title, state))
+
+    # searching: a table shows the rows that match alone; elsewhere a view says what its rows are, and n and N go through them
+
+    def table(self) -> SortedTable | None:
+        """Return the table that ``/`` filters; None where there is none."""
+        return None
 
     def rows(self) -> list[str]:
         """Return the texts that ``/`` searches."""
-        return []
+        table = self.table()
+        return table.texts() if table is not None else []
 
     def go_to(self, row: int) -> None:
         """Show a row that a search found."""
+        table = self.table()
+        if table is not None:
+            table.move_cursor(row=row)
 
     def search(self, text: str) -> int:
-        """Find rows; return how many."""
+        """Find rows, and leave the others of a table out; return how many."""
         wanted = text.casefold()
+        table = self.table()
+        if table is not None:
+            table.filter_by(text)
         self.found = [k for k, row in enumerate(self.rows()) if wanted and wanted in row.casefold()]
         self.found_at = -1
         if self.found:
             self.next_found(1)
         return len(self.found)
+
+    @property
+    def filtered(self) -> str:
+        """What the rows of the table are filtered by; empty for nothing."""
+        table = self.table()
+        return table.filter if table is not None else ""
 
     def next_found(self, by: int) -> None:
         """Go to the next row that was found, or the one before."""
@@ -137,7 +187,11 @@ class View(Widget):
             self.go_to(self.found[self.found_at])
 
     def focus_inside(self) -> None:
-        """Give the focus to what the keys of this view are for."""
+        """Give the focus to what the keys of this view are for: its table, else the first thing that takes it."""
+        table = self.table()
+        if table is not None and table.display:
+            table.focus()
+            return
         for each in self.query("*"):
             if each.can_focus and each.display:
                 each.focus()

@@ -15,6 +15,7 @@ from scanviz.record.model import FunctionRecord
 from scanviz.render.characters import drawing_lines
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.summary import summarised
+from scanviz.tui.counterparts import NO_SIGN, SIGN, counterparts
 from scanviz.tui.state import State
 from scanviz.tui.views.base import View
 from scanviz.tui.views.steps import quoted
@@ -43,7 +44,8 @@ class GraphView(View):
     ABOUT = (
         "The graph as it runs, in characters: loops as boxes with their ports, the step inside, and "
         "what a step reads of the ones before. f folds loops, F opens them, o shows the chosen loop "
-        "alone or the whole function, b the graph as it was built."
+        "alone or the whole function, x the graph as it was built. ▶ marks what belongs to the loop variable "
+        "that was chosen in Slots."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "fold(-1)", "fold"),
@@ -100,23 +102,18 @@ class GraphView(View):
     def _text(self) -> Text:
         """Return the picture with the lines of the chosen loop variable and of what was found marked."""
         here = self.found[self.found_at] if self.found and self.found_at >= 0 else None
-        names = self._chosen_names()
+        chosen = counterparts(self.state)
+        margin = NO_SIGN if chosen.names else ""  # room for signs is taken only where there are any
         text = Text()
         for number, line in enumerate(self.lines):
-            style = "reverse" if number == here else "bold" if any(name in line for name in names) else ""
-            text.append(line + "\n", style=style)
+            named = chosen.named_in(line)
+            style = "reverse" if number == here else "bold" if named else ""
+            text.append((SIGN if named else margin) + line + "\n", style=style)
         return text
 
-    def _chosen_names(self) -> tuple[str, ...]:
-        loop = self.state.loop_record
-        if loop is None or self.state.variable is None or self.state.variable >= len(loop.variables):
-            return ()
-        variable = loop.variables[self.state.variable]
-        return tuple(each for each in (*variable.inner_inputs, f"{variable.name}[t]") if each)
-
     def on_resize(self) -> None:
-        """Draw for the new width."""
-        if self.query("#graph-pane"):
+        """Draw for the new width, which the pane has only later."""
+        if self._shown is not None:
             self.call_after_refresh(self.redraw)
 
     def action_fold(self, by: int) -> None:

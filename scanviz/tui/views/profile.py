@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.widgets import DataTable
 
 from scanviz.profiler.units import amount, counted, duration, share, size
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import FunctionRecord
 from scanviz.record.plain_text import plain
+from scanviz.tui.counterparts import SIGN, counterparts
 from scanviz.tui.state import State
 from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
 COLUMNS = (
-    Column("operation"),
-    Column("time", number=True),
+    Column("time", number=True),  # first, so that it is seen however narrow the terminal is
     Column("share", number=True),
+    Column("operation"),
     Column("gives"),
     Column("line"),
     Column("no.", number=True),
@@ -37,16 +37,14 @@ class ProfileView(View):
     ABOUT = (
         "Where the time goes: the operations of the loop's step (or of the function outside of "
         "loops), how a step divides into operations, storing rows and the loop itself, and the "
-        "forward loop beside its back-propagation. s sorts by the next column."
+        "forward loop beside its back-propagation. s sorts by the next column; enter shows the line that "
+        "built an operation. ▶ marks what reads or gives the loop variable that was chosen in Slots."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "line", "line of the operation", show=False),
-    ]
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
         yield Words(id="profile-about")
-        yield SortedTable(COLUMNS, by=1, id="profile-table")
+        yield SortedTable(COLUMNS, id="profile-table")
         yield Words(id="profile-pair")
 
     def redraw(self) -> None:
@@ -56,8 +54,13 @@ class ProfileView(View):
         table = self.query_one("#profile-table", SortedTable)
         if loop is not None:
             whole = loop.body_ns + loop.copy_ns + loop.overhead_ns
-            about.tell(loop_summary(loop, self.size.width))
-            table.fill([(each.index, operation_row(each, each.mean_ns, whole)) for each in loop.operations])
+            about.tell(loop_summary(loop, self.room.width))
+            marked = counterparts(self.state).operations
+            rows = [
+                (each.index, operation_row(each, each.mean_ns, whole, each.index in marked))
+                for each in loop.operations
+            ]
+            table.fill(rows)
             pair.tell(_pair(self.state) or "")
         elif function is not None:
             about.tell(function_summary(function))
@@ -80,21 +83,29 @@ class ProfileView(View):
             f"scanviz report FILE --scan {quoted(loop.name)}" if loop is not None else "scanviz report FILE"
         )
 
-    def rows(self) -> list[str]:
+    def table(self) -> SortedTable:
         """Return the operations."""
-        return self.query_one("#profile-table", SortedTable).texts()
+        return self.query_one("#profile-table", SortedTable)
 
-    def go_to(self, row: int) -> None:
-        """Put the cursor on an operation."""
-        self.query_one("#profile-table", SortedTable).move_cursor(row=row)
+    def point(self) -> None:
+        """Put the cursor on the operation that is looked at."""
+        self.table().point_at(self.state.operation)
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Show the line that built an operation."""
+        event.stop()
+        state = self.state.at_operation(self.table().chosen)
+        if state.line:
+            self.enter("Source", state)
 
 
-def operation_row(operation: OperationRecord, time_ns: float, whole_ns: float) -> Row:
+def operation_row(operation: OperationRecord, time_ns: float, whole_ns: float, marked: bool = False) -> Row:
     """Return the cells of an operation."""
+    name = plain(operation.label)
     return (
-        text_cell(plain(operation.label)),
         Cell(duration(time_ns) if operation.samples else "–", time_ns),
         Cell(share(time_ns, whole_ns), time_ns),
+        Cell((SIGN if marked else "") + name, name.casefold(), "bold" if marked else ""),
         text_cell(plain(operation.output)),
         text_cell(plain(str(operation.source or ""))),
         Cell(str(operation.index), operation.index),

@@ -16,7 +16,8 @@ from scanviz.profiler.report_rewrites import step_lines, why_not_lines
 from scanviz.profiler.report_why import why_lines
 from scanviz.profiler.units import duration
 from scanviz.record.plain_text import plain
-from scanviz.record.rewrites import RewriteRecord, RewritesRecord
+from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
+from scanviz.tui.counterparts import NO_SIGN, SIGN, Counterparts, counterparts
 from scanviz.tui.state import State
 from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
@@ -29,6 +30,7 @@ COLUMNS = (
     Column("operations"),
     Column("time", number=True),
 )
+MEASURED = Column("faster", number=True)  # by scanviz rewrites --ablate --into
 BAR = 3  # columns of the scroll bar and of a margin
 STYLES = ("unified", "side-by-side", "tree")
 
@@ -41,7 +43,8 @@ class RewritesView(View):
         "What rules did to the function's graph, those that changed anything. [ and ] go from one to "
         "the next; v shows lines that changed, before and after side by side, or the whole graph; x "
         "shows why others did not fire; w shows where the operations of the loop come from; o shows "
-        "only those of the loop that is looked at."
+        "only those of the loop that is looked at. Enter goes to the difference, escape comes back. ▶ marks what names the loop "
+        "variable that was chosen in Slots; `faster` is what scanviz rewrites --ablate --into FILE has measured."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "style", "side by side"),
@@ -56,6 +59,7 @@ class RewritesView(View):
         self.other = ""  # "why not" or "why" in place of the difference
         self.own = False
         self._drawn: object = None
+        self._marks: tuple[object, frozenset[int]] = (None, frozenset())
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
@@ -87,21 +91,45 @@ class RewritesView(View):
 
     def redraw(self) -> None:
         """Show the list and the application that is looked at."""
-        table = self.query_one("#rewrites-table", SortedTable)
-        table.fill([(each.index, _row(each)) for each in self.listed()])
-        if self.state.rewrite in table.order and table.chosen != self.state.rewrite:
-            table.move_cursor(row=table.order.index(self.state.rewrite))
+        table, history = self.table(), self.history
+        effects = {each.rule: each for each in history.effects} if history is not None else {}
+        table.retitle((*COLUMNS, MEASURED) if effects else COLUMNS)
+        marked = self._marked()
+        rows = []
+        for each in self.listed():
+            row = _row(each, each.index in marked)
+            rows.append((each.index, (*row, _measured(effects.get(each.rule))) if effects else row))
+        table.fill(rows)
+        table.point_at(self.state.rewrite)
         pane = self.query_one("#rewrites-difference", Words)
-        width = max(30, self.extent_of("#rewrites-pane", Size(60, 24)).width - BAR)
-        shown = (id(self.history), self.state.rewrite, self.style_at, self.other, width, self.state.loop)
+        width = max(30, self.extent_of("#rewrites-pane", Size(60, 24)).width - BAR - len(SIGN))
+        shown = (
+            id(self.history),
+            self.state.rewrite,
+            self.style_at,
+            self.other,
+            width,
+            self.state.loop,
+            self.state.variable,
+        )
         if shown != self._drawn:
             self._drawn = shown
             pane.tell(self._text(width))
             self.query_one("#rewrites-pane", VerticalScroll).scroll_home(animate=False)
 
+    def _marked(self) -> frozenset[int]:
+        """Return the applications whose lines name the loop variable that was chosen in Slots."""
+        history, chosen = self.history, counterparts(self.state)
+        if history is None or not chosen.names:
+            return frozenset()
+        key = (id(history), chosen.names)
+        if self._marks[0] != key:
+            self._marks = key, frozenset(each.index for each in history.applications if _names(each, chosen))
+        return self._marks[1]
+
     def on_resize(self) -> None:
-        """Draw for the new size."""
-        if self.query("#rewrites-pane"):
+        """Draw for the new width, which the pane has only later."""
+        if self._shown is not None:
             self.call_after_refresh(self.redraw)
 
     def _text(self, width: int) -> Text:
@@ -127,7 +155,13 @@ class RewritesView(View):
         if not history.applications:
             return Text(f"no rule changed this function (rules: {plain(history.selection)})")
         each = history.applications[min(self.state.rewrite, len(history.applications) - 1)]
-        return report_text(step_lines(history, each, Wishes(style=STYLES[self.style_at]), width), width)
+        told = report_text(step_lines(history, each, Wishes(style=STYLES[self.style_at]), width), width)
+        return _with_signs(told, counterparts(self.state))
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Give the focus to the difference, which scrolls; escape comes back."""
+        event.stop()
+        self.query_one("#rewrites-pane").focus()
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Look at the application that the cursor stands on."""
@@ -174,27 +208,54 @@ class RewritesView(View):
         style = "" if self.style_at == 0 else f" --{STYLES[self.style_at]}"
         return f"scanviz rewrites FILE --step {self.state.rewrite}{style}"
 
-    def rows(self) -> list[str]:
+    def table(self) -> SortedTable:
         """Return the applications."""
-        return self.query_one("#rewrites-table", SortedTable).texts()
+        return self.query_one("#rewrites-table", SortedTable)
 
     def go_to(self, row: int) -> None:
         """Look at an application."""
-        self.move(self.state.at_rewrite(self.query_one("#rewrites-table", SortedTable).order[row]))
+        self.move(self.state.at_rewrite(self.table().order[row]))
 
 
 class DifferencePane(VerticalScroll, can_focus=True):
     """The difference, which scrolls."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "list", "list", show=False),
         Binding("j", "scroll_down", "down", show=False),
         Binding("k", "scroll_up", "up", show=False),
         Binding("g", "scroll_home", "top", show=False),
         Binding("G", "scroll_end", "end", show=False),
     ]
 
+    def action_list(self) -> None:
+        """Go back to the list."""
+        self.screen.query_one("#rewrites-table").focus()
 
-def _row(each: RewriteRecord) -> Row:
+
+def _names(each: RewriteRecord, chosen: Counterparts) -> bool:
+    """Return whether an application did something to lines that name the chosen loop variable."""
+    texts = (each.says, *each.loop_variables, *(line for edit in each.edits for line in edit.lines))
+    return any(chosen.named_in(text) for text in texts)
+
+
+def _with_signs(text: Text, chosen: Counterparts) -> Text:
+    """Return a text with ▶ before the lines that name the chosen loop variable."""
+    if not chosen.names:
+        return text
+    lines = [
+        Text.assemble((SIGN, "bold") if chosen.named_in(line.plain) else NO_SIGN, line)
+        for line in text.split("\n", allow_blank=True)
+    ]
+    return Text("\n").join(lines)
+
+
+def _measured(effect: EffectRecord | None) -> Cell:
+    """Return how many times faster a rule was measured to make the function; nothing where it was not."""
+    return Cell(f"{effect.ratio:.2f}×", effect.ratio) if effect is not None else Cell("", 0.0)
+
+
+def _row(each: RewriteRecord, marked: bool) -> Row:
     changed = f"-{each.removed} +{each.added}" if each.removed or each.added else ""
     if each.cost is not None and each.cost.per_step:
         changed += "  " + ", ".join(
@@ -202,7 +263,7 @@ def _row(each: RewriteRecord) -> Row:
         )
     return (
         Cell(str(each.index), each.index),
-        text_cell(plain(each.rule)),
+        Cell((SIGN if marked else "") + plain(each.rule), each.rule.casefold(), "bold" if marked else ""),
         text_cell(plain(each.says)),
         text_cell(changed.strip()),
         Cell(duration(each.time_ns), each.time_ns),

@@ -42,7 +42,7 @@ class SlotsView(View):
     ABOUT = (
         "Loop variables: the cursor chooses one, and its counterparts are marked ▶ in the mappings "
         "and the connection matrix here, and in every other tab. m shows variables, mappings or "
-        "connections; in the matrix, enter shows the path."
+        "connections; enter on a variable shows its values, in the matrix the path."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "piece", "mappings/connections"),
@@ -115,6 +115,12 @@ class SlotsView(View):
         if table.chosen != self.state.variable:
             self.move(self.state.at_variable(table.chosen))
 
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Show the values of a loop variable."""
+        event.stop()
+        if event.data_table is self.table():
+            self.enter("Values", self.state.at_variable(self.table().chosen))
+
     def on_connection_table_asked(self, event: ConnectionTable.Asked) -> None:
         """Show the path of a cell of the matrix."""
         event.stop()
@@ -136,13 +142,13 @@ class SlotsView(View):
         option = "--connections" if PIECES[self.piece] == "connections" else "--mappings"
         return f"scanviz graph FILE --scan {quoted(loop.name)} {option}"
 
-    def rows(self) -> list[str]:
+    def table(self) -> SortedTable:
         """Return the loop variables."""
-        return self.query_one("#slots-table", SortedTable).texts()
+        return self.query_one("#slots-table", SortedTable)
 
     def go_to(self, row: int) -> None:
         """Choose a loop variable."""
-        table = self.query_one("#slots-table", SortedTable)
+        table = self.table()
         table.move_cursor(row=row)
         self.move(self.state.at_variable(table.order[row]))
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from textual.app import ComposeResult
+from textual.widgets import DataTable
 
 from scanviz.profiler.units import duration, share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
 from scanviz.record.values import SourceRecord
+from scanviz.tui.counterparts import NO_SIGN, SIGN, counterparts
 from scanviz.tui.state import State
 from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.tables import Cell, Column, SortedTable, text_cell
@@ -31,6 +33,7 @@ class LineTime:
     time_ns: float = 0.0
     loops: list[str] = field(default_factory=list)
     keys: list[int] = field(default_factory=list)
+    function: int = 0
 
 
 def line_times(record: ProfileRecord) -> list[LineTime]:
@@ -43,10 +46,10 @@ def line_times(record: ProfileRecord) -> list[LineTime]:
     """
     found: dict[tuple[str, int], LineTime] = {}
 
-    def add(source: SourceRecord | None, time_ns: float, loop: str, key: int | None) -> None:
+    def add(source: SourceRecord | None, time_ns: float, function: int, loop: str, key: int | None) -> None:
         if source is None:
             return
-        line = found.setdefault((source.file, source.line), LineTime(source))
+        line = found.setdefault((source.file, source.line), LineTime(source, function=function))
         line.time_ns += time_ns
         if key is not None and key not in line.keys:
             line.keys.append(key)
@@ -55,11 +58,11 @@ def line_times(record: ProfileRecord) -> list[LineTime]:
     for function in record.functions:
         for each in function.operations:
             if each.kind != "loop":
-                add(each.source, each.mean_ns * each.samples, "", None)
+                add(each.source, each.mean_ns * each.samples, function.key, "", None)
     for loop in record.loops:
         for each in loop.operations:
             if each.kind != "loop":
-                add(each.source, each.mean_ns * loop.steps, loop.name, loop.key)
+                add(each.source, each.mean_ns * loop.steps, loop.function, loop.name, loop.key)
     return list(found.values())
 
 
@@ -69,7 +72,8 @@ class SourceView(View):
     TITLE = "Source"
     ABOUT = (
         "Your lines, with the time of the operations that each built, in loops and outside of them "
-        "(estimated in loops). Lines of the loop that is looked at are marked ▶."
+        "(estimated in loops). Lines of the loop that is looked at are bold, those of the chosen loop variable are "
+        "marked ▶. Enter shows the operations of a line."
     )
 
     def __init__(self, state: State, *, id: str | None = None) -> None:
@@ -88,28 +92,47 @@ class SourceView(View):
             self._read, self._lines = self.state.record, line_times(self.state.record)
         lines = self._lines
         whole = sum(each.time_ns for each in lines)
+        marked = counterparts(self.state).lines
         about = f"{len(lines)} lines built what was run" if lines else "no operation knows its line"
+        loop = self.state.loop_record
+        if lines and loop is not None:
+            about += f" (* those of {plain(loop.name)})"
         self.query_one("#source-about", Words).tell(about)
         rows = []
         for each in lines:
             here = self.state.loop in each.keys
+            name, sign = plain(str(each.source)), SIGN if str(each.source) in marked else NO_SIGN
             cells = (
-                text_cell(("▶ " if here else "  ") + plain(str(each.source)), "bold" if here else ""),
+                Cell(f"{sign}{name}{' *' if here else ''}", name.casefold(), "bold" if here else ""),
                 Cell(duration(each.time_ns), each.time_ns),
                 Cell(share(each.time_ns, whole), each.time_ns),
                 text_cell(plain(each.source.text)),
                 text_cell(plain(", ".join(each.loops))),
             )
             rows.append((str(each.source), cells))
-        self.query_one("#source-table", SortedTable).fill(rows)
+        self.table().fill(rows)
 
-    def rows(self) -> list[str]:
+    def table(self) -> SortedTable:
         """Return the lines."""
-        return self.query_one("#source-table", SortedTable).texts()
+        return self.query_one("#source-table", SortedTable)
 
-    def go_to(self, row: int) -> None:
-        """Put the cursor on a line."""
-        self.query_one("#source-table", SortedTable).move_cursor(row=row)
+    def point(self) -> None:
+        """Put the cursor on the line that is looked at."""
+        self.table().point_at(self.state.line)
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Show the operation of a line that took the most time, in the loop that is looked at or another that it is of."""
+        event.stop()
+        line = next((each for each in self._lines if str(each.source) == self.table().chosen), None)
+        if line is None:
+            return
+        state = self.state
+        if state.loop not in line.keys:
+            state = state.at_loop(line.keys[0]) if line.keys else state.at_function(line.function)
+        built = [each for each in state.operations if each.source == line.source]
+        if built:
+            slowest = max(built, key=lambda each: each.mean_ns)
+            self.enter("Profile", state.at_operation(slowest.index))
 
     def command(self) -> str:
         """Return the command line that shows operations with their lines."""

@@ -15,6 +15,8 @@ from scanviz.profiler.units import amount, counted, duration
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.chart import AXIS, Window, chart
+from scanviz.tui.counterparts import SIGN
+from scanviz.tui.ruler import touched
 from scanviz.tui.state import State
 from scanviz.tui.views.base import View, Words
 
@@ -38,8 +40,10 @@ class StepsView(View):
 
     TITLE = "Steps"
     ABOUT = (
-        "The time of each step that was kept: the first, the last, the slowest (red; named below) and every k-th. "
-        "A column shows the slowest of its steps. The cursor is the step of every tab."
+        "The time of each step that was kept: the first, the last, the slowest and every k-th. Those slower than "
+        "95 % of all are red, with • below them. "
+        "A column shows the slowest of its steps. The cursor is the step of every tab; enter shows its values. "
+        "/ finds kept steps by their number or by why they were kept, such as slowest."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "back", show=False),
@@ -56,6 +60,7 @@ class StepsView(View):
         Binding("0", "whole", "all", show=False),
         Binding("o", "scale", "log scale"),
         Binding("r", "run", "run"),
+        Binding("enter", "values", "values of the step", show=False),
     ]
 
     def __init__(self, state: State, *, id: str | None = None) -> None:
@@ -95,7 +100,7 @@ class StepsView(View):
         series = loop.series if self.state.run is None else loop.series[loop.series[:, 0] == self.state.run]
         extent = self.extent_of("#steps-chart", Size(60, 12))
         size = (max(20, extent.width), max(5, extent.height))
-        lines = chart(series, self._window, size, self.state.step, self._logarithmic)
+        lines = chart(series, self._window, size, self.state.step, self._logarithmic, loop.step_times.p95_ns)
         canvas.tell(Text("\n").join(lines))
         here.tell(_here(loop, self.state))
 
@@ -143,6 +148,27 @@ class StepsView(View):
             runs: list[int | None] = [None, *sorted(set(loop.series[:, 0].tolist()))]
             place = runs.index(self.state.run) if self.state.run in runs else 0
             self.move(self.state.at_run(runs[(place + 1) % len(runs)]))
+
+    def action_values(self) -> None:
+        """Show the values of the step."""
+        self.enter("Values", self.state)
+
+    def rows(self) -> list[str]:
+        """Return the steps that were kept, in words."""
+        return [
+            f"step {step} of run {run}, {SAMPLE_REASONS[reason]}, {duration(took)}"
+            for run, step, took, reason in self._kept()
+        ]
+
+    def go_to(self, row: int) -> None:
+        """Go to a kept step."""
+        self.move(self.state.at_step(self._kept()[row][1]))
+
+    def _kept(self) -> list[list[int]]:
+        """Return run, step, nanoseconds and reason of the kept steps that are shown, in order."""
+        loop = self.state.loop_record
+        kept: list[list[int]] = loop.series.tolist() if loop is not None else []
+        return sorted(each for each in kept if self.state.run in (None, each[0]))
 
     def action_ask(self) -> None:
         """Ask for a step's number."""
@@ -204,6 +230,10 @@ def _here(loop: LoopRecord, state: State) -> Text:
         text.append(
             "; ".join(told) + (f"; and {len(rows) - 4} more" if len(rows) > 4 else ""), style="not bold"
         )
+    if state.variable is not None and state.variable < len(loop.variables):
+        variable = loop.variables[state.variable]
+        buffer = touched(variable, state.step)
+        text.append(f"\n{SIGN}{plain(variable.name)}: {buffer}" if buffer else "", style="not bold")
     heaviest = max(loop.operations, key=lambda each: each.mean_ns, default=None)
     if heaviest is not None and heaviest.mean_ns:
         place = f"  {plain(str(heaviest.source))}" if heaviest.source is not None else ""

@@ -66,6 +66,7 @@ class SortedTable(DataTable[Text]):
         self.by, self.reversed = by, columns[by].number
         self.all_rows: list[tuple[Any, Row]] = []
         self.order: list[Any] = []
+        self.filter = ""  # only rows with this text are shown
 
     def on_mount(self) -> None:
         """Write the headings."""
@@ -78,6 +79,27 @@ class SortedTable(DataTable[Text]):
             self.all_rows = rows
             self._write()
 
+    def filter_by(self, text: str) -> int:
+        """Show the rows that have a text, all for an empty one; return how many there are."""
+        if text != self.filter:
+            self.filter = text
+            self._write()
+        return len(self.order)
+
+    def retitle(self, columns: Sequence[Column]) -> None:
+        """Have other columns, which the next rows fill."""
+        if tuple(columns) != self._titles:
+            self._titles, self.all_rows = tuple(columns), []
+            self.by = min(self.by, len(columns) - 1)
+
+    def point_at(self, key: Any) -> None:
+        """Put the cursor on what a row stands for, if it is shown."""
+        if key in self.order and self.chosen != key:
+            self.move_cursor(row=self.order.index(key))
+
+    def _kept(self, row: Row) -> bool:
+        return not self.filter or any(self.filter.casefold() in each.text.casefold() for each in row)
+
     def _write(self) -> None:
         at, place = self.chosen, self.scroll_offset
         self.clear(columns=True)
@@ -86,9 +108,8 @@ class SortedTable(DataTable[Text]):
             self.add_column(
                 Text(f"{each.title} {sign}", justify="right" if each.number else "left"), key=str(k)
             )
-        rows = sorted(self.all_rows, key=lambda each: _order(each[1][self.by]), reverse=self.reversed)[
-            :MOST_ROWS
-        ]
+        kept = [each for each in self.all_rows if self._kept(each[1])]
+        rows = sorted(kept, key=lambda each: _order(each[1][self.by]), reverse=self.reversed)[:MOST_ROWS]
         self.order = [each[0] for each in rows]
         for _, row in rows:
             self.add_row(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import ClassVar
 
-import numpy as np
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
 from textual.widgets import DataTable, Input
 
-from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import plain
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.render.buffers import called, rows_before, rows_read, rows_written
+from scanviz.tui.counterparts import NO_SIGN, SIGN, given_to
+from scanviz.tui.ruler import rulers
 from scanviz.tui.state import State
+from scanviz.tui.value_text import SHOWN, number, value_text
 from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
@@ -36,9 +36,6 @@ COLUMNS = (
     Column("inf", number=True),
     Column("values"),
 )
-SHOWN = ("numbers", "over time", "heat map")
-_BUFFERS = ("mitmot", "mitsot", "sitsot", "nitsot", "sequence")
-_SHADES = " ░▒▓█"
 
 
 class ValuesView(View):
@@ -49,13 +46,13 @@ class ValuesView(View):
         "Step by step in either direction (left and right): which rows of each buffer this step reads"
         " (r) and writes (W), and the values that were kept (scanviz profile --values). v shows a "
         "variable as numbers, over time or as a heat map; e adds an expression to watch, such as "
-        "`max(h[t]) - min(h[t])`; f goes to the first NaN."
+        "`max(h[t]) - min(h[t])`; f goes to the first NaN, and to the operation that made it; enter shows an operation's time."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "back", show=False, priority=True),
         Binding("right,l", "step(1)", "forward", show=False, priority=True),
-        Binding("g,home", "end(0)", "first step", show=False),
-        Binding("G,end", "end(1)", "last step", show=False),
+        Binding("g,home", "end(0)", "first step", show=False, priority=True),
+        Binding("G,end", "end(1)", "last step", show=False, priority=True),
         Binding("f", "app.first_bad", "first NaN"),
         Binding("v", "shown", "numbers/time/heat"),
         Binding("e", "watch", "watch"),
@@ -85,14 +82,15 @@ class ValuesView(View):
             self.query_one("#values-about", Words).tell("Choose a loop in the tree.")
             return
         self.query_one("#values-about", Words).tell(_about(self.state, loop))
-        self.query_one("#values-rulers", Words).tell(rulers(loop, self.state, max(40, self.size.width - 2)))
+        self.query_one("#values-rulers", Words).tell(rulers(loop, self.state, max(40, self.room.width - 2)))
         trace = trace_at(self.state)
         table = self.query_one("#values-table", SortedTable)
         table.display = trace is not None
         if trace is not None:
             place = trace.steps.index(self.state.step)
             table.reversed = table.reversed and table.by != 0
-            table.fill([(k, _row(k, each, place)) for k, each in enumerate(trace.variables)])
+            chosen = self.state.variable
+            table.fill([(k, _row(k, each, place, chosen)) for k, each in enumerate(trace.variables)])
         self._one(trace)
         self._watches(trace)
 
@@ -104,7 +102,7 @@ class ValuesView(View):
             box.tell("")
             return
         variable = trace.variables[chosen]
-        width = max(30, self.size.width - 4)
+        width = max(30, self.room.width - 4)
         box.tell(value_text(variable, trace, trace.steps.index(self.state.step), SHOWN[self.shown_at], width))
 
     def _watches(self, trace: TraceRecord | None) -> None:
@@ -122,7 +120,7 @@ class ValuesView(View):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the keys of steps to a line that is being written."""
-        return not (action == "step" and isinstance(self.app.focused, Input))
+        return not (action in ("step", "end") and isinstance(self.app.focused, Input))
 
     def action_step(self, by: int) -> None:
         """Go a step on."""
@@ -174,13 +172,23 @@ class ValuesView(View):
         scan = f" --scan {quoted(loop.name)}" if loop is not None else ""
         return f"scanviz report FILE --values{scan} --step {self.state.step}"
 
-    def rows(self) -> list[str]:
+    def table(self) -> SortedTable:
         """Return the variables."""
-        return self.query_one("#values-table", SortedTable).texts()
+        return self.query_one("#values-table", SortedTable)
 
-    def go_to(self, row: int) -> None:
-        """Put the cursor on a variable."""
-        self.query_one("#values-table", SortedTable).move_cursor(row=row)
+    def point(self) -> None:
+        """Put the cursor on what first had a NaN or an infinity, where this is that step."""
+        trace, found = trace_at(self.state), self.state.first_bad()
+        if trace is None or found is None or found[0] is not trace or found[1].step != self.state.step:
+            return
+        self.table().point_at(next(k for k, each in enumerate(trace.variables) if each is found[1].variable))
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Show the operation that gave a value, in the profile."""
+        event.stop()
+        trace, chosen = trace_at(self.state), self.table().chosen
+        if trace is not None and chosen is not None and trace.variables[chosen].operation is not None:
+            self.enter("Profile", self.state.at_operation(trace.variables[chosen].operation))
 
 
 def trace_at(state: State) -> TraceRecord | None:
@@ -200,11 +208,7 @@ def _about(state: State, loop: LoopRecord) -> Text:
     if not state.traces:
         text.append("\nvalues were not recorded: scanviz profile --values keeps them", style="not bold dim")
         return text
-    bad = state.first_bad_step()
-    text.append(
-        f"\nfirst NaN or infinity: step {bad} (f)" if bad is not None else "\nno NaN or infinity was kept",
-        style="not bold",
-    )
+    text.append(f"\n{_first_bad(state)}", style="not bold")
     kept = sorted({step for trace in state.traces for step in trace.steps})
     if state.step not in kept:
         nearest = min(kept, key=lambda each: abs(each - state.step))
@@ -212,139 +216,46 @@ def _about(state: State, loop: LoopRecord) -> Text:
     return text
 
 
-def rulers(loop: LoopRecord, state: State, width: int) -> Text:
-    """Return the buffers of a loop around a step, each as a ruler of rows with what is read and written marked."""
-    text = Text()
-    ordered = sorted(
-        ((each, k) for k, each in enumerate(loop.variables) if each.kind in _BUFFERS),
-        key=lambda pair: _BUFFERS.index(pair[0].kind),
-    )
-    for variable, index in ordered:
-        marked = index == state.variable
-        text.append(
-            f"{'▶ ' if marked else '  '}{plain(variable.name)}", style="bold reverse" if marked else "bold"
-        )
-        text.append(f"  {variable.kind}", style="not bold dim")
-        text.append("\n")
-        text.append_text(ruler(variable, state.step, loop.longest_run, width))
-        text.append("\n")
-    return text
+def _first_bad(state: State) -> str:
+    """Return in words where the first NaN or infinity came up, and of what."""
+    found = state.first_bad()
+    if found is None:
+        return "no NaN or infinity was kept"
+    trace, bad = found
+    run = f" of run {trace.run}" if len(state.traces) > 1 else ""
+    words = f"first NaN or infinity: step {bad.step}{run} (f)"
+    name = plain(bad.variable.name)
+    if bad.given:
+        return f"{words}; the step was given it in {name}"
+    line = f" ({plain(str(bad.variable.source))})" if bad.variable.source is not None else ""
+    place = trace.steps.index(bad.step)
+    given = ", ".join(_shortly(each, place) for each in given_to(state, trace, bad.variable))
+    return f"{words}, made by {name}{line}" + (f" of {given}" if given else "")
 
 
-def ruler(variable: LoopVariableRecord, step: int, steps: int, width: int) -> Text:
-    """Return one buffer as a row of cells: ``r`` is read, ``W`` is written, ``i`` holds an initial row.
-
-    Examples
-    --------
-    >>> state = LoopVariableRecord("mitsot", "x", reads=(-3, -1), writes=(0,), inner_inputs=("x[t-3]", "x[t-1]"))
-    >>> print(ruler(state, 1, 4, 60).plain)
-        row │ 0i│ 1r│ 2i│ 3r│ 4W│ 5 │ 6 │
-        reads row 1 as x[t-3], row 3 as x[t-1]; writes row 4 as x[t]
-    """
-    before = rows_before(variable)
-    reads, writes = rows_read(variable, step), rows_written(variable, step)
-    total = max(before + steps, *(row + 1 for row in (*reads, *writes)), 1)
-    digits = len(str(total - 1)) + 1
-    room = max(4, (width - 10) // (digits + 2))
-    first = max(0, min(min((*reads, *writes), default=0) - 2, total - room))
-    text = Text("    row │")
-    for row in range(first, min(total, first + room)):
-        read, write = row in reads, row in writes
-        sign = ("B" if read else "W") if write else "r" if read else "i" if row < before else " "
-        style = "bold red" if write else "bold cyan" if read else "dim"
-        text.append(f"{row:>{digits}}{sign}", style=style)
-        text.append("│")
-    if first + room < total:
-        text.append(f" … {total - 1}")
-    names = {
-        "reads": [f"row {row} as {_read_name(variable, k)}" for k, row in enumerate(reads)],
-        "writes": [f"row {row} as {_write_name(variable, k)}" for k, row in enumerate(writes)],
-    }
-    told = "; ".join(f"{verb} {', '.join(each)}" for verb, each in names.items() if each)
-    return text.append(f"\n    {told}", style="dim")
+def _shortly(variable: TracedVariableRecord, place: int) -> str:
+    """Return a value in a few words: itself if it is one number, else between what it lies."""
+    low, high = variable.statistics[place, :2].tolist()
+    told = number(low) if math.prod(variable.shape) == 1 else f"{number(low)} … {number(high)}"
+    return f"{plain(variable.name)} = {told}"
 
 
-def _read_name(variable: LoopVariableRecord, place: int) -> str:
-    if variable.kind == "sequence":
-        return plain(", ".join(variable.inner_inputs))
-    return plain(called(variable, variable.reads[place]))
-
-
-def _write_name(variable: LoopVariableRecord, place: int) -> str:
-    return plain(variable.name if variable.kind == "nitsot" else called(variable, variable.writes[place]))
-
-
-def _row(number: int, variable: TracedVariableRecord, place: int) -> Row:
+def _row(place_in_step: int, variable: TracedVariableRecord, place: int, chosen: int | None) -> Row:
     low, high, mean, nan, infinite = variable.statistics[place].tolist()
     bad = "bold red" if nan or infinite else ""
-    values = " ".join(_number(each) for each in variable.values[place, :8].tolist())
+    name = plain(variable.name)
+    sign = SIGN if chosen is not None and variable.variable == chosen else NO_SIGN
+    values = " ".join(number(each) for each in variable.values[place, :8].tolist())
     more = " …" if math.prod(variable.shape) > 8 else ""
     return (
-        Cell(str(number), number),
-        text_cell(("! " if bad else "  ") + plain(variable.name), bad),
+        Cell(str(place_in_step), place_in_step),
+        Cell(f"{sign}{'! ' if bad else ''}{name}", name.casefold(), bad or ("bold" if sign == SIGN else "")),
         text_cell(variable.role),
-        *(Cell(_number(each), each if math.isfinite(each) else -math.inf) for each in (low, high, mean)),
+        *(Cell(number(each), each if math.isfinite(each) else -math.inf) for each in (low, high, mean)),
         Cell(str(int(nan)), nan, bad),
         Cell(str(int(infinite)), infinite, bad),
         text_cell(values + more),
     )
-
-
-def _number(value: float) -> str:
-    return "NaN" if math.isnan(value) else f"{value:.4g}"
-
-
-def value_text(
-    variable: TracedVariableRecord, trace: TraceRecord, place: int, shown: str, width: int
-) -> Text:
-    """Return one variable: its numbers at a step, its smallest and largest over time, or its numbers over time as shades."""
-    text = Text(
-        f"{plain(variable.name)} {plain(variable.dtype)}{list(variable.shape)}, {shown}\n", style="bold"
-    )
-    if shown == "numbers":
-        numbers = " ".join(_number(each) for each in variable.values[place].tolist())
-        return text.append(numbers[: 4 * width], style="not bold")
-    if shown == "over time":
-        for name, column in (("max", 1), ("mean", 2), ("min", 0)):
-            line = _sparkline(variable.statistics[:, column], place, width - 8)
-            text.append(f"{name:>5} ", style="not bold dim")
-            text.append_text(line)
-            text.append("\n")
-        return text
-    columns = variable.values[:, :12].T
-    for number, row in enumerate(columns):
-        text.append(f"{f'[{number}]':>5} ", style="not bold dim")
-        text.append_text(_shades(row, place, width - 8))
-        text.append("\n")
-    return text
-
-
-def _sparkline(values: np.ndarray, place: int, width: int) -> Text:
-    return _scaled(values, place, width, "▁▂▃▄▅▆▇█")
-
-
-def _shades(values: np.ndarray, place: int, width: int) -> Text:
-    return _scaled(values, place, width, _SHADES)
-
-
-def _scaled(values: np.ndarray, place: int, width: int, signs: str) -> Text:
-    """Return values over the kept steps as signs, the step that is looked at reversed; ! stands for NaN and infinities."""
-    first = max(0, min(place - width // 2, len(values) - width))
-    part = values[first : first + width]
-    finite = part[np.isfinite(part)]
-    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-    drawn = []
-    for k, each in enumerate(part.tolist()):
-        sign = (
-            "!"
-            if not math.isfinite(each)
-            else signs[round((each - low) / ((high - low) or 1.0) * (len(signs) - 1))]
-        )
-        drawn.append((sign, "bold reverse" if first + k == place else "bold red" if sign == "!" else "cyan"))
-    text = Text()
-    for style, run in itertools.groupby(drawn, key=lambda each: each[1]):
-        text.append("".join(sign for sign, _ in run), style=style)
-    return text.append(f" {_number(low)} … {_number(high)}", style="dim")
 
 
 def _watched(expression: str, trace: TraceRecord | None, state: State) -> str:

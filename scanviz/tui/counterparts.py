@@ -1,0 +1,149 @@
+"""What belongs to a chosen loop variable elsewhere: names in the step, operations that read and write it, and their lines.
+
+Every tab marks these, so that a variable is followed from its slot to the picture, the times, the rewrites and the values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.loops import LoopRecord
+from scanviz.record.model import FunctionRecord
+from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.tui.state import State
+
+SIGN = "▶ "  # stands before what belongs to the chosen loop variable
+NO_SIGN = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Counterparts:
+    """What belongs to a loop variable.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What it is called in the step and around the loop.
+    reading : frozenset of int
+        Operations of the step that read it.
+    writing : frozenset of int
+        Operations of the step that give what it takes.
+    lines : frozenset of str
+        ``file:line`` of these operations.
+    """
+
+    names: tuple[str, ...] = ()
+    reading: frozenset[int] = field(default_factory=frozenset)
+    writing: frozenset[int] = field(default_factory=frozenset)
+    lines: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def operations(self) -> frozenset[int]:
+        """Operations that read it or give what it takes."""
+        return self.reading | self.writing
+
+    def named_in(self, text: str) -> bool:
+        """Return whether a text calls it by a name.
+
+        Examples
+        --------
+        >>> h = Counterparts(("h", "h[t-1]"))
+        >>> h.named_in("dot(h[t-1], U)"), h.named_in("tanh(x[t])")
+        (True, False)
+        """
+        return bool(self.names) and _pattern(self.names).search(text) is not None
+
+
+def counterparts(state: State) -> Counterparts:
+    """Return what belongs to the loop variable that is looked at; nothing where none is."""
+    loop, function = state.loop_record, state.function_record
+    if loop is None or function is None or state.variable is None or state.variable >= len(loop.variables):
+        return Counterparts()
+    if not _last or _last[0][0] is not loop or _last[0][1] != state.variable:
+        _last[:] = [(loop, state.variable, _counterparts(loop, function, state.variable))]
+    return _last[0][2]
+
+
+_last: list[tuple[LoopRecord, int, Counterparts]] = []  # every tab asks for the same again and again
+
+
+def _counterparts(loop: LoopRecord, function: FunctionRecord, index: int) -> Counterparts:
+    variable = loop.variables[index]
+    names = tuple(
+        dict.fromkeys(
+            each
+            for each in (
+                variable.name,
+                *variable.inner_inputs,
+                *variable.inner_outputs,
+                f"{variable.name}[t]",
+            )
+            if each
+        )
+    )
+    snapshot = loop_snapshot(function.graph, loop)
+    if snapshot is None:
+        return Counterparts(names)
+    read, written = set(snapshot.variables[index].inner_inputs), set(snapshot.variables[index].inner_outputs)
+    nodes = [each for each in snapshot.step.nodes if each.operation is not None]
+    reading = frozenset(
+        each.operation for each in nodes if read & set(each.inputs) if each.operation is not None
+    )
+    writing = frozenset(
+        each.operation for each in nodes if written & set(each.outputs) if each.operation is not None
+    )
+    lines = frozenset(
+        str(each.source)
+        for each in loop.operations
+        if each.source is not None and each.index in reading | writing
+    )
+    return Counterparts(names, reading, writing, lines)
+
+
+def loop_snapshot(graph: GraphSnapshot | None, loop: LoopRecord) -> LoopSnapshot | None:
+    """Return a loop in a function's graph, if it is there with the same loop variables."""
+    found = next((each for each in _loops(graph) if each.key == loop.key), None)
+    if found is None or [each.kind for each in found.variables] != [each.kind for each in loop.variables]:
+        return None
+    return found
+
+
+def _loops(graph: GraphSnapshot | None) -> Iterator[LoopSnapshot]:
+    for each in graph.loops if graph is not None else ():
+        yield each
+        yield from _loops(each.step)
+
+
+def given_to(state: State, trace: TraceRecord, found: TracedVariableRecord) -> list[TracedVariableRecord]:
+    """Return the values that an operation of a step was given, in the order in which it takes them."""
+    loop, function = state.loop_record, state.function_record
+    snapshot = loop_snapshot(function.graph, loop) if function is not None and loop is not None else None
+    if snapshot is None or found.operation is None:
+        return []
+    node = next((each for each in snapshot.step.nodes if each.operation == found.operation), None)
+    if node is None:
+        return []
+    by_operation: dict[int | None, TracedVariableRecord] = {each.operation: each for each in trace.variables}
+    by_operation.pop(None, None)  # inputs and outputs
+    by_input = {(each.variable, each.tap): each for each in trace.variables if each.role == "input"}
+    made = {number: each.operation for each in snapshot.step.nodes for number in each.outputs}
+    taken: dict[int, TracedVariableRecord] = {}
+    for index, variable in enumerate(snapshot.variables):
+        taps: Iterable[int | None] = variable.reads or (None,)
+        for number, tap in zip(variable.inner_inputs, taps, strict=False):
+            held = by_input.get((index, tap)) or by_input.get((index, None))
+            if held is not None:
+                taken[number] = held
+    wanted = (taken.get(number) or by_operation.get(made.get(number)) for number in node.inputs)
+    return list({id(each): each for each in wanted if each is not None}.values())
+
+
+@lru_cache(maxsize=64)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what finds names where they stand alone: ``h`` is neither in ``tanh`` nor, without its tap, in ``h[t-1]``."""
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, longest_first))})(?![\w\[(])")

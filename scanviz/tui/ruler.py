@@ -1,0 +1,92 @@
+"""Buffers as rulers: the rows around a step, with those that it reads and writes marked."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.plain_text import plain
+from scanviz.render.buffers import called, rows_before, rows_read, rows_written
+from scanviz.tui.counterparts import NO_SIGN, SIGN
+from scanviz.tui.state import State
+
+# Those that have rows, in the order in which they are shown.
+_BUFFERS = ("mitmot", "mitsot", "sitsot", "nitsot", "sequence")
+
+
+def rulers(loop: LoopRecord, state: State, width: int) -> Text:
+    """Return the buffers of a loop around a step, each as a ruler of rows with what is read and written marked."""
+    text = Text()
+    ordered = sorted(
+        ((each, k) for k, each in enumerate(loop.variables) if each.kind in _BUFFERS),
+        key=lambda pair: _BUFFERS.index(pair[0].kind),
+    )
+    for variable, index in ordered:
+        marked = index == state.variable
+        text.append(
+            f"{SIGN if marked else NO_SIGN}{plain(variable.name)}", style="bold reverse" if marked else "bold"
+        )
+        text.append(f"  {variable.kind}", style="not bold dim")
+        text.append("\n")
+        text.append_text(ruler(variable, state.step, loop.longest_run, width))
+        text.append("\n")
+    return text
+
+
+def ruler(variable: LoopVariableRecord, step: int, steps: int, width: int) -> Text:
+    """Return one buffer as a row of cells: ``r`` is read, ``W`` is written, ``i`` holds an initial row.
+
+    Examples
+    --------
+    >>> state = LoopVariableRecord("mitsot", "x", reads=(-3, -1), writes=(0,), inner_inputs=("x[t-3]", "x[t-1]"))
+    >>> print(ruler(state, 1, 4, 60).plain)
+        row │ 0i│ 1r│ 2i│ 3r│ 4W│ 5 │ 6 │
+        reads row 1 as x[t-3], row 3 as x[t-1]; writes row 4 as x[t]
+    """
+    before = rows_before(variable)
+    reads, writes = rows_read(variable, step), rows_written(variable, step)
+    total = max(before + steps, *(row + 1 for row in (*reads, *writes)), 1)
+    digits = len(str(total - 1)) + 1
+    room = max(4, (width - 10) // (digits + 2))
+    first = max(0, min(min((*reads, *writes), default=0) - 2, total - room))
+    text = Text("    row │")
+    for row in range(first, min(total, first + room)):
+        read, write = row in reads, row in writes
+        sign = ("B" if read else "W") if write else "r" if read else "i" if row < before else " "
+        style = "bold red" if write else "bold cyan" if read else "dim"
+        text.append(f"{row:>{digits}}{sign}", style=style)
+        text.append("│")
+    if first + room < total:
+        text.append(f" … {total - 1}")
+    return text.append(f"\n    {touched(variable, step)}", style="dim")
+
+
+def touched(variable: LoopVariableRecord, step: int) -> str:
+    """Return in words which rows of a buffer a step reads and writes; nothing for what has no rows.
+
+    Examples
+    --------
+    >>> touched(LoopVariableRecord("sitsot", "h", reads=(-1,), writes=(0,), inner_inputs=("h[t-1]",)), 3)
+    'reads row 3 as h[t-1]; writes row 4 as h[t]'
+    """
+    if variable.kind not in _BUFFERS:
+        return ""
+    names = {
+        "reads": [
+            f"row {row} as {_read_name(variable, k)}" for k, row in enumerate(rows_read(variable, step))
+        ],
+        "writes": [
+            f"row {row} as {_write_name(variable, k)}" for k, row in enumerate(rows_written(variable, step))
+        ],
+    }
+    return "; ".join(f"{verb} {', '.join(each)}" for verb, each in names.items() if each)
+
+
+def _read_name(variable: LoopVariableRecord, place: int) -> str:
+    if variable.kind == "sequence":
+        return plain(", ".join(variable.inner_inputs))
+    return plain(called(variable, variable.reads[place]))
+
+
+def _write_name(variable: LoopVariableRecord, place: int) -> str:
+    return plain(variable.name if variable.kind == "nitsot" else called(variable, variable.writes[place]))

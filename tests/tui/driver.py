@@ -1,0 +1,47 @@
+"""The application in a simulated terminal: opening it, pressing keys, reading what it shows."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+from textual.widgets import Static
+
+from scanviz.tui.app import ScanvizApp
+from scanviz.tui.source import Source
+from scanviz.tui.views import VIEWS
+from tests.tui.records_for_tui import traced_record
+
+NUMBERS = {kind.TITLE: str(k) for k, kind in enumerate(VIEWS, 1)}
+
+
+@asynccontextmanager
+async def opened(record=None, size=(120, 40)):
+    """Open a record, at its first loop that is no back-propagation."""
+    app = ScanvizApp(Source(record if record is not None else traced_record(), "p.scanviz"))
+    async with app.run_test(size=size) as pilot:
+        forward = next((each.key for each in app.state.record.loops if each.gradient_of is None), None)
+        if forward is not None:
+            app.state = app.state.at_loop(forward)
+        await pilot.pause()
+        yield app, pilot
+
+
+def waits(function):
+    """Run a test that waits."""
+
+    def run():
+        asyncio.run(function())
+
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    return run
+
+
+def text_of(app, selector):
+    """Return what a text shows."""
+    return str(app.main.query_one(selector, Static).render())
+
+
+async def at(app, pilot, title):
+    """Choose a tab."""
+    await pilot.press(NUMBERS[title])
+    await pilot.pause()
+    await pilot.pause()

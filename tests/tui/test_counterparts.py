@@ -1,0 +1,124 @@
+"""What belongs to a chosen loop variable: found in the graph, and marked in every tab."""
+
+import asyncio
+import functools
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.tui.counterparts import Counterparts, counterparts, given_to, loop_snapshot
+from scanviz.tui.state import start
+from tests.tui.driver import at, opened, text_of
+from tests.tui.records_for_tui import gradient_record, traced_record
+
+
+@functools.cache
+def planted_record():
+    """Return the profile, with values, of a tank whose level becomes NaN at step 23."""
+    inflow = T.vector("inflow")
+
+    def step(inflow_t, level):
+        outflow = T.sqrt(level)
+        return level + inflow_t - 0.1 * outflow
+
+    level, _ = scanviz.scan(step, inflow, 1.0, name="tank")
+    f = scanviz.function([inflow], level, name="run")
+    given = np.full(40, 0.08)
+    given[22] = -1.0
+    return scanviz.trace(f, given).record
+
+
+def looking_at(record, loop, variable):
+    """Return the state in which a loop variable is chosen."""
+    state = start(record)
+    state = state.at_loop(next(each.key for each in record.loops if each.name == loop))
+    names = [each.name for each in state.loop_record.variables]
+    return state.at_variable(names.index(variable))
+
+
+def test_operations_that_read_and_write_a_state_are_found():
+    state = looking_at(gradient_record(), "rnn", "h")
+    found = counterparts(state)
+    labels = {each.index: each.label for each in state.loop_record.operations}
+    assert {"h", "h[t-1]", "h[t-2]", "h[t]"} <= set(found.names)
+    assert found.reading == {k for k, label in labels.items() if "h[t-1]" in label or "h[t-2]" in label}
+    assert len(found.writing) == 1 and labels[next(iter(found.writing))].startswith("tanh")
+    assert found.lines and all("records_for_tui.py" in each for each in found.lines)
+
+
+@pytest.mark.parametrize("record", [gradient_record, planted_record])
+def test_each_operation_that_reads_a_loop_variable_is_found_for_it_alone(record):
+    state = start(record())
+    for loop in record().loops:
+        state = state.at_loop(loop.key)
+        snapshot = loop_snapshot(state.function_record.graph, loop)
+        reads = {}
+        for index in range(len(loop.variables)):
+            for operation in counterparts(state.at_variable(index)).reading:
+                reads.setdefault(operation, set()).add(index)
+        for node in snapshot.step.nodes:
+            inputs = {
+                index
+                for index, each in enumerate(snapshot.variables)
+                if set(each.inner_inputs) & set(node.inputs)
+            }
+            if node.operation is not None:
+                assert reads.get(node.operation, set()) == inputs
+
+
+def test_nothing_belongs_to_nothing():
+    assert counterparts(start(gradient_record())) == Counterparts()
+    assert not Counterparts().named_in("h[t-1]")
+
+
+@pytest.mark.parametrize(
+    "text, named",
+    [
+        ("h[t-1] + 1", True),
+        ("tanh(x)", False),
+        ("oh[t-1]", False),
+        ("h", True),
+        ("h2", False),
+        ("h[t-3]", False),
+    ],
+)
+def test_names_are_found_where_they_stand_alone(text, named):
+    assert Counterparts(("h", "h[t-1]")).named_in(text) is named
+
+
+def test_what_an_operation_was_given_is_known():
+    state = start(planted_record())
+    trace, bad = state.first_bad()
+    assert bad.variable.name == "sqrt(level[t-1])"
+    assert [each.name for each in given_to(state, trace, bad.variable)] == ["level[t-1]"]
+    added = next(each for each in trace.variables if each.name == "level[t-1] + inflow[t]")
+    assert {each.name for each in given_to(state, trace, added)} == {"level[t-1]", "inflow[t]"}
+    last = trace.variables[-2]
+    assert {each.role for each in given_to(state, trace, last)} == {"operation"}
+
+
+def test_a_chosen_loop_variable_is_marked_in_every_tab():
+    async def run():
+        async with opened(traced_record(), size=(160, 50)) as (app, pilot):
+            app.state = looking_at(app.state.record, "rnn", "h").at_step(3)
+            marked = {}
+            for title in ("Profile", "Graph", "Slots", "Rewrites", "Source", "Values"):
+                await at(app, pilot, title)
+                marked[title] = [each for each in app.view.rows() if "▶" in each]
+            assert any("h[t-2]" in each for each in marked["Profile"]), marked
+            assert len(marked["Profile"]) < len(app.state.loop_record.operations)
+            assert any("records_for_tui.py" in each for each in marked["Source"])
+            assert {each.split()[2] for each in marked["Values"]} == {"h[t-1]", "h[t]"}
+            assert marked["Rewrites"]
+            await at(app, pilot, "Graph")
+            drawn = text_of(app, "#graph-text").splitlines()
+            signed = [each for each in drawn if each.startswith("▶")]
+            assert 0 < len(signed) < len(drawn) and all("h" in each for each in signed)
+            await at(app, pilot, "Slots")
+            assert any(each.startswith("▶") for each in text_of(app, "#slots-mappings").splitlines())
+            await at(app, pilot, "Steps")
+            assert "▶ h: reads row 3 as h[t-2], row 4 as h[t-1]; writes row 5" in text_of(app, "#steps-here")
+
+    asyncio.run(run())

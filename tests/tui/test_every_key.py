@@ -1,0 +1,380 @@
+"""Every key of every part: what it changes.  A key without a line here fails a test, and so does one that changes nothing."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from textual.binding import Binding
+from textual.widgets import Input
+
+from scanviz.tui.app import ScanvizApp
+from scanviz.tui.help import HelpScreen
+from scanviz.tui.leave import LeaveScreen
+from scanviz.tui.tree import LoopTree
+from scanviz.tui.views import VIEWS
+from scanviz.tui.views.graph import GraphPane
+from scanviz.tui.views.rewrites import DifferencePane
+from scanviz.tui.views.slots import ConnectionTable
+from scanviz.tui.views.tables import SortedTable
+from tests.tui.driver import NUMBERS, opened, text_of
+
+CHANGED = object()  # anything else than before
+
+
+@dataclass
+class Key:
+    """What a key is for: after ``before`` was pressed, it makes ``seen`` something else, or what is expected."""
+
+    keys: str
+    seen: Callable[[ScanvizApp], Any]
+    expected: Any = CHANGED
+    before: str = ""
+
+
+def step(app):
+    return app.state.step
+
+
+def tab(app):
+    return app.view.TITLE
+
+
+def focus(app):
+    return app.focused.id
+
+
+def row(app):
+    return app.focused.cursor_row
+
+
+def cell(app):
+    return app.focused.cursor_coordinate
+
+
+def line(app):
+    return app.query_one("#tree").cursor_line
+
+
+def window(app):
+    return app.view._window.last - app.view._window.first
+
+
+def scrolled(app):
+    return app.focused.scroll_offset
+
+
+def asked(app):
+    return not app.focused.disabled and isinstance(app.focused, Input)
+
+
+def opened_nodes(app):
+    return [node.is_expanded for node in app.query_one("#tree")._tree_nodes.values()]
+
+
+def difference(app):
+    return text_of(app, "#rewrites-difference")
+
+
+def order(app):
+    return list(app.query_one("#profile-table").order)
+
+
+PARTS: dict[str, tuple[type, str, list[Key]]] = {
+    "the application": (
+        ScanvizApp,
+        "2",
+        [
+            *(
+                Key(number, tab, title, before="3" if number != "3" else "2")
+                for title, number in NUMBERS.items()
+            ),
+            Key("slash", focus, "search"),
+            Key("n", lambda app: app.view.found_at, before="3 slash h enter"),
+            Key("N", lambda app: app.view.found_at, before="3 slash h enter"),
+            Key("left_square_bracket", lambda app: app.state.rewrite, 1),
+            Key("right_square_bracket", lambda app: app.state.rewrite, 3),
+            Key("comma", step, 2),
+            Key("full_stop", step, 4),
+            Key("tab", focus),
+            Key("t", focus, "tree"),
+            Key("z", lambda app: app.query_one("#tree").display, False),
+            Key("y", lambda app: app.clipboard, "scanviz report p.scanviz --scan rnn"),
+            Key("question_mark", lambda app: isinstance(app.screen, HelpScreen), True),
+            Key("escape", focus, "tree"),
+            Key("q", lambda app: app._exit, True),
+        ],
+    ),
+    "the tree": (
+        LoopTree,
+        "t",
+        [
+            Key("j", line),
+            Key("k", line, before="j"),
+            Key("g", line, 0),
+            Key("G", line, 2),
+            Key("l", opened_nodes, before="k k h"),
+            Key("h", opened_nodes, before="k k l"),
+            Key("right", opened_nodes, before="k k h"),
+            Key("left", opened_nodes, before="k k l"),
+            Key("b", lambda app: app.state.loop_record.name, "grad_of_rnn"),
+            Key("enter", focus, "profile-table", before="1 t"),
+        ],
+    ),
+    "tables": (
+        SortedTable,
+        "1",
+        [
+            Key("j", row, 1),
+            Key("k", row, 0, before="j"),
+            Key("h", scrolled, before="z l"),
+            Key("l", scrolled, before="z"),
+            Key("g", row, 0, before="j j"),
+            Key("G", lambda app: app.focused.cursor_row == len(app.focused.order) - 1, True),
+            Key("s", lambda app: app.focused.by, 1),
+            Key("S", order),
+        ],
+    ),
+    "Profile": (VIEWS[0], "1", []),
+    "Steps": (
+        VIEWS[1],
+        "2",
+        [
+            Key("left", step, 2),
+            Key("h", step, 2),
+            Key("right", step, 4),
+            Key("l", step, 4),
+            Key("shift+left", step, 2),
+            Key("H", step, 2),
+            Key("shift+right", step, 4),
+            Key("L", step, 4),
+            Key("g", step, 0),
+            Key("home", step, 0),
+            Key("G", step, 39),
+            Key("end", step, 39),
+            Key("s", lambda app: app.state.step == app.state.slowest_step(), True),
+            Key("f", step, 7),
+            Key("colon", asked, True),
+            Key("plus", window),
+            Key("equals_sign", window),
+            Key("up", window),
+            Key("k", window),
+            Key("minus", window, before="plus plus"),
+            Key("down", window, before="plus plus"),
+            Key("j", window, before="plus plus"),
+            Key("0", window, 39, before="plus"),
+            Key("o", lambda app: app.view._logarithmic),
+            Key("r", lambda app: app.state.run),
+            Key("enter", tab, "Values"),
+        ],
+    ),
+    "Graph": (
+        VIEWS[2],
+        "3",
+        [
+            Key("f", lambda app: app.view.depth, 3),
+            Key("F", lambda app: app.view.depth, 3, before="f f"),
+            Key("o", lambda app: app.view.lines),
+            Key("x", lambda app: app.view.lines),
+        ],
+    ),
+    "the picture": (
+        GraphPane,
+        "3 o",
+        [
+            Key("j", scrolled),
+            Key("k", scrolled, before="j j"),
+            Key("h", scrolled, before="l l"),
+            Key("l", scrolled),
+            Key("g", scrolled, before="j j"),
+            Key("G", scrolled),
+        ],
+    ),
+    "Slots": (VIEWS[3], "4", [Key("m", lambda app: app.query_one("#slots-table").display, False)]),
+    "connections": (
+        ConnectionTable,
+        "t b 4 m m",
+        [
+            Key("j", cell),
+            Key("k", cell, before="j"),
+            Key("h", cell, before="l"),
+            Key("l", cell),
+        ],
+    ),
+    "Rewrites": (
+        VIEWS[4],
+        "5",
+        [
+            Key("v", difference),
+            Key("x", difference),
+            Key("w", difference),
+            Key("o", lambda app: app.view.own, True),
+        ],
+    ),
+    "the difference": (
+        DifferencePane,
+        "5 v v enter",
+        [
+            Key("escape", focus, "rewrites-table"),
+            Key("j", scrolled),
+            Key("k", scrolled, before="j j"),
+            Key("g", scrolled, before="G"),
+            Key("G", scrolled),
+        ],
+    ),
+    "Source": (VIEWS[5], "6", []),
+    "Values": (
+        VIEWS[6],
+        "7",
+        [
+            Key("left", step, 2),
+            Key("h", step, 2),
+            Key("right", step, 4),
+            Key("l", step, 4),
+            Key("g", step, 0),
+            Key("home", step, 0),
+            Key("G", step, 39),
+            Key("end", step, 39),
+            Key("f", step, 7),
+            Key("v", lambda app: text_of(app, "#values-one")),
+            Key("e", asked, True),
+            Key("colon", asked, True),
+        ],
+    ),
+    "Output": (VIEWS[7], "8", []),
+    "help": (
+        HelpScreen,
+        "2 question_mark",
+        [
+            Key(key, lambda app: isinstance(app.screen, HelpScreen), False)
+            for key in ("escape", "q", "question_mark", "enter")
+        ],
+    ),
+}
+ELSEWHERE = {
+    "ctrl+z": "test_tmux.py: only a real terminal can suspend",
+    **dict.fromkeys(("s", "l", "escape", "q"), "test_live.py: leaving while a script runs"),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_key_changes_what_it_is_for(name):
+    _, begin, keys = PARTS[name]
+
+    async def run(key):
+        async with opened(size=(80, 24)) as (app, pilot):
+            app.state = app.state.at_step(3).at_rewrite(2)
+            for each in (*begin.split(), *key.before.split()):
+                await pilot.press(each)
+                await pilot.pause()
+            found = key.seen(app)
+            await pilot.press(key.keys)
+            await pilot.pause()
+            await pilot.pause()
+            then = key.seen(app)
+            assert then != found or key.expected is not CHANGED, f"{key.keys} of {name} changes nothing"
+            assert key.expected is CHANGED or then == key.expected, key.keys
+
+    for key in keys:
+        asyncio.run(run(key))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_key_has_a_test(name):
+    kind, _, keys = PARTS[name]
+    bound = {key for each in kind.BINDINGS if isinstance(each, Binding) for key in each.key.split(",")}
+    assert bound - set(ELSEWHERE) <= {each.keys for each in keys}
+
+
+def test_every_part_with_keys_is_listed():
+    from textual.widget import Widget
+
+    def below(kind):
+        for each in kind.__subclasses__():
+            yield each
+            yield from below(each)
+
+    ours = {
+        each for each in below(Widget) if each.__module__.startswith("scanviz.") and "BINDINGS" in vars(each)
+    }
+    assert {each for each in ours if each.BINDINGS} <= {kind for kind, _, _ in PARTS.values()} | {LeaveScreen}
+
+
+SEARCHED = {
+    "Profile": "h",
+    "Steps": "first",
+    "Graph": "h",
+    "Slots": "t",
+    "Rewrites": "co",
+    "Source": "records",
+    "Values": "h",
+}
+
+
+@pytest.mark.parametrize("title", SEARCHED)
+def test_n_goes_through_what_slash_found_and_round_again(title):
+    async def run():
+        async with opened() as (app, pilot):
+            await pilot.press(NUMBERS[title], "slash", *SEARCHED[title], "enter")
+            await pilot.pause()
+            found = app.view.found
+            assert len(found) > 1
+            assert all(SEARCHED[title] in app.view.rows()[each].casefold() for each in found)
+            places = []
+            for key in ["n"] * len(found) + ["N"]:
+                places.append(found[app.view.found_at])
+                await pilot.press(key)
+            assert places == [*found, found[0]]
+            assert found[app.view.found_at] == found[-1]
+            table = app.view.table()
+            if table is not None:
+                assert len(table.order) == len(found) and "escape shows all" in text_of(app, "#title")
+                await pilot.press("escape")
+                assert len(table.order) == len(table.all_rows) and "escape" not in text_of(app, "#title")
+
+    asyncio.run(run())
+
+
+def test_the_tree_is_searched_when_it_has_the_focus():
+    async def run():
+        async with opened() as (app, pilot):
+            await pilot.press("t", "slash", *"grad", "enter")
+            await pilot.pause()
+            assert focus(app) == "tree" and app.state.loop_record.name == "grad_of_rnn"
+            await pilot.press("slash", *"rnn", "enter", "n")
+            first = app.state.loop
+            await pilot.pause()
+            await pilot.press("n")
+            await pilot.pause()
+            assert app.state.loop != first
+
+    asyncio.run(run())
+
+
+def test_every_command_of_the_palette_can_be_given():
+    async def run():
+        async with opened() as (app, pilot):
+            own = [each for each in app.get_system_commands(app.screen) if each.help.startswith("key ")]
+            assert len(own) > 30 and len({each.title for each in own}) == len(own)
+            for title in (
+                "Steps: slowest",
+                "Values: watch",
+                "Graph: fold",
+                "Table: sort",
+                "Next rewrite",
+                "Filter",
+            ):
+                assert title in [each.title for each in own]
+            for each in own:
+                each.callback()
+                await pilot.pause()
+                for box in app.query(Input):  # those that ask for a step or a text
+                    box.disabled = True
+            app.action_view(1)
+            app.state = app.state.at_step(0)
+            next(each for each in own if each.title == "Steps: first NaN").callback()
+            await pilot.pause()
+            assert app.state.step == 7
+
+    asyncio.run(run())

@@ -1,0 +1,111 @@
+"""The questions that the application is for, answered by keys alone, without leaving it."""
+
+import asyncio
+from dataclasses import replace
+
+from scanviz.record.rewrites import EffectRecord
+from tests.tui.driver import opened, text_of
+from tests.tui.records_for_tui import gradient_record
+from tests.tui.test_counterparts import planted_record
+
+
+async def press(pilot, keys):
+    for each in keys.split():
+        await pilot.press(each)
+        await pilot.pause()
+
+
+def test_why_is_my_loop_slow_and_what_did_the_rewriter_do_about_it():
+    record = gradient_record()
+    effect = EffectRecord("PushOutSeqScan", 1.7, 1.6, 1.8, 9, 1e6, 1.7e6, 100, 100)
+    functions = [
+        replace(each, rewrites=replace(each.rewrites, effects=(effect,))) for each in record.functions
+    ]
+
+    async def run():
+        async with opened(replace(record, functions=tuple(functions))) as (app, pilot):
+            # which loop: the tree has shares, and the cursor is on the slowest
+            await press(pilot, "t g j")
+            slowest = max(record.loops, key=lambda each: each.total_ns)
+            assert app.state.loop_record.name == slowest.name
+            # which operation of it, and how a step divides
+            await press(pilot, "1")
+            table = app.view.table()
+            heaviest = max(slowest.operations, key=lambda each: each.mean_ns)
+            assert table.chosen == heaviest.index
+            assert "operations" in text_of(app, "#profile-about")
+            # which of my lines
+            await press(pilot, "enter")
+            assert app.view.TITLE == "Source" and app.view.table().chosen == str(heaviest.source)
+            # what else that line costs, and back
+            await press(pilot, "enter")
+            assert app.view.TITLE == "Profile" and app.state.line == str(heaviest.source)
+            await press(pilot, "escape")
+            assert app.view.TITLE == "Source"
+            await press(pilot, "escape")
+            assert app.view.TITLE == "Profile"
+            # what the rewriter did, with the cost before and after, and what that was measured to be worth
+            await press(pilot, "5 slash P u s h O u t S e q enter")
+            table = app.view.table()
+            assert {row.split()[1] for row in app.view.rows()} == {"PushOutSeqScan"}
+            assert "1.70×" in app.view.rows()[0]
+            told = text_of(app, "#rewrites-difference")
+            assert "PushOutSeqScan" in told and "operations a step" in told and "→" in told
+            # what it did not do, and why
+            await press(pilot, "x")
+            assert "rnn" in text_of(app, "#rewrites-difference")
+
+    asyncio.run(run())
+
+
+def test_at_which_step_did_it_become_nan_and_from_what():
+    async def run():
+        async with opened(planted_record()) as (app, pilot):
+            await press(pilot, "7 f")
+            assert app.state.step == 23
+            told = text_of(app, "#values-about")
+            assert "first NaN or infinity: step 23 (f), made by sqrt(level[t-1])" in told
+            assert "test_counterparts.py:" in told and "of level[t-1] = -0.3495" in told
+            rows = app.view.rows()
+            assert "! sqrt(level[t-1])" in rows[app.view.table().cursor_row]
+            assert next(each for each in rows if "!" in each) == rows[app.view.table().cursor_row]
+            # how it came: the step before, and what the state was
+            await press(pilot, "e")
+            for each in "level[t-1]":
+                await pilot.press(
+                    {"[": "left_square_bracket", "]": "right_square_bracket", "-": "minus"}.get(each, each)
+                )
+            await press(pilot, "enter")
+            assert "level[t-1] = -0.349" in text_of(app, "#values-watches")
+            await press(pilot, "left")
+            assert "level[t-1] = 0.7363" in text_of(app, "#values-watches")
+            # the input that did it
+            assert any("inflow[t]" in each and "-1" in each for each in app.view.rows())
+            # the operation, and my line
+            await press(pilot, "f enter")
+            assert app.view.TITLE == "Profile"
+            assert "sqrt" in app.view.rows()[app.view.table().cursor_row]
+            await press(pilot, "enter")
+            assert app.view.TITLE == "Source" and "test_counterparts.py" in app.view.table().chosen
+            await press(pilot, "escape escape")
+            assert app.view.TITLE == "Values" and app.state.step == 23
+
+    asyncio.run(run())
+
+
+def test_the_first_nan_of_another_loop_is_found_too():
+    record = planted_record()
+    other = gradient_record()
+    loops = tuple(
+        replace(each, key=each.key + 1000, function=each.function + 1000, parent=None) for each in other.loops
+    )
+    functions = tuple(replace(each, key=each.key + 1000) for each in other.functions)
+    both = replace(record, loops=(*record.loops, *loops), functions=(*record.functions, *functions))
+
+    async def run():
+        async with opened(both) as (app, pilot):
+            app.state = app.state.at_loop(loops[0].key)
+            await press(pilot, "2 f")
+            assert (app.state.loop_record.name, app.state.step) == ("tank", 23)
+
+    asyncio.run(run())

@@ -1,0 +1,223 @@
+"""Each tab: what it shows and what its keys change; a terminal is simulated."""
+
+from textual.geometry import Region
+from textual.widgets import DataTable, Input, Static
+
+from scanviz.tui.views.tables import SortedTable
+from tests.tui.driver import at, opened, text_of, waits
+
+
+@waits
+async def test_steps_are_walked_jumped_and_zoomed():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Steps")
+        await pilot.press("g", "right", "l", "right")
+        assert app.state.step == 3
+        await pilot.press("left", "h")
+        assert app.state.step == 1
+        await pilot.press("G")
+        assert app.state.step == 39
+        await pilot.press("colon", "1", "7", "enter")
+        assert app.state.step == 17 and "step 17:" in text_of(app, "#steps-here")
+        await pilot.press("s")
+        assert app.state.step == app.state.slowest_step()
+        await pilot.press("f")
+        assert app.state.step == 7
+        before = app.view._window
+        await pilot.press("plus")
+        assert app.view._window.last - app.view._window.first < before.last - before.first
+        await pilot.press("0")
+        assert app.view._window == before
+        await pilot.press("r")
+        assert app.state.run == 0 and "run 0" in text_of(app, "#steps-about")
+        drawn = text_of(app, "#steps-chart")
+        await pilot.press("o")
+        assert text_of(app, "#steps-chart") != drawn
+
+
+@waits
+async def test_the_step_is_the_same_in_every_tab():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Steps")
+        await pilot.press("colon", "5", "enter")
+        await at(app, pilot, "Values")
+        assert "step 5 of 40" in text_of(app, "#values-about")
+        await pilot.press("full_stop")
+        assert app.state.step == 6
+        await pilot.press("comma", "comma")
+        assert app.state.step == 4
+
+
+@waits
+async def test_tables_are_sorted_by_any_column_and_back():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Profile")
+        table = app.query_one("#profile-table", SortedTable)
+        times = {each[0]: each[1][0].value for each in table.all_rows}
+        assert [times[key] for key in table.order] == sorted(times.values(), reverse=True)
+        await pilot.press("S")
+        assert [times[key] for key in table.order] == sorted(times.values())
+        await pilot.press("s", "s")
+        assert table.by == 2 and not table.reversed
+        names = {each[0]: each[1][2].value for each in table.all_rows}
+        assert [names[key] for key in table.order] == sorted(names.values())
+
+
+@waits
+async def test_the_forward_loop_stands_beside_its_gradient():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Profile")
+        pair = app.query_one("#profile-pair", Static)
+        shown = "\n".join(each.text for each in pair.render_lines(Region(0, 0, *pair.size)))
+        assert "rnn" in shown and "grad_of_rnn" in shown and "the loop itself" in shown
+
+
+@waits
+async def test_brackets_step_through_rewrites_and_the_difference_follows():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Rewrites")
+        first = text_of(app, "#rewrites-difference")
+        await pilot.press("right_square_bracket")
+        await pilot.pause()
+        assert app.state.rewrite == 1
+        second = text_of(app, "#rewrites-difference")
+        assert second != first and "1  " in second.splitlines()[0]
+        assert app.query_one("#rewrites-table", SortedTable).chosen == 1
+        await pilot.press("left_square_bracket", "left_square_bracket")
+        await pilot.pause()
+        assert app.state.rewrite == 0 and text_of(app, "#rewrites-difference") == first
+
+
+@waits
+async def test_rewrites_are_shown_side_by_side_with_why_and_why_not():
+    async with opened(size=(200, 60)) as (app, pilot):
+        await at(app, pilot, "Rewrites")
+        pushed = next(each.index for each in app.view.history.applications if each.rule == "PushOutSeqScan")
+        app.state = app.state.at_rewrite(pushed)
+        await pilot.pause()
+        unified = text_of(app, "#rewrites-difference")
+        await pilot.press("v")
+        beside = text_of(app, "#rewrites-difference")
+        assert beside != unified and any(
+            " < " in line or " > " in line or "│" in line for line in beside.splitlines()
+        )
+        assert app.view.command() == f"scanviz rewrites FILE --step {pushed} --side-by-side"
+        await pilot.press("x")
+        reasons = {each.why for each in app.view.history.refusals}
+        shown = " ".join(text_of(app, "#rewrites-difference").split())
+        assert any(" ".join(each.split()) in shown for each in reasons)
+        await pilot.press("w")
+        assert "test" in text_of(app, "#rewrites-difference") or "records_for_tui" in text_of(
+            app, "#rewrites-difference"
+        )
+        await pilot.press("w", "o")
+        listed = {each.index for each in app.view.listed()}
+        assert pushed in listed and len(listed) < len(app.view.history.applications)
+
+
+@waits
+async def test_a_chosen_slot_is_marked_in_every_tab():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Slots")
+        table = app.query_one("#slots-table", SortedTable)
+        state = next(k for k, each in enumerate(app.state.loop_record.variables) if each.name == "h")
+        for _ in range(len(table.order)):
+            if app.state.variable == state:
+                break
+            await pilot.press("down")
+            await pilot.pause()
+        assert app.state.variable == state
+        assert "multiple input taps" in text_of(app, "#slots-why")
+        marked = [line for line in text_of(app, "#slots-mappings").splitlines() if line.startswith("▶")]
+        assert marked and all("h" in line for line in marked) and any("h[t-2]" in line for line in marked)
+        await at(app, pilot, "Values")
+        assert "▶ h" in text_of(app, "#values-rulers")
+
+
+@waits
+async def test_the_connection_matrix_shows_the_path_of_a_cell():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Slots")
+        await pilot.press("m", "m")
+        await pilot.pause()
+        matrix = app.query_one("#slots-matrix", DataTable)
+        assert matrix.display and matrix.has_focus
+        names = [str(row.label) for row in matrix.ordered_rows]
+        await pilot.press(*["down"] * names.index("dot(x[t], w)"))
+        await pilot.press("enter")
+        await pilot.pause()
+        path = text_of(app, "#slots-path")
+        assert path.startswith("dot(x[t], w) → h:") and "tanh" in path
+
+
+@waits
+async def test_values_are_shown_in_both_directions_with_a_ruler_and_watches():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Values")
+        app.state = app.state.at_step(3)
+        await pilot.pause()
+        assert "reads row 3 as h[t-2], row 4 as h[t-1]; writes row 5 as h[t]" in text_of(
+            app, "#values-rulers"
+        )
+        assert app.query_one("#values-table").display
+        await pilot.press("v")
+        assert "over time" in text_of(app, "#values-one") and "!" not in text_of(app, "#values-one")
+        await pilot.press("v")
+        assert "heat map" in text_of(app, "#values-one") and "!" in text_of(app, "#values-one")
+        await pilot.press("e")
+        app.query_one("#values-ask", Input).value = "max(h[t]) - h[t-1][0]"
+        await pilot.press("enter")
+        assert "max(h[t]) - h[t-1][0] = 1." in text_of(app, "#values-watches")
+        await pilot.pause()
+        await pilot.press("right")
+        await pilot.pause()
+        assert app.state.step == 4 and "= 1." in text_of(app, "#values-watches")
+        await pilot.press("f")
+        assert app.state.step == 7 and "first NaN or infinity: step 7" in text_of(app, "#values-about")
+        assert "= nan" in text_of(app, "#values-watches")
+
+
+@waits
+async def test_lines_of_the_script_have_their_times():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Source")
+        rows = app.view.rows()
+        assert rows and all("records_for_tui.py:" in row for row in rows)
+        assert any(" *" in row and "rnn" in row for row in rows)
+
+
+@waits
+async def test_the_graph_folds_and_is_searched():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Graph")
+        await pilot.press("o")
+        whole = list(app.view.lines)
+        await pilot.press(*"ffff")
+        folded = list(app.view.lines)
+        assert 0 < len(folded) < len(whole) and app.view.command().endswith("--depth 0")
+        await pilot.press("F", "F", "F", "F")
+        assert app.view.lines == whole
+        await pilot.press("slash", *"tanh", "enter")
+        await pilot.pause()
+        assert app.view.found and all("tanh" in app.view.lines[each] for each in app.view.found)
+        first = app.view.found_at
+        await pilot.press("n")
+        assert len(app.view.found) == 1 or app.view.found_at != first
+        await pilot.press("N")
+        assert app.view.found_at == first
+        await pilot.press("x")
+        assert app.view.lines != whole
+
+
+@waits
+async def test_slash_filters_and_escape_gives_up():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Profile")
+        await pilot.press("slash", "t", "a", "n", "h", "enter")
+        await pilot.pause()
+        table = app.query_one("#profile-table", SortedTable)
+        assert "tanh" in app.view.rows()[table.cursor_row]
+        await pilot.press("slash")
+        assert not app.query_one("#search", Input).disabled
+        await pilot.press("escape")
+        assert app.query_one("#search", Input).disabled

@@ -29,6 +29,7 @@ from scanviz.tui.views import VIEWS
 from scanviz.tui.views.base import View, Words
 
 NARROW = 118  # columns below which titles of tabs are cut, so that all are seen
+BESIDE = 150  # columns below which a list stands above what belongs to it, else beside it
 SHORT = 4  # letters of a title that is cut
 NEWS = 0.1  # seconds between two looks at what a script has told
 
@@ -111,6 +112,7 @@ class ScanvizApp(App[None]):
         """Give way on a narrow terminal."""
         narrow = event.size.width < NARROW
         self.set_class(narrow, "narrow")
+        self.set_class(event.size.width < BESIDE, "stacked")
         tabs = self.main.query_one("#tabs", TabbedContent)
         for number, kind in enumerate(VIEWS, 1):
             tabs.get_tab(f"tab-{number}").label = Content(

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import sys
 
-from scanviz.cli.options import Option, UsageError, help_text, parse
+from scanviz.cli.files import loaded, one_file
+from scanviz.cli.options import Option, help_text, parse
 
 USAGE = "advise [options] FILE"
 OPTIONS = (Option(("--json",), "", "print the advice as JSON"),)
@@ -22,18 +23,12 @@ def main(arguments: list[str]) -> int:
     if "help" in parsed.options:
         sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
         return 0
-    if len(parsed.rest) != 1:
-        found = f", found {len(parsed.rest)}" if parsed.rest else ""
-        raise UsageError(f"which profile? scanviz advise takes one FILE{found}")
+    path = one_file(parsed.rest, "advise")
     from scanviz.profiler.advice import advice_of
     from scanviz.profiler.advice_report import advice_json, render_advice
     from scanviz.profiler.report import columns_of, wants_color, write_fitting
-    from scanviz.record.file import load
 
-    try:
-        record = load(parsed.rest[0])
-    except OSError as error:
-        raise UsageError(f"{parsed.rest[0]} cannot be read: {error.strerror or error}") from None
+    record = loaded(path)
     advice = advice_of(record)
     out = sys.stdout
     if "json" in parsed.options:

@@ -14,8 +14,10 @@ import json
 import os
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from scanviz.cli.files import loaded
 from scanviz.cli.options import Option, UsageError, help_text, parse
 
 if TYPE_CHECKING:
@@ -70,12 +72,9 @@ def _share(text: str) -> float:
 
 def _loaded(path: str) -> ProfileRecord:
     from scanviz.record.errors import ScanvizError
-    from scanviz.record.file import load
 
     try:
-        return load(path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+        return loaded(Path(path))
     except ScanvizError as error:  # 1 is for what is slower
         raise UsageError(str(error)) from None
 

@@ -49,6 +49,19 @@ def loaded(path: Path) -> ProfileRecord:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
+def profile_place(path: Path, *, force: bool) -> Path:
+    """Return a path where a profile may be saved.
+
+    Raises
+    ------
+    UsageError
+        If it may not be written.
+    """
+    from scanviz.record.file import is_profile
+
+    return free_place(path, force=force, ours=is_profile, what="scanviz profile")
+
+
 def free_place(path: Path, *, force: bool, ours: Callable[[Path], bool], what: str) -> Path:
     """Return a path that may be written: nothing is there, or something that scanviz wrote, or it may be replaced.
 

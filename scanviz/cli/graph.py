@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from scanviz.cli.files import loaded, one_file
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import plain
@@ -95,14 +96,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _of_file(parsed: Parsed, target: Target) -> int:
-    from scanviz.record.file import load
-
-    if len(parsed.rest) > 1:
-        raise UsageError(f"scanviz graph takes one FILE, found {len(parsed.rest)}")
-    try:
-        record = load(parsed.rest[0])
-    except OSError as error:
-        raise UsageError(f"{parsed.rest[0]} cannot be read: {error.strerror or error}") from None
+    record = loaded(one_file(parsed.rest, "graph"))
     _deliver(record, parsed, target, sys.stdout, sys.stderr)
     return 0
 

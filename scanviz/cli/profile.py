@@ -15,7 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scanviz.cli.options import Option, UsageError, help_text, parse, program_of
+from scanviz.cli.files import profile_place
+from scanviz.cli.options import Option, help_text, parse, program_of
 from scanviz.cli.run import set_mode
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ OPTIONS = (
     Option(("--scan",), "NAME", "show this loop alone, in full"),
     Option(("--detail",), "LEVEL", "time each step, or each operation of every step", ("steps", "ops")),
     Option(
-        ("--values",), "[=PATTERN]", "keep values of loops (named so) step by step; runs on the slow tier"
+        ("--values",),
+        "[=PATTERN]",
+        "keep values of loops (named so) step by step: each call is computed twice",
     ),
     Option(("--mode",), "NAME", "tier that runs functions which name none (numpy, reference, cupy, …)"),
     Option(("--html",), "[=PAGE]", "write the profile as one HTML page too"),
@@ -52,7 +55,7 @@ def main(arguments: list[str]) -> int:
     from scanviz.profiler.runner import CannotRunError
 
     if "output" in options:
-        output = _checked_output(Path(options["output"]).absolute(), "force" in options)
+        output = profile_place(Path(options["output"]).absolute(), force="force" in options)
     else:
         output = free_name(Path.cwd() / f"{program.stem}.scanviz")
     also = _page_writer(options["html"], output.name, options) if "html" in options else None
@@ -91,15 +94,3 @@ def _page_writer(given: str, profile: str, options: dict[str, str]) -> Callable[
             sys.stderr.write(f"wrote {target}\n")
 
     return write
-
-
-def _checked_output(path: Path, force: bool) -> Path:
-    from scanviz.record.file import is_profile
-
-    if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(
-            f"the profile cannot be saved as {path}: {'it is a folder' if path.is_dir() else 'there is no such folder'}"
-        )
-    if path.exists() and not force and not is_profile(path):
-        raise UsageError(f"{path} exists and is no scanviz profile; --force replaces it")
-    return path

@@ -216,7 +216,7 @@ def _known_rule(name: str) -> None:
 
 
 def _of_file(parsed: Parsed, view: RewritesView) -> int:
-    from scanviz.record.file import load
+    from scanviz.cli.files import loaded
 
     path = Path(parsed.rest[0])
     if len(parsed.rest) > 1:  # options may follow a file
@@ -224,10 +224,7 @@ def _of_file(parsed: Parsed, view: RewritesView) -> int:
         if again.rest:
             raise UsageError(f"scanviz rewrites takes one FILE, found {again.rest[0]!r} too")
         parsed, view = again, _view(again)
-    try:
-        record = load(path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    record = loaded(path)
     problem = _unknown(record, view)
     if problem:
         raise UsageError(problem)

@@ -18,7 +18,14 @@ FRAMES = "240"  # a second, at most: keys are answered one by one
 USAGE = "tui [options] FILE, or: tui [options] SCRIPT [arguments]"
 OPTIONS = (
     Option(("-o", "--output"), "FILE", "where the profile of a script is saved"),
-    Option(("--values",), "", "keep values of loops while the script runs"),
+    Option(("--force",), "", "replace FILE of -o even if it is no profile"),
+    Option(
+        ("--values",), "[=PATTERN]", "keep values of a script's loops (named so): each call is computed twice"
+    ),
+    Option(("--detail",), "LEVEL", "time each step, or each operation of every step", ("steps", "ops")),
+    Option(
+        ("--mode",), "NAME", "tier that runs a script's functions which name none (numpy, reference, cupy, …)"
+    ),
     Option(("--theme",), "NAME", "textual-dark, textual-light or another theme of Textual"),
     Option(("--web",), "", "in a browser, served on this machine alone (extra: tui-web)"),
     Option(("--port",), "PORT", "with --web: the port, 8000 by default"),
@@ -59,10 +66,11 @@ def _import_textual() -> None:
 
 
 def _shown(rest: list[str], options: dict[str, str]) -> int:
+    from scanviz.cli.files import loaded
     from scanviz.record.file import is_profile
     from scanviz.tui.app import ScanvizApp
     from scanviz.tui.live import LiveSource
-    from scanviz.tui.source import Source, from_file
+    from scanviz.tui.source import Source
 
     gc.disable()  # a large record is a million objects, none of which is garbage: a quarter of the time of reading it
     _check_theme(options)  # before a script is started
@@ -71,12 +79,9 @@ def _shown(rest: list[str], options: dict[str, str]) -> int:
     if rest[0] not in ("-m", "-c") and (is_profile(first) or first.suffix == ".scanviz"):
         if len(rest) > 1:
             raise UsageError(f"scanviz tui takes one FILE, found {len(rest)}")
-        try:
-            source = from_file(first)
-        except OSError as error:
-            raise UsageError(f"{first} cannot be read: {error.strerror or error}") from None
+        source = Source(loaded(first), str(first))
     else:
-        source = LiveSource(rest, _saved_as(rest, options), values="values" in options)
+        source = LiveSource(rest, _saved_as(rest, options), _of_profile(options))
     app = ScanvizApp(source)
     if "theme" in options:
         app.theme = options["theme"]
@@ -93,9 +98,15 @@ def _shown(rest: list[str], options: dict[str, str]) -> int:
     return app.return_code or source.exit_code()
 
 
+def _of_profile(options: dict[str, str]) -> list[str]:
+    """Return the options that go on to ``scanviz profile``."""
+    given = [(f"--{each}", options[each]) for each in ("values", "detail", "mode") if each in options]
+    return [f"{name}={value}" if value else name for name, value in given]
+
+
 def _saved_as(rest: list[str], options: dict[str, str]) -> Path:
     """Return where the profile of a script is saved, as ``scanviz profile`` has it."""
-    from scanviz.cli.profile import _checked_output
+    from scanviz.cli.files import profile_place
     from scanviz.profiler.profiled_run import free_name
     from scanviz.profiler.runner import Program
 
@@ -106,7 +117,7 @@ def _saved_as(rest: list[str], options: dict[str, str]) -> Path:
     else:
         program = Program("script", rest[0], rest[1:])
     if "output" in options:
-        return _checked_output(Path(options["output"]).absolute(), False)
+        return profile_place(Path(options["output"]).absolute(), force="force" in options)
     return free_name(Path.cwd() / f"{program.stem}.scanviz")
 
 

@@ -69,8 +69,8 @@ def trace(
 ) -> Traced:
     """Call a function and keep what the variables of its loops were, step by step.
 
-    Each scanviz function is computed twice: as usual, which gives the result and the times, and once more on the reference tier, where
-    every value exists.
+    Each scanviz function is computed twice: as usual, which gives the result and the times, and once more on the
+    reference tier, where every value exists.
 
     Parameters
     ----------

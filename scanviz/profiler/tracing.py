@@ -1,8 +1,8 @@
 """Values over time: an observer that keeps what the variables of chosen loops were, under a byte budget.
 
-It asks the engine for every value.  While others time, each call is therefore computed twice: as usual, which is timed, and once more on
-the reference tier, for its values.  Of each loop the first run and the
-last are kept, and between them the first run in which a NaN or an infinity came up; which steps of a run are kept is in
+It asks the engine for every value.  While others time, each call is therefore computed twice: as usual, which is timed,
+and once more on the reference tier, for its values.  Of each loop the first run and the last are kept, and between them the
+first run in which a NaN or an infinity came up; which steps of a run are kept is in
 :mod:`scanviz.profiler.trace_sampling`.
 """
 

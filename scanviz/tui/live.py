@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,13 +42,13 @@ class LiveSource(Source):
         The script and its arguments, or ``-m module …`` or ``-c code …``.
     saved : Path
         Where the profile is saved.
-    values : bool
-        Whether values are kept.
+    options : sequence of str
+        Further ones of ``scanviz profile``, such as ``--values``.
     """
 
     live = True
 
-    def __init__(self, command: list[str], saved: Path, *, values: bool = False) -> None:
+    def __init__(self, command: list[str], saved: Path, options: Sequence[str] = ()) -> None:
         super().__init__(ProfileRecord(script=command[0]), str(saved))
         self.saved = saved.absolute()
         self._before = _identity(self.saved)
@@ -60,10 +61,20 @@ class LiveSource(Source):
         self.finished = False  # whether the last record was read
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
-        options = ["--quiet", "-o", str(self.saved), *(["--values"] if values else [])]
         with self.printed.open("wb") as stream:
             self._process = subprocess.Popen(
-                [sys.executable, "-u", "-m", "scanviz", "profile", *options, *command],
+                [
+                    sys.executable,
+                    "-u",
+                    "-m",
+                    "scanviz",
+                    "profile",
+                    "--quiet",
+                    "-o",
+                    str(self.saved),
+                    *options,
+                    *command,
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from scanviz.record.file import load
 from scanviz.record.model import ProfileRecord
 
 
@@ -52,16 +49,3 @@ class Source:
     def exit_code(self) -> int:
         """Return the exit code of the command."""
         return 0
-
-
-def from_file(path: Path) -> Source:
-    """Return a saved profile.
-
-    Raises
-    ------
-    ScanvizError
-        If it is no profile.
-    OSError
-        If it cannot be read.
-    """
-    return Source(load(path), str(path))

@@ -36,9 +36,9 @@ while True:
 
 
 @contextmanager
-def running(folder, code, **options):
+def running(folder, code, *options):
     (folder / "script.py").write_text(code)
-    source = LiveSource([str(folder / "script.py")], folder / "script.scanviz", **options)
+    source = LiveSource([str(folder / "script.py")], folder / "script.scanviz", options)
     try:
         yield source
     finally:
@@ -79,6 +79,14 @@ def test_the_record_grows_while_the_script_runs_and_stays_when_it_has_ended(tmp_
         assert load(tmp_path / "script.scanviz").loops[0].steps == source.record.loops[0].steps > first
         source.close()
         assert str(tmp_path / "script.scanviz") in source.farewell()
+
+
+def test_options_of_profile_go_on_to_it(tmp_path):
+    with running(tmp_path, LOOP, "--values=rnn", "--detail=ops") as source:
+        ended(source)
+        record = source.record
+        assert record.detail == "values" and {each.loop for each in record.traces} == {record.loops[0].key}
+        assert all(each.samples > record.loops[0].steps // 2 for each in record.loops[0].operations)
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,9 @@ class Function(Shown):
         try:
             results = self._told_run(arrays, timing)
         except Exception:
-            with suppress(Exception):  # it most likely fails at the same place, and its values up to there are kept
+            with suppress(
+                Exception
+            ):  # it most likely fails at the same place, and its values up to there are kept
                 self._told_run(arrays, looking)
             raise
         self._told_run(arrays, looking)

@@ -206,7 +206,8 @@ def _about(state: State, loop: LoopRecord) -> Text:
             style="not bold",
         )
     if not state.traces:
-        text.append("\nvalues were not recorded: scanviz profile --values keeps them", style="not bold dim")
+        how = "scanviz profile --values SCRIPT keeps them, and scanviz tui --values SCRIPT"
+        text.append(f"\nvalues were not recorded: {how}", style="not bold dim")
         return text
     text.append(f"\n{_first_bad(state)}", style="not bold")
     kept = sorted({step for trace in state.traces for step in trace.steps})

@@ -41,7 +41,7 @@ SIZE = (40, 120)
 CACHE = tempfile.TemporaryDirectory(prefix="scanviz-tui-")
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 ENVIRONMENT |= {"PYTHONPYCACHEPREFIX": CACHE.name, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-# Keys of each tab, after the one that chooses it.
+# Keys of each tab, after the one that chooses it for the first time.
 KEYS = {
     "Profile": "1jjkGgsS",
     "Steps": "2lllhGgs+++0or",
@@ -51,6 +51,7 @@ KEYS = {
     "Source": "6jjkss",
     "Values": "7lllhGg",
     "Output": "8",
+    "tabs seen before": "12345678",
     "tree": "tjjjjjjkkk",
 }
 

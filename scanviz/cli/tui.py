@@ -14,6 +14,7 @@ from pathlib import Path
 
 from scanviz.cli.options import Option, UsageError, help_text, parse
 
+GARBAGE = 1_000_000  # objects more than before at which those are looked for that nothing holds
 FRAMES = "240"  # a second, at most: keys are answered one by one
 USAGE = "tui [options] FILE, or: tui [options] SCRIPT [arguments]"
 OPTIONS = (
@@ -85,8 +86,11 @@ def _shown(rest: list[str], options: dict[str, str]) -> int:
     app = ScanvizApp(source)
     if "theme" in options:
         app.theme = options["theme"]
-    gc.enable()
     gc.freeze()  # the record stays as long as the application: looking through it again and again costs pauses
+    gc.set_threshold(
+        GARBAGE
+    )  # drawing makes thousands of objects: the application looks through them between keys
+    gc.enable()
     try:
         app.run()
     finally:

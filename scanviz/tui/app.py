@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 from textual.app import App, ComposeResult, SystemCommand
@@ -31,6 +33,8 @@ from scanviz.tui.views.base import View, Words
 NARROW = 118  # columns below which titles of tabs are cut, so that all are seen
 BESIDE = 150  # columns below which a list stands above what belongs to it, else beside it
 SHORT = 4  # letters of a title that is cut
+SOON = 0.3  # seconds after which nobody waits for the first tab any more
+TIDYING = 10.0  # seconds between two searches for objects that nothing holds
 NEWS = 0.1  # seconds between two looks at what a script has told
 
 
@@ -105,8 +109,14 @@ class ScanvizApp(App[None]):
         self.watch_state()
         self.main.query_one("#tree").focus()
         self.app_resume_signal.subscribe(self, lambda _: self.set_timer(0.05, self._draw_all))
+        self.set_timer(SOON, self._prepare)
+        self.set_interval(TIDYING, partial(gc.collect, 1))
         if self.source.live:
             self._timer = self.set_interval(NEWS, self.take_news)
+
+    def _prepare(self) -> None:
+        for each in self.views:
+            each.prepare(self.state)
 
     def on_resize(self, event: Resize) -> None:
         """Give way on a narrow terminal."""

@@ -96,6 +96,9 @@ class View(Widget):
             self._extents[selector] = size
         return self._extents.get(selector, before)
 
+    def prepare(self, state: State) -> None:
+        """Compute what showing a state would wait for; called while nothing else is to be done."""
+
     @property
     def room(self) -> Size:
         """Columns and rows of the view, also before it was seen: all tabs have the same."""

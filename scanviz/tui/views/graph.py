@@ -8,7 +8,6 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
-from textual.geometry import Size
 from textual.widgets import Static
 
 from scanviz.record.model import FunctionRecord
@@ -71,7 +70,7 @@ class GraphView(View):
         """Draw the picture if it is another than before."""
         function = self.state.function_record
         loop = self.state.loop_record
-        width = max(60, self.extent_of("#graph-pane", Size(80, 24)).width - BAR)
+        width = max(60, self.extent_of("#graph-pane", self.room).width - BAR)
         name = loop.name if loop is not None and self.own else None
         wanted = (
             id(function),

@@ -102,7 +102,7 @@ class RewritesView(View):
         table.fill(rows)
         table.point_at(self.state.rewrite)
         pane = self.query_one("#rewrites-difference", Words)
-        width = max(30, self.extent_of("#rewrites-pane", Size(60, 24)).width - BAR - len(SIGN))
+        width = max(30, self.extent_of("#rewrites-pane", self._first_extent()).width - BAR - len(SIGN))
         shown = (
             id(self.history),
             self.state.rewrite,
@@ -116,6 +116,13 @@ class RewritesView(View):
             self._drawn = shown
             pane.tell(self._text(width))
             self.query_one("#rewrites-pane", VerticalScroll).scroll_home(animate=False)
+
+    def _first_extent(self) -> Size:
+        """Return the size that the difference is going to have."""
+        room = self.room
+        if self.app.has_class("stacked"):
+            return room
+        return Size(room.width - round(0.45 * room.width) - BAR + 1, room.height)  # as in app.tcss
 
     def _marked(self) -> frozenset[int]:
         """Return the applications whose lines name the loop variable that was chosen in Slots."""

@@ -86,10 +86,14 @@ class SourceView(View):
         yield Words(id="source-about")
         yield SortedTable(COLUMNS, by=1, id="source-table")
 
+    def prepare(self, state: State) -> None:
+        """Add up the times of lines, of all functions and loops."""
+        if self._read is not state.record:
+            self._read, self._lines = state.record, line_times(state.record)
+
     def redraw(self) -> None:
         """Show the lines."""
-        if self._read is not self.state.record:
-            self._read, self._lines = self.state.record, line_times(self.state.record)
+        self.prepare(self.state)
         lines = self._lines
         whole = sum(each.time_ns for each in lines)
         marked = counterparts(self.state).lines

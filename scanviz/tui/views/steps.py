@@ -20,6 +20,7 @@ from scanviz.tui.ruler import touched
 from scanviz.tui.state import State
 from scanviz.tui.views.base import View, Words
 
+SLOW = 2  # a step that took so many times the median is marked
 APART = 30  # a slowest step so many times the median would flatten all others on an even scale
 
 
@@ -40,8 +41,8 @@ class StepsView(View):
 
     TITLE = "Steps"
     ABOUT = (
-        "The time of each step that was kept: the first, the last, the slowest and every k-th. Those slower than "
-        "95 % of all are red, with • below them. "
+        "The time of each step that was kept: the first, the last, the slowest and every k-th. Those that took "
+        "more than twice the median are red, with • below them. "
         "A column shows the slowest of its steps. The cursor is the step of every tab; enter shows its values. "
         "/ finds kept steps by their number or by why they were kept, such as slowest."
     )
@@ -98,9 +99,11 @@ class StepsView(View):
         self._window = self._window.following(self.state.step, self.whole)
         about.tell(_about(loop, self.state.run, self._logarithmic))
         series = loop.series if self.state.run is None else loop.series[loop.series[:, 0] == self.state.run]
-        extent = self.extent_of("#steps-chart", Size(60, 12))
+        extent = self.extent_of("#steps-chart", Size(self.room.width, max(6, self.room.height - 4)))
         size = (max(20, extent.width), max(5, extent.height))
-        lines = chart(series, self._window, size, self.state.step, self._logarithmic, loop.step_times.p95_ns)
+        lines = chart(
+            series, self._window, size, self.state.step, self._logarithmic, SLOW * loop.step_times.p50_ns
+        )
         canvas.tell(Text("\n").join(lines))
         here.tell(_here(loop, self.state))
 

@@ -24,11 +24,12 @@ from scanviz.tui.help import HelpScreen
 from scanviz.tui.keys_line import KeysLine
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.palette import commands
+from scanviz.tui.question import Question
 from scanviz.tui.source import Source
 from scanviz.tui.state import State, start
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views import VIEWS
-from scanviz.tui.views.base import View, Words
+from scanviz.tui.views.base import View, Words, focus_now
 
 NARROW = 118  # columns below which titles of tabs are cut, so that all are seen
 BESIDE = 150  # columns below which a list stands above what belongs to it, else beside it
@@ -51,8 +52,12 @@ class ScanvizApp(App[None]):
     TITLE = "scanviz"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(str(k), f"view({k - 1})", f"tab {k}", show=False) for k in range(1, len(VIEWS) + 1)),
-        Binding("slash", "search", "filter"),
+        # These two give the focus to something else. With priority they do so before the next key is looked at, however fast keys come.
+        *(
+            Binding(str(k), f"view({k - 1})", f"tab {k}", show=False, priority=True)
+            for k in range(1, len(VIEWS) + 1)
+        ),
+        Binding("slash", "search", "filter", priority=True),
         Binding("n", "found(1)", "next found", show=False),
         Binding("N", "found(-1)", "found before", show=False),
         Binding("left_square_bracket", "rewrite(-1)", "rewrite before", show=False),
@@ -100,14 +105,14 @@ class ScanvizApp(App[None]):
                     self.views.append(view)
                     with TabPane(f"{number} {kind.TITLE}", id=f"tab-{number}"):
                         yield view
-        yield Input(id="search", placeholder="search in this tab", disabled=True)
+        yield Question(id="search")
         yield KeysLine()
 
     def on_mount(self) -> None:
         """Show the record, and listen to the script if one runs."""
         self.set_reactive(ScanvizApp.state, start(self.source.record))
         self.watch_state()
-        self.main.query_one("#tree").focus()
+        focus_now(self.main.query_one("#tree"))
         self.app_resume_signal.subscribe(self, lambda _: self.set_timer(0.05, self._draw_all))
         self.set_timer(SOON, self._prepare)
         self.set_interval(TIDYING, partial(gc.collect, 1))
@@ -237,6 +242,11 @@ class ScanvizApp(App[None]):
 
     # keys
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave keys that have priority to a line that is being written, and to a screen above."""
+        below = len(self.screen_stack) > 1 or isinstance(self.focused, Input)
+        return not (action in ("view", "search") and below)
+
     def action_view(self, number: int) -> None:
         """Choose a tab: escape then goes to the tree, as from a tab that nothing led to."""
         self._came_from.clear()
@@ -269,30 +279,26 @@ class ScanvizApp(App[None]):
     def action_tree(self) -> None:
         """Give the focus to the tree."""
         self.remove_class("wide")
-        self.main.query_one("#tree").focus()
+        focus_now(self.main.query_one("#tree"))
 
     def action_search(self) -> None:
         """Ask what to search for."""
-        box = self.main.query_one("#search", Input)
-        box.disabled = False
         self._searched_tree = self.focused is not None and self.focused.id == "tree"
-        box.value = ""
-        box.placeholder = "name of a loop" if self._searched_tree else "text to find; nothing shows all again"
-        box.focus()
+        words = "name of a loop" if self._searched_tree else "text to find; nothing shows all again"
+        self.main.query_one("#search", Question).ask(words, self._back_from_search)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Search in the tab that is seen."""
         if event.input.id != "search":
             return
-        self._close_search()
+        self.main.query_one("#search", Question).action_close()
         searched = self.main.query_one("#tree", LoopTree) if self._searched_tree else self.view
         count = searched.search(event.value)
         self.main.query_one("#title", Words).tell(self._title())
         if event.value:
             self.notify(f"{count} found: n and N go through them" if count else "nothing found")
 
-    def _close_search(self) -> None:
-        self.main.query_one("#search", Input).disabled = True
+    def _back_from_search(self) -> None:
         if self._searched_tree:
             self.action_tree()
         else:
@@ -306,10 +312,8 @@ class ScanvizApp(App[None]):
             self.view.next_found(by)
 
     def action_leave(self) -> None:
-        """Close the search, show all rows again, go back to the tab that led here, or to the tree: the first of these."""
-        if not self.main.query_one("#search", Input).disabled:
-            self._close_search()
-        elif self.view.filtered:
+        """Show all rows again, go back to the tab that led here, or to the tree: the first of these."""
+        if self.view.filtered:
             self.view.search("")
             self.main.query_one("#title", Words).tell(self._title())
         elif self._came_from:

@@ -118,6 +118,8 @@ async def test_ctrl_p_opens_the_palette_and_q_quits():
     async with opened() as (app, pilot):
         await pilot.press("ctrl+p")
         assert type(app.screen).__name__ == "CommandPalette"
+        await pilot.press("3", "slash")
+        assert app.view.TITLE == "Profile" and app.screen.query_one(Input).value == "3/"
         await pilot.press("escape", "q")
         await pilot.pause()
         assert app._exit

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from textual.binding import Binding
-from textual.widgets import Input
 
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.leave import LeaveScreen
+from scanviz.tui.question import Question
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.graph import GraphPane
@@ -66,7 +66,7 @@ def scrolled(app):
 
 
 def asked(app):
-    return not app.focused.disabled and isinstance(app.focused, Input)
+    return isinstance(app.focused, Question) and app.focused.asked
 
 
 def opened_nodes(app):
@@ -243,6 +243,8 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         ],
     ),
     "Output": (VIEWS[7], "8", []),
+    "questions": (Question, "7 colon", [Key("escape", focus, "values-table")]),
+    "the search": (Question, "5 slash", [Key("escape", focus, "rewrites-table")]),
     "help": (
         HelpScreen,
         "2 question_mark",
@@ -369,8 +371,8 @@ def test_every_command_of_the_palette_can_be_given():
             for each in own:
                 each.callback()
                 await pilot.pause()
-                for box in app.query(Input):  # those that ask for a step or a text
-                    box.disabled = True
+                for box in app.query(Question):
+                    box.action_close()
             app.action_view(1)
             app.state = app.state.at_step(0)
             next(each for each in own if each.title == "Steps: first NaN").callback()

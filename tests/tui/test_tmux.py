@@ -102,6 +102,12 @@ def test_a_walk_through_a_profile_in_a_real_terminal(terminal, tmp_path):
     for number, kind in enumerate(VIEWS, 1):
         terminal.press(str(number))
         terminal.wait(seen[kind.TITLE])
+    terminal.press(
+        "1", "5", "/", "f", "o", "l", "d", "Enter"
+    )  # all at once: each key is for what the one before has chosen
+    terminal.wait("only rows with 'fold'", "constant_folding", gone=("merge_equal ",))
+    terminal.press("Escape")
+    terminal.wait("merge_equal ", gone=("only rows with",))
     for width, height in ((80, 24), (200, 60)):
         terminal.size(width, height)
         terminal.press("1")

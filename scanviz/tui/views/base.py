@@ -51,6 +51,11 @@ class Words(Static):
         return len(lengths) if whole else lengths
 
 
+def focus_now(widget: Widget) -> None:
+    """Give the focus to a widget at once, so that the next key is its own however soon it comes."""
+    widget.screen.set_focus(widget)
+
+
 class View(Widget):
     """A tab.
 
@@ -193,9 +198,9 @@ class View(Widget):
         """Give the focus to what the keys of this view are for: its table, else the first thing that takes it."""
         table = self.table()
         if table is not None and table.display:
-            table.focus()
+            focus_now(table)
             return
         for each in self.query("*"):
             if each.can_focus and each.display:
-                each.focus()
+                focus_now(each)
                 return

@@ -19,7 +19,7 @@ from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.tui.counterparts import NO_SIGN, SIGN, Counterparts, counterparts
 from scanviz.tui.state import State
-from scanviz.tui.views.base import View, Words
+from scanviz.tui.views.base import View, Words, focus_now
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 from scanviz.tui.views.texts import report_text
 
@@ -168,7 +168,7 @@ class RewritesView(View):
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Give the focus to the difference, which scrolls; escape comes back."""
         event.stop()
-        self.query_one("#rewrites-pane").focus()
+        focus_now(self.query_one("#rewrites-pane"))
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Look at the application that the cursor stands on."""
@@ -237,7 +237,7 @@ class DifferencePane(VerticalScroll, can_focus=True):
 
     def action_list(self) -> None:
         """Go back to the list."""
-        self.screen.query_one("#rewrites-table").focus()
+        focus_now(self.screen.query_one("#rewrites-table"))
 
 
 def _names(each: RewriteRecord, chosen: Counterparts) -> bool:

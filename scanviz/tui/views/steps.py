@@ -16,6 +16,7 @@ from scanviz.record.loops import SAMPLE_REASONS, LoopRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.chart import AXIS, Window, chart
 from scanviz.tui.counterparts import SIGN
+from scanviz.tui.question import Question
 from scanviz.tui.ruler import touched
 from scanviz.tui.state import State
 from scanviz.tui.views.base import View, Words
@@ -75,7 +76,7 @@ class StepsView(View):
         yield Words(id="steps-about")
         yield StepsChart(id="steps-chart")
         yield Words(id="steps-here")
-        yield Input(id="steps-ask", placeholder="step number", type="integer", disabled=True)
+        yield Question(id="steps-ask")
 
     @property
     def whole(self) -> Window:
@@ -175,15 +176,12 @@ class StepsView(View):
 
     def action_ask(self) -> None:
         """Ask for a step's number."""
-        box = self.query_one("#steps-ask", Input)
-        box.disabled, box.value = False, ""
-        box.focus()
+        self.query_one("#steps-ask", Question).ask("step number", self.focus_inside)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Go to the step that was asked for."""
         event.stop()
-        event.input.disabled = True
-        self.query_one("#steps-chart").focus()
+        self.query_one("#steps-ask", Question).action_close()
         if event.value.strip().lstrip("-").isdigit():
             self.move(self.state.at_step(int(event.value)))
 

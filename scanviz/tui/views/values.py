@@ -15,6 +15,7 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import plain
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.tui.counterparts import NO_SIGN, SIGN, given_to
+from scanviz.tui.question import Question
 from scanviz.tui.ruler import rulers
 from scanviz.tui.state import State
 from scanviz.tui.value_text import SHOWN, number, value_text
@@ -73,7 +74,7 @@ class ValuesView(View):
         yield SortedTable(COLUMNS, id="values-table")
         yield Words(id="values-one")
         yield Words(id="values-watches")
-        yield Input(id="values-ask", disabled=True)
+        yield Question(id="values-ask")
 
     def redraw(self) -> None:
         """Show the step."""
@@ -147,15 +148,12 @@ class ValuesView(View):
 
     def _ask(self, what: str, words: str) -> None:
         self._asking = what
-        box = self.query_one("#values-ask", Input)
-        box.disabled, box.value, box.placeholder = False, "", words
-        box.focus()
+        self.query_one("#values-ask", Question).ask(words, self.focus_inside)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take the expression or the step that was asked for."""
         event.stop()
-        event.input.disabled = True
-        self.focus_inside()
+        self.query_one("#values-ask", Question).action_close()
         given = event.value.strip()
         if self._asking == "step":
             if given.lstrip("-").isdigit():

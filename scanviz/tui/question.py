@@ -1,0 +1,41 @@
+"""A line in which something is asked for: seen only while it is asked, and given up by escape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from scanviz.tui.views.base import focus_now
+
+
+class Question(Input):
+    """A line to write an answer in."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "give up", show=False),
+    ]
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id, disabled=True)
+        self.display = False
+        self._back: Callable[[], None] | None = None
+
+    def ask(self, words: str, back: Callable[[], None]) -> None:
+        """Ask for something; ``back`` gives the focus back when that is over."""
+        self._back = back
+        self.disabled, self.display, self.value, self.placeholder = False, True, "", words
+        focus_now(self)
+
+    @property
+    def asked(self) -> bool:
+        """Whether an answer is awaited."""
+        return bool(self.display)
+
+    def action_close(self) -> None:
+        """Ask no more."""
+        if self._back is not None:
+            self._back()
+        self.disabled, self.display = True, False

@@ -52,7 +52,7 @@ class ScanvizApp(App[None]):
     TITLE = "scanviz"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        # These two give the focus to something else. With priority they do so before the next key is looked at, however fast keys come.
+        # These give the focus to something else: with priority, they do so before the next key is looked at.
         *(
             Binding(str(k), f"view({k - 1})", f"tab {k}", show=False, priority=True)
             for k in range(1, len(VIEWS) + 1)

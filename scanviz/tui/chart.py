@@ -16,6 +16,7 @@ from rich.text import Text
 
 from scanviz.profiler.units import amount, duration
 from scanviz.record.loops import Samples
+from scanviz.tui.colours import CYAN, RED, YELLOW
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 AXIS = 9  # columns for the numbers on the left
@@ -141,7 +142,7 @@ def chart(
             cell = (
                 _EIGHTHS[max(0, min(8, math.ceil(full * 8)))] if each else ("·" if row == height - 1 else " ")
             )
-            style = "bold yellow" if here[column] else "bold red" if slow[column] else "cyan"
+            style = f"bold {YELLOW}" if here[column] else f"bold {RED}" if slow[column] else CYAN
             drawn.append((cell, style if cell != " " else ""))
         for style, run in itertools.groupby(drawn, key=lambda each: each[1]):
             line.append("".join(cell for cell, _ in run), style=style)  # one span for many cells

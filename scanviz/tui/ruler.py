@@ -7,6 +7,7 @@ from rich.text import Text
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.plain_text import plain
 from scanviz.render.buffers import called, rows_before, rows_read, rows_written
+from scanviz.tui.colours import CYAN, RED
 from scanviz.tui.counterparts import NO_SIGN, SIGN
 from scanviz.tui.state import State
 
@@ -53,7 +54,7 @@ def ruler(variable: LoopVariableRecord, step: int, steps: int, width: int) -> Te
     for row in range(first, min(total, first + room)):
         read, write = row in reads, row in writes
         sign = ("B" if read else "W") if write else "r" if read else "i" if row < before else " "
-        style = "bold red" if write else "bold cyan" if read else "dim"
+        style = f"bold {RED}" if write else f"bold {CYAN}" if read else "dim"
         text.append(f"{row:>{digits}}{sign}", style=style)
         text.append("│")
     if first + room < total:

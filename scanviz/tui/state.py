@@ -143,7 +143,8 @@ class State:
         """Look at the same in a newer record of the same run."""
         known = replace(self, record=record)
         lost = known.function_record is None or (self.loop is not None and known.loop_record is None)
-        if lost or (record.loops and not self.record.loops):
+        begun = any(each.total_ns for each in self.record.loops)
+        if lost or (record.loops and not begun):  # nothing was chosen on evidence yet
             return start(record)
         return known.at_step(self.step).at_rewrite(self.rewrite)
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from scanviz.record.plain_text import plain
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.tui.colours import CYAN, RED
 
 SHOWN = ("numbers", "over time", "heat map")
 _SHADES = " ░▒▓█"
@@ -59,7 +60,7 @@ def _scaled(values: np.ndarray, place: int, width: int, signs: str) -> Text:
             if not math.isfinite(each)
             else signs[round((each - low) / ((high - low) or 1.0) * (len(signs) - 1))]
         )
-        drawn.append((sign, "bold reverse" if first + k == place else "bold red" if sign == "!" else "cyan"))
+        drawn.append((sign, "bold reverse" if first + k == place else f"bold {RED}" if sign == "!" else CYAN))
     text = Text()
     for style, run in itertools.groupby(drawn, key=lambda each: each[1]):
         text.append("".join(sign for sign, _ in run), style=style)

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from textual.widgets import Static, TabbedContent
+from textual.widgets import Input, Static, TabbedContent
 
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.help import HelpScreen
@@ -161,6 +161,28 @@ async def test_no_colour_is_needed_to_see_the_cursor_and_what_is_bad():
         await pilot.pause()
         ruler = text_of(app, "#values-rulers")
         assert "5W│" in ruler and "3r│" in ruler
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+def test_without_colour_everything_is_grey_and_still_seen(theme, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def run():
+        async with opened() as (app, pilot):
+            app.theme = theme
+            assert app.no_color
+            for title in NUMBERS:
+                await at(app, pilot, title)
+                for strip in app.screen._compositor.render_strips():
+                    for text, style, _ in strip:
+                        if not text.strip() or style is None or style.color is None or style.bgcolor is None:
+                            continue
+                        fore, back = style.color.get_truecolor(), style.bgcolor.get_truecolor()
+                        assert len(set(fore)) == len(set(back)) == 1, (title, text, style)
+                        if any(each.isalnum() or each in "█▁▲•!" for each in text):
+                            assert abs(fore[0] - back[0]) > 40, (title, text, style)
+
+    asyncio.run(run())
 
 
 @waits

@@ -89,6 +89,14 @@ def test_a_newer_record_keeps_the_place():
     assert State(ProfileRecord()).with_record(record) == start(record)
 
 
+def test_until_a_loop_has_run_the_slowest_is_followed():
+    record = gradient_record()
+    waiting = replace(record, loops=tuple(replace(each, total_ns=0) for each in record.loops))
+    fastest = min(record.loops, key=lambda each: each.total_ns)
+    assert start(waiting).at_loop(fastest.key).with_record(record) == start(record)
+    assert start(record).at_loop(fastest.key).with_record(replace(record, wall_ns=1)).loop == fastest.key
+
+
 def test_an_unknown_loop_is_no_place_to_go():
     state = start(gradient_record())
     assert state.at_loop(99_999) is state

@@ -13,6 +13,7 @@ from scanviz.profiler.units import amount, counted, duration, share, size
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import FunctionRecord
 from scanviz.record.plain_text import plain
+from scanviz.tui.colours import CYAN
 from scanviz.tui.counterparts import SIGN, counterparts
 from scanviz.tui.state import State
 from scanviz.tui.views.base import View, Words
@@ -131,7 +132,7 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
         room = max(8, min(BAR, width - 34))
         filled = round(room * part / whole)
         text.append(f"{name:>16} ", style="not bold")
-        text.append("█" * filled + "░" * (room - filled), style="not bold cyan")
+        text.append("█" * filled + "░" * (room - filled), style=f"not bold {CYAN}")
         text.append(f" {share(part, whole):>6}  {duration(part)}\n", style="not bold")
     text.rstrip()
     return text

@@ -17,6 +17,7 @@ from scanviz.record.plain_text import plain
 from scanviz.render.buffers import why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connecting_path, connection_matrix
 from scanviz.render.diagram.mappings import mappings_table
+from scanviz.tui.colours import GREEN
 from scanviz.tui.state import State
 from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.steps import quoted
@@ -179,7 +180,7 @@ class ConnectionTable(DataTable[Text]):
             self.add_column(Text(plain(each)))
         for name, cells in zip(matrix.rows, matrix.cells, strict=True):
             texts = [
-                Text("●" if each else "·", style="bold green" if each else "dim", justify="center")
+                Text("●" if each else "·", style=f"bold {GREEN}" if each else "dim", justify="center")
                 for each in cells
             ]
             self.add_row(*texts, label=Text(plain(name)))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rich.text import Text
 
 from scanviz.profiler.report_text import Line, styled
+from scanviz.tui.colours import with_our_colours
 
 
 def report_text(lines: Iterable[Line], width: int) -> Text:
@@ -17,4 +18,5 @@ def report_text(lines: Iterable[Line], width: int) -> Text:
     >>> report_text([Line("a"), Line("b", "1")], 20).plain
     'a\nb'
     """
-    return Text("\n").join(Text.from_ansi(styled(each, max(20, width), True)) for each in lines)
+    texts = (Text.from_ansi(styled(each, max(20, width), True)) for each in lines)
+    return with_our_colours(Text("\n").join(texts))

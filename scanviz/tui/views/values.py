@@ -14,6 +14,7 @@ from textual.widgets import DataTable, Input
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import plain
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.tui.colours import RED
 from scanviz.tui.counterparts import NO_SIGN, SIGN, given_to
 from scanviz.tui.question import Question
 from scanviz.tui.ruler import rulers
@@ -241,7 +242,7 @@ def _shortly(variable: TracedVariableRecord, place: int) -> str:
 
 def _row(place_in_step: int, variable: TracedVariableRecord, place: int, chosen: int | None) -> Row:
     low, high, mean, nan, infinite = variable.statistics[place].tolist()
-    bad = "bold red" if nan or infinite else ""
+    bad = f"bold {RED}" if nan or infinite else ""
     name = plain(variable.name)
     sign = SIGN if chosen is not None and variable.variable == chosen else NO_SIGN
     values = " ".join(number(each) for each in variable.values[place, :8].tolist())

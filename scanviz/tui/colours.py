@@ -1,0 +1,31 @@
+"""Colours of texts: in the middle between black and white, so that they are seen on light and dark and as greys (``NO_COLOR``).
+
+The names of a terminal's colours are no good here: as greys, its red is as dark as a dark background.
+"""
+
+from __future__ import annotations
+
+from rich.color import ColorType
+from rich.style import Style
+from rich.text import Span, Text
+
+RED, GREEN, YELLOW, CYAN = "#d04545", "#3c9a58", "#c8960c", "#2f97aa"
+_OF_TERMINALS = {1: RED, 2: GREEN, 3: YELLOW, 6: CYAN}  # by their numbers
+
+
+def with_our_colours(text: Text) -> Text:
+    r"""Return a text with a terminal's colours replaced by those that are always seen.
+
+    Examples
+    --------
+    >>> print(with_our_colours(Text.from_ansi("\x1b[1;31mslow\x1b[0m")).spans[0].style)
+    bold #d04545
+    """
+    for place, span in enumerate(text.spans):
+        style = span.style
+        if not isinstance(style, Style) or style.color is None or style.color.type is not ColorType.STANDARD:
+            continue
+        ours = _OF_TERMINALS.get(style.color.number or 0)
+        if ours is not None:
+            text.spans[place] = Span(span.start, span.end, style + Style(color=ours))
+    return text

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
 
 USAGE = "rewrites [options] SCRIPT|FILE.scanviz [arguments]"
+STYLES = ("unified", "side-by-side", "tree", "costs")
 OPTIONS = (
     Option(("--function",), "NAME", "this function alone"),
     Option(("--scan",), "NAME", "what was done to this loop"),
@@ -37,6 +38,7 @@ OPTIONS = (
     Option(("--unified",), "", "lines that changed, one list (the default)"),
     Option(("--side-by-side",), "", "before at the left, after at the right"),
     Option(("--tree",), "", "the whole graph with what changed in it"),
+    Option(("--costs",), "", "what the graph costs before and after, in the sizes that you named"),
     Option(("--all",), "", "also how often each rule refused"),
     Option(("--why",), "NAME|LINE", "where something comes from, down to the line of the script"),
     Option(("--why-not",), "RULE", "why a rule did not fire, nearest first"),
@@ -174,7 +176,7 @@ def _view(parsed: Parsed) -> RewritesView:
     step = options.get("step")
     if step is not None and not step.isdigit():
         raise UsageError(f"--step takes the number of a rewrite, not {step!r}")
-    style = next((each for each in ("side-by-side", "tree", "unified") if each in options), "")
+    style = next((each for each in STYLES if each in options), "")
     return RewritesView(
         options.get("function"),
         options.get("scan"),
@@ -190,13 +192,13 @@ def _view(parsed: Parsed) -> RewritesView:
 def _go_together(options: Mapping[str, str]) -> None:
     """Refuse options of which one would be passed over."""
     measured = sorted(MEASURED & set(options))
-    shown = ["step", "why", "why-not", "all", "json", "unified", "side-by-side", "tree"]
+    shown = ["step", "why", "why-not", "all", "json", *STYLES]
     apart = [
         *((one, other) for one in measured for other in shown),
         *(("bisect", each) for each in ("rule", "scan")),
         *itertools.combinations(("step", "why", "why-not"), 2),
-        *itertools.combinations(("unified", "side-by-side", "tree"), 2),
-        *itertools.product(("why", "why-not"), ("unified", "side-by-side", "tree")),
+        *itertools.combinations(STYLES, 2),
+        *itertools.product(("why", "why-not"), STYLES),
     ]
     for one, other in apart:
         if one in options and other in options:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from scanviz.profiler.report_costs import cost_lines
 from scanviz.profiler.report_diff import marked, side_by_side
 from scanviz.profiler.report_text import HEADING, QUIET, TITLE, WARNING, Line, styled
 from scanviz.profiler.report_why import why_lines
@@ -31,7 +32,7 @@ class RewritesView(NamedTuple):
     step : int or None
         The change to show line by line.
     style : str
-        ``"unified"``, ``"side-by-side"`` or ``"tree"``; empty where nothing was said.
+        ``"unified"``, ``"side-by-side"``, ``"tree"`` or ``"costs"``; empty where nothing was said.
     everything : bool
         Whether rules that refused are listed too.
     why : str or None
@@ -305,6 +306,9 @@ def step_lines(
     for text in (*_bought(rewrites, each), *map(plain, (*_moved(each), *each.loop_variables))):
         yield Line(f"     {text}", QUIET, wraps=True)
     yield Line("")
+    if view.style == "costs":
+        yield from cost_lines(rewrites, each)
+        return
     before, after = ([plain(line) for line in rewrites.graph(k)] for k in (each.index, each.index + 1))
     if not rewrites.lines:
         yield Line("  only the list was kept of this function: its graphs were too large", QUIET, wraps=True)

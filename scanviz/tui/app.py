@@ -20,6 +20,7 @@ from textual.widgets import Input, TabbedContent, TabPane
 
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
+from scanviz.tui.focus import focus_now
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.keys_line import KeysLine
 from scanviz.tui.leave import LeaveScreen
@@ -29,7 +30,7 @@ from scanviz.tui.source import Source
 from scanviz.tui.state import State, start
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views import VIEWS
-from scanviz.tui.views.base import View, Words, focus_now
+from scanviz.tui.views.base import View, Words
 
 NARROW = 118  # columns below which titles of tabs are cut, so that all are seen
 BESIDE = 150  # columns below which a list stands above what belongs to it, else beside it
@@ -250,6 +251,7 @@ class ScanvizApp(App[None]):
     def action_view(self, number: int) -> None:
         """Choose a tab: escape then goes to the tree, as from a tab that nothing led to."""
         self._came_from.clear()
+        self._searched_tree = False
         self._choose(number)
 
     def _choose(self, number: int) -> None:
@@ -329,7 +331,7 @@ class ScanvizApp(App[None]):
 
     def action_copy(self) -> None:
         """Copy the command line that shows the same."""
-        command = self.view.command().replace("FILE", shlex.quote(self.source.name))
+        command = self.view.command().replace("FILE", shlex.quote(self.source.name), 1)  # names come after it
         self.copy_to_clipboard(command)
         self.notify(command, title="copied", markup=False)
 

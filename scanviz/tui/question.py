@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from scanviz.tui.views.base import focus_now
+from scanviz.tui.focus import focus_now
 
 
 class Question(Input):

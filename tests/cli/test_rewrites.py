@@ -111,6 +111,19 @@ def test_names_that_are_not_there_are_told_with_those_that_are(script):
         assert of_script.stderr.strip() == f"scanviz: there is {says}"
 
 
+def test_costs_before_and_after_are_shown_in_named_sizes(script):
+    done = scanviz_("rewrites", "--rule", "PushOutSeqScan", "--costs", "rnn.py", cwd=script)
+    assert done.returncode == 0
+    lines = [line.strip() for line in done.stderr.splitlines()]
+    place = lines.index("operations of a step")
+    before, after = re.fullmatch(r"\w+: (\d+) → (\d+)", lines[place + 1]).groups()
+    assert int(after) < int(before)
+    place = next(k for k, line in enumerate(lines) if line.startswith("operations, those of a step"))
+    assert lines[place + 1].startswith("before  ") and lines[place + 2].startswith("after   ")
+    refused = scanviz_("rewrites", "--costs", "--tree", "rnn.py", cwd=script)
+    assert refused.returncode == 2 and "do not go together" in refused.stderr
+
+
 def test_every_process_shows_the_same_change(script):
     shown = []
     for seed in ("1", "2"):

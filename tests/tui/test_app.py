@@ -99,8 +99,24 @@ async def test_y_copies_a_command_line_that_scanviz_knows():
             await at(app, pilot, title)
             await pilot.press("y")
             command = app.clipboard
-            assert command.startswith("scanviz ") and "p.scanviz" in command
+            assert command.startswith("scanviz ") and ("p.scanviz" in command or title == "Output")
             assert command.split()[1] in COMMANDS
+
+
+@waits
+async def test_y_copies_names_and_arguments_as_a_shell_reads_them():
+    record = gradient_record()
+    loops = tuple(replace(each, name="FILE of $HOME") for each in record.loops)
+    async with opened(replace(record, loops=loops, script="my script.py", arguments=("a b",))) as (
+        app,
+        pilot,
+    ):
+        await at(app, pilot, "Steps")
+        await pilot.press("y")
+        assert app.clipboard == "scanviz report p.scanviz --scan 'FILE of $HOME'"
+        await at(app, pilot, "Output")
+        await pilot.press("y")
+        assert app.clipboard == "scanviz profile 'my script.py' 'a b'"
 
 
 @waits

@@ -103,6 +103,9 @@ async def test_rewrites_are_shown_side_by_side_with_why_and_why_not():
             " < " in line or " > " in line or "│" in line for line in beside.splitlines()
         )
         assert app.view.command() == f"scanviz rewrites FILE --step {pushed} --side-by-side"
+        await pilot.press("v", "v")
+        assert "before  " in text_of(app, "#rewrites-difference")
+        assert app.view.command() == f"scanviz rewrites FILE --step {pushed} --costs"
         await pilot.press("x")
         reasons = {each.why for each in app.view.history.refusals}
         shown = " ".join(text_of(app, "#rewrites-difference").split())

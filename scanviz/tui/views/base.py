@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from scanviz.tui.focus import focus_now
 from scanviz.tui.source import Source
 from scanviz.tui.state import State
 from scanviz.tui.views.tables import SortedTable
@@ -49,11 +50,6 @@ class Words(Static):
         lengths = [len(line) for line in str(content).split("\n")]
         whole = max(lengths) <= self.size.width and not (self.styles.width and self.styles.width.is_auto)
         return len(lengths) if whole else lengths
-
-
-def focus_now(widget: Widget) -> None:
-    """Give the focus to a widget at once, so that the next key is its own however soon it comes."""
-    widget.screen.set_focus(widget)
 
 
 class View(Widget):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from textual.app import ComposeResult
 from textual.widgets import Log
 
@@ -63,5 +65,8 @@ class OutputView(View):
         self.query_one("#output-log", Log).scroll_to(y=row, animate=False)
 
     def command(self) -> str:
-        """Return the command line that runs the script."""
-        return "scanviz profile FILE"
+        """Return the command line that runs the script again."""
+        record = self.state.record
+        return shlex.join(
+            ["scanviz", "profile", plain(record.script) or "SCRIPT", *map(plain, record.arguments)]
+        )

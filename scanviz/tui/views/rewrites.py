@@ -18,8 +18,9 @@ from scanviz.profiler.units import duration
 from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.tui.counterparts import NO_SIGN, SIGN, Counterparts, counterparts
+from scanviz.tui.focus import focus_now
 from scanviz.tui.state import State
-from scanviz.tui.views.base import View, Words, focus_now
+from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 from scanviz.tui.views.texts import report_text
 
@@ -32,7 +33,7 @@ COLUMNS = (
 )
 MEASURED = Column("faster", number=True)  # by scanviz rewrites --ablate --into
 BAR = 3  # columns of the scroll bar and of a margin
-STYLES = ("unified", "side-by-side", "tree")
+STYLES = ("unified", "side-by-side", "tree", "costs")
 
 
 class RewritesView(View):
@@ -41,7 +42,7 @@ class RewritesView(View):
     TITLE = "Rewrites"
     ABOUT = (
         "What rules did to the function's graph, those that changed anything. [ and ] go from one to "
-        "the next; v shows lines that changed, before and after side by side, or the whole graph; x "
+        "the next; v shows lines that changed, before and after side by side, the whole graph, or the costs before and after; x "
         "shows why others did not fire; w shows where the operations of the loop come from; o shows "
         "only those of the loop that is looked at. Enter goes to the difference, escape comes back. ▶ marks what names the loop "
         "variable that was chosen in Slots; `faster` is what scanviz rewrites --ablate --into FILE has measured."

@@ -47,6 +47,7 @@ class LoopTree(Tree[Key]):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("profile", id=id)
         self.show_root = False
+        self.auto_expand = False  # choosing a function does not close it; its triangle, h and l do
         self.guide_depth = 2
         self._shown_record: object = None
         self._by_key: dict[Key, TreeNode[Key]] = {}

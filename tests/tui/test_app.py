@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import Input, Static, TabbedContent
 
 from scanviz.record.model import ProfileRecord
@@ -150,6 +151,43 @@ async def test_the_mouse_chooses_a_tab_a_row_and_a_step():
         chart = app.query_one("#steps-chart")
         await pilot.click("#steps-chart", offset=(chart.size.width - 1, 3))
         assert app.state.step >= 38
+
+
+@waits
+async def test_the_mouse_sorts_chooses_zooms_and_presses_keys():
+    async with opened() as (app, pilot):
+        await pilot.click("#tree", offset=(4, 0))
+        await pilot.pause()
+        assert app.state.loop is None  # the first line is the function
+        await pilot.click("#tree", offset=(4, 1))
+        await pilot.pause()
+        assert app.state.loop is not None
+        table = app.query_one("#profile-table")
+        await pilot.click("#profile-table", offset=(30, 0))
+        await pilot.pause()
+        assert table.by == 2 and not table.reversed
+        await pilot.click("#profile-table", offset=(30, 3))
+        await pilot.pause()
+        assert table.cursor_row == 2
+        await at(app, pilot, "Steps")
+        chart = app.query_one("#steps-chart")
+        whole = app.view._window
+        chart.post_message(_wheel(MouseScrollUp, chart))
+        await pilot.pause()
+        zoomed = app.view._window
+        assert zoomed.last - zoomed.first < whole.last - whole.first
+        chart.post_message(_wheel(MouseScrollDown, chart))
+        await pilot.pause()
+        assert app.view._window.last - app.view._window.first > zoomed.last - zoomed.first
+        keys = app.query_one("KeysLine")
+        place = str(keys.render()).index("? help")
+        await pilot.click("KeysLine", offset=(place, 0))
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+
+
+def _wheel(kind, widget):
+    return kind(widget, x=20, y=3, delta_x=0, delta_y=0, button=0, shift=False, meta=False, ctrl=False)
 
 
 @waits

@@ -50,7 +50,8 @@ def main(arguments: list[str]) -> int:
         from scanviz.tui.web import serve
 
         return serve(arguments, parsed.number("port", 8000))
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    served = "TEXTUAL_DRIVER" in os.environ  # by --web: a browser is the terminal
+    if not served and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("scanviz tui needs a terminal; scanviz report FILE prints the same as text")
     return _shown(parsed.rest, parsed.options)
 

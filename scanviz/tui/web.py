@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 
-ADDRESS = "127.0.0.1"
-
 
 def serve(arguments: list[str], port: int) -> int:
     """Serve the application until it is interrupted, and return the exit code.
@@ -14,14 +12,18 @@ def serve(arguments: list[str], port: int) -> int:
     Each visitor gets an application of its own, in a process of its own.
     """
     try:
-        from textual_serve.server import Server
+        from scanviz.tui.web_server import LocalServer
     except ImportError:
         sys.stderr.write('scanviz: --web needs textual-serve: pip install "scanviz[tui-web]"\n')
         return 1
     command = shlex.join([sys.executable, "-m", "scanviz", "tui", *_without_web(arguments)])
-    server = Server(command, host=ADDRESS, port=port, title="scanviz")
-    sys.stderr.write(f"scanviz: http://{ADDRESS}:{port}  (ctrl+c ends it; only this machine can reach it)\n")
-    server.serve()
+    try:
+        LocalServer(command, port).serve()
+    except OSError as error:
+        sys.stderr.write(
+            f"scanviz: port {port} cannot be had: {error.strerror or error}; --port names another\n"
+        )
+        return 1
     return 0
 
 

@@ -1,52 +1,70 @@
-"""The application in a browser: served to this machine and to no other."""
+"""The application in a browser: served to this machine alone, and on it to those who have the address."""
 
+import asyncio
+import re
 import socket
 import subprocess
 import sys
 import time
-import urllib.request
 
 import pytest
 
 from scanviz.record.file import save
+from tests.render.page.browser import Browser, required
 from tests.tui.records_for_tui import traced_record
 
 pytest.importorskip("textual_serve", reason="the browser needs textual-serve: pip install scanviz[tui-web]")
+aiohttp = pytest.importorskip("aiohttp", reason="textual-serve brings aiohttp")
+PATIENCE = 20.0
+
+
+def a_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+class Served:
+    """A server with its address."""
+
+    def __init__(self, folder):
+        save(traced_record(), folder / "rnn.scanviz")
+        self.port = a_port()
+        command = [sys.executable, "-m", "scanviz", "tui", "--web", "--port", str(self.port)]
+        self.process = subprocess.Popen(
+            [*command, str(folder / "rnn.scanviz")],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        told = self.process.stderr.readline()
+        found = re.search(r"http://\S+", told)
+        assert found, told + self.process.stderr.read()
+        self.address = found.group()
+        self.url = self.address.split("?")[0]
 
 
 @pytest.fixture
 def served(tmp_path):
-    save(traced_record(), tmp_path / "rnn.scanviz")
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "scanviz",
-        "tui",
-        "--web",
-        "--port",
-        str(port),
-        str(tmp_path / "rnn.scanviz"),
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    found = Served(tmp_path)
     try:
-        yield process, port
+        yield found
     finally:
-        process.kill()
-        process.wait(10)
+        found.process.kill()
+        found.process.wait(10)
+        found.process.stderr.close()
 
 
-def page(port):
-    ends = time.monotonic() + 15
+async def get(session, url, **options):
+    """Return the status and the text of an answer, once the server answers."""
+    ends = time.monotonic() + PATIENCE
     while True:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as answer:
-                return answer.status, answer.read().decode()
-        except OSError:
-            assert time.monotonic() < ends, "the server did not answer in 15 s"
-            time.sleep(0.1)
+            async with session.get(url, **options) as answer:
+                return answer.status, await answer.text()
+        except aiohttp.ClientConnectorError:
+            assert time.monotonic() < ends, "the server did not answer"
+            await asyncio.sleep(0.1)
 
 
 def listening(port):
@@ -62,10 +80,100 @@ def listening(port):
     return found
 
 
-def test_the_page_answers_and_only_to_this_machine(served):
-    process, port = served
-    status, text = page(port)
-    assert status == 200 and "scanviz" in text and process.poll() is None
-    if not sys.platform.startswith("linux"):
-        pytest.skip("who listens is read from /proc/net/tcp")
-    assert listening(port) == [f"0100007F:{port:04X}"]
+def jar():
+    return aiohttp.CookieJar(unsafe=True)  # cookies of addresses that are numbers are kept too
+
+
+def test_the_application_is_drawn_and_answers_keys(served):
+    async def run():
+        async with aiohttp.ClientSession(cookie_jar=jar()) as session:
+            status, text = await get(session, served.address)
+            assert status == 200 and "scanviz" in text and served.process.poll() is None
+            assert "http://" not in text.replace(served.url, "") and "https://" not in text
+            async with session.ws_connect(f"{served.url}ws?width=120&height=40") as terminal:
+                await until(terminal, b"operation", b"rnn")
+                await terminal.send_json(["stdin", "5"])
+                await until(terminal, b"constant_folding")
+                await terminal.send_json(["stdin", "q"])
+                ends = time.monotonic() + PATIENCE
+                while (await terminal.receive(timeout=PATIENCE)).type != aiohttp.WSMsgType.CLOSED:
+                    assert time.monotonic() < ends
+
+    async def until(terminal, *words):
+        seen, ends = b"", time.monotonic() + PATIENCE
+        while not all(each in seen for each in words):
+            assert time.monotonic() < ends, seen
+            message = await terminal.receive(timeout=PATIENCE)
+            assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), message
+            seen += message.data if isinstance(message.data, bytes) else b""
+
+    asyncio.run(run())
+    if sys.platform.startswith("linux"):  # who listens is read from /proc/net/tcp
+        assert listening(served.port) == [f"0100007F:{served.port:04X}"]
+
+
+def test_nobody_else_is_let_in(served):
+    async def run():
+        async with aiohttp.ClientSession(cookie_jar=jar()) as stranger:
+            assert (await get(stranger, served.url))[0] == 403
+            assert (await get(stranger, f"{served.url}?token=guessed"))[0] == 403
+            assert (await get(stranger, f"{served.url}download/1"))[0] == 403
+            await refused(stranger)
+        async with aiohttp.ClientSession(cookie_jar=jar()) as session:
+            assert (await get(session, served.address))[0] == 200
+            await refused(session, headers={"Origin": "http://elsewhere.example"})
+            await refused(session, headers={"Host": f"elsewhere.example:{served.port}"})
+            named = f"http://localhost:{served.port}/"
+            assert (await get(session, named))[0] == 403
+            cookies = list(session.cookie_jar)
+            assert [each["samesite"] for each in cookies] == ["Strict"] and cookies[0]["httponly"]
+
+    async def refused(session, **options):
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:
+            await session.ws_connect(f"{served.url}ws", **options)
+        assert refusal.value.status == 403
+
+    asyncio.run(run())
+
+
+def test_a_taken_port_is_named(tmp_path):
+    save(traced_record(), tmp_path / "rnn.scanviz")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        command = [
+            sys.executable,
+            "-m",
+            "scanviz",
+            "tui",
+            "--web",
+            "--port",
+            port,
+            str(tmp_path / "rnn.scanviz"),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and f"port {port} cannot be had" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_real_browser_shows_it_and_asks_nobody_else(served, tmp_path):
+    required()
+    with Browser((1200, 700)) as browser:
+        browser.call("Page.navigate", url=served.address)
+        browser.wait_for("document.body && document.body.classList.contains('-first-byte')")
+        browser.evaluate("document.querySelector('.xterm-helper-textarea').focus()")
+        browser.press("8", "Digit8")
+        time.sleep(1)
+        browser.screenshot(tmp_path / "seen.png")
+        assert (tmp_path / "seen.png").stat().st_size > 5_000
+        assert (
+            browser.evaluate("document.location.href") == served.url
+        )  # the token is not left in the address
+        assert browser.evaluate("getComputedStyle(document.querySelector('#waiting')).display") == "none"
+        browser.press("q", "KeyQ")
+        browser.wait_for("document.body.classList.contains('-closed')")
+        asked = [each for each in browser.requests() if not each.startswith(("data:", "blob:"))]
+        assert asked and all(
+            each.split("?")[0].startswith((served.url, served.url.replace("http", "ws"))) for each in asked
+        )

@@ -1,0 +1,84 @@
+"""The server behind ``scanviz tui --web``: for this machine, and on it for those alone who were given the address.
+
+A profile shows code and data, and a visit starts the script, so a port of 127.0.0.1 that answers everybody is not enough:
+other users of the machine reach it, and so does any page that is open in the browser.  The address therefore holds a token,
+which becomes a cookie that no other site's requests carry; connections are taken only with it, from our own page and under
+our own name.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import sys
+from pathlib import Path
+
+from aiohttp import web
+from textual_serve.server import Server
+
+ADDRESS = "127.0.0.1"
+_PAGE = Path(__file__).parent / "web_page"
+
+
+class LocalServer(Server):
+    """A server of the application.
+
+    Parameters
+    ----------
+    command : str
+        The command that a visit runs.
+    port : int
+        Where.
+    """
+
+    def __init__(self, command: str, port: int) -> None:
+        super().__init__(command, host=ADDRESS, port=port, title="scanviz", templates_path=_PAGE)
+        self.token = secrets.token_urlsafe(24)
+        self._cookie = f"scanviz-{port}"  # cookies are of all ports
+
+    @property
+    def address(self) -> str:
+        """What is to be opened in a browser."""
+        return f"{self.public_url}/?token={self.token}"
+
+    async def handle_index(self, request: web.Request) -> web.StreamResponse:
+        """Answer with the page; take the token out of the address first."""
+        if "token" in request.query and self._is_token(request.query["token"]):
+            found = web.HTTPFound("/")
+            found.set_cookie(self._cookie, self.token, httponly=True, samesite="Strict")
+            return found
+        self._check(request)
+        answer: web.StreamResponse = await super().handle_index(request)
+        return answer
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """Run the application for a page."""
+        self._check(request)
+        return await super().handle_websocket(request)
+
+    async def handle_download(self, request: web.Request) -> web.StreamResponse:
+        """Give a file that the application delivers, such as a screenshot."""
+        self._check(request)
+        return await super().handle_download(request)
+
+    def _check(self, request: web.Request) -> None:
+        """Refuse who has no token, other sites' pages, and other names for this address."""
+        origin = request.headers.get("Origin", self.public_url)
+        ours = origin == self.public_url and self.public_url == f"http://{request.host}"
+        if not ours or not self._is_token(request.cookies.get(self._cookie, "")):
+            raise web.HTTPForbidden(text="Open the address that `scanviz tui --web` has printed.\n")
+
+    def _is_token(self, given: str) -> bool:
+        return secrets.compare_digest(given.encode(), self.token.encode())
+
+    async def on_startup(self, app: web.Application) -> None:
+        """Say where it is."""
+        sys.stderr.write(f"scanviz: open {self.address}  (ctrl+c ends it)\n")
+        sys.stderr.flush()
+
+    def initialize_logging(self) -> None:
+        """Print what goes wrong, and not each request."""
+        logging.basicConfig(level="WARNING")
+
+
+__all__ = ["ADDRESS", "LocalServer"]

@@ -94,12 +94,12 @@ class RewritesView(View):
         """Show the list and the application that is looked at."""
         table, history = self.table(), self.history
         effects = {each.rule: each for each in history.effects} if history is not None else {}
-        table.retitle((*COLUMNS, MEASURED) if effects else COLUMNS)
+        table.retitle((COLUMNS[0], MEASURED, *COLUMNS[1:]) if effects else COLUMNS)
         marked = self._marked()
         rows = []
         for each in self.listed():
             row = _row(each, each.index in marked)
-            rows.append((each.index, (*row, _measured(effects.get(each.rule))) if effects else row))
+            rows.append((each.index, (row[0], _measured(effects.get(each.rule)), *row[1:]) if effects else row))
         table.fill(rows)
         table.point_at(self.state.rewrite)
         pane = self.query_one("#rewrites-difference", Words)

@@ -125,10 +125,16 @@ def _is_checkpointed(place: Place) -> bool:
 
 
 def copies(place: Place) -> Iterator[Advice]:
-    """Give advice on loops that spend much of their time storing rows."""
+    """Give advice on loops that spend much of their time storing rows that their gradient does not need."""
     loop = place.loop
+    if loop.gradient_of is not None:  # nobody wrote its step
+        return
     spent = min(loop.copy_ns * loop.steps, float(loop.total_ns))
-    stored = [each for each in loop.variables if each.row_bytes and each.keep_last is None]
+    stored = [
+        each
+        for each in loop.variables
+        if each.row_bytes and each.keep_last is None and not each.read_backwards
+    ]
     if not place.is_worth(spent) or loop.copy_ns < _MUCH_COPYING * place.step_ns() or not stored:
         return
     largest = max(stored, key=lambda each: each.row_bytes)

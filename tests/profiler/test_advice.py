@@ -271,6 +271,14 @@ def test_a_loop_that_stores_more_than_it_computes_is_named() -> None:
     assert "copies" not in kinds(with_room(rows, 2 * MIB, copy_ns=1e4, total_ns=50 * MS))
 
 
+def test_rows_that_a_gradient_reads_and_loops_that_nobody_wrote_are_not_advised_to_store_less() -> None:
+    full = with_room(halves(wanted="all"), 2 * MIB, copy_ns=4e4, total_ns=50 * MS)
+    [loop] = full.loops
+    needed = tuple(replace(each, read_backwards=True) for each in loop.variables)
+    assert "copies" not in kinds(replace(full, loops=(replace(loop, variables=needed),)))
+    assert "copies" not in kinds(replace(full, loops=(replace(loop, gradient_of=loop.key),)))
+
+
 def tiny(calls: int = 20, shared: bool = False) -> ProfileRecord:
     h0, w = T.vector("h0"), T.vector("w")
     weight = scanviz.shared(np.ones(3), "weight") if shared else w

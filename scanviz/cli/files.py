@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scanviz.cli.options import UsageError
+from scanviz.cli.options import Option, Parsed, UsageError, as_given, parse
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
@@ -29,6 +29,26 @@ def one_file(rest: Sequence[str], command: str) -> Path:
         found = f", found {len(rest)}" if rest else ""
         raise UsageError(f"which profile? scanviz {command} takes one FILE{found}")
     return Path(rest[0])
+
+
+def options_after_file(parsed: Parsed, options: Sequence[Option], command: str) -> Parsed:
+    """Return what was given where options stand behind a FILE too; behind a SCRIPT they would be the script's.
+
+    Raises
+    ------
+    UsageError
+        If there is more than one file.
+
+    Examples
+    --------
+    >>> depth = Option(("--depth",), "N", "…")
+    >>> options_after_file(Parsed({}, ["rnn.scanviz", "--depth", "0"]), [depth], "graph")
+    Parsed(options={'depth': '0'}, rest=['rnn.scanviz'])
+    """
+    again = parse([*parsed.rest[1:], *as_given(parsed.options)], options, program=False)
+    if again.rest:
+        raise UsageError(f"scanviz {command} takes one FILE, found {again.rest[0]!r} too")
+    return Parsed(again.options, parsed.rest[:1])
 
 
 def loaded(path: Path) -> ProfileRecord:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scanviz.cli.files import loaded, one_file
+from scanviz.cli.files import loaded, options_after_file
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import plain
@@ -67,11 +67,15 @@ def main(arguments: list[str]) -> int:
     if "help" in parsed.options:
         sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
         return 0
+    of_file = bool(parsed.rest) and parsed.rest[0].endswith(".scanviz")
+    if of_file:
+        parsed = options_after_file(parsed, OPTIONS, "graph")
     for name, least in (("depth", 0), ("unrolled", 1), ("seconds", 1), ("width", 20)):
         _number(parsed, name, least)
     target = _target(parsed)
-    if parsed.rest and parsed.rest[0].endswith(".scanviz"):
-        return _of_file(parsed, target)
+    if of_file:
+        _deliver(loaded(Path(parsed.rest[0])), parsed, target, sys.stdout, sys.stderr)
+        return 0
     program = program_of(parsed.rest, "graph")
     set_mode(parsed.options.get("mode"))
     from scanviz.cli.rewrites import own_output
@@ -92,12 +96,6 @@ def main(arguments: list[str]) -> int:
     except CannotRunError as error:
         sys.stderr.write(f"scanviz: {error}\n")
         return error.code
-    return 0
-
-
-def _of_file(parsed: Parsed, target: Target) -> int:
-    record = loaded(one_file(parsed.rest, "graph"))
-    _deliver(record, parsed, target, sys.stdout, sys.stderr)
     return 0
 
 

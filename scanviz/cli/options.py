@@ -7,7 +7,7 @@ the options as they do for python.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -74,6 +74,17 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Return ``; did you mean …?`` for a word that is nearly a known one."""
     close = difflib.get_close_matches(word, list(known), 1)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def as_given(options: Mapping[str, str]) -> list[str]:
+    """Return options as they stand on a command line.
+
+    Examples
+    --------
+    >>> as_given({"output": "rnn.scanviz", "values": ""})
+    ['--output=rnn.scanviz', '--values']
+    """
+    return [f"--{key}={value}" if value else f"--{key}" for key, value in options.items()]
 
 
 def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) -> Parsed:

@@ -218,14 +218,12 @@ def _known_rule(name: str) -> None:
 
 
 def _of_file(parsed: Parsed, view: RewritesView) -> int:
-    from scanviz.cli.files import loaded
+    from scanviz.cli.files import loaded, options_after_file
 
     path = Path(parsed.rest[0])
-    if len(parsed.rest) > 1:  # options may follow a file
-        again = parse([*parsed.rest[1:], *_given(parsed)], OPTIONS, program=False)
-        if again.rest:
-            raise UsageError(f"scanviz rewrites takes one FILE, found {again.rest[0]!r} too")
-        parsed, view = again, _view(again)
+    if len(parsed.rest) > 1:
+        parsed = options_after_file(parsed, OPTIONS, "rewrites")
+        view = _view(parsed)
     record = loaded(path)
     problem = _unknown(record, view)
     if problem:
@@ -235,10 +233,6 @@ def _of_file(parsed: Parsed, view: RewritesView) -> int:
         raise UsageError(f"{asked[0]} runs functions again: it takes a SCRIPT, not a saved profile")
     _show(record, view, "json" in parsed.options, sys.stdout)
     return 0
-
-
-def _given(parsed: Parsed) -> list[str]:
-    return [f"--{key}={value}" if value else f"--{key}" for key, value in parsed.options.items()]
 
 
 def _unknown(record: ProfileRecord, view: RewritesView) -> str:

@@ -12,7 +12,8 @@ import os
 import sys
 from pathlib import Path
 
-from scanviz.cli.options import Option, UsageError, help_text, parse
+from scanviz.cli.files import options_after_file
+from scanviz.cli.options import Option, UsageError, as_given, help_text, parse
 
 GARBAGE = 1_000_000  # objects more than before at which those are looked for that nothing holds
 FRAMES = "240"  # a second, at most: keys are answered one by one
@@ -41,6 +42,8 @@ def main(arguments: list[str]) -> int:
         return 0
     if not parsed.rest:
         raise UsageError("what is to be shown? scanviz tui FILE, or scanviz tui SCRIPT [arguments]")
+    if _is_file(parsed.rest):
+        parsed = options_after_file(parsed, OPTIONS, "tui")
     try:
         _import_textual()
     except ImportError:
@@ -49,7 +52,8 @@ def main(arguments: list[str]) -> int:
     if "web" in parsed.options:
         from scanviz.tui.web import serve
 
-        return serve(arguments, parsed.number("port", 8000))
+        options = {name: value for name, value in parsed.options.items() if name not in ("web", "port")}
+        return serve([*as_given(options), *parsed.rest], parsed.number("port", 8000))
     served = "TEXTUAL_DRIVER" in os.environ  # by --web: a browser is the terminal
     if not served and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("scanviz tui needs a terminal; scanviz report FILE prints the same as text")
@@ -69,7 +73,6 @@ def _import_textual() -> None:
 
 def _shown(rest: list[str], options: dict[str, str]) -> int:
     from scanviz.cli.files import loaded
-    from scanviz.record.file import is_profile
     from scanviz.tui.app import ScanvizApp
     from scanviz.tui.live import LiveSource
     from scanviz.tui.source import Source
@@ -78,9 +81,7 @@ def _shown(rest: list[str], options: dict[str, str]) -> int:
     _check_theme(options)  # before a script is started
     first = Path(rest[0])
     source: Source
-    if rest[0] not in ("-m", "-c") and (is_profile(first) or first.suffix == ".scanviz"):
-        if len(rest) > 1:
-            raise UsageError(f"scanviz tui takes one FILE, found {len(rest)}")
+    if _is_file(rest):
         source = Source(loaded(first), str(first))
     else:
         source = LiveSource(rest, _saved_as(rest, options), _of_profile(options))
@@ -103,10 +104,17 @@ def _shown(rest: list[str], options: dict[str, str]) -> int:
     return app.return_code or source.exit_code()
 
 
+def _is_file(rest: list[str]) -> bool:
+    """Return whether a profile is to be shown, not a script."""
+    from scanviz.record.file import is_profile
+
+    first = Path(rest[0])
+    return rest[0] not in ("-m", "-c") and (is_profile(first) or first.suffix == ".scanviz")
+
+
 def _of_profile(options: dict[str, str]) -> list[str]:
     """Return the options that go on to ``scanviz profile``."""
-    given = [(f"--{each}", options[each]) for each in ("values", "detail", "mode") if each in options]
-    return [f"{name}={value}" if value else name for name, value in given]
+    return as_given({name: value for name, value in options.items() if name in ("values", "detail", "mode")})
 
 
 def _saved_as(rest: list[str], options: dict[str, str]) -> Path:

@@ -122,6 +122,14 @@ def test_what_cannot_be_done_is_said_in_a_line(folder, arguments, said):
     assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
 
 
+def test_options_may_stand_behind_a_file(folder):
+    before = scanviz(folder, "graph", "--scan", "rnn", "--depth", "0", "kept.scanviz")
+    after = scanviz(folder, "graph", "kept.scanviz", "--scan", "rnn", "--depth", "0")
+    assert before.returncode == after.returncode == 0 and before.stdout == after.stdout
+    two = scanviz(folder, "graph", "kept.scanviz", "other.scanviz")
+    assert two.returncode == 2 and "takes one FILE, found 'other.scanviz' too" in two.stderr
+
+
 def test_a_reader_that_goes_away_is_no_error(folder):
     command = f"{sys.executable} -m scanviz graph kept.scanviz | head -n 2"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}

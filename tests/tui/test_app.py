@@ -1,6 +1,7 @@
 """The application around its tabs: the tree, the palette, help, the mouse, every size; a terminal is simulated."""
 
 import asyncio
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from scanviz.record.model import ProfileRecord
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.views import VIEWS
 from tests.tui.driver import NUMBERS, at, opened, text_of, waits
-from tests.tui.records_for_tui import gradient_record
+from tests.tui.records_for_tui import gradient_record, traced_record
 
 SIZES = [(80, 24), (100, 30), (120, 40), (200, 60)]
 
@@ -244,3 +245,36 @@ async def test_the_title_says_where_one_is():
     async with opened() as (app, _):
         app.state = app.state.at_step(12)
         assert "rnn: step 12 of 40" in text_of(app, "#title")
+
+
+def test_the_copied_command_lines_run(tmp_path, capsys, monkeypatch):
+    from scanviz.cli import main
+    from scanviz.record.file import save
+
+    monkeypatch.chdir(tmp_path)
+    save(traced_record(), tmp_path / "p.scanviz")
+    found = []
+
+    async def run():
+        async with opened(traced_record()) as (app, pilot):
+            app.state = app.state.at_step(3)
+            for title in NUMBERS:
+                if title == "Output":  # it runs the script again
+                    continue
+                await at(app, pilot, title)
+                for key in {"Graph": "fox", "Slots": "mm", "Rewrites": "vvvvxxw", "Steps": "r"}.get(
+                    title, ""
+                ) + "y":
+                    await pilot.press(key)
+                    await pilot.press("y")
+                    found.append(app.clipboard)
+
+    asyncio.run(run())
+    assert len(set(found)) > 12
+    for command in dict.fromkeys(found):
+        try:
+            code = main(shlex.split(command)[1:])
+        except SystemExit as ended:
+            code = ended.code
+        shown = capsys.readouterr()
+        assert not code and len(shown.out) > 20, (command, shown.err)

@@ -30,9 +30,17 @@ class Served:
     def __init__(self, folder):
         save(traced_record(), folder / "rnn.scanviz")
         self.port = a_port()
-        command = [sys.executable, "-m", "scanviz", "tui", "--web", "--port", str(self.port)]
+        command = [
+            sys.executable,
+            "-m",
+            "scanviz",
+            "tui",
+            "--theme",
+            "textual-light",
+            str(folder / "rnn.scanviz"),
+        ]
         self.process = subprocess.Popen(
-            [*command, str(folder / "rnn.scanviz")],
+            [*command, "--web", "--port", str(self.port)],  # options may stand behind a file
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

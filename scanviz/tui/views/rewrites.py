@@ -99,7 +99,9 @@ class RewritesView(View):
         rows = []
         for each in self.listed():
             row = _row(each, each.index in marked)
-            rows.append((each.index, (row[0], _measured(effects.get(each.rule)), *row[1:]) if effects else row))
+            rows.append(
+                (each.index, (row[0], _measured(effects.get(each.rule)), *row[1:]) if effects else row)
+            )
         table.fill(rows)
         table.point_at(self.state.rewrite)
         pane = self.query_one("#rewrites-difference", Words)

@@ -63,7 +63,8 @@ def translate(
     if isinstance(error, ScanvizError):
         what, expected, found, fix = error.what, error.expected, error.found, error.fix
     else:
-        what, expected, found, fix = str(error), None, None, None
+        what, expected = _reworded(str(error), values)
+        found = fix = None
     named = "" if isinstance(instruction, LoopInstruction) else f"{instruction.op.name}: "
     kind = type(error) if isinstance(error, ScanvizError) else _kind(error)
     told = kind(
@@ -78,6 +79,17 @@ def translate(
     told.told = True  # once in the user's words is enough; loops around it add their names alone
     told.__dict__["loops"] = [loop.key] if loop is not None else []
     return told
+
+
+def _reworded(message: str, values: Sequence[Any]) -> tuple[str, str | None]:
+    """Return what NumPy says without the shape of the result's buffer, which only some tiers have, and what was expected."""
+    if "operands could not be broadcast together" not in message:
+        return message, None
+    shapes = " and ".join(dict.fromkeys(str(np.shape(each)) for each in values))
+    return (
+        f"shapes {shapes} do not broadcast together",
+        "along each axis, counted from the last, equal sizes or 1",
+    )
 
 
 def _add_loop(error: ScanvizError, loop: LoopInstruction | None, step: int | None) -> None:

@@ -18,6 +18,7 @@ from scanviz.render.buffers import why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connecting_path, connection_matrix
 from scanviz.render.diagram.mappings import mappings_table
 from scanviz.tui.colours import GREEN
+from scanviz.tui.origin import origin
 from scanviz.tui.state import State
 from scanviz.tui.views.base import View, Words
 from scanviz.tui.views.steps import quoted
@@ -32,6 +33,7 @@ COLUMNS = (
     Column("from"),
     Column("gives"),
     Column("rows", number=True),
+    Column("line"),
 )
 PIECES = ("variables", "mappings", "connections")
 
@@ -78,7 +80,8 @@ class SlotsView(View):
         if shown != self._filled:
             self._filled = shown
             table.reversed = False
-            table.fill([(k, _row(loop, k)) for k in range(len(loop.variables))])
+            lines = [origin(self.state, k).source for k in range(len(loop.variables))]
+            table.fill([(k, _row(loop, k, line)) for k, line in enumerate(lines)])
             self.query_one("#slots-matrix", ConnectionTable).fill(loop)
             self.query_one("#slots-path", Words).tell(
                 "enter on a cell: the path by which the input reaches the output"
@@ -104,7 +107,10 @@ class SlotsView(View):
         """Show why the chosen variable is of its kind, and mark it in the mappings."""
         chosen = self.state.variable
         why = why_kind(loop.variables[chosen]) if chosen is not None and chosen < len(loop.variables) else ""
-        self.query_one("#slots-why", Words).tell(Text(plain(why)))
+        text = Text(plain(why))
+        if chosen is not None and (line := origin(self.state, chosen)).source:
+            text.append(f"\nbuilt at {plain(line.source)}  {plain(line.text)}", style="dim")
+        self.query_one("#slots-why", Words).tell(text)
         self.query_one("#slots-mappings", Words).tell(mappings_text(loop, chosen))
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
@@ -198,7 +204,7 @@ def _matrix(loop: LoopRecord) -> ConnectionMatrix:
         return ConnectionMatrix(loop.name, (), (), ())
 
 
-def _row(loop: LoopRecord, index: int) -> Row:
+def _row(loop: LoopRecord, index: int, line: str) -> Row:
     variable = loop.variables[index]
     texts = (
         variable.kind,
@@ -209,7 +215,12 @@ def _row(loop: LoopRecord, index: int) -> Row:
         variable.outer_output or "",
     )
     rows = Cell(size(variable.row_bytes) if variable.row_bytes else "–", variable.row_bytes)
-    return (Cell(str(index), index), *(text_cell(plain(each)) for each in texts), rows)
+    return (
+        Cell(str(index), index),
+        *(text_cell(plain(each)) for each in texts),
+        rows,
+        text_cell(plain(line)),
+    )
 
 
 def mappings_text(loop: LoopRecord, chosen: int | None) -> Text:

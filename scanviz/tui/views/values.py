@@ -16,6 +16,7 @@ from scanviz.record.plain_text import plain
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.tui.colours import RED
 from scanviz.tui.counterparts import NO_SIGN, SIGN, given_to
+from scanviz.tui.origin import origin
 from scanviz.tui.question import Question
 from scanviz.tui.ruler import rulers
 from scanviz.tui.state import State
@@ -25,6 +26,7 @@ from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 from scanviz.tui.watch import WatchError, watched
 
+WIDEST = 36  # letters of a name in the table; below it stands whole
 COLUMNS = (
     Column(
         "no.", number=True
@@ -37,6 +39,7 @@ COLUMNS = (
     Column("NaN", number=True),
     Column("inf", number=True),
     Column("values"),
+    Column("line"),
 )
 
 
@@ -66,6 +69,7 @@ class ValuesView(View):
         self.shown_at = 0
         self.watches: list[str] = []
         self._asking = ""
+        self._lines: tuple[TraceRecord | None, list[str]] = (None, [])
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
@@ -92,9 +96,17 @@ class ValuesView(View):
             place = trace.steps.index(self.state.step)
             table.reversed = table.reversed and table.by != 0
             chosen = self.state.variable
-            table.fill([(k, _row(k, each, place, chosen)) for k, each in enumerate(trace.variables)])
+            lines = self._lines_of(trace)
+            rows = [(k, _row(k, each, place, chosen, lines[k])) for k, each in enumerate(trace.variables)]
+            table.fill(rows)
         self._one(trace)
         self._watches(trace)
+
+    def _lines_of(self, trace: TraceRecord) -> list[str]:
+        """Return the lines that built the values of a step; found once, and not again with every step."""
+        if self._lines[0] is not trace:
+            self._lines = trace, [_line(self.state, each) for each in trace.variables]
+        return self._lines[1]
 
     def _one(self, trace: TraceRecord | None) -> None:
         """Show the variable that the cursor stands on, in the chosen way."""
@@ -216,6 +228,12 @@ def _about(state: State, loop: LoopRecord) -> Text:
     return text
 
 
+def _line(state: State, variable: TracedVariableRecord) -> str:
+    if variable.source is not None:
+        return str(variable.source)
+    return origin(state, variable.variable).source if variable.variable is not None else ""
+
+
 def _first_bad(state: State) -> str:
     """Return in words where the first NaN or infinity came up, and of what."""
     found = state.first_bad()
@@ -240,10 +258,13 @@ def _shortly(variable: TracedVariableRecord, place: int) -> str:
     return f"{plain(variable.name)} = {told}"
 
 
-def _row(place_in_step: int, variable: TracedVariableRecord, place: int, chosen: int | None) -> Row:
+def _row(
+    place_in_step: int, variable: TracedVariableRecord, place: int, chosen: int | None, line: str
+) -> Row:
     low, high, mean, nan, infinite = variable.statistics[place].tolist()
     bad = f"bold {RED}" if nan or infinite else ""
     name = plain(variable.name)
+    name = name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"
     sign = SIGN if chosen is not None and variable.variable == chosen else NO_SIGN
     values = " ".join(number(each) for each in variable.values[place, :8].tolist())
     more = " …" if math.prod(variable.shape) > 8 else ""
@@ -255,6 +276,7 @@ def _row(place_in_step: int, variable: TracedVariableRecord, place: int, chosen:
         Cell(str(int(nan)), nan, bad),
         Cell(str(int(infinite)), infinite, bad),
         text_cell(values + more),
+        text_cell(plain(line)),
     )
 
 

@@ -2,7 +2,7 @@
 
 Each rule looks for one thing, and says nothing where the record has no evidence for it or where it costs less than 2 % of the
 run.  Gains are estimates, each with how it was made in its text; those of several pieces of advice don't add up where they are
-about the same loop.  A record of values has times of the reference tier: it gives advice on memory and names alone.
+about the same loop.
 """
 
 from __future__ import annotations

@@ -162,7 +162,8 @@ class LoopTree(Tree[Key]):
 
     def action_end(self, last: int) -> None:
         """Go to the first or the last line."""
-        self.move_cursor_to_line(self.last_line if last else 0)
+        if self.last_line >= 0:  # a script that has just begun has no functions yet
+            self.move_cursor_to_line(self.last_line if last else 0)
 
     def action_open(self) -> None:
         """Open the node."""

@@ -44,6 +44,7 @@ async def test_every_tab_shows_a_record_of_nothing():
             await at(app, pilot, title)
             assert app.view.command().startswith("scanviz ")
             await pilot.press("slash", "a", "enter", "n", "N", "escape")
+        await pilot.press("t", *"gGjkhlb", "enter", "slash", "a", "enter", "n")
 
 
 @waits

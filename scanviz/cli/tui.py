@@ -42,7 +42,8 @@ def main(arguments: list[str]) -> int:
         return 0
     if not parsed.rest:
         raise UsageError("what is to be shown? scanviz tui FILE, or scanviz tui SCRIPT [arguments]")
-    if _is_file(parsed.rest):
+    of_file = _is_file(parsed.rest)
+    if of_file:
         parsed = options_after_file(parsed, OPTIONS, "tui")
     try:
         _import_textual()
@@ -57,7 +58,7 @@ def main(arguments: list[str]) -> int:
     served = "TEXTUAL_DRIVER" in os.environ  # by --web: a browser is the terminal
     if not served and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("scanviz tui needs a terminal; scanviz report FILE prints the same as text")
-    return _shown(parsed.rest, parsed.options)
+    return _shown(parsed.rest, parsed.options, of_file)
 
 
 def _import_textual() -> None:
@@ -71,7 +72,7 @@ def _import_textual() -> None:
             del os.environ["TEXTUAL_FPS"]  # scripts that are run have nothing to do with it
 
 
-def _shown(rest: list[str], options: dict[str, str]) -> int:
+def _shown(rest: list[str], options: dict[str, str], of_file: bool) -> int:
     from scanviz.cli.files import loaded
     from scanviz.tui.app import ScanvizApp
     from scanviz.tui.live import LiveSource
@@ -79,19 +80,16 @@ def _shown(rest: list[str], options: dict[str, str]) -> int:
 
     gc.disable()  # a large record is a million objects, none of which is garbage: a quarter of the time of reading it
     _check_theme(options)  # before a script is started
-    first = Path(rest[0])
-    source: Source
-    if _is_file(rest):
-        source = Source(loaded(first), str(first))
-    else:
-        source = LiveSource(rest, _saved_as(rest, options), _of_profile(options))
+    source = (
+        Source(loaded(Path(rest[0])), rest[0])
+        if of_file
+        else LiveSource(rest, _saved_as(rest, options), _of_profile(options))
+    )
     app = ScanvizApp(source)
     if "theme" in options:
         app.theme = options["theme"]
     gc.freeze()  # the record stays as long as the application: looking through it again and again costs pauses
-    gc.set_threshold(
-        GARBAGE
-    )  # drawing makes thousands of objects: the application looks through them between keys
+    gc.set_threshold(GARBAGE)  # what drawing makes is looked through by the application, between keys
     gc.enable()
     try:
         app.run()

@@ -7,6 +7,7 @@ first NaN and the first infinity.  A step may be kept for several reasons; its r
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -105,26 +106,26 @@ def statistics_of(value: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> t
     flat = np.asarray(value).reshape(-1)
     if flat.dtype.kind != "f":
         flat = flat.astype(np.float64)
-    if flat.size:
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = float(np.add.reduce(flat, dtype=np.float64))
-        if math.isfinite(total):  # then every number is: what nearly always is the case takes three passes
-            low, high = float(np.minimum.reduce(flat)), float(np.maximum.reduce(flat))
-            return (low, high, min(max(total / flat.size, low), high), 0.0, 0.0)
-    finite = np.isfinite(flat)
     nan = infinite = 0
-    if not finite.all():
+    total = _sum(flat)
+    if not math.isfinite(total):  # nearly always it is, and then so is every number
+        finite = np.isfinite(flat)
         nan = int(np.isnan(flat).sum())
         infinite = int(flat.size - finite.sum()) - nan
         flat = flat[finite]
+        total = _sum(flat)
     if not flat.size:
         return (np.nan, np.nan, np.nan, float(nan), float(infinite))
-    low, high = float(flat.min()), float(flat.max())
-    with np.errstate(over="ignore"):
-        mean = float(flat.mean(dtype=np.float64))
-    if not np.isfinite(mean):  # the sum of the largest numbers is too large, their mean is not
-        mean = float((flat / flat.size).sum(dtype=np.float64))
+    low, high = float(np.minimum.reduce(flat)), float(np.maximum.reduce(flat))
+    mean = total / flat.size
+    if not math.isfinite(mean):  # the sum of the largest numbers is too large, their mean is not
+        mean = _sum(flat / flat.size)
     return (low, high, min(max(mean, low), high), float(nan), float(infinite))
+
+
+def _sum(flat: np.ndarray[tuple[int, ...], np.dtype[Any]]) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.add.reduce(flat, dtype=np.float64))
 
 
 def row_statistics(rows: Numbers, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Numbers:

@@ -9,7 +9,6 @@ first run in which a NaN or an infinity came up; which steps of a run are kept i
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -80,7 +79,6 @@ class Tracer(Observer):
             int, list[tuple[int, RunTrace | None]]
         ] = {}  # by thread: loops going on, outer first
         self._names: dict[str, None] = {}
-        self._begun: dict[int, int] = {}  # by thread: when the call that is looked at began
         self.spent_ns = 0  # on computing values and keeping them
 
     @property
@@ -113,15 +111,11 @@ class Tracer(Observer):
             found = others.get(found.gradient_of) if found.gradient_of is not None else None
         return False
 
-    def function_begin(self, function: int, call: int) -> None:
-        """Note when a call begins."""
-        self._begun[threading.get_ident()] = time.perf_counter_ns()
-
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
-        """Forget loops that an error left open."""
+        """Count the time, and forget loops that an error left open."""
         with self._lock:
             self._open.pop(threading.get_ident(), None)
-            self.spent_ns += time.perf_counter_ns() - self._begun.pop(threading.get_ident())
+            self.spent_ns += elapsed_ns
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Open a run."""

@@ -6,6 +6,7 @@ Variables and nodes are numbered in order of computation, so the same graph give
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -160,3 +161,11 @@ class GraphSnapshot:
     loops: tuple[LoopSnapshot, ...]
     outputs: tuple[int, ...]
     output_names: tuple[str, ...]
+
+    def all_loops(self) -> Iterator[tuple[LoopSnapshot, GraphSnapshot]]:
+        """Yield each loop, a loop before those in its step, with the graph that it stands in."""
+        for node in self.nodes:
+            if node.loop is not None:
+                loop = self.loops[node.loop]
+                yield loop, self
+                yield from loop.step.all_loops()

@@ -113,7 +113,7 @@ class ScanvizApp(App[None]):
         """Show the record, and listen to the script if one runs."""
         self.set_reactive(ScanvizApp.state, start(self.source.record))
         self.watch_state()
-        focus_now(self.main.query_one("#tree"))
+        focus_now(self._tree)
         self.app_resume_signal.subscribe(self, lambda _: self.set_timer(0.05, self._draw_all))
         self.set_timer(SOON, self._prepare)
         self.set_interval(TIDYING, partial(gc.collect, 1))
@@ -152,6 +152,15 @@ class ScanvizApp(App[None]):
         return bool(self.screen_stack) and bool(self.main.query("#tabs"))
 
     @property
+    def _tree(self) -> LoopTree:
+        return self.main.query_one("#tree", LoopTree)
+
+    @property
+    def _searched(self) -> LoopTree | View:
+        """What n and N go through: the tree if it was searched last, else the tab that is seen."""
+        return self._tree if self._searched_tree else self.view
+
+    @property
     def view(self) -> View:
         """The tab that is seen."""
         if not self._has_tabs:
@@ -163,9 +172,16 @@ class ScanvizApp(App[None]):
         """Show a new state in what is seen; other tabs follow when they are chosen."""
         if not self.views:
             return
-        self.main.query_one("#title", Words).tell(self._title())
-        self.main.query_one("#tree", LoopTree).show(self.state)
+        self._show_around()
         self.view.show(self.state)
+
+    def _show_around(self) -> None:
+        """Show the state in what stands around the tabs."""
+        self._tell_title()
+        self._tree.show(self.state)
+
+    def _tell_title(self) -> None:
+        self.main.query_one("#title", Words).tell(self._title())
 
     def _title(self) -> str:
         record = self.state.record
@@ -189,7 +205,7 @@ class ScanvizApp(App[None]):
         told = [view.news(self.source) for view in self.views]  # every view is asked
         if self._status != self.source.status():
             self._status = self.source.status()
-            self.main.query_one("#title", Words).tell(self._title())
+            self._tell_title()
         if finished and not any(told) and not self._fresh:
             self._timer.stop()
 
@@ -226,9 +242,9 @@ class ScanvizApp(App[None]):
 
     def _go(self, number: int, state: State) -> None:
         """Show a state in a tab, with the cursor on what it looks at."""
-        self.set_reactive(ScanvizApp.state, state)  # shown once, by the tab that is chosen
+        self.set_reactive(ScanvizApp.state, state)  # without its watcher: the tab that is chosen shows it
         self._choose(number)
-        self.watch_state()
+        self._show_around()
         self.view.point()
 
     def on_loop_tree_chosen(self, event: LoopTree.Chosen) -> None:
@@ -281,11 +297,11 @@ class ScanvizApp(App[None]):
     def action_tree(self) -> None:
         """Give the focus to the tree."""
         self.remove_class("wide")
-        focus_now(self.main.query_one("#tree"))
+        focus_now(self._tree)
 
     def action_search(self) -> None:
         """Ask what to search for."""
-        self._searched_tree = self.focused is not None and self.focused.id == "tree"
+        self._searched_tree = self.focused is self._tree
         words = "name of a loop" if self._searched_tree else "text to find; nothing shows all again"
         self.main.query_one("#search", Question).ask(words, self._back_from_search)
 
@@ -294,9 +310,8 @@ class ScanvizApp(App[None]):
         if event.input.id != "search":
             return
         self.main.query_one("#search", Question).action_close()
-        searched = self.main.query_one("#tree", LoopTree) if self._searched_tree else self.view
-        count = searched.search(event.value)
-        self.main.query_one("#title", Words).tell(self._title())
+        count = self._searched.search(event.value)
+        self._tell_title()
         if event.value:
             self.notify(f"{count} found: n and N go through them" if count else "nothing found")
 
@@ -308,16 +323,13 @@ class ScanvizApp(App[None]):
 
     def action_found(self, by: int) -> None:
         """Go to the next place that was found, or the one before."""
-        if self._searched_tree:
-            self.main.query_one("#tree", LoopTree).next_found(by)
-        else:
-            self.view.next_found(by)
+        self._searched.next_found(by)
 
     def action_leave(self) -> None:
         """Show all rows again, go back to the tab that led here, or to the tree: the first of these."""
         if self.view.filtered:
             self.view.search("")
-            self.main.query_one("#title", Words).tell(self._title())
+            self._tell_title()
         elif self._came_from:
             self._go(*self._came_from.pop())
         else:

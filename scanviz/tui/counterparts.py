@@ -6,13 +6,11 @@ Every tab marks these, so that a variable is followed from its slot to the pictu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
-from scanviz.record.loops import LoopRecord
-from scanviz.record.model import FunctionRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.tui.state import State
 
@@ -60,42 +58,20 @@ class Counterparts:
 
 def counterparts(state: State) -> Counterparts:
     """Return what belongs to the loop variable that is looked at; nothing where none is."""
-    loop, function = state.loop_record, state.function_record
-    if loop is None or function is None or state.variable is None or state.variable >= len(loop.variables):
+    loop = state.loop_record
+    if loop is None or state.variable is None or state.variable >= len(loop.variables):
         return Counterparts()
-    if not _last or _last[0][0] is not loop or _last[0][1] != state.variable:
-        _last[:] = [(loop, state.variable, _counterparts(loop, function, state.variable))]
-    return _last[0][2]
-
-
-_last: list[tuple[LoopRecord, int, Counterparts]] = []  # every tab asks for the same again and again
-
-
-def _counterparts(loop: LoopRecord, function: FunctionRecord, index: int) -> Counterparts:
-    variable = loop.variables[index]
-    names = tuple(
-        dict.fromkeys(
-            each
-            for each in (
-                variable.name,
-                *variable.inner_inputs,
-                *variable.inner_outputs,
-                f"{variable.name}[t]",
-            )
-            if each
-        )
-    )
-    snapshot = loop_snapshot(function.graph, loop)
-    if snapshot is None:
+    variable = loop.variables[state.variable]
+    called = (variable.name, *variable.inner_inputs, *variable.inner_outputs, f"{variable.name}[t]")
+    names = tuple(dict.fromkeys(each for each in called if each))
+    found = snapshot_of(state)
+    if found is None:
         return Counterparts(names)
-    read, written = set(snapshot.variables[index].inner_inputs), set(snapshot.variables[index].inner_outputs)
-    nodes = [each for each in snapshot.step.nodes if each.operation is not None]
-    reading = frozenset(
-        each.operation for each in nodes if read & set(each.inputs) if each.operation is not None
-    )
-    writing = frozenset(
-        each.operation for each in nodes if written & set(each.outputs) if each.operation is not None
-    )
+    drawn = found[0].variables[state.variable]
+    read, written = set(drawn.inner_inputs), set(drawn.inner_outputs)
+    nodes = [(each.operation, each) for each in found[0].step.nodes if each.operation is not None]
+    reading = frozenset(operation for operation, each in nodes if read & set(each.inputs))
+    writing = frozenset(operation for operation, each in nodes if written & set(each.outputs))
     lines = frozenset(
         str(each.source)
         for each in loop.operations
@@ -104,26 +80,28 @@ def _counterparts(loop: LoopRecord, function: FunctionRecord, index: int) -> Cou
     return Counterparts(names, reading, writing, lines)
 
 
-def loop_snapshot(graph: GraphSnapshot | None, loop: LoopRecord) -> LoopSnapshot | None:
-    """Return a loop in a function's graph, if it is there with the same loop variables."""
-    found = next((each for each in _loops(graph) if each.key == loop.key), None)
-    if found is None or [each.kind for each in found.variables] != [each.kind for each in loop.variables]:
+def snapshot_of(state: State) -> tuple[LoopSnapshot, GraphSnapshot] | None:
+    """Return the loop in its function's graph and the graph around it, if it is there with the same loop variables."""
+    loop, function = state.loop_record, state.function_record
+    if loop is None or function is None or function.graph is None:
         return None
-    return found
-
-
-def _loops(graph: GraphSnapshot | None) -> Iterator[LoopSnapshot]:
-    for each in graph.loops if graph is not None else ():
-        yield each
-        yield from _loops(each.step)
+    kinds = [each.kind for each in loop.variables]
+    return next(
+        (
+            (found, around)
+            for found, around in function.graph.all_loops()
+            if found.key == loop.key and [each.kind for each in found.variables] == kinds
+        ),
+        None,
+    )
 
 
 def given_to(state: State, trace: TraceRecord, found: TracedVariableRecord) -> list[TracedVariableRecord]:
     """Return the values that an operation of a step was given, in the order in which it takes them."""
-    loop, function = state.loop_record, state.function_record
-    snapshot = loop_snapshot(function.graph, loop) if function is not None and loop is not None else None
-    if snapshot is None or found.operation is None:
+    looked_at = snapshot_of(state)
+    if looked_at is None or found.operation is None:
         return []
+    snapshot, _ = looked_at
     node = next((each for each in snapshot.step.nodes if each.operation == found.operation), None)
     if node is None:
         return []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
 
 from scanviz.tui.help import key_names
 from scanviz.tui.tree import LoopTree
@@ -16,14 +17,8 @@ from scanviz.tui.views.tables import SortedTable
 if TYPE_CHECKING:
     from scanviz.tui.app import ScanvizApp
 
-_MOVING = ("cursor_", "scroll_")  # moving a cursor is what keys are for
-_OF_THE_PALETTE_ITSELF = (
-    "view(",
-    "leave",
-    "suspend_process",
-    "quit",
-    "help",
-)  # Textual's own commands, or none here
+# Not named: moving a cursor, which is what keys are for, and what is a command of Textual's or named otherwise.
+_NOT_NAMED = ("cursor_", "scroll_", "view(", "leave", "suspend_process", "quit", "help")
 
 
 def commands(app: ScanvizApp) -> Iterator[SystemCommand]:
@@ -33,7 +28,7 @@ def commands(app: ScanvizApp) -> Iterator[SystemCommand]:
     yield SystemCommand("Help", "What the keys do here (?)", app.action_help)
     for binding in _worth_naming(app.BINDINGS):
         yield _command(
-            binding.description.capitalize(), binding, lambda action=binding.action: _run(app, action)
+            binding.description.capitalize(), binding, lambda action=binding.action: _run(app, action, app)
         )
     for binding in _worth_naming(LoopTree.BINDINGS):
         yield _command(
@@ -56,7 +51,7 @@ def _worth_naming(bindings: Iterable[BindingType]) -> Iterator[Binding]:
     for each in bindings:
         if not isinstance(each, Binding) or not each.description:
             continue
-        if not each.action.startswith((*_MOVING, *_OF_THE_PALETTE_ITSELF)):
+        if not each.action.startswith(_NOT_NAMED):
             yield each
 
 
@@ -64,9 +59,9 @@ def _command(title: str, binding: Binding, run: object) -> SystemCommand:
     return SystemCommand(title, f"key {key_names(binding)}", run)  # type: ignore[arg-type]  # lambdas with a default
 
 
-def _run(app: ScanvizApp, action: str, of: object = None) -> None:
+def _run(app: ScanvizApp, action: str, of: DOMNode) -> None:
     """Do what a key does, once the palette is closed."""
-    app.call_later(app.run_action, action, of if of is not None else app)
+    app.call_later(app.run_action, action, of)
 
 
 def _in_view(app: ScanvizApp, number: int, action: str) -> None:

@@ -127,14 +127,9 @@ class State:
         """Look at the steps of one run, or of all."""
         return replace(self, run=run)
 
-    def at_line(self, line: str) -> State:
-        """Look at a line of the user's."""
-        return replace(self, line=line)
-
     def at_operation(self, index: int | None) -> State:
         """Look at an operation, and at the line that built it."""
-        operations = self.operations
-        found = next((each for each in operations if each.index == index), None)
+        found = next((each for each in self.operations if each.index == index), None)
         if found is None:
             return replace(self, operation=None)
         return replace(self, operation=index, line=str(found.source or ""))
@@ -167,11 +162,6 @@ class State:
                 order = {id(each): place for place, each in enumerate(trace.variables)}
                 return trace, min(found, key=lambda each: (each.step, order[id(each.variable)]))
         return None
-
-    def first_bad_step(self) -> int | None:
-        """Return the first step that was kept at which a value is NaN or infinite."""
-        found = self.first_bad()
-        return found[1].step if found is not None else None
 
     def at_first_bad(self) -> State | None:
         """Look at the first NaN or infinity: of this loop, else of the first loop that has one; None where there is none."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from aiohttp import web
 from textual_serve.server import Server
 
-ADDRESS = "127.0.0.1"
+_ADDRESS = "127.0.0.1"
 _PAGE = Path(__file__).parent / "web_page"
 
 
@@ -32,7 +32,7 @@ class LocalServer(Server):
     """
 
     def __init__(self, command: str, port: int) -> None:
-        super().__init__(command, host=ADDRESS, port=port, title="scanviz", templates_path=_PAGE)
+        super().__init__(command, host=_ADDRESS, port=port, title="scanviz", templates_path=_PAGE)
         self.token = secrets.token_urlsafe(24)
         self._cookie = f"scanviz-{port}"  # cookies are of all ports
 
@@ -81,4 +81,4 @@ class LocalServer(Server):
         logging.basicConfig(level="WARNING")
 
 
-__all__ = ["ADDRESS", "LocalServer"]
+__all__ = ["LocalServer"]

@@ -8,7 +8,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.tui.counterparts import Counterparts, counterparts, given_to, loop_snapshot
+from scanviz.tui.counterparts import Counterparts, counterparts, given_to, snapshot_of
 from scanviz.tui.state import start
 from tests.tui.driver import at, opened, text_of
 from tests.tui.records_for_tui import gradient_record, traced_record
@@ -53,7 +53,7 @@ def test_each_operation_that_reads_a_loop_variable_is_found_for_it_alone(record)
     state = start(record())
     for loop in record().loops:
         state = state.at_loop(loop.key)
-        snapshot = loop_snapshot(state.function_record.graph, loop)
+        snapshot, _ = snapshot_of(state)
         reads = {}
         for index in range(len(loop.variables)):
             for operation in counterparts(state.at_variable(index)).reading:

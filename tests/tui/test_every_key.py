@@ -81,6 +81,16 @@ def order(app):
     return list(app.query_one("#profile-table").order)
 
 
+STEP_KEYS = [
+    Key("left", step, 2),
+    Key("h", step, 2),
+    Key("right", step, 4),
+    Key("l", step, 4),
+    Key("g", step, 0),
+    Key("home", step, 0),
+    Key("G", step, 39),
+    Key("end", step, 39),
+]
 PARTS: dict[str, tuple[type, str, list[Key]]] = {
     "the application": (
         ScanvizApp,
@@ -110,8 +120,8 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         LoopTree,
         "t",
         [
-            Key("j", line),
-            Key("k", line, before="j"),
+            Key("j", line, before="k"),  # which loop stands last depends on their times
+            Key("k", line),
             Key("g", line, 0),
             Key("G", line, 2),
             Key("l", opened_nodes, before="k k h"),
@@ -126,11 +136,11 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         SortedTable,
         "1",
         [
-            Key("j", row, 1),
-            Key("k", row, 0, before="j"),
+            Key("j", row, 1, before="g"),
+            Key("k", row, 0, before="g j"),
             Key("h", scrolled, before="z l"),
             Key("l", scrolled, before="z"),
-            Key("g", row, 0, before="j j"),
+            Key("g", row, 0, before="G"),
             Key("G", lambda app: app.focused.cursor_row == len(app.focused.order) - 1, True),
             Key("s", lambda app: app.focused.by, 1),
             Key("S", order),
@@ -141,18 +151,11 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         VIEWS[1],
         "2",
         [
-            Key("left", step, 2),
-            Key("h", step, 2),
-            Key("right", step, 4),
-            Key("l", step, 4),
+            *STEP_KEYS,
             Key("shift+left", step, 2),
             Key("H", step, 2),
             Key("shift+right", step, 4),
             Key("L", step, 4),
-            Key("g", step, 0),
-            Key("home", step, 0),
-            Key("G", step, 39),
-            Key("end", step, 39),
             Key("s", lambda app: app.state.step == app.state.slowest_step(), True),
             Key("f", step, 7),
             Key("colon", asked, True),
@@ -228,14 +231,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         VIEWS[6],
         "7",
         [
-            Key("left", step, 2),
-            Key("h", step, 2),
-            Key("right", step, 4),
-            Key("l", step, 4),
-            Key("g", step, 0),
-            Key("home", step, 0),
-            Key("G", step, 39),
-            Key("end", step, 39),
+            *STEP_KEYS,
             Key("f", step, 7),
             Key("v", lambda app: text_of(app, "#values-one")),
             Key("e", asked, True),

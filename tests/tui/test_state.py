@@ -75,8 +75,8 @@ def test_the_slowest_step_is_that_of_the_run_that_is_shown():
 def test_the_first_step_with_a_nan_is_found():
     forward, backward = keys(traced_record())
     state = start(traced_record())
-    assert state.at_loop(forward).first_bad_step() == 7
-    assert state.at_loop(backward).first_bad_step() is None
+    assert state.at_loop(forward).first_bad()[1].step == 7
+    assert state.at_loop(backward).first_bad() is None
 
 
 def test_a_newer_record_keeps_the_place():

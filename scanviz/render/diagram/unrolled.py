@@ -117,16 +117,7 @@ def _columns_before(loop: LoopSnapshot, below: LoopSnapshot | None) -> int:
 
 def _loops(graph: GraphSnapshot, picture: Diagram) -> dict[str, LoopSnapshot]:
     """Return loops by the ids of their boxes, which were drawn in order: a loop, then those in it."""
-    found: list[LoopSnapshot] = []
-
-    def walk(inner: GraphSnapshot) -> None:
-        for node in inner.nodes:
-            if node.loop is not None:
-                found.append(inner.loops[node.loop])
-                walk(inner.loops[node.loop].step)
-
-    walk(graph)
-    return {box.id: loop for box, loop in zip(picture.clusters, found, strict=True)}
+    return {box.id: loop for box, (loop, _) in zip(picture.clusters, graph.all_loops(), strict=True)}
 
 
 def _chosen(picture: Diagram, scan: str | None) -> Cluster:

@@ -93,21 +93,20 @@ class RewritesView(View):
     def redraw(self) -> None:
         """Show the list and the application that is looked at."""
         table, history = self.table(), self.history
-        effects = {each.rule: each for each in history.effects} if history is not None else {}
-        table.retitle((COLUMNS[0], MEASURED, *COLUMNS[1:]) if effects else COLUMNS)
+        was_measured = history is not None and bool(history.effects)
+        table.retitle((COLUMNS[0], MEASURED, *COLUMNS[1:]) if was_measured else COLUMNS)
         marked = self._marked()
         rows = []
         for each in self.listed():
-            row = _row(each, each.index in marked)
-            rows.append(
-                (each.index, (row[0], _measured(effects.get(each.rule)), *row[1:]) if effects else row)
-            )
+            number, *others = _row(each, each.index in marked)
+            faster = [_measured(history.effect(each.rule))] if history is not None and was_measured else []
+            rows.append((each.index, (number, *faster, *others)))
         table.fill(rows)
         table.point_at(self.state.rewrite)
         pane = self.query_one("#rewrites-difference", Words)
         width = max(30, self.extent_of("#rewrites-pane", self._first_extent()).width - BAR - len(SIGN))
         shown = (
-            id(self.history),
+            id(history),
             self.state.rewrite,
             self.style_at,
             self.other,

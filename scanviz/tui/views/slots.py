@@ -18,6 +18,7 @@ from scanviz.render.buffers import why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connecting_path, connection_matrix
 from scanviz.render.diagram.mappings import mappings_table
 from scanviz.tui.colours import GREEN
+from scanviz.tui.counterparts import NO_SIGN, SIGN
 from scanviz.tui.origin import origin
 from scanviz.tui.state import State
 from scanviz.tui.views.base import View, Words
@@ -233,7 +234,7 @@ def mappings_text(loop: LoopRecord, chosen: int | None) -> Text:
         owners += [group.variable] * max(1, *(len(each) for each in group.cells))
     for line, owner in zip(lines, owners, strict=False):
         marked = chosen is not None and owner == chosen
-        text.append(("▶ " if marked else "  ") + line + "\n", style="bold reverse" if marked else "")
+        text.append((SIGN if marked else NO_SIGN) + line + "\n", style="bold reverse" if marked else "")
     return text
 
 

@@ -28,9 +28,8 @@ from scanviz.tui.watch import WatchError, watched
 
 WIDEST = 36  # letters of a name in the table; below it stands whole
 COLUMNS = (
-    Column(
-        "no.", number=True
-    ),  # in the order in which the step computes: the first bad one is where it began
+    # Its number is in the order in which the step computes: the first bad one is where it began.
+    Column("no.", number=True),
     Column("variable"),
     Column("of the step"),
     Column("min", number=True),

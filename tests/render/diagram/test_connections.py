@@ -19,18 +19,12 @@ from tests.render.diagram.graphs import compiled, run_of_several_taps
 pytest.importorskip("networkx", reason="networkx is not installed (the extra `graph`)")
 
 
-def loop_snapshots(graph):
-    for each in graph.loops:
-        yield each
-        yield from loop_snapshots(each.step)
-
-
 @given(case=random_loops())
 @settings(max_examples=25)
 def test_a_path_exists_exactly_where_the_pattern_says(case):
     record = compiled(case)
     graph = record.functions[0].graph
-    snapshots = {each.key: each for each in loop_snapshots(graph)}
+    snapshots = {each.key: each for each, _ in graph.all_loops()}
     picture = diagram_of(graph)
     edges = {(each.source, each.target) for each in picture.edges}
     nodes = {each.id: each for each in picture.nodes}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from scanviz import function, scan, shared, until
+from scanviz import Mode, function, scan, shared, until
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.shared import SharedVariable
@@ -156,7 +156,9 @@ class LoopCase:
         last: Variable = rows[-1]
         return last
 
-    def compute(self, mode: str, last_only: bool = False, **options: Any) -> tuple[list[Array], Array | None]:
+    def compute(
+        self, mode: Mode | str, last_only: bool = False, **options: Any
+    ) -> tuple[list[Array], Array | None]:
         """Return the loop's results and the shared variable's new value, computed by a tier.
 
         ``last_only`` asks for the last row of each result, so that rows before need not be kept.

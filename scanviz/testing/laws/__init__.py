@@ -1,0 +1,14 @@
+"""What must hold of whatever can be drawn, one file a family; ``python -m scanviz.testing.laws`` searches for hours.
+
+Examples
+--------
+>>> from scanviz.testing.laws import all_laws
+>>> [each.name for each in all_laws(["loops"])][0]
+'a_loop_gives_what_a_plain_python_loop_gives'
+"""
+
+from scanviz.testing.laws import loops
+from scanviz.testing.laws.law import Law, all_laws, law
+
+FAMILIES = (loops,)
+__all__ = ["FAMILIES", "Law", "all_laws", "law"]

@@ -1,0 +1,52 @@
+"""``python -m scanviz.testing.laws [--minutes 60] [LAW or FAMILY …]``: search for what breaks a law, and print counts."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from scanviz.testing.laws import all_laws
+from scanviz.testing.laws.nightly import Search, print_slice, run_here, search, summary
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Search, and return 1 where something was found."""
+    parser = argparse.ArgumentParser(prog="python -m scanviz.testing.laws", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="LAW", help="laws or families of laws; all by default")
+    parser.add_argument("--minutes", type=float, default=60.0, help="how long to search (default: 60)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at once")
+    parser.add_argument("--seed", type=int, default=0, help="another one searches elsewhere")
+    parser.add_argument("--first", action="store_true", help="stop at the first finding")
+    parser.add_argument("--list", action="store_true", help="print the laws and leave")
+    parser.add_argument("--slice", metavar="LAW", help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=20.0, help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if given.slice is not None:
+        (one,) = all_laws([given.slice])
+        print_slice(run_here(one, given.seed, given.seconds))
+        return 0
+    try:
+        laws = all_laws(given.names)
+    except ValueError as error:
+        parser.error(str(error))
+    if given.list:
+        for each in laws:
+            print(f"{each.family:12} {each.name}\n{'':12} {each.says}")
+        return 0
+    total = Search()
+    try:
+        for done in search(given.names, given.minutes * 60, jobs=given.jobs, seed=given.seed):
+            total.add(done)
+            if done.finding is not None:
+                print(f"\nFOUND by {done.law}, seed {done.seed}:\n{done.finding}", flush=True)
+                if given.first:
+                    break
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+    print(summary(total))
+    return 1 if total.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

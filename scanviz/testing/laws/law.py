@@ -1,0 +1,125 @@
+"""A law: something that must hold of whatever can be drawn, and the table of all laws.
+
+A law is a function over drawn arguments that raises when it does not hold.  It is declared once, beside its strategies, and
+run from two places: a small sample of each in the tests, and as much as time allows by ``python -m scanviz.testing.laws``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.strategies import SearchStrategy
+
+_UNINTERESTING = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A law and how much of it a test run samples.
+
+    Attributes
+    ----------
+    name : str
+        The function's, a sentence with underscores.
+    family : str
+        The file that it stands in: ``"loops"``, ``"gradients"``, …
+    says : str
+        What must hold: first line of the function's docstring.
+    check : callable
+        Raises where the law does not hold of its arguments.
+    strategies : dict
+        Argument of ``check`` → strategy.
+    sample : int
+        How many examples the tests try.
+    """
+
+    name: str
+    family: str
+    says: str
+    check: Callable[..., None]
+    strategies: dict[str, SearchStrategy[Any]]
+    sample: int
+
+    def run(self, examples: int | None = None, seed: int = 0, shrink: bool = True) -> int:
+        """Try examples, the same for the same seed, and return how many were tried.
+
+        Parameters
+        ----------
+        examples : int, optional
+            How many; by default the sample of the tests.
+        seed : int
+            Another one draws others.
+        shrink : bool
+            Whether an example that breaks the law is made as small as it can be before it is told.
+
+        Raises
+        ------
+        Exception
+            What ``check`` raised for the smallest example that was found, with a note that holds the example.
+        """
+        tried = 0
+
+        @functools.wraps(self.check)
+        def counted(**drawn: Any) -> None:
+            nonlocal tried
+            tried += 1
+            self.check(**drawn)
+
+        phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
+        wanted = settings(
+            max_examples=self.sample if examples is None else examples,
+            phases=phases,
+            deadline=None,
+            database=None,
+            print_blob=False,
+            suppress_health_check=_UNINTERESTING,
+        )
+        hypothesis.seed(seed)(wanted(given(**self.strategies)(counted)))()
+        return tried
+
+
+_LAWS: dict[str, Law] = {}
+
+
+def law(
+    sample: int = 10, **strategies: SearchStrategy[Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Declare a function a law over strategies, of which the tests try ``sample`` examples.
+
+    Raises
+    ------
+    ValueError
+        If there is a law of that name.
+    """
+
+    def declare(check: Callable[..., None]) -> Callable[..., None]:
+        name = check.__name__
+        if name in _LAWS:
+            raise ValueError(f"there are two laws of the name {name}")
+        says = (check.__doc__ or name.replace("_", " ")).strip().splitlines()[0]
+        _LAWS[name] = Law(name, check.__module__.rpartition(".")[2], says, check, strategies, sample)
+        return check
+
+    return declare
+
+
+def all_laws(names: Sequence[str] = ()) -> list[Law]:
+    """Return the laws whose name or family is among ``names``; all of them where none are given.
+
+    Raises
+    ------
+    ValueError
+        If a name is neither a law's nor a family's.
+    """
+    known = {*_LAWS, *(each.family for each in _LAWS.values())}
+    for each in names:
+        if each not in known:
+            raise ValueError(
+                f"there is no law or family of laws {each!r}; there are {', '.join(sorted(known))}"
+            )
+    return [each for each in _LAWS.values() if not names or each.name in names or each.family in names]

@@ -1,0 +1,47 @@
+"""Every law holds of a small sample; the command that searches for hours finds what breaks one, and says how to see it again."""
+
+import subprocess
+import sys
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from scanviz.testing.laws import Law, all_laws
+from scanviz.testing.laws.nightly import Search, run_here, summary
+
+
+@pytest.mark.parametrize("law", all_laws(), ids=lambda law: f"{law.family}-{law.name}")
+def test_a_law_holds(law):
+    more = max(1, hypothesis.settings.default.max_examples // 40)
+    assert law.run(law.sample * more) > 0
+
+
+def never_seven(number):
+    assert number != 7
+
+
+BROKEN = Law(
+    "never_seven", "numbers", "No number is seven.", never_seven, {"number": st.integers(0, 20)}, 100
+)
+
+
+def test_a_broken_law_is_a_finding_with_its_example():
+    found = run_here(BROKEN, seed=1, seconds=20)
+    assert found.finding is not None and "number=7" in found.finding
+    total = Search()
+    total.add(found)
+    assert "1 findings" in summary(total) and "never_seven" in summary(total)
+
+
+def test_the_command_counts_what_it_tried():
+    command = [sys.executable, "-m", "scanviz.testing.laws", "--minutes", "0.01", "--jobs", "1", "loops"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "examples" in done.stdout and "0 findings" in done.stdout
+
+
+def test_an_unknown_law_is_refused_with_those_that_there_are():
+    command = [sys.executable, "-m", "scanviz.testing.laws", "lops"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "loops" in done.stderr

@@ -1,0 +1,69 @@
+"""Put bugs of the past back, one at a time in a copy of the tree, and see whether the laws find them.
+
+A bug is ``tests/planted_bugs/NAME.toml``: ``what`` went wrong, optionally the ``laws`` (names or families) that should find it, and
+``[[edit]]`` tables with ``file``, ``old`` and ``new``.  Laws are searched until one fails or ``--minutes`` have passed; a bug that
+none finds makes the exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def planted(bug: dict, tree: Path) -> None:
+    """Write a copy of the package with a bug put back into ``tree``."""
+    shutil.copytree(ROOT / "scanviz", tree / "scanviz", ignore=shutil.ignore_patterns("__pycache__"))
+    for edit in bug["edit"]:
+        path = tree / edit["file"]
+        text = path.read_text(encoding="utf-8")
+        if text.count(edit["old"]) != 1:
+            sys.exit(f"{edit['file']}: {text.count(edit['old'])} times {edit['old']!r}")
+        path.write_text(text.replace(edit["old"], edit["new"]), encoding="utf-8")
+
+
+def search(bug: dict, tree: Path, minutes: float, laws: list[str]) -> str | None:
+    """Return the line that says which law was broken, None where none was."""
+    command = [sys.executable, "-m", "scanviz.testing.laws", "--first", "--minutes", str(minutes), *laws]
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        sys.exit(done.stderr)
+    return next((line for line in done.stdout.splitlines() if line.startswith("FOUND by")), None)
+
+
+def main() -> int:
+    """Plant each bug and print which law finds it and after how many seconds."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="bugs to plant; all by default")
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long to search for each")
+    parser.add_argument(
+        "--any-law", action="store_true", help="search all laws, not only those that the bug names"
+    )
+    given = parser.parse_args()
+    missed = 0
+    for path in sorted((ROOT / "tests" / "planted_bugs").glob("*.toml")):
+        if given.names and path.stem not in given.names:
+            continue
+        bug = tomllib.loads(path.read_text(encoding="utf-8"))
+        laws = [] if given.any_law else bug.get("laws", [])
+        with tempfile.TemporaryDirectory() as folder:
+            planted(bug, Path(folder))
+            begun = time.monotonic()
+            found = search(bug, Path(folder), given.minutes, laws)
+        missed += found is None
+        print(f"{path.stem:40} {found or 'NOT FOUND'} after {time.monotonic() - begun:.0f} s", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

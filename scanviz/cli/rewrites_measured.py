@@ -139,7 +139,9 @@ def _of_function(call: CapturedCall, wanted: Wanted, seconds: float, width: int)
     yield Line(f"{plain(function.name)}, on {which}", TITLE)
     try:
         if "verify" in flags:
-            yield from _verified(verify(function, arrays, among=lambda each: _is_meant(each, view)), view)
+            found_wrong = verify(function, arrays, among=lambda each: _is_meant(each, view))
+            yield from _verified(found_wrong)
+            yield _whole(function, found_wrong)
         if "bisect" in flags:
             yield from _bisected(bisect(function, arrays))
         if "ablate" in flags:
@@ -168,7 +170,21 @@ def _is_meant(record: Record, view: RewritesView) -> bool:
     return any(f"`{view.scan}`" in text for text in told) or any(view.scan in path for path in record.paths)
 
 
-def _verified(found: Verification, view: RewritesView) -> Iterator[Line]:
+def _whole(function: Function, found: Verification) -> Line:
+    if found.whole is None:
+        return Line(
+            f"  as it runs, on the tier {plain(function.backend)}, it agrees with the graph as built",
+            wraps=True,
+        )
+    where = f"{plain(found.whole.output)}: {plain(found.whole.what)}"
+    return Line(
+        f"  as it runs, on the tier {plain(function.backend)}, it differs from the graph as built in {where}",
+        WARNING,
+        wraps=True,
+    )
+
+
+def _verified(found: Verification) -> Iterator[Line]:
     wrong = found.first_wrong
     total = len(found.checked)
     if wrong is not None:

@@ -36,7 +36,8 @@ class Config:
     mode : str
         Name of the default tier: ``"auto"``, ``"numpy"``, ``"reference"``, ``"cupy"`` or a plug-in's.
     rewrites : str
-        Rules that functions use by default: ``"all"``, ``"none"``, or words such as ``"all,-PushOutDot1"``.
+        Rules that functions use by default: ``"auto"`` (none on the reference tier, all on every other), ``"all"``, ``"none"``, or
+        words such as ``"all,-PushOutDot1"``.
     scan : ScanConfig
         Defaults of loops.
 
@@ -51,7 +52,7 @@ class Config:
     def __init__(self) -> None:
         self.floatX = os.environ.get("SCANVIZ_FLOATX", "float64")
         self.mode = os.environ.get("SCANVIZ_MODE", "auto")
-        self.rewrites = os.environ.get("SCANVIZ_REWRITES", "all")
+        self.rewrites = os.environ.get("SCANVIZ_REWRITES", "auto")
         self.scan = ScanConfig()
 
     @property

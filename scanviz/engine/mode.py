@@ -17,6 +17,8 @@ class Mode:
         ``"cupy"`` or a plug-in's.
     rewrites : str or list of str, optional
         ``"all"``, ``"none"``, or names and tags of rules, such as ``"all,-PushOutDot1"``; by default ``config.rewrites``.
+        Where that is ``"auto"``, too, the reference tier uses none, because it is there to judge the others, and every other
+        tier uses all.
 
     Raises
     ------
@@ -27,6 +29,10 @@ class Mode:
     --------
     >>> Mode("reference")
     Mode('reference')
+    >>> str(Mode("reference").rewrites)
+    'none'
+    >>> Mode("reference", rewrites="all")
+    Mode('reference', rewrites='all')
     >>> Mode("numpy").excluding("ScanSaveMem")
     Mode('numpy', rewrites='all,-ScanSaveMem')
     """
@@ -35,7 +41,8 @@ class Mode:
 
     def __init__(self, backend: str = "auto", rewrites: str | list[str] | Selection | None = None) -> None:
         self.backend = backend
-        self.rewrites = as_selection(config.rewrites if rewrites is None else rewrites)
+        asked = config.rewrites if rewrites is None else rewrites
+        self.rewrites = _usual_rewrites(backend) if asked == "auto" else as_selection(asked)
 
     def including(self, *names: str) -> Mode:
         """Return the mode with rules, or all rules of a tag, put in.
@@ -64,8 +71,13 @@ class Mode:
         return hash(("Mode", self.backend, self.rewrites))
 
     def __repr__(self) -> str:
-        shown = "" if self.rewrites == Selection() else f", rewrites={str(self.rewrites)!r}"
+        shown = "" if self.rewrites == _usual_rewrites(self.backend) else f", rewrites={str(self.rewrites)!r}"
         return f"Mode({self.backend!r}{shown})"
+
+
+def _usual_rewrites(backend: str) -> Selection:
+    """Return the rules that a tier uses where none are asked for: an oracle shares nothing with what it judges."""
+    return Selection("none") if backend == "reference" else Selection("all")
 
 
 def as_mode(mode: Mode | str | None) -> Mode:

@@ -1,7 +1,8 @@
 """Checking rewrites on real inputs: the values, and gradients, of a function before and after every application of a rule.
 
-Values are compared on the reference tier, instruction by instruction NumPy, so only the graph differs.  Rules may add up numbers in
-another order: floating results agree to :data:`TOLERANCE` of the largest number of an array, all others exactly.
+Values are compared on the reference tier, instruction by instruction NumPy, so only the graph differs.  At the end what the
+function itself gives, on its own tier with its memory planned, is compared with the graph as it was built.  Rules may add up
+numbers in another order: floating results agree to :data:`TOLERANCE` of the largest number of an array, all others exactly.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import Function
+from scanviz.engine.function.arguments import to_host
 from scanviz.engine.graph.nodes import Variable, describe
 from scanviz.engine.graph.types import FLOATS, TensorType
 from scanviz.engine.ops.elementwise import add, cast, multiply
@@ -81,12 +83,15 @@ class Verification:
         Gradients, after some of the applications.
     skipped : str
         Why gradients were not compared; empty if they were.
+    whole : Difference or None
+        Where what the function gives, as it runs, differs from the graph as it was built.
     """
 
     function: str
     checked: tuple[Checked, ...]
     gradients: tuple[Checked, ...] = ()
     skipped: str = ""
+    whole: Difference | None = None
 
     @property
     def first_wrong(self) -> Checked | None:
@@ -151,7 +156,8 @@ def verify(
         broken = bool(checked) and checked[-1].difference is not None and moments.fails(checked[-1].index + 1)
         wanted = gradients and not broken
         found, skipped = _gradients(function, graphs, arrays, among) if wanted else ([], "not asked for")
-    return Verification(function.name, tuple(checked), tuple(found), skipped)
+        whole = _as_it_runs(function, moments, graphs[0], arrays)
+    return Verification(function.name, tuple(checked), tuple(found), skipped, whole)
 
 
 def bisect(function: Function, arrays: Sequence[Any]) -> Checked | None:
@@ -178,6 +184,19 @@ def bisect(function: Function, arrays: Sequence[Any]) -> Checked | None:
     return Checked(record.index, record.rule, record.says, wrong, False)
 
 
+def _as_it_runs(
+    function: Function, moments: _Moments, graph: Sequence[Variable], arrays: Sequence[Any]
+) -> Difference | None:
+    """Return how what a function gives on its own tier differs from the graph as built, on the reference tier."""
+    expected = moments.as_built()
+    try:
+        given = [np.array(each) for each in arrays]
+        found = [np.array(to_host(each)) for each in function.executable.run(given, None)]
+    except Exception as error:  # a wrong plan of memory may fail in any way
+        return Difference("what is computed", f"it ends in an error: {_first_line(error)}")
+    return compare(expected, found, _labels(function, graph))
+
+
 class _Moments:
     """What a function gives at the moments of its history, each computed when it is asked for; the latest few are kept."""
 
@@ -190,6 +209,19 @@ class _Moments:
     def fails(self, moment: int) -> bool:
         """Return whether the function ends in an error then."""
         return isinstance(self._at(moment), Exception)
+
+    def as_built(self) -> list[Any]:
+        """Return what the graph gives before any rewrite.
+
+        Raises
+        ------
+        CannotRunAgainError
+            If it ends in an error.
+        """
+        found = self._at(0)
+        if isinstance(found, Exception):
+            raise CannotRunAgainError(f"it ends in an error on these inputs: {_first_line(found)}")
+        return found
 
     def compared(self, before: int, after: int) -> tuple[Difference | None, bool]:
         """Return how two moments differ, and whether they are the same to the last bit."""

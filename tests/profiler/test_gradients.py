@@ -28,7 +28,7 @@ def two_exps():
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
 def test_the_backward_loop_points_to_its_forward_loop_and_the_rows_kept_are_counted(mode):
-    record = recorded(two_exps, np.ones((50, 4)) * 0.1, np.ones(4), mode=mode)
+    record = recorded(two_exps, np.ones((50, 4)) * 0.1, np.ones(4), mode=scanviz.Mode(mode, "all"))
     loops = {each.name: each for each in record.loops}
     assert loops["grad_of_two"].gradient_of == loops["two"].key and loops["two"].gradient_of is None
     kept = [(each.name, each.row_bytes) for each in loops["two"].variables if each.read_backwards]

@@ -40,6 +40,18 @@ def wrong_rule(monkeypatch):
         return Match({node.outputs[0]: build_one(Op(e.sin), node.inputs[0])}, "tanh is nearly sin")
 
 
+def test_what_runs_is_compared_with_the_graph_as_built_too(monkeypatch):
+    f = train()
+    arrays = [RNG.normal(size=(4, 3)), np.eye(3) / 2]
+    assert verify(f, arrays).whole is None
+    run = type(f.executable).run
+    monkeypatch.setattr(
+        type(f.executable), "run", lambda self, inputs, watch: [each + 1 for each in run(self, inputs, watch)]
+    )
+    found = verify(f, arrays, gradients=False)
+    assert found.first_wrong is None and "off by 1" in found.whole.what
+
+
 def test_calls_are_kept_with_the_values_that_shared_variables_had():
     f = train()
     captured = CapturedCalls()

@@ -27,7 +27,7 @@ def program_of(*outputs, **options):
 
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
 def test_a_buffer_that_was_made_for_a_loop_is_taken_over(mode):
-    f = program_of(doubling(T.concatenate([BUFFER, BUFFER])), mode=mode)
+    f = program_of(doubling(T.concatenate([BUFFER, BUFFER])), mode=scanviz.Mode(mode, "all"))
     ((only, _),) = all_loops(f.program)
     assert only.states[0].in_place
     at = np.ones((2, 3))
@@ -79,7 +79,7 @@ def test_the_history_of_a_state_is_its_own_buffer(mode, steps):
     h0 = T.vector("h0")
     h, _ = scanviz.scan(lambda h: h * 2, outputs_info=h0, n_steps=N)
     both = state_history(h, h0, 1)
-    f = scanviz.function([N, h0], [h, both, both[:-1]], mode=mode)
+    f = scanviz.function([N, h0], [h, both, both[:-1]], mode=scanviz.Mode(mode, "all"))
     assert all(each.op.name != "state_history" for each in f.program.instructions)
     rows, whole, before = f(steps, [1.0])
     np.testing.assert_array_equal(whole[1:], rows)

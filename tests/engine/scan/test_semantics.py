@@ -236,11 +236,11 @@ def test_asking_for_the_shape_of_a_result_does_not_run_the_loop():
 def test_only_the_rows_that_are_read_are_kept(mode):
     x = T.vector("x")
     rows, _ = scanviz.scan(lambda h: h * 1.0 + 1.0, outputs_info=x, n_steps=1000)
-    f = scanviz.function([x], [rows[-1], rows[-3]], mode=mode)
+    f = scanviz.function([x], [rows[-1], rows[-3]], mode=scanviz.Mode(mode, "all"))
     (loop,) = [each for each in f.program.instructions if "scan" in str(each.op)]
     assert loop.states[0].keep_last == 3
     assert [each.tolist() for each in f([0.0])] == [[1000.0], [998.0]]
-    whole = scanviz.function([x], [rows[-1], rows], mode=mode)
+    whole = scanviz.function([x], [rows[-1], rows], mode=scanviz.Mode(mode, "all"))
     (loop,) = [each for each in whole.program.instructions if "scan" in str(each.op)]
     assert loop.states[0].keep_last is None
 

@@ -1,0 +1,41 @@
+"""Which rewrites a mode stands for: the oracle uses none unless it is asked to."""
+
+import pytest
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+
+
+def built(mode):
+    x = T.vector("x")
+    h, _ = scanviz.scan(lambda x_t, h: h + T.exp(x_t), x, 0.0)
+    return scanviz.function([x], h[-1], mode=mode)
+
+
+def test_the_reference_tier_rewrites_nothing():
+    f = built("reference")
+    assert len(f.rewrites) == 0 and f.backend == "reference"
+    assert f([0.0, 0.0]) == 2.0
+
+
+@pytest.mark.parametrize("mode", ["numpy", "auto", None, Mode("numpy")])
+def test_every_other_tier_does(mode):
+    assert len(built(mode).rewrites) > 0
+
+
+def test_the_reference_tier_rewrites_where_it_is_asked_to(monkeypatch):
+    assert len(built(Mode("reference", "all")).rewrites) > 0
+    assert len(built(Mode("reference").including("ScanSaveMem")).rewrites) > 0
+    monkeypatch.setattr(scanviz.config, "rewrites", "all")
+    assert len(built("reference").rewrites) > 0
+
+
+def test_the_setting_holds_for_every_tier_once_it_is_made(monkeypatch):
+    monkeypatch.setattr(scanviz.config, "rewrites", "none")
+    assert len(built("numpy").rewrites) == 0
+
+
+@pytest.mark.parametrize("mode", [Mode("reference"), Mode("reference", "all"), Mode("numpy", "none"), Mode()])
+def test_a_mode_prints_what_makes_it_again(mode):
+    assert eval(repr(mode)) == mode

@@ -90,6 +90,12 @@ class In:
         self.label = f"`{self.name}`" if self.name else f"`{describe(variable)}`"
         self.value = None if value is None else self.checked(value)
 
+    def of(self, variable: Variable) -> In:
+        """Return the same input, by the same name and label, of another variable of its type."""
+        same = In(variable, None, self.name, self.allow_downcast)
+        same.label, same.value = self.label, self.value
+        return same
+
     def checked(self, value: Any) -> Array:
         """Return a value passed for this input as an array of its exact type.
 

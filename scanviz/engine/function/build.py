@@ -10,6 +10,7 @@ from typing import Any
 from scanviz.engine.errors import MissingInputError, ScanvizTypeError, ScanvizValueError, UnusedInputError
 from scanviz.engine.function.arguments import In, Out
 from scanviz.engine.function.callable import Function, Plan
+from scanviz.engine.function.computed import cut_at_inputs, sizes_of_inputs
 from scanviz.engine.graph.nodes import Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.replace import replace
@@ -40,7 +41,8 @@ def function(
     Parameters
     ----------
     inputs : list of Variable or In
-        What a call passes, in this order or by name.
+        What a call passes, in this order or by name.  One that is computed from others is taken as it is passed: nothing above
+        it is computed, and its sizes are its own.
     outputs : Variable, Out, list, tuple, dict or None
         What a call returns, in the same structure.
     updates : mapping or list of pairs, optional
@@ -87,10 +89,12 @@ def function(
     replacements = _givens(givens, allow_input_downcast)
     new_values = _updates(updates)
     graph = [each.variable for each in wanted]
+    given_inputs, replacements, cuts = cut_at_inputs(given_inputs, replacements)
     new_values.update(
         _default_updates([*graph, *new_values.values()], replacements, new_values, no_default_updates)
     )
     graph = replace([*graph, *new_values.values()], replacements)
+    graph = sizes_of_inputs(graph, given_inputs, cuts)
     shared = _shared_and_missing(graph, [each.variable for each in given_inputs])
     _check_used(graph, given_inputs, new_values, replacements, on_unused_input)
     plan = Plan(
@@ -222,7 +226,7 @@ def _default_updates(
     frontier = [*graph, *replacements.values()]
     while frontier:
         fresh = []
-        for each in leaves(frontier):
+        for each in leaves(frontier, replacements):
             if (
                 not isinstance(each, SharedVariable)
                 or each in updates

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
+from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.support import as_variable
@@ -196,11 +196,6 @@ def non_sequence_arguments(non_sequences: Any) -> list[Variable]:
     return [as_variable(each) for each in as_list(non_sequences)]
 
 
-def is_embedded(variable: Variable) -> bool:
-    """Return whether a non-sequence is handed to the step as it is: constants need no place of their own."""
-    return isinstance(variable, Constant)
-
-
 def slice_bounds(argument: SequenceArgument) -> dict[int, tuple[int, int | None]]:
     """Return for each tap the start and the (negative) stop of its cut, None for no stop."""
     low, high = min(0, *argument.taps), max(0, *argument.taps)
@@ -216,7 +211,6 @@ __all__ = [
     "OutputArgument",
     "SequenceArgument",
     "as_list",
-    "is_embedded",
     "lost_rows",
     "non_sequence_arguments",
     "output_arguments",

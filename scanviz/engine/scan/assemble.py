@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from scanviz.engine.scan.agreement import agree_state, agree_update, check_count
 from scanviz.engine.scan.arguments import OutputArgument, SequenceArgument
 from scanviz.engine.scan.capture import captured_variables, check_strict, shared_defaults
 from scanviz.engine.scan.returns import StepReturn
-from scanviz.engine.scan.step import BuiltStep, call_step, make_inputs, row_type
+from scanviz.engine.scan.step import BuiltStep, StepInputs, call_step, make_inputs, row_type
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -113,9 +114,7 @@ def _retyped(step: BuiltStep, fresh: Mapping[Variable, Variable]) -> BuiltStep:
     updates = dict(zip(returned.updates, rest, strict=False))
     condition = rest[len(updates)] if returned.condition is not None else None
     reads = [{tap: fresh.get(each, each) for tap, each in taps.items()} for taps in step.inputs.reads]
-    inputs = type(step.inputs)(
-        step.inputs.slices, reads, step.inputs.constants, step.inputs.sequence_names, step.inputs.output_names
-    )
+    inputs = dataclasses.replace(step.inputs, reads=reads)
     return BuiltStep(inputs, StepReturn(outputs, updates, condition), step.born_after, step.where)
 
 
@@ -134,17 +133,18 @@ def loop_parts(wanted: Wanted, step: BuiltStep, cuts: list[dict[int, Variable]])
     outputs = _output_variables(wanted, step, outer)
     shared = _shared_variables(updates, step, outer)
     inner_of_shared = {each: _read(variable) for variable, each in shared}
-    constants = _given_constants(wanted, step, inner_of_shared, outer)
-    own = [*variables, *outputs, *(variable for variable, _ in shared), *constants]
+    constants = _given_constants(step.inputs, inner_of_shared, outer)
+    passed = {outer[each]: each.variable for each in reversed(constants)}
+    own = [*variables, *outputs, *(variable for variable, _ in shared)]
     condition = step.returned.condition
-    captured = captured_variables(own, condition, step, set(inner_of_shared))
+    captured = captured_variables(own, condition, step, {*inner_of_shared, *passed})
     check_strict(captured, wanted.strict, wanted.non_sequences, step.where)
     found = {each: Variable(each.type, each.name) for each in captured}
     for each, inner in found.items():
         non_sequence = NonSequence(each.name or str(each), inner, captured=True)
         outer[non_sequence] = each
         constants.append(non_sequence)
-    rename: dict[Variable, Variable] = dict(found)
+    rename: dict[Variable, Variable] = {**found, **passed}
     rename.update({each: inner for each, inner in inner_of_shared.items()})  # noqa: C416  # the key type widens
     return _close(
         LoopParts([*variables, *outputs, *(v for v, _ in shared), *constants], outer, outputs, shared, None),
@@ -207,19 +207,14 @@ def _read(variable: LoopVariable) -> Variable:
 
 
 def _given_constants(
-    wanted: Wanted,
-    step: BuiltStep,
-    updated: Mapping[SharedVariable, Variable],
-    outer: dict[LoopVariable, Variable],
-) -> list[LoopVariable]:
-    """Return non-sequences for what the user passed; constants are embedded, updated shared variables are states."""
-    found: list[LoopVariable] = []
-    for given, inner in zip(wanted.non_sequences, step.inputs.constants, strict=True):
+    inputs: StepInputs, updated: Mapping[SharedVariable, Variable], outer: dict[LoopVariable, Variable]
+) -> list[NonSequence]:
+    """Return a non-sequence for each that was passed; constants are embedded, updated shared variables are states."""
+    found: list[NonSequence] = []
+    for given, name in zip(inputs.constants, inputs.constant_names, strict=True):
         if isinstance(given, Constant) or given in updated:
             continue
-        if isinstance(given, SharedVariable):
-            continue  # the step holds the shared variable itself: it is captured like one that was not passed
-        variable = NonSequence(given.name or inner.name or str(given), inner)
+        variable = NonSequence(name or str(given), Variable(given.type, name))
         outer[variable] = given
         found.append(variable)
     return found

@@ -55,7 +55,8 @@ def scan(
         passed to ``fn``; ``dict(initial=x0, taps=[-3, -1])`` for other taps, where ``x0`` has one row for each step back to
         the deepest tap, oldest first.  A Python number takes the dtype that the step returns.
     non_sequences : variable or list, optional
-        Values that are the same at every step.  Variables used in ``fn`` without being passed are found by themselves.
+        Values that are the same at every step.  ``fn`` is called with the variables themselves, so a gradient in the step may be
+        taken of them and with respect to them.  Variables used in ``fn`` without being passed are found by themselves.
     n_steps : int or integer scalar variable, optional
         Number of steps (the largest, with ``until``); by default as many as the shortest sequence allows.
     truncate_gradient : int

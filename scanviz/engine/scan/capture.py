@@ -13,6 +13,7 @@ from scanviz.engine.errors import MissingInputError
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.traversal import depending_on, variables
 from scanviz.engine.scan.arguments import OutputArgument
 from scanviz.engine.scan.step import BuiltStep
 from scanviz.engine.scan.variables import LoopVariable, inner_inputs, inner_outputs
@@ -43,10 +44,10 @@ def captured_variables(
     own: Sequence[LoopVariable],
     condition: Variable | None,
     step: BuiltStep,
-    updated: Collection[SharedVariable],
+    known: Collection[Variable],
 ) -> list[Variable]:
-    """Return what a step uses from outside beside its loop variables: shared variables first."""
-    inputs = {inner for each in own for inner in inner_inputs(each)} | set(updated)
+    """Return what a step uses from outside beside its loop variables and ``known`` ones: shared variables first."""
+    inputs = {inner for each in own for inner in inner_inputs(each)} | set(known)
     outputs = [inner for each in own for inner in inner_outputs(each)]
     found = outside_variables(
         [*outputs, *([condition] if condition is not None else [])], inputs, step.born_after
@@ -61,7 +62,7 @@ def shared_defaults(step: BuiltStep, outputs: Sequence[OutputArgument]) -> dict[
     if returned.condition is not None:
         graph.append(returned.condition)
     defaults: dict[SharedVariable, Variable] = {}
-    for each in outside_variables(graph, step.inputs.arguments, step.born_after):
+    for each in outside_variables(graph, step.inputs.rows, step.born_after):
         new = each.default_update if isinstance(each, SharedVariable) else None
         if new is not None and new.owner is not None and new.owner.birth >= step.born_after:
             assert isinstance(each, SharedVariable)
@@ -74,18 +75,21 @@ def check_strict(
 ) -> None:
     """Refuse captured variables that were not passed, as ``strict`` says.
 
+    A gradient inside the step of one passed variable with respect to another reads values between them, which are allowed:
+    the step's author has no names for them.
+
     Raises
     ------
     MissingInputError
         Naming all of them.
     """
-    passed = set(given)
-    missing = [
-        each
-        for each in captured
-        if each not in passed and (strict == "all" or isinstance(each, SharedVariable))
-    ]
-    if not strict or not missing:
+    if not strict:
+        return
+    missing = [each for each in captured if strict == "all" or isinstance(each, SharedVariable)]
+    if missing and given:
+        between = depending_on(given, missing) & set(variables(list(given)))
+        missing = [each for each in missing if each not in between]
+    if not missing:
         return
     names = ", ".join(f"`{describe(each)}`" for each in missing)
     what = "variables" if strict == "all" else "shared variables"

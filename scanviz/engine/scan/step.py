@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.graph.nodes import Constant, Variable, next_birth, tensor_type
+from scanviz.engine.graph.nodes import Variable, next_birth, tensor_type
 from scanviz.engine.graph.provenance import SourceLine, building_scan, intern_line, user_line
-from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.scan.arguments import OutputArgument, SequenceArgument
 from scanviz.engine.scan.returns import StepReturn, parse_return
@@ -35,22 +34,30 @@ class StepInputs:
     reads : list of dict
         For each item of ``outputs_info``: tap → variable (empty for results that are not fed back).
     constants : list of Variable
-        One for each non-sequence: a variable of the step, or the shared variable or constant itself.
-    names : list of (str, str)
+        The non-sequences themselves: what the step makes of them can be differentiated with respect to them, through work done
+        before the loop too.  Loop inputs take their places when the step is built.
+    constant_names : list of (str or None)
+        What to call each of them: its own name, else that of the parameter of ``fn`` that receives it.
+    sequence_names, output_names : list of str
         Names of sequences, and of outputs.
     """
 
     slices: list[dict[int, Variable]]
     reads: list[dict[int, Variable]]
     constants: list[Variable]
+    constant_names: list[str | None]
     sequence_names: list[str]
     output_names: list[str]
 
     @property
+    def rows(self) -> list[Variable]:
+        """The arguments that change from step to step, in order: taps of sequences, then of outputs."""
+        return [each for taps in (*self.slices, *self.reads) for each in taps.values()]
+
+    @property
     def arguments(self) -> list[Variable]:
         """All arguments in the order in which ``fn`` takes them."""
-        flat = [each for taps in (*self.slices, *self.reads) for each in taps.values()]
-        return [*flat, *self.constants]
+        return [*self.rows, *self.constants]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,7 @@ def make_inputs(
     non_sequences: Sequence[Variable],
     guess: Callable[[OutputArgument], Type],
 ) -> StepInputs:
-    """Return fresh variables for all arguments of ``fn``; ``guess`` gives the type of a state's row."""
+    """Return the arguments of ``fn``: fresh variables for rows; ``guess`` gives the type of a state's row."""
     parameters = _parameter_names(fn)
     taken = 0
     slices, sequence_names = [], []
@@ -91,17 +98,9 @@ def make_inputs(
         taken += len(output.taps)
         reads.append({tap: Variable(guess(output), step_name(name, tap)) for tap in output.taps})
         output_names.append(name)
-    constants = []
-    for k, constant in enumerate(non_sequences):
-        fallback = parameters[taken + k : taken + k + 1]
-        constants.append(_constant_argument(constant, fallback[0] if fallback else None))
-    return StepInputs(slices, reads, constants, sequence_names, output_names)
-
-
-def _constant_argument(variable: Variable, parameter: str | None) -> Variable:
-    if isinstance(variable, Constant | SharedVariable):
-        return variable
-    return Variable(variable.type, variable.name or parameter)
+    fallbacks = [*parameters[taken:], *(None for _ in non_sequences)]
+    constant_names = [each.name or fallback for each, fallback in zip(non_sequences, fallbacks, strict=False)]
+    return StepInputs(slices, reads, list(non_sequences), constant_names, sequence_names, output_names)
 
 
 def _parameter_names(fn: Callable[..., Any]) -> list[str]:

@@ -1,0 +1,99 @@
+"""Inputs that something computes: the graph is cut at them, and what lies above is no longer asked, not even for sizes.
+
+Each is replaced by a fresh variable without an owner, so no rule that looks for sizes or for work to move can see past it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from scanviz.engine.function.arguments import In
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Constant, Variable, build_one, describe
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.traversal import depending_on, leaves, variables
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.shape import BROADCAST_SIZE, dimension
+from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.symbolic_shape import Shape, shape_of
+
+
+def cut_at_inputs(
+    inputs: Sequence[In], givens: Mapping[Variable, Variable]
+) -> tuple[list[In], dict[Variable, Variable], dict[Variable, Variable]]:
+    """Return inputs that nothing computes, what is to be replaced in the graph for it, and the part of that for the cuts.
+
+    What a given stands for is cut at inputs as well; where a variable is an input and a given too, the given is computed with.
+    """
+    cuts = {
+        each.variable: Variable(each.variable.type, each.variable.name or describe(each.variable))
+        for each in inputs
+        if each.variable.owner is not None
+    }
+    if not cuts:
+        return list(inputs), dict(givens), cuts
+    fresh = [each.of(cuts[each.variable]) if each.variable in cuts else each for each in inputs]
+    values = dict(zip(givens, replace(list(givens.values()), cuts), strict=True))
+    return fresh, {**cuts, **values}, cuts
+
+
+def sizes_of_inputs(
+    graph: Sequence[Variable], inputs: Sequence[In], cuts: Mapping[Variable, Variable]
+) -> list[Variable]:
+    """Return a graph in which sizes of computed inputs are asked of the inputs.
+
+    A gradient writes the sizes of ``y = x * 2`` as those of ``x`` when it is built.  Where ``y`` is an input and ``x`` is none,
+    ``y`` is asked instead.
+    """
+    known = {each.variable for each in inputs}
+    missing = [each for each in leaves(graph, known) if each not in known and not _has_value(each)]
+    if not cuts or not missing:
+        return list(graph)
+    reaching = depending_on(missing, graph)
+    asked = [each for each in variables(graph, known) if each in reaching and _is_size(each)]
+    sizes = _known_sizes(cuts)
+    mapping: dict[Variable, Variable] = {}
+    for each in asked:
+        found = next((new for new in (_from(each, old, new) for old, new in sizes) if new is not None), None)
+        if found is not None:
+            mapping[each] = found
+    return replace(graph, mapping)
+
+
+def _has_value(variable: Variable) -> bool:
+    return isinstance(variable, Constant | SharedVariable)
+
+
+def _is_size(variable: Variable) -> bool:
+    kind = variable.type
+    return isinstance(kind, TensorType) and kind.ndim == 0 and kind.dtype == "int64"
+
+
+def _known_sizes(cuts: Mapping[Variable, Variable]) -> list[tuple[Variable, Variable]]:
+    """Return pairs: a size of what an input was computed from, and the same size asked of the input."""
+    memory: dict[Variable, Shape] = {}
+    pairs: list[tuple[Variable, Variable]] = []
+    for old, new in cuts.items():
+        if isinstance(old.type, TensorType):
+            for axis, size in enumerate(shape_of(old, memory)):
+                if isinstance(size, Variable):
+                    pairs.append((size, dimension(new, axis)))
+    return list(zip(replace([size for size, _ in pairs], cuts), (new for _, new in pairs), strict=True))
+
+
+def _from(asked: Variable, size: Variable, known: Variable) -> Variable | None:
+    """Return what is asked for, computed from a known size; None where it has nothing to do with it."""
+    if surely_equal(asked, size):
+        return known
+    node, part = asked.owner, size.owner
+    if node is None or part is None or node.op.declaration is not BROADCAST_SIZE:
+        return None
+    terms = part.inputs if part.op.declaration is BROADCAST_SIZE else (size,)
+    rest = [each for each in node.inputs if not any(surely_equal(each, term) for term in terms)]
+    if len(rest) > len(node.inputs) - len(terms):
+        return None
+    return build_one(Op(BROADCAST_SIZE), known, *rest) if rest else known
+
+
+__all__ = ["cut_at_inputs", "sizes_of_inputs"]

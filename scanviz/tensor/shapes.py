@@ -416,7 +416,9 @@ def size(x: Any) -> Variable:
     array(2)
     """
     variable = as_variable(x)
-    return product_of([ops.dimension(variable, k) for k in range(tensor_type(variable).ndim)])
+    count = product_of([ops.dimension(variable, k) for k in range(tensor_type(variable).ndim)])
+    known = constant_integer(count)
+    return count if known is None else ops.KnownSize(known, variable)
 
 
 meaning("attribute:shape")(shape)

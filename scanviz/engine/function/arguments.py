@@ -148,7 +148,9 @@ class In:
             raise ScanvizTypeError(f"input {self.label} cannot be made an array ({error})") from None
         if array.dtype.kind not in "biuf":
             raise ScanvizTypeError(
-                f"input {self.label} is no array of numbers", expected=dtype, found=f"dtype {array.dtype}"
+                f"input {self.label} is no array of numbers",
+                expected=dtype,
+                found=value if isinstance(value, int) else f"dtype {array.dtype}",
             )
         if (
             array.dtype == dtype
@@ -156,28 +158,43 @@ class In:
             or self._may_lose(value, array, dtype)
         ):
             return array.astype(dtype)
+        converted, same = _converted_exactly(array, np.dtype(dtype))
+        if np.all(same):
+            return converted
+        first = array[~same].ravel()[0].item()
         raise ScanvizTypeError(
-            f"input {self.label} would lose precision",
-            expected=dtype,
+            f"input {self.label} would lose precision: {first} is no {dtype}",
+            expected=f"dtype {dtype}, or values that are the same in {dtype}",
             found=f"dtype {array.dtype}",
             fix=f"value.astype({dtype!r}), or function(…, allow_input_downcast=True)",
         )
 
     def _may_lose(self, value: Any, array: Array, dtype: str) -> bool:
-        """Return whether a conversion that may lose something is wanted, or loses nothing for these values."""
+        """Return whether a conversion that may lose something is wanted: of Python numbers, which have no dtype of their own."""
         if self.allow_downcast is not None:
             return self.allow_downcast
-        if isinstance(value, np.ndarray | np.generic):
-            return False
-        if array.dtype.kind == "f":
-            return np.dtype(dtype).kind == "f"  # Python floats have no dtype of their own
-        wanted = np.dtype(dtype)
-        if array.size == 0:
-            return True
-        if wanted.kind in "iu" and array.dtype.kind in "iu":
-            limits = np.iinfo(wanted)
-            return bool(int(array.min()) >= limits.min and int(array.max()) <= limits.max)
-        return wanted.kind == "f" and array.dtype.kind in "iu"
+        return np.dtype(dtype).kind == "f" and not isinstance(value, np.ndarray | np.generic)
+
+
+def _converted_exactly(array: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    """Return an array in another dtype, and of which of its values that is the same value; NaN is the same as NaN."""
+    with np.errstate(all="ignore"):  # of values that do not fit
+        converted: Array = array.astype(dtype)
+        back = converted.astype(array.dtype)
+    same = (back == array) | ((converted != converted) & (array != array))
+    if dtype.kind in "iu":
+        same &= _within(array, dtype)
+    elif array.dtype.kind in "iu" and dtype.kind == "f":
+        same &= _within(converted, array.dtype)
+    return converted, np.asarray(same)
+
+
+def _within(array: Array, whole: np.dtype[Any]) -> Array:
+    """Return which values lie between the least and the largest of a dtype of whole numbers."""
+    limits = np.iinfo(whole)
+    if array.dtype.kind == "f":  # the largest may lie between two floats, the number after it is one
+        return np.asarray((array >= float(limits.min)) & (array < float(limits.max + 1)))
+    return np.asarray((array >= int(limits.min)) & (array <= int(limits.max)))
 
 
 class Out:

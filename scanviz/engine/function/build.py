@@ -19,6 +19,7 @@ from scanviz.engine.graph.traversal import leaves, toposort
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.mode import Mode, as_mode
 from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.shape import KnownSize
 from scanviz.engine.ops.support import as_variable
 from scanviz.engine.scan.agreement import agree_update
 from scanviz.engine.scan.updates import Updates
@@ -96,7 +97,7 @@ def function(
     graph = replace([*graph, *new_values.values()], replacements)
     graph = sizes_of_inputs(graph, given_inputs, cuts)
     shared = _shared_and_missing(graph, [each.variable for each in given_inputs])
-    _check_used(graph, given_inputs, new_values, replacements, on_unused_input)
+    _check_used(graph, given_inputs, cuts, on_unused_input)
     plan = Plan(
         name or _default_name(where),
         given_inputs,
@@ -270,8 +271,7 @@ def _missing(variable: Variable, graph: Sequence[Variable]) -> MissingInputError
 def _check_used(
     graph: Sequence[Variable],
     inputs: Sequence[In],
-    updates: Mapping[SharedVariable, Variable],
-    replacements: Mapping[Variable, Variable],
+    cuts: Mapping[Variable, Variable],
     on_unused: str,
 ) -> None:
     if on_unused not in ("raise", "warn", "ignore"):
@@ -283,6 +283,10 @@ def _check_used(
     stop = [each.variable for each in inputs]
     used = set(leaves(graph, stop))
     unused = [each for each in inputs if each.variable not in used]
+    sized = [each.source for each in used if isinstance(each, KnownSize)]
+    if unused and sized:
+        used = {cuts.get(each, each) for each in leaves(sized, cuts)}
+        unused = [each for each in unused if each.variable not in used]
     if not unused:
         return
     names = ", ".join(each.label for each in unused)

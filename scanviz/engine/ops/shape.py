@@ -73,6 +73,20 @@ DIMENSION = Declaration(
 )
 
 
+class KnownSize(Constant):
+    """A size that a type tells: a constant that remembers whose size it is, until a graph is rewritten or pickled.
+
+    So an input that is needed for its size alone is not taken for one that nothing needs.
+    """
+
+    __slots__ = ("source",)
+    source: Variable
+
+    def __init__(self, size: int, source: Variable) -> None:
+        super().__init__(TensorType("int64", ()), np.int64(size))  # type: ignore[arg-type]  # made an array
+        object.__setattr__(self, "source", source)
+
+
 def dimension(value: Any, axis: int) -> Variable:
     """Return the size of a variable along an axis: an int64 scalar, a constant where it is known."""
     variable = as_variable(value)
@@ -80,7 +94,7 @@ def dimension(value: Any, axis: int) -> Variable:
     place = normal_axis(axis, kind.ndim, f"the shape of `{describe(variable)}`")
     size = kind.shape[place]
     if size is not None:
-        return constant(size, "int64")
+        return KnownSize(size, variable)
     return build_one(Op(DIMENSION, AxisParameters(place)), variable)
 
 

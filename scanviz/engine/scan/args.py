@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.scan.layout import Layout
+from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.properties import ScanPropertiesMixin
 
 
@@ -58,7 +61,22 @@ class ScanArgs:
 
     @classmethod
     def from_node(cls, node: Apply) -> ScanArgs:
-        """Return the variables of a loop's Apply, sorted."""
+        """Return the variables of a loop's Apply, sorted.
+
+        Raises
+        ------
+        ScanvizTypeError
+            If ``node`` is not the node of a loop.
+        """
+        given: object = node  # annotations do not stop a user
+        if not isinstance(given, Apply) or not isinstance(given.op, Scan):
+            raise ScanvizTypeError(
+                "ScanArgs describe a loop, and this is none",
+                where=user_line(),
+                expected="the node of a loop: `result.owner` of a result of scan",
+                found=f"`{given.op}`" if isinstance(given, Apply) else repr(given),
+                fix="ScanArgs.from_node(result.owner), before anything is done to the result",
+            )
         layout = Layout(node)
         scan = layout.scan
         assert isinstance(scan, ScanPropertiesMixin)

@@ -15,7 +15,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.support import as_variable
 
 ACCEPTED = """outputs                        one variable, or a list of variables
-updates                        {shared: new value} or [(shared, new value), …]
+updates                        {shared: new value} or [(shared, new value), …], or an empty one: {}, [], ()
 until(condition)
 outputs, updates               in either order
 outputs, until(condition)
@@ -93,15 +93,15 @@ def _split(value: Any, where: SourceLine | None) -> tuple[list[Any], dict[Shared
         return [value], {}
     if len(value) == 2:
         first, second = value
-        if _are_updates(second):
+        if _are_updates(second) or (_is_empty(second) and not _are_updates(first)):
             return _as_outputs(first), _updates(second, where)
-        if _are_updates(first):
+        if _are_updates(first) or _is_empty(first):
             return _as_outputs(second), _updates(first, where)
     return list(value), {}
 
 
 def _as_outputs(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
+    return list(value) if isinstance(value, list | tuple) or _is_empty(value) else [value]
 
 
 def _are_updates(value: Any) -> bool:
@@ -112,6 +112,11 @@ def _are_updates(value: Any) -> bool:
         isinstance(each, tuple | list) and len(each) == 2 and isinstance(each[0], SharedVariable)
         for each in value
     )
+
+
+def _is_empty(value: Any) -> bool:
+    """Return whether a value holds nothing: no updates as well as no outputs."""
+    return isinstance(value, list | tuple | Mapping) and not value
 
 
 def _updates(value: Any, where: SourceLine | None) -> dict[SharedVariable, Variable]:

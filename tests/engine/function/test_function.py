@@ -24,10 +24,10 @@ def test_inputs_are_checked_and_named():
     v, i = T.fvector("v"), T.ivector("i")
     f = scanviz.function([v, i], v.sum() + i.sum())
     assert f([1, 2], range(3)) == 6
-    with pytest.raises(ScanvizTypeError, match="`i` would lose precision"):
-        f([1.0], np.arange(3))
-    with pytest.raises(ScanvizTypeError, match="`v` would lose precision"):
-        f(np.zeros(2), [1])
+    with pytest.raises(ScanvizTypeError, match="`i` would lose precision: 4294967296 is no int32"):
+        f([1.0], np.arange(2) * 2**32)
+    with pytest.raises(ScanvizTypeError, match="`v` would lose precision: 0.1 is no float32"):
+        f(np.full(2, 0.1), [1])
     with pytest.raises(ScanvizTypeError, match="`v` has another number of dimensions"):
         f([[1.0]], [1])
     with pytest.raises(ScanvizTypeError, match="needs a value for input `i`"):
@@ -36,6 +36,71 @@ def test_inputs_are_checked_and_named():
         f([1.0], w=[1])
     loose = scanviz.function([v], v, allow_input_downcast=True)
     assert loose(np.zeros(2)).dtype == "float32"
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "uint32", "int64", "float32"])
+def test_numbers_and_arrays_are_accepted_where_their_values_convert_exactly_and_no_other(dtype):
+    x, rows = T.tensor(dtype, (), "x"), T.tensor(dtype, (None,), "rows")
+    f, g = scanviz.function([x], x), scanviz.function([rows], rows)
+    values = [
+        0,
+        1,
+        1.0,
+        1.5,
+        -1,
+        255,
+        300.0,
+        -0.0,
+        2**24 + 1,
+        2.0**40,
+        1e300,
+        np.nan,
+        np.inf,
+        -128,
+        2**32 - 1,
+    ]
+    for value in values:
+        for kind in ("float64", "int64", "uint64", "int32", "uint8"):
+            with np.errstate(all="ignore"):
+                array = np.array(value).astype(kind)
+                converted = array.astype(dtype)
+            same = converted.item() == array.item() or (np.isnan(array) and np.isnan(converted))
+            for given, call in ((array[()], f), (array, f), (array.reshape(1), g)):
+                if same or np.can_cast(array.dtype, dtype, "safe"):
+                    assert call(given).dtype == dtype and np.array_equal(
+                        call(given), converted.reshape(given.shape), True
+                    )
+                else:
+                    with pytest.raises(ScanvizTypeError, match=r"(?s)would lose precision.*write:"):
+                        call(given)
+
+
+def test_python_numbers_are_taken_where_they_are_whole_and_fit_and_always_by_floats():
+    i, b, v = T.iscalar("i"), T.tensor("int8", (), "b"), T.fvector("v")
+    assert scanviz.function([i], i)(1.0) == 1 and scanviz.function([i], i)(np.int64(1)) == 1
+    assert scanviz.function([v], v)([0.1, 2**24 + 1]).dtype == "float32"
+    for value in (1.5, 300, 300.0, float("nan")):
+        with pytest.raises(ScanvizTypeError, match=f"`b` would lose precision: {value} is no int8"):
+            scanviz.function([b], b)(value)
+    with pytest.raises(ScanvizTypeError, match=f"(?s)no array of numbers.*{2**70}"):
+        scanviz.function([b], b)(2**70)
+
+
+def test_an_input_whose_size_alone_is_needed_is_used_though_the_size_is_known():
+    x = T.tensor("float64", (3, 2), "x")
+    steps, _ = scanviz.scan(lambda s: s + 1, outputs_info=0.0, n_steps=(x * 2).shape[0])
+    f = scanviz.function([x], [steps, T.zeros(x.shape), x.size, T.alloc(1.0, x.shape[1])])
+    assert [each.shape for each in f(np.zeros((3, 2)))] == [(3,), (3, 2), (), (2,)]
+    y = x + 1
+    assert scanviz.function([y], y.shape[0])(np.zeros((3, 2))) == 3
+    with pytest.raises(UnusedInputError, match="`z`"):
+        scanviz.function([T.vector("z")], x.shape[0])
+
+
+@pytest.mark.parametrize("nothing", [None, [], (), {}])
+def test_no_updates_can_be_written_in_any_way(nothing):
+    x = T.vector("x")
+    assert scanviz.function([x], x * 2, updates=nothing, givens=nothing)([1.0]).tolist() == [2.0]
 
 
 def test_defaults_and_names_of_inputs():

@@ -6,6 +6,7 @@ from hypothesis import assume, given
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import describe
 from scanviz.engine.graph.traversal import depending_on
 from scanviz.engine.scan.layout import Layout
@@ -152,3 +153,10 @@ def test_connection_patterns_close_over_time():
         "nitsot",
         "non_sequence",
     ]
+
+
+def test_what_is_no_loop_has_no_scan_args():
+    x = T.vector("x")
+    for other in ((x * 2).owner, x * 2, None):
+        with pytest.raises(ScanvizTypeError, match=r"test_layout.*this is none(?s:.)*result\.owner"):
+            scanviz.ScanArgs.from_node(other)

@@ -224,6 +224,22 @@ def test_outputs_and_updates_may_come_in_either_order(mode):
         assert s.get_value() == 6
 
 
+@pytest.mark.parametrize("nothing", [[], (), {}], ids=repr)
+def test_a_step_may_return_empty_updates_in_any_form(mode, nothing):
+    x, s = T.vector("x"), scanviz.shared(0.0, "s")
+    stop = scanviz.until(s > 10)
+    for returned in ((nothing,), (nothing, stop)):
+        for outputs in (s * 2, [s * 2], [s * 2, s]):
+            for ordered in ((outputs, *returned), (*returned[:1], outputs, *returned[1:])):
+                found, updates = scanviz.scan(lambda x_t, r=ordered: r, x, return_list=True)
+                assert len(found) == (len(outputs) if isinstance(outputs, list) else 1) and updates == {}
+                assert run(mode, [x], found[0], [1.0, 2.0]).tolist() == [0.0, 0.0]
+    for returned in (nothing, (nothing, nothing), (nothing, stop)):
+        assert scanviz.scan(lambda x_t, r=returned: r, x) == (None, {})
+    _, updates = scanviz.scan(lambda x_t: (list(nothing), {s: s + x_t}), x)
+    assert list(updates) == [s]
+
+
 def test_asking_for_the_shape_of_a_result_does_not_run_the_loop():
     m = T.matrix("m")
     rows, _ = scanviz.scan(lambda r, h: (T.outer(r, r), h + r.sum()), m, [None, 0.0])

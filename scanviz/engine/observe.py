@@ -7,6 +7,10 @@ keys and arrays.
 
 Loops are told in chunks of steps: ``loop_begin``, then ``loop_steps`` once a chunk, then ``loop_end``.  A chunk is a
 :class:`StepSeries`; every chunk has a time for each step, and some also the time of each operation in the step.
+
+What one thread is told is strictly nested: between the begin and the end of a call or of a run of a loop, all that is told
+in that thread belongs to it or to something inside it.  Whoever was told of a begin is told of its end, with the error that
+ended it as an argument, also where the error is another observer's.
 """
 
 from __future__ import annotations
@@ -140,8 +144,19 @@ class Observer:
     def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
         """A run of a loop holds so many bytes of rows at its end: of each state, then of each step output, in order."""
 
-    def loop_end(self, function: int, loop: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
-        """The loop ended after ``steps`` steps; ``setup_ns`` of ``elapsed_ns`` lie before its first step and after its last."""
+    def loop_end(
+        self,
+        function: int,
+        loop: int,
+        steps: int,
+        elapsed_ns: int,
+        setup_ns: int,
+        error: BaseException | None,
+    ) -> None:
+        """The run ended after ``steps`` steps, by ``error`` if it is not None.
+
+        ``setup_ns`` of ``elapsed_ns`` lie before the first step and after the last.
+        """
 
 
 _lock = threading.Lock()

@@ -8,6 +8,7 @@ Functions that are built and never called are known too, so that none of a scrip
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,6 +58,7 @@ class CapturedCalls:
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most, self._found = most_bytes, dict[int, CapturedCall]()
         self._counts: dict[int, int] = {}
+        self._lock = threading.Lock()
         self.left_out: list[Function] = []
 
     @property
@@ -66,18 +68,19 @@ class CapturedCalls:
 
     def take(self, function: Function, arrays: Sequence[Any]) -> None:
         """Keep a call's inputs, if it is one to be kept."""
-        count = self._counts[function.key] = self._counts.get(function.key, 0) + 1
-        known = self._found.get(function.key)
-        if known is not None:
-            known.calls = count
-        if count & (count - 1):
-            return
-        others = sum(_bytes(each.arrays) for key, each in self._found.items() if key != function.key)
-        if others + _bytes(arrays) > self._most:
-            if known is None and function not in self.left_out:
-                self.left_out.append(function)
-            return
-        self._found[function.key] = CapturedCall(function, [np.array(each) for each in arrays], count)
+        with self._lock:
+            count = self._counts[function.key] = self._counts.get(function.key, 0) + 1
+            known = self._found.get(function.key)
+            if known is not None:
+                known.calls = count
+            if count & (count - 1):
+                return
+            others = sum(_bytes(each.arrays) for key, each in self._found.items() if key != function.key)
+            if others + _bytes(arrays) > self._most:
+                if known is None and function not in self.left_out:
+                    self.left_out.append(function)
+                return
+            self._found[function.key] = CapturedCall(function, [np.array(each) for each in arrays], count)
 
     @contextmanager
     def watching(self) -> Iterator[CapturedCalls]:
@@ -110,7 +113,7 @@ class Uncalled:
     @property
     def functions(self) -> list[Function]:
         """They, in order of their making."""
-        return [self._waiting[key] for key in sorted(self._waiting)]
+        return [function for _, function in sorted(self._waiting.copy().items())]
 
     @contextmanager
     def watching(self) -> Iterator[Uncalled]:

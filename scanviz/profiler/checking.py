@@ -82,7 +82,8 @@ class Checker(Observer):
         self._loops: dict[int, LoopInstruction] = {}
         self._runs: dict[int, itertools.count[int]] = {}
         self._calls: dict[int, itertools.count[int]] = {}
-        self._frames: dict[int, list[Frame]] = {}  # by thread: the function, then loops going on, outer first
+        # by thread: calls going on, outer first; of each the function, then loops going on, outer first
+        self._stacks: dict[int, list[tuple[int, list[Frame]]]] = {}
         self._lock = threading.Lock()
         self._counted = [0, 0, 0, 0]  # calls, steps, operations, values
 
@@ -105,24 +106,41 @@ class Checker(Observer):
         event = self._events.get(function)
         if event is not None and self.finding is None:
             number = next(self._calls[function])
-            self._frames[threading.get_ident()] = [Frame(event, event.program, None, number, True)]
+            frames = [Frame(event, event.program, None, number, True)]
+            self._stacks.setdefault(threading.get_ident(), []).append((call, frames))
             self._count(0, 1)
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Close a call, and let go of its values."""
-        self._frames.pop(threading.get_ident(), None)
+        stack = self._stacks.get(threading.get_ident())
+        if stack and stack[-1][0] == call:
+            stack.pop()
+        if not stack:
+            self._stacks.pop(threading.get_ident(), None)
+
+    def _frames(self) -> list[Frame]:
+        """Return the call that this thread is in, and its loops."""
+        stack = self._stacks.get(threading.get_ident())
+        return stack[-1][1] if stack else []
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Open a run."""
-        frames = self._frames.get(threading.get_ident())
-        found = self._loops.get(loop)
+        frames, found = self._frames(), self._loops.get(loop)
         if frames and found is not None:
             inside = any(each is found for each in frames[-1].program.instructions)
             frames.append(Frame(frames[0].event, found.body, found, next(self._runs[loop]), inside))
 
-    def loop_end(self, function: int, loop: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
+    def loop_end(
+        self,
+        function: int,
+        loop: int,
+        steps: int,
+        elapsed_ns: int,
+        setup_ns: int,
+        error: BaseException | None,
+    ) -> None:
         """Close a run."""
-        frames = self._frames.get(threading.get_ident())
+        frames = self._frames()
         if frames and frames[-1].loop is not None and frames[-1].loop.key == loop:
             frames.pop()
             frames[-1].steps_done[loop] = steps
@@ -137,7 +155,7 @@ class Checker(Observer):
             frame.values = dict(zip(frame.program.inputs, values, strict=True))
 
     def _frame(self, loop: int | None) -> Frame | None:
-        frames = self._frames.get(threading.get_ident())
+        frames = self._frames()
         if not frames or self.finding is not None:
             return None
         frame = frames[-1]
@@ -183,13 +201,13 @@ class Checker(Observer):
         return None
 
     def _found(self, problem: str, expected: str, index: int, register: int) -> None:
-        frames = self._frames[threading.get_ident()]
+        frames = self._frames()
         found = finding_of(frames, index, register, problem, expected, self._checks.get(problem))
         with self._lock:
             if self.finding is not None:
                 return
             self.finding = found
-        self._counted[1] += sum(each.step + 1 for each in frames[1:])
+        self._count(1, sum(each.step + 1 for each in frames[1:]))
         observe.detach(self)
         if self.on_found is not None:
             self.on_found(found)

@@ -130,7 +130,7 @@ class Recorder(Observer):
         with self._lock:
             found = self._functions.get(function)
             if found is not None:
-                found.begin(call, self._clock())
+                found.begin(call, threading.get_ident())
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Count a call."""
@@ -185,13 +185,21 @@ class Recorder(Observer):
             if found is not None:
                 found.rows_held(row_bytes)
 
-    def loop_end(self, function: int, loop: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
+    def loop_end(
+        self,
+        function: int,
+        loop: int,
+        steps: int,
+        elapsed_ns: int,
+        setup_ns: int,
+        error: BaseException | None,
+    ) -> None:
         """Close a run of a loop."""
         begun = self._clock()
         with self._lock:
             found = self._loops.get(loop)
             if found is not None:
-                found.end(threading.get_ident(), steps, elapsed_ns, setup_ns)
+                found.end(threading.get_ident(), steps, elapsed_ns, setup_ns, error is not None)
                 found.recorder_ns += self._clock() - begun
 
     # what is asked of it

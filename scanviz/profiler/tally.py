@@ -6,7 +6,6 @@ its events.  Runs are kept apart by thread.  The callers hold a lock.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -31,7 +30,6 @@ DETAIL_BYTES = (
 class _Run(NamedTuple):
     number: int
     begun: int
-    handled: BaseException | None  # what was being handled around the run
 
 
 class LoopTally:
@@ -77,7 +75,9 @@ class LoopTally:
         self._waiting = np.empty(0, np.int64)  # times that wait to be counted
         self._filled = 0
         self._pieces: list[tuple[int, int, int]] = []  # of what waits: run, first step, number of steps
-        self._open: dict[int, _Run] = {}
+        self._open: dict[
+            int, list[_Run]
+        ] = {}  # by thread; several where a call was made while another one ran
         self._operations = OperationTally(len(record.operations))
         self._tiers: dict[tuple[str, str], list[int]] = {}
         self._totals = _Totals()
@@ -93,7 +93,7 @@ class LoopTally:
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
         """Open a run."""
         totals = self._totals
-        self._open[thread] = _Run(totals.runs, now, sys.exception())
+        self._open.setdefault(thread, []).append(_Run(totals.runs, now))
         totals.runs += 1
         totals.buffer_bytes = max(totals.buffer_bytes, buffer_bytes)
 
@@ -125,8 +125,8 @@ class LoopTally:
             self._operations.add(series)
             times = np.maximum(times - int((a_step - 1) * self._price.stamp_ns), np.minimum(times, 1))
         if self.detailed and count:
-            run = self._open.get(thread)
-            self._gather(run.number if run is not None else 0, series.first, times)
+            runs = self._open.get(thread)
+            self._gather(runs[-1].number if runs else 0, series.first, times)
 
     def _gather(self, run: int, first: int, times: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
         count = len(times)
@@ -160,24 +160,36 @@ class LoopTally:
         """Take the time of one operation in one step, told on its own."""
         self._operations.add_one(index, elapsed_ns)
 
-    def end(self, thread: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
-        """Close the run that the thread has open."""
-        run, totals = self._open.pop(thread, None), self._totals
+    def end(self, thread: int, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
+        """Close the run that the thread opened last."""
+        run, totals = self._pop(thread), self._totals
         if run is not None and run.number == 0:
             totals.first_run_ns = elapsed_ns
         totals.total_ns += elapsed_ns
         totals.setup_ns += setup_ns
         totals.longest_run = max(totals.longest_run, steps)
-        # The engine also tells the end of a run that an error ends, while the error is on its way.
-        ending = sys.exception()
-        totals.failed_runs += run is not None and ending is not None and ending is not run.handled
+        totals.failed_runs += run is not None and failed
 
-    def abandon(self, thread: int, now: int) -> None:
-        """Close the run that the thread has open, if any: an error ended it."""
-        run = self._open.pop(thread, None)
-        if run is not None:
+    def open_runs(self, thread: int) -> int:
+        """Return how many runs a thread has open: more than one where a call was made while another one ran."""
+        return len(self._open.get(thread, ()))
+
+    def abandon(self, thread: int, kept: int, now: int) -> None:
+        """Close the runs that a thread has open but the first ``kept`` of them: an error ended the others."""
+        while self.open_runs(thread) > kept:
+            run = self._pop(thread)
+            assert run is not None
             self._totals.failed_runs += 1
             self._totals.total_ns += max(0, now - run.begun)
+
+    def _pop(self, thread: int) -> _Run | None:
+        runs = self._open.get(thread)
+        if not runs:
+            return None
+        run = runs.pop()
+        if not runs:
+            del self._open[thread]  # threads come and go
+        return run
 
     def made(self, tier: str, why: str, elapsed_ns: int) -> None:
         """Count code that was made for the loop."""
@@ -199,7 +211,8 @@ class LoopTally:
         self._count()
         totals, operations = self._totals, self._operations
         operations.settle()
-        running = sum(max(0, now - run.begun) for run in self._open.values())
+        going_on = [run for runs in self._open.values() for run in runs]
+        running = sum(max(0, now - run.begun) for run in going_on)
         body, copies, rest = operations.division(self._price.stamp_ns)
         return replace(
             self.record,
@@ -207,7 +220,7 @@ class LoopTally:
             variables=self._variables(),
             runs=totals.runs,
             failed_runs=totals.failed_runs,
-            running=len(self._open),
+            running=len(going_on),
             steps=self._steps,
             longest_run=totals.longest_run,
             total_ns=totals.total_ns + running,
@@ -264,27 +277,27 @@ class FunctionTally:
         self._histogram = Histogram()
         self._operations = OperationTally(len(record.operations))
         self._errors, self._first_ns = 0, 0
-        self._open: dict[int, int] = {}  # call → when it began
+        self._open: dict[int, list[int]] = {}  # call → runs of each loop that its thread had open before it
 
     @property
     def calls(self) -> int:
         """Calls that ended."""
         return self._histogram.count
 
-    def begin(self, call: int, now: int) -> None:
+    def begin(self, call: int, thread: int) -> None:
         """Open a call."""
-        self._open[call] = now
+        self._open[call] = [each.open_runs(thread) for each in self.loops]
 
     def end(self, call: int, thread: int, now: int, elapsed_ns: int, failed: bool) -> None:
-        """Close a call; runs of loops that an error left open are closed with it."""
-        self._open.pop(call, None)
+        """Close a call; runs of loops that an error left open inside it are closed with it."""
+        before = self._open.pop(call, None)
         if not self._histogram.count:
             self._first_ns = elapsed_ns
         self._histogram.add_one(elapsed_ns)
         if failed:
             self._errors += 1
-            for each in self.loops:
-                each.abandon(thread, now)
+            for each, kept in zip(self.loops, before or [0] * len(self.loops), strict=True):
+                each.abandon(thread, kept, now)
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation outside of loops."""

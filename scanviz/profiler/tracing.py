@@ -78,6 +78,7 @@ class Tracer(Observer):
         self._open: dict[
             int, list[tuple[int, RunTrace | None]]
         ] = {}  # by thread: loops going on, outer first
+        self._before: dict[int, int] = {}  # by call: loops that its thread was in when it began
         self._names: dict[str, None] = {}
         self.spent_ns = 0  # on computing values and keeping them
 
@@ -111,10 +112,18 @@ class Tracer(Observer):
             found = others.get(found.gradient_of) if found.gradient_of is not None else None
         return False
 
+    def function_begin(self, function: int, call: int) -> None:
+        """Note where the thread stands: it may be in a loop of another call."""
+        with self._lock:
+            self._before[call] = len(self._open.get(threading.get_ident(), ()))
+
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Count the time, and forget loops that an error left open."""
         with self._lock:
-            self._open.pop(threading.get_ident(), None)
+            stack = self._open.get(threading.get_ident(), [])
+            del stack[self._before.pop(call, 0) :]
+            if not stack:
+                self._open.pop(threading.get_ident(), None)
             self.spent_ns += elapsed_ns
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
@@ -168,7 +177,15 @@ class Tracer(Observer):
                 if index == len(found.instructions) - 1:
                     run.end_step()
 
-    def loop_end(self, function: int, loop: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
+    def loop_end(
+        self,
+        function: int,
+        loop: int,
+        steps: int,
+        elapsed_ns: int,
+        setup_ns: int,
+        error: BaseException | None,
+    ) -> None:
         """Close a run, and keep it if it is the first, the last so far, or the first with an event."""
         with self._lock:
             run = self._run_of(loop)

@@ -14,6 +14,7 @@ draws from a state handled by hand are in :mod:`scanviz.tensor.random_draws`, an
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +59,11 @@ __all__ = [
     "random_state",
     "uniform",
 ]
+
+
+_MAKING = (
+    threading.RLock()
+)  # of draws: no two of a stream may begin with one state, whatever threads they are built in
 
 
 def random_state(seed: int, name: str | None = None) -> SharedVariable:
@@ -131,17 +137,19 @@ class RandomStreams:
         >>> bool((toss() == first).all())
         True
         """
-        self._root = _root(seed)
-        for index, (state, _) in enumerate(self.state_updates):
-            state.set_value(spawn(self._root, index))
+        with _MAKING:
+            self._root = _root(seed)
+            for index, (state, _) in enumerate(self.state_updates):
+                state.set_value(spawn(self._root, index))
 
     def _draw(self, function: Callable[..., draws.Drawn], *arguments: Any, **options: Any) -> Variable:
         """Draw from a new state, which this stream keeps only if the draw could be made."""
-        index = len(self.state_updates)
-        state = shared_random_state(spawn(self._root, index), f"random state {index}")
-        following, values = function(state, *arguments, **options)
-        state.default_update = following
-        self.state_updates.append((state, following))
+        with _MAKING:
+            index = len(self.state_updates)
+            state = shared_random_state(spawn(self._root, index), f"random state {index}")
+            following, values = function(state, *arguments, **options)
+            state.default_update = following
+            self.state_updates.append((state, following))
         return values
 
     def _count(self, function: Callable[..., draws.Drawn], *parameters: Any, dtype: object) -> Variable:

@@ -80,7 +80,7 @@ def run(made: Recorder, loop: int, times: list[int], setup: int = 0) -> None:
     """Tell one run of a loop, in one chunk."""
     made.loop_begin(1, loop, len(times), 64)
     made.loop_steps(steps(loop, times))
-    made.loop_end(1, loop, len(times), sum(times) + setup, setup)
+    made.loop_end(1, loop, len(times), sum(times) + setup, setup, None)
 
 
 def timed(loop: int, values: list[list[int]], copies: list[int], around: int, first: int = 0) -> StepSeries:

@@ -43,7 +43,7 @@ def test_a_million_steps_take_bounded_memory(tmp_path: Path) -> None:
             made.loop_steps(StepSeries(ROWS, first, times[first : first + 1000]))
 
     assert grown_by(work) < 200_000
-    made.loop_end(1, ROWS, 10**6, int(times.sum()), 0)
+    made.loop_end(1, ROWS, 10**6, int(times.sum()), 0, None)
     found = loop(made)
     assert found.steps == found.step_times.count == 10**6
     assert found.step_times.total_ns == times.sum()
@@ -61,7 +61,7 @@ def test_very_many_runs_of_a_nested_loop_take_bounded_memory() -> None:
         for _ in range(runs):
             made.loop_begin(1, CELLS, 3, 0)
             made.loop_steps(steps(CELLS, [100, 90, 80]))
-            made.loop_end(1, CELLS, 3, 300, 30)
+            made.loop_end(1, CELLS, 3, 300, 30, None)
 
     work(1000)
     assert grown_by(lambda: work(10_000)) < 50_000

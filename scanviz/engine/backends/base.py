@@ -7,7 +7,7 @@ add theirs under the entry-point group ``scanviz.backends``; the value is a clas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from scanviz.engine.observe import Observer, StepSeries
@@ -83,9 +83,13 @@ class Watch:
             each.specialised(self.function, loop, elapsed_ns, tier, why)
 
     def loop_begin(self, loop: int, n_steps: int, buffer_bytes: int) -> None:
-        """Tell that a loop starts."""
-        for each in self.observers:
-            each.loop_begin(self.function, loop, n_steps, buffer_bytes)
+        """Tell that a loop starts; where one of the observers raises, those told before it are told the end."""
+        for place, each in enumerate(self.observers):
+            try:
+                each.loop_begin(self.function, loop, n_steps, buffer_bytes)
+            except BaseException as error:
+                Watch(self.function, self.observers[:place]).loop_end(loop, 0, 0, 0, error)
+                raise
 
     def loop_steps(self, series: StepSeries) -> None:
         """Tell a chunk of steps."""
@@ -97,10 +101,23 @@ class Watch:
         for each in self.observers:
             each.loop_rows(self.function, loop, row_bytes)
 
-    def loop_end(self, loop: int, steps: int, elapsed_ns: int, setup_ns: int) -> None:
-        """Tell that a loop ended."""
-        for each in self.observers:
-            each.loop_end(self.function, loop, steps, elapsed_ns, setup_ns)
+    def loop_end(
+        self, loop: int, steps: int, elapsed_ns: int, setup_ns: int, error: BaseException | None
+    ) -> None:
+        """Tell that a loop ended, all of the observers though one of them may raise."""
+        tell_all(
+            self.observers,
+            lambda each: each.loop_end(self.function, loop, steps, elapsed_ns, setup_ns, error),
+        )
+
+
+def tell_all(observers: tuple[Observer, ...], tell: Callable[[Observer], None]) -> None:
+    """Tell each of the observers, also those after one that raises; the last error is the one that is raised."""
+    if observers:
+        try:
+            tell(observers[0])
+        finally:
+            tell_all(observers[1:], tell)
 
 
 class Executable(Protocol):

@@ -104,13 +104,26 @@ class LoopRun:
                     self._tell(done)
                 if stop:
                     break
-            return self._results(done)
-        finally:  # also when a step fails or is interrupted: what was done is told
-            if self.watch is not None:
-                self._tell(done)
-                elapsed = time.perf_counter_ns() - self.begun
-                self.watch.loop_rows(self.loop.key, self._row_bytes())
-                self.watch.loop_end(self.loop.key, done, elapsed, max(0, elapsed - self.spent))
+            results = self._results(done)
+            self._tell_rest(done)
+        except BaseException as error:  # a step failed or was interrupted: what was done is told
+            try:
+                self._tell_rest(done)
+            finally:
+                self._tell_end(done, error)
+            raise
+        self._tell_end(done, None)
+        return results
+
+    def _tell_rest(self, done: int) -> None:
+        if self.watch is not None:
+            self._tell(done)
+            self.watch.loop_rows(self.loop.key, self._row_bytes())
+
+    def _tell_end(self, done: int, error: BaseException | None) -> None:
+        if self.watch is not None:
+            elapsed = time.perf_counter_ns() - self.begun
+            self.watch.loop_end(self.loop.key, done, elapsed, max(0, elapsed - self.spent), error)
 
     def run_step(self, step: int) -> bool:
         """Run one step, store its rows, and return whether the stop condition holds."""

@@ -70,7 +70,7 @@ def resolve(name: str) -> Backend:
     wanted = "numpy" if name == "auto" else name
     found = _made.get(wanted)
     if found is None:
-        found = _made[wanted] = _make(wanted)
+        found = _made.setdefault(wanted, _make(wanted))  # one for all threads
     return found
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 
 from scanviz.engine import observe
-from scanviz.engine.backends.base import Watch
+from scanviz.engine.backends.base import Watch, tell_all
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.function.arguments import In, Out, is_on_device, may_share_memory, to_host
@@ -103,7 +105,9 @@ class Function(Shown):
         }
         self._position = {each.name: k for k, each in enumerate(plan.inputs) if each.name}
         self._updated = sorted(plan.updates, key=id)
-        self._told: tuple[observe.Observer, ...] = ()
+        # observers that have heard of it; each is told once, before it is told of any call, whatever thread calls
+        self._told: WeakSet[observe.Observer] = WeakSet()
+        self._telling = threading.RLock()
         asked = plan.profile or any(loop.profile for loop, _ in all_loops(self.program))
         self.profile_observer = PROFILER[0]() if asked and PROFILER else None
 
@@ -199,8 +203,9 @@ class Function(Shown):
         return [value for value in slots if value is not None]
 
     def _run(self, arrays: list[Array]) -> list[Array]:
-        for told in CALLS:
-            told(self, arrays)
+        if CALLS:
+            for told in tuple(CALLS):  # another thread may end its watching now
+                told(self, arrays)
         watching = observe.observers()
         if self.profile_observer is not None:
             watching = (*watching, self.profile_observer)
@@ -209,14 +214,7 @@ class Function(Shown):
         return self._watched(arrays, watching)
 
     def _watched(self, arrays: list[Array], watching: tuple[observe.Observer, ...]) -> list[Array]:
-        if watching != self._told:
-            event = observe.CompiledFunction(
-                self.key, self.name, self, self.program, self.backend, self.build_ns, self.where
-            )
-            for each in watching:
-                if each not in self._told:
-                    each.compiled(event)
-            self._told = watching
+        self._introduce(watching)
         looking = tuple(each for each in watching if each.detail == "values")
         timing = tuple(each for each in watching if each.detail != "values")
         if not looking or not timing:
@@ -232,6 +230,18 @@ class Function(Shown):
         self._told_run(arrays, looking)
         return results
 
+    def _introduce(self, watching: tuple[observe.Observer, ...]) -> None:
+        """Tell those who have not heard of this function yet what it is."""
+        with self._telling:
+            for each in watching:
+                if each not in self._told:
+                    each.compiled(
+                        observe.CompiledFunction(
+                            self.key, self.name, self, self.program, self.backend, self.build_ns, self.where
+                        )
+                    )
+                    self._told.add(each)
+
     def _told_run(self, arrays: list[Array], watching: tuple[observe.Observer, ...]) -> list[Array]:
         """Run the program once, and tell it to some of the observers.
 
@@ -239,19 +249,25 @@ class Function(Shown):
         does not change what is timed.
         """
         call = next(_calls)
-        for each in watching:
-            each.function_begin(self.key, call)
-        error: BaseException | None = None
+        told: list[observe.Observer] = []
         begun = time.perf_counter_ns()
         try:
-            return self._executable.run(arrays, Watch(self.key, watching))
-        except BaseException as raised:
-            error = raised
-            raise
-        finally:
-            elapsed = time.perf_counter_ns() - begun
             for each in watching:
-                each.function_end(self.key, call, elapsed, error)
+                each.function_begin(self.key, call)
+                told.append(each)
+            begun = time.perf_counter_ns()
+            results = self._executable.run(arrays, Watch(self.key, watching))
+        except BaseException as error:
+            self._tell_end(call, tuple(told), begun, error)
+            raise
+        self._tell_end(call, watching, begun, None)
+        return results
+
+    def _tell_end(
+        self, call: int, told: tuple[observe.Observer, ...], begun: int, error: BaseException | None
+    ) -> None:
+        elapsed = time.perf_counter_ns() - begun
+        tell_all(told, lambda each: each.function_end(self.key, call, elapsed, error))
 
     def _commit(self, fresh: Sequence[Array]) -> None:
         with COMMIT_LOCK:

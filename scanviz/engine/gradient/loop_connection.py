@@ -15,7 +15,7 @@ from scanviz.engine.graph.types import FLOATS, TensorType
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import LoopVariable, State, has_outer_output, inner_inputs, inner_outputs
 
-Pairs = set[tuple[LoopVariable, LoopVariable]]
+Pairs = frozenset[tuple[LoopVariable, LoopVariable]]
 _KEY = "differentiable pairs"
 _PATTERN = "differentiable pattern"
 
@@ -45,12 +45,12 @@ def _pairs(op: Scan) -> Pairs:
                 mine = [each for k, each in enumerate(found) if each and pattern[k][index]]
                 if mine:
                     sources[output] = frozenset().union(*mine)
-    pairs = {
+    pairs = frozenset(
         (source, target)
         for target in op.variables
         for result in inner_outputs(target)
         for source in sources.get(result, ())
-    }
+    )
     # rows of a mitmot's buffer that no step writes are its result as they were
     return pairs | {
         (each, each) for each in op.variables if isinstance(each, State) and each.kind == "mitmot"
@@ -71,7 +71,9 @@ def upstream(op: Scan, targets: Collection[LoopVariable]) -> set[LoopVariable]:
     return _closure(targets, {(b, a) for a, b in differentiable_pairs(op)})
 
 
-def _closure(start: Collection[LoopVariable], edges: Pairs) -> set[LoopVariable]:
+def _closure(
+    start: Collection[LoopVariable], edges: Collection[tuple[LoopVariable, LoopVariable]]
+) -> set[LoopVariable]:
     """Follow edges; only states go on from step to step, so only they pass on what reached them."""
     following: dict[LoopVariable, list[LoopVariable]] = {}
     for a, b in edges:

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from scanviz.engine.notebook import Shown
 
 Array = np.ndarray[Any, Any]
 _births = itertools.count(1)
-_own_births: ContextVar[Iterator[int] | None] = ContextVar("own_births", default=None)
+_own_births: ContextVar[_Run | None] = ContextVar("own_births", default=None)
 _runs = itertools.count(1)
 BIRTHS_OF_A_RUN = 1 << 24
 
@@ -32,7 +32,12 @@ BIRTHS_OF_A_RUN = 1 << 24
 def next_birth() -> int:
     """Return a birth id that no node has: nodes built before it have smaller ones, nodes built after it larger."""
     own = _own_births.get()
-    return next(_births if own is None else own)
+    return next(_births if own is None else own.births)
+
+
+class _Run(NamedTuple):
+    births: Iterator[int]
+    found: dict[Any, Any]
 
 
 def next_run() -> int:
@@ -46,16 +51,20 @@ def births_of(run: int) -> Iterator[None]:
 
     They are negative, so less than all others: what a rewrite made counts as built before anything a user builds on it.
     """
-    token = _own_births.set(itertools.count(-run * BIRTHS_OF_A_RUN))
+    token = _own_births.set(_Run(itertools.count(-run * BIRTHS_OF_A_RUN), {}))
     try:
         yield
     finally:
         _own_births.reset(token)
 
 
-def births_now() -> object:
-    """Return what birth ids are taken from: another object for each run of rewrites, done again or not."""
-    return _own_births.get()
+def found_in_run() -> dict[Any, Any] | None:
+    """Return what the run of rewrites that goes on here has found out so far, None outside of runs.
+
+    Nodes that one run builds must not get into another one: it would build others when it is done again.
+    """
+    own = _own_births.get()
+    return None if own is None else own.found
 
 
 class Variable(Syntax, Shown):

@@ -117,6 +117,14 @@ class Record(Application):
         return self.history.costs()[min(self.index + 1, len(self.history.costs()) - 1)]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Replay:
+    """The rules applied once more: the graph as it was built and after each application, and what was refused."""
+
+    graphs: list[list[Variable]]
+    refused: list[Refused]
+
+
 class RewriteHistory(Sequence[Record]):
     """The applications of rules to one function's graph, in order.
 
@@ -143,8 +151,7 @@ class RewriteHistory(Sequence[Record]):
         self._entries: list[Record] = []
         self._changes: list[Change] | None = None
         self._costs: list[Cost] | None = None
-        self._held: list[list[Variable]] | None = None
-        self._refused: list[Refused] | None = None
+        self._held: list[_Replay] = []  # by those who hold it now, in whatever thread
         self.more: Callable[[], list[Application]] = list  # applications to the Program, found when asked for
         current = self._start
         with births_of(self._run):
@@ -222,8 +229,8 @@ class RewriteHistory(Sequence[Record]):
 
     def all_graphs(self) -> list[list[Variable]]:
         """Return the graph as it was built, and the graph after each application to it."""
-        if self._held is not None:
-            return self._held
+        for replay in self._held[-1:]:
+            return replay.graphs
         with births_of(self._run):
             return [self.before, *(graph for _, graph in applications(self._start, self.selection))]
 
@@ -233,17 +240,19 @@ class RewriteHistory(Sequence[Record]):
         refused: list[Refused] = []
         with births_of(self._run):
             graphs = [graph for _, graph in applications(self._start, self.selection, refused)]
-        self._held, self._refused = [self.before, *graphs], refused
+        replay = _Replay([self.before, *graphs], refused)
+        self._held.append(replay)
         try:
             yield
         finally:
-            self._held, self._refused = None, None
+            self._held.remove(replay)
 
     def refusals(self, rule: str | None = None) -> list[Refused]:
         """Return where rules refused, those that came nearest first; of one rule if it is named."""
         found: list[Refused] = []
-        if self._refused is not None:
-            found = self._refused
+        held = self._held[-1:]  # read once: another thread may let go of what it held
+        if held:
+            found = held[0].refused
         else:
             with births_of(self._run):
                 for _ in applications(self._start, self.selection, found):

@@ -157,21 +157,34 @@ def _phase(
     refusals: list[Refused] | None,
     shapes: dict[Variable, Shape],
 ) -> Iterator[tuple[Rule, list[Variable], Sweep, int]]:
-    """Try rules in turn until none changes anything."""
+    """Try rules in turn until none changes anything, or until they undo one another; keep what each refused last."""
+    latest: dict[str, list[Refused]] | None = None if refusals is None else {}
+    yield from _tried_in_turn(phase, rules, outputs, latest, shapes)
+    if refusals is not None and latest is not None:
+        refusals.extend(each for found in latest.values() for each in found)
+
+
+def _tried_in_turn(
+    phase: Phase,
+    rules: Sequence[Rule],
+    outputs: list[Variable],
+    latest: dict[str, list[Refused]] | None,
+    shapes: dict[Variable, Shape],
+) -> Iterator[tuple[Rule, list[Variable], Sweep, int]]:
+    """Try rules in turn; ``latest`` gets what each refused when it was asked last, by its name."""
     current, quiet, position, changes = outputs, 0, 0, 0
     seen: dict[Hashable, int] = {}
     numbers: dict[Hashable, int] = {}
     fired: list[str] = []
-    latest: dict[str, list[Refused]] = {}
     levels = Levels(shapes)
     while rules and quiet < len(rules):
         rule = rules[position % len(rules)]
         position += 1
         while True:
-            sweep = Sweep([], None if refusals is None else [])
+            sweep = Sweep([], None if latest is None else [])
             begun = time.perf_counter_ns()
             fresh = apply_rule(rule, current, levels, sweep)
-            if refusals is not None and sweep.refusals is not None:
+            if latest is not None and sweep.refusals is not None:
                 latest[rule.name] = sweep.refusals
             if fresh is None:
                 break
@@ -188,8 +201,6 @@ def _phase(
             if not rule.single:
                 break
         quiet += 1
-    if refusals is not None:
-        refusals.extend(each for found in latest.values() for each in found)
 
 
 def _report(phase: str, fired: Sequence[str]) -> None:

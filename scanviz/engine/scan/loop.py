@@ -93,7 +93,9 @@ class Scan(Op, ScanPropertiesMixin):
     """
 
     __slots__ = ("derived", "settings", "until", "variables")
-    derived: dict[str, Any]  # what was found out about the loop, kept by those who asked
+    # What was found out about the loop, kept by those who asked.  Threads meet here: a value is put in whole and never
+    # changed afterwards, or belongs to the thread that it names.
+    derived: dict[str, Any]
     variables: tuple[LoopVariable, ...]
     until: Until | None
     settings: ScanSettings

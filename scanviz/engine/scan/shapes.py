@@ -7,9 +7,10 @@ step's inputs replaced by sizes around the loop; where it depends on values of t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import get_ident
 from typing import Any
 
-from scanviz.engine.graph.nodes import Apply, Variable, births_now
+from scanviz.engine.graph.nodes import Apply, Variable, found_in_run
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.graph.types import TensorType
@@ -17,7 +18,7 @@ from scanviz.engine.ops.elementwise import minimum
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, Shape, ShapeOf, as_size, shape_of
-from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -29,6 +30,8 @@ from scanviz.engine.scan.variables import (
 from scanviz.engine.scan.variables import (
     Sequence as LoopSequence,
 )
+
+_MEMORY = "inner shapes"
 
 
 @SYMBOLIC_SHAPE_RULES.row(SCAN)
@@ -87,13 +90,23 @@ def row_shape(value: Variable, view: ScanView, sizes: dict[Variable, Shape]) -> 
 
     ``sizes`` are those of the step's inputs, from :func:`inner_sizes`.
     """
-    run, (known_by, memory) = births_now(), view.op.derived.get("inner shapes", (None, None))
-    if (
-        memory is None or known_by is not run
-    ):  # a run of rewrites that is done again builds the same nodes again
-        memory = {}
-        view.op.derived["inner shapes"] = (run, memory)
-    return tuple(size_outside(size, view, sizes) for size in shape_of(value, memory))
+    return tuple(size_outside(size, view, sizes) for size in shape_of(value, _memory(view.op)))
+
+
+def _memory(op: Scan) -> dict[Variable, Shape]:
+    """Return the shapes of a step's variables found so far, by this run of rewrites or in this thread: both build nodes."""
+    found: dict[Variable, Shape]
+    run = found_in_run()
+    if run is not None:
+        _, found = run.setdefault(
+            (_MEMORY, id(op)), (op, {})
+        )  # the op stays alive as long as its id stands for it
+        return found
+    thread, found = op.derived.get(_MEMORY, (None, {}))
+    if thread != get_ident():
+        found = {}
+        op.derived[_MEMORY] = (get_ident(), found)
+    return found
 
 
 def size_outside(size: Any, view: ScanView, sizes: dict[Variable, Shape]) -> Any:

@@ -118,7 +118,7 @@ def test_buffers_are_kept_between_calls_only_where_asked():
             executable.run([np.array(2), np.ones((2, 3)), np.ones(3)], None)
         (runner,) = executable.flat.runners.values()
         (made,) = runner.code.cache.values()
-        assert len(made.pool) == (0 if allow_gc else 1)
+        assert len(made.buffers) == (0 if allow_gc else 1)
 
 
 @pytest.mark.parametrize("tier", TIERS)

@@ -10,7 +10,7 @@ from scanviz import tensor as T
 from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.numpy.watched import chunks
 from scanviz.engine.errors import ScanvizIndexError
-from scanviz.engine.observe import Observer
+from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.program.instructions import all_loops, loops
 from scanviz.engine.program.lower import lower
 from tests.engine.backends.running import TIERS, compiled, run
@@ -39,7 +39,7 @@ class Listener(Observer):
     def loop_steps(self, series):
         self.series.append(series)
 
-    def loop_end(self, function, loop, steps, elapsed_ns, setup_ns):
+    def loop_end(self, function, loop, steps, elapsed_ns, setup_ns, error):
         self.ended.append((loop, steps, elapsed_ns, setup_ns))
 
 
@@ -219,3 +219,91 @@ def test_short_steps_are_told_in_long_chunks_and_long_steps_in_short_ones():
         assert 0.0125 < timed / 20_000 < 0.018
     assert lengths[1_000] == 63 * 64
     assert lengths[1_000] > lengths[100_000] > lengths[10**9] == 63
+
+
+def follow_the_table():
+    """Return a function that fails where its table leads out of it, with a loop inside of the loop."""
+    table = T.ivector("table")
+
+    def outer(at):
+        rows, _ = scanviz.scan(lambda k: table[k], outputs_info=at, n_steps=2, name="inner")
+        return rows[-1]
+
+    rows, _ = scanviz.scan(outer, outputs_info=T.constant(0, dtype="int32"), n_steps=5, name="outer")
+    return [table], [rows]
+
+
+class Ends(Observer):
+    """Keeps the steps and the error that each run was told to end with."""
+
+    def __init__(self, detail="steps"):
+        self.detail, self.ends, self.calls = detail, [], []
+
+    def function_end(self, function, call, elapsed_ns, error):
+        self.calls.append(error)
+
+    def loop_end(self, function, loop, steps, elapsed_ns, setup_ns, error):
+        self.ends.append((steps, error))
+
+
+@pytest.mark.parametrize("tier", ["numpy", "reference"])
+@pytest.mark.parametrize("detail", ["steps", "ops", "values"])
+def test_a_run_is_told_with_the_error_that_ended_it_and_so_is_each_around_it(tier, detail):
+    inputs, (rows,) = follow_the_table()
+    f = scanviz.function(inputs, rows, mode=tier)
+    with observed_by(Ends(detail)) as told:
+        f(np.array([1, 2, 0], "int32"))
+        assert [error for _, error in told.ends] == [None] * 6 and told.calls == [None]
+        told.ends.clear()
+        with pytest.raises(ScanvizIndexError):
+            f(np.array([1, 2, 3, 4], "int32"))
+    (first, second, third, around) = told.ends
+    assert first == second == (2, None)  # rows 0 → 1 → 2 → 3 → 4, which is outside
+    assert third[0] == 0 and around[0] == 2
+    assert all(isinstance(error, IndexError) for error in (third[1], around[1], told.calls[-1]))
+
+
+@pytest.mark.parametrize("tier", ["numpy", "reference"])
+def test_a_state_that_would_change_its_shape_fails_in_the_run_on_every_tier(tier):
+    x = T.vector("x")
+    rows, _ = scanviz.scan(lambda h: T.concatenate([h, h]), outputs_info=x, n_steps=3)
+    f = scanviz.function([x], rows, mode=tier)
+    with observed_by(Ends()) as told, pytest.raises(scanviz.ScanvizError):
+        f(np.ones(2))
+    ((steps, error),) = told.ends
+    assert steps == 0 and error is not None
+
+
+@pytest.mark.parametrize("tier", ["numpy", "reference"])
+def test_an_interrupt_is_told_as_what_ended_the_run_and_the_call(tier):
+    class Interrupter(Ends):
+        def loop_steps(self, series):
+            raise KeyboardInterrupt
+
+    inputs, outputs = rnn()
+    f = scanviz.function(inputs, outputs, mode=tier)
+    with observed_by(Interrupter()) as told, pytest.raises(KeyboardInterrupt):
+        f(ROWS, START)
+    assert [type(error) for _, error in told.ends] == [KeyboardInterrupt]
+    assert [type(error) for error in told.calls] == [KeyboardInterrupt]
+
+
+def test_an_observer_that_raises_does_not_keep_the_others_from_hearing_the_end():
+    class Raiser(Ends):
+        def loop_begin(self, function, loop, n_steps, buffer_bytes):
+            raise RuntimeError("not now")
+
+        def function_end(self, function, call, elapsed_ns, error):
+            raise RuntimeError("not now either")
+
+    inputs, outputs = rnn()
+    f = scanviz.function(inputs, outputs)
+    with (
+        observed_by(Ends()) as before,
+        observed_by(Raiser()),
+        observed_by(Ends()) as after,
+        pytest.raises(RuntimeError, match="not now either"),
+    ):
+        f(ROWS, START)
+    assert [type(error) for _, error in before.ends] == [RuntimeError] and not after.ends
+    assert [type(error) for error in (*before.calls, *after.calls)] == [RuntimeError] * 2

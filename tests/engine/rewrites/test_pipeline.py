@@ -19,6 +19,7 @@ from scanviz.engine.rewrites.history import RewriteHistory, places
 from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, applications
 from scanviz.engine.rewrites.rule import PHASES, Match, Refusal, all_rules, rules_of
 from scanviz.engine.rewrites.selection import Selection, as_selection
+from scanviz.profiler.report_rewrites import RewritesView, render_rewrites
 
 
 @pytest.fixture
@@ -73,6 +74,35 @@ def test_rules_that_undo_one_another_are_stopped_and_named(extra):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         RewriteHistory([x + x], Selection("all").excluding("to_sum"))
+
+
+def test_what_was_refused_is_kept_where_rules_undo_one_another(extra):
+    @extra("shy", (e.exp,))
+    def shy(node, level):
+        return Refusal("it does not want to", 3)
+
+    @extra("to_sum", (e.multiply,))
+    def to_sum(node, level):
+        if node.inputs[0] is not node.inputs[1]:
+            return None
+        return Match({node.outputs[0]: build_one(e_op(e.add), *node.inputs)}, "a product becomes a sum")
+
+    @extra("to_product", (e.add,))
+    def to_product(node, level):
+        return Match({node.outputs[0]: build_one(e_op(e.multiply), *node.inputs)}, "a sum becomes a product")
+
+    x = T.vector("x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RewriteCycleWarning)
+        with scanviz.profile() as p:
+            f = scanviz.function([x], T.exp(x + x))
+            f([1.0])
+        (found,) = f.rewrites.refusals("shy")
+        with f.rewrites.held():
+            assert f.rewrites.refusals("shy") == [found]
+    assert found.why == "it does not want to"
+    text = render_rewrites(p.record, RewritesView(why_not="shy"))
+    assert "exp" in text and "it does not want to" in text
 
 
 def e_op(declaration):

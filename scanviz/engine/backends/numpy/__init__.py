@@ -86,7 +86,7 @@ class NumpyExecutable:
 def _collect_plans(runners: dict[int, Any], found: dict[str, tuple[str, int, int, int]]) -> None:
     for runner in runners.values():
         if isinstance(runner, LoopRunner):
-            for made in list(runner.code.cache.values()):
+            for made in runner.code.all_made():
                 placed = sum(isinstance(each, Buffer) for each in made.plan.places.values())
                 name = runner.loop.name
                 found[name] = (name, placed, len(made.plan.buffers), made.plan.in_place)
@@ -99,7 +99,7 @@ def _collect_plans(runners: dict[int, Any], found: dict[str, tuple[str, int, int
 def _collect(runners: dict[int, Any], found: dict[str, str]) -> None:
     for runner in runners.values():
         if isinstance(runner, LoopRunner):
-            for made in list(runner.code.cache.values()):
+            for made in runner.code.all_made():
                 found[runner.loop.name] = made.code["plain"].text
             _collect(runner.runners, found)
         elif isinstance(runner, BranchRunner):

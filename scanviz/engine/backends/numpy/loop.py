@@ -22,6 +22,7 @@ from scanviz.engine.backends.buffers import (
 from scanviz.engine.backends.errors import changed_shape, translate
 from scanviz.engine.backends.numpy.compiled import CompiledSource, failing_line
 from scanviz.engine.backends.numpy.emit import dtype_of
+from scanviz.engine.backends.numpy.pool import Pool
 from scanviz.engine.backends.numpy.specialised import LoopCode
 from scanviz.engine.backends.numpy.watched import Pace, run_watched
 from scanviz.engine.program.instructions import (
@@ -33,6 +34,7 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.specialise import is_scalar
 
+THREADS = 16  # as many runs of a loop at once, in threads, find the sampling schedule of an earlier run
 _HOST = ArrayModule()
 
 
@@ -59,7 +61,7 @@ class LoopRunner:
             if not isinstance(each, Instruction)
         }
         self.code = LoopCode(loop, self.runners)
-        self.pace = Pace()
+        self.paces = Pool(Pace, THREADS)
         place = {number: k for k, number in enumerate(loop.inputs)}
         self.n_steps = place[loop.n_steps]
         self.sequences = [place[slot.outer] for slot in loop.sequences]
@@ -110,17 +112,21 @@ class LoopCall:
     def run(self) -> list[Any]:
         """Run all steps and return the results in the order of the instruction's outputs."""
         made = self.made
-        if made.mismatch is not None and self.steps:
-            slot, expected, given = made.mismatch
-            raise changed_shape(self.loop, slot, 0, expected, given)
-        scratch = made.scratch()
+        scratch = made.buffers.take()
         done = self._run_steps(scratch) if self.watch is None else run_watched(self, scratch, self.watch)
         results = self._results(done)
         if not self.loop.allow_gc:
-            made.give_back(scratch)
+            made.buffers.give_back(scratch)
         return results
 
+    def check_rows(self) -> None:
+        """Raise where the shapes met say that the first step writes a row of another shape than was read."""
+        if self.made.mismatch is not None and self.steps:
+            slot, expected, given = self.made.mismatch
+            raise changed_shape(self.loop, slot, 0, expected, given)
+
     def _run_steps(self, scratch: list[Any]) -> int:
+        self.check_rows()
         done, code = 0, self.runner.code.variant(self.made, "plain")
         while done < self.steps:
             last = self.chunk_end(done, self.steps)

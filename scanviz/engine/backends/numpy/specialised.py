@@ -19,6 +19,7 @@ from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.buffers import StateRows
 from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source
 from scanviz.engine.backends.numpy.emit import overwrites, writes
+from scanviz.engine.backends.numpy.pool import Pool
 from scanviz.engine.backends.numpy.source import LoopWriter, Variant
 from scanviz.engine.program.instructions import LoopInstruction, StateSlot
 from scanviz.engine.program.shapes import ConcreteShape, propagate_shapes
@@ -45,7 +46,7 @@ class Specialised:
         A state that cannot have its rows' shape, with both shapes: raised when a step is run.
     code : dict
         Variant → code.
-    pool : list
+    buffers : Pool
         Buffers left by earlier runs.
     """
 
@@ -53,19 +54,13 @@ class Specialised:
     checked: set[tuple[str, int]]
     mismatch: tuple[StateSlot, tuple[int, ...], tuple[int, ...]] | None = None
     code: dict[Variant, CompiledSource] = field(default_factory=dict)
-    pool: list[list[Any]] = field(default_factory=list)
+    buffers: Pool[list[Any]] = field(init=False)
 
-    def scratch(self) -> list[Any]:
-        """Return the buffers of one run: those left by an earlier run, or new ones."""
-        try:
-            return self.pool.pop()
-        except IndexError:
-            return [np.empty(shape, dtype) for shape, dtype in self.plan.buffers]
+    def __post_init__(self) -> None:
+        self.buffers = Pool(self._new_buffers, POOLED)
 
-    def give_back(self, scratch: list[Any]) -> None:
-        """Keep the buffers of a run for a later one."""
-        if len(self.pool) < POOLED:
-            self.pool.append(scratch)
+    def _new_buffers(self) -> list[Any]:
+        return [np.empty(shape, dtype) for shape, dtype in self.plan.buffers]
 
 
 class LoopCode:
@@ -153,10 +148,21 @@ class LoopCode:
         slots |= {("output", k) for k in range(len(self.loop.step_outputs))}
         return Specialised(plan, slots)
 
+    def all_made(self) -> list[Specialised]:
+        """Return what is kept, for all shapes."""
+        with self._lock:
+            return list(self.cache.values())
+
     def variant(self, made: Specialised, variant: Variant) -> CompiledSource:
         """Return one variant of the code, written when first needed."""
         found = made.code.get(variant)
-        if found is None:
+        return found if found is not None else self._written(made, variant)
+
+    def _written(self, made: Specialised, variant: Variant) -> CompiledSource:
+        with self._lock:
+            found = made.code.get(variant)
+            if found is not None:
+                return found
             source = LoopWriter(self.loop, made.plan, variant, made.checked, self.runners).write()
             found = compile_source(
                 source.text,

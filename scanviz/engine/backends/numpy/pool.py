@@ -1,0 +1,53 @@
+"""What runs of one loop leave for later ones: taken out while a run uses it, so that no two runs ever share it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Pool(Generic[T]):
+    """Things of one kind, each in the hands of one user at a time, whatever thread they are in.
+
+    Parameters
+    ----------
+    make : callable
+        Makes one where none is left.
+    most : int
+        How many are kept; those given back beyond them are let go.
+
+    Examples
+    --------
+    >>> pool = Pool(list, 1)
+    >>> first, second = pool.take(), pool.take()
+    >>> pool.give_back(first)
+    >>> pool.take() is first, pool.take() is first
+    (True, False)
+    """
+
+    __slots__ = ("_kept", "_make")
+
+    def __init__(self, make: Callable[[], T], most: int) -> None:
+        self._make = make
+        self._kept: deque[T] = deque(maxlen=most)  # its methods are atomic: no lock is needed
+
+    def take(self) -> T:
+        """Return what was given back last, or a new one."""
+        try:
+            return self._kept.pop()
+        except IndexError:
+            return self._make()
+
+    def __len__(self) -> int:
+        """Return how many are left by users and in nobody's hands."""
+        return len(self._kept)
+
+    def give_back(self, used: T) -> None:
+        """Keep what a run is done with for a later one."""
+        self._kept.append(used)
+
+
+__all__ = ["Pool"]

@@ -1,0 +1,220 @@
+"""Laws of threads: whatever several of them do with one function, each finds what it would have found alone.
+
+Threads change places as often as Python can while they run, see :mod:`scanviz.testing.at_once`.  A race may need several
+tries to show itself; an example that breaks one of these laws need not do so each time it is run.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import Mode, function, shared
+from scanviz import tensor as T
+from scanviz.engine import observe
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.rewrites.history import places
+from scanviz.profiler.overhead import FREE
+from scanviz.profiler.recorder import Recorder
+from scanviz.profiler.tracing import Tracer
+from scanviz.record.model import ProfileRecord
+from scanviz.testing.at_once import at_once
+from scanviz.testing.laws.law import law
+from scanviz.testing.loops import LoopCase, random_loops
+from scanviz.testing.plain import run_plainly
+
+LONGEST = 40  # steps: enough for several chunks of a watched run
+CALLS = 4  # by each thread
+WATCHING = ("nobody", "steps", "ops", "values", "steps and values", "its own profile")
+Drawn = tuple[LoopCase, int]
+
+
+def _other_values(case: LoopCase, seed: int) -> LoopCase:
+    """Return the same loop with other values of the same shapes."""
+    rng = np.random.default_rng(seed)
+
+    def other(values: Array) -> Array:
+        mixed = rng.permutation(values.reshape(-1)).reshape(values.shape)
+        return np.asarray(mixed + rng.integers(0, 3, values.shape), values.dtype)
+
+    return replace(
+        case,
+        sequences=[replace(each, values=other(each.values)) for each in case.sequences],
+        outputs=[
+            each if each.initial is None else replace(each, initial=other(each.initial))
+            for each in case.outputs
+        ],
+        constants=[other(each) for each in case.constants],
+        captured=None if case.captured is None else other(case.captured),
+    )
+
+
+def _inputs(case: LoopCase) -> list[Array]:
+    return [values for _, values in case.build()[2]]
+
+
+def _check(found: list[Array], case: LoopCase) -> int:
+    """Check what a call gave against a plain Python loop, and return how many steps that took."""
+    expected, _ = run_plainly(case)
+    tolerance = 1e-4 if case.dtype == "float32" else 1e-9
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine.dtype == theirs.dtype and mine.shape == theirs.shape, (mine.shape, theirs.shape)
+        np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
+    return len(expected[0])
+
+
+def _observers(watching: str) -> list[observe.Observer]:
+    found: list[observe.Observer] = []
+    if "steps" in watching or "ops" in watching:
+        found.append(Recorder("ops" if watching == "ops" else "steps", price=FREE))
+    if "values" in watching:
+        found.append(Tracer())
+    return found
+
+
+@law(
+    sample=8,
+    case=random_loops(updates=False, longest=LONGEST),
+    threads=st.integers(4, 8),
+    watching=st.sampled_from(WATCHING),
+    tier=st.sampled_from(["numpy", "numpy", "reference"]),
+    rewrites=st.booleans(),
+    keeps_buffers=st.booleans(),
+    also=st.sampled_from(["nothing", "asks for records", "pickles", "builds"]),
+)
+def threads_find_what_they_would_find_alone(
+    case: LoopCase, threads: int, watching: str, tier: str, rewrites: bool, keeps_buffers: bool, also: str
+) -> None:
+    """Calls in several threads give what calls alone give; steps recorded are those taken; shared updates sum up."""
+    mode = Mode(tier, "all" if rewrites else "none")
+    results, updates, inputs, _ = case.build(name="law", allow_gc=not keeps_buffers)
+    count = shared(0, "count")
+    f = function(
+        [variable for variable, _ in inputs],
+        results,
+        updates={**updates, count: count + results[0].shape[0]},
+        mode=mode,
+        profile=watching == "its own profile",
+        on_unused_input="ignore",
+    )
+    cases = [[_other_values(case, 100 * k + turn) for turn in range(CALLS)] for k in range(threads)]
+    given = [[_inputs(each) for each in mine] for mine in cases]
+
+    def calls(k: int) -> list[list[Array]]:
+        return [f(*values) for values in given[k]]
+
+    watchers = _observers(watching)
+    works: list[Callable[[], Any]] = [partial(calls, k) for k in range(threads)]
+    works.append(partial(_beside, also, f, watchers))
+    with ExitStack() as attached:
+        for each in watchers:
+            attached.enter_context(observe.observed_by(each))
+        found = at_once(works)
+    steps = [
+        _check(results_of_call, each)
+        for k in range(threads)
+        for results_of_call, each in zip(found[k], cases[k], strict=True)
+    ]
+    assert count.get_value() == sum(steps), (count.get_value(), sum(steps))
+    records = [each.record() for each in watchers if isinstance(each, Recorder)]
+    for record in [*records, *([f.profile] if f.profile is not None else [])]:
+        _check_record(record, steps, rewrites)
+
+
+def _beside(also: str, f: Any, watchers: list[observe.Observer]) -> None:
+    """Do what a user may do with a function while others call it."""
+    for _ in range(3):
+        match also:
+            case "asks for records":
+                for each in watchers:
+                    if isinstance(each, Recorder):
+                        each.record().to_json()
+                    elif isinstance(each, Tracer):
+                        each.records()
+                repr(f.rewrites[:1])
+                f.rewrites.refusals()
+                with f.rewrites.held():
+                    f.rewrites.costs()
+            case "pickles":
+                pickle.dumps(f)
+            case "builds":
+                function(f.inputs, f.outputs, on_unused_input="ignore")
+
+
+def _check_record(record: ProfileRecord, steps: list[int], rewrites: bool) -> None:
+    """Check what was recorded of calls that took so many steps each."""
+    (told,) = record.functions
+    assert (told.calls, told.errors, told.running) == (len(steps), 0, 0)
+    for loop in record.loops:
+        assert loop.running == loop.failed_runs == 0, loop.name
+        assert loop.step_times.count == loop.steps, (loop.name, loop.step_times.count, loop.steps)
+        kept = Counter(map(tuple, loop.series[:, :2].tolist()))
+        assert set(kept.values()) <= {1}, (loop.name, kept.most_common(3))
+        if loop.parent is None:
+            assert loop.runs == len(steps), (loop.name, loop.runs)
+            assert loop.longest_run <= max(steps, default=0)
+        if loop.name == "law":  # with rewrites, rows that nobody reads need no steps
+            assert loop.steps <= sum(steps) if rewrites else loop.steps == sum(steps), (
+                loop.steps,
+                sum(steps),
+            )
+
+
+@law(
+    sample=3,
+    size=st.integers(1, 5),
+    threads=st.integers(2, 8),
+    calls=st.integers(1, 6),
+    steps=st.integers(0, 4),
+)
+def no_two_threads_draw_the_same_numbers(size: int, threads: int, calls: int, steps: int) -> None:
+    """What threads draw together is what one thread would have drawn, each number once."""
+
+    def drawer() -> Any:
+        stream = T.random.RandomStreams(seed=7)
+        outputs = stream.uniform(size=size)
+        if steps:
+            rows, updates = scanviz.scan(lambda: stream.uniform(size=size), n_steps=steps)
+            return function([], [outputs, rows], updates=updates)
+        return function([], [outputs])
+
+    f, alone = drawer(), drawer()
+    drawn = at_once([lambda: [f() for _ in range(calls)]] * threads)
+    found = sorted(tuple(np.concatenate(list(map(np.ravel, each)))) for mine in drawn for each in mine)
+    expected = sorted(tuple(np.concatenate(list(map(np.ravel, alone())))) for _ in range(threads * calls))
+    assert found == expected
+
+
+@law(sample=3, case=random_loops(dtypes=("float64",), smooth=True), threads=st.integers(2, 6))
+def threads_build_what_they_would_build_alone(case: LoopCase, threads: int) -> None:
+    """Loops, gradients and functions built in threads, of graphs of their own and of one they share, are right ones."""
+    results, _, inputs, _ = case.build(name="law")
+    variables = [variable for variable, _ in inputs]
+    values = [values for _, values in inputs]
+
+    def build() -> tuple[Any, ...]:
+        cost = sum((T.sum(each) for each in results), T.constant(0.0))
+        wrt = [each for each in variables if each.type.dtype == "float64"]  # type: ignore[union-attr]  # numbers all
+        gradients = scanviz.grad(cost, wrt, disconnected_inputs="ignore") if wrt else []
+        f = function(variables, [*results, *gradients], no_default_updates=True, on_unused_input="ignore")
+        own, own_updates, own_inputs, _ = case.build(name="own")
+        g = function(
+            [variable for variable, _ in own_inputs], own, updates=own_updates, on_unused_input="ignore"
+        )
+        return f, g, f(*values), g(*values)
+
+    expected = build()[2:]
+    for f, _, *found in at_once([build] * threads):
+        for mine, theirs in zip([*found[0], *found[1]], [*expected[0], *expected[1]], strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
+        again = f.rewrites.all_graphs()[-1]
+        assert list(places(again)) == list(places(f.rewrites.final)), "rewriting again gave other nodes"

@@ -93,6 +93,14 @@ class ScanvizIndexError(ScanvizError, IndexError):
     """An index or tap outside of what there is."""
 
 
+class ScanvizAttributeError(ScanvizError, AttributeError):
+    """An attribute or method that a variable does not have, or that cannot be set."""
+
+
+class OutOfMemoryError(ScanvizError, MemoryError):
+    """More memory was asked for than there is."""
+
+
 class MissingInputError(ScanvizError, ValueError):
     """A variable is needed that no input gives."""
 
@@ -137,6 +145,8 @@ __all__ = [
     "InternalError",
     "MissingInputError",
     "NumericalError",
+    "OutOfMemoryError",
+    "ScanvizAttributeError",
     "ScanvizError",
     "ScanvizIndexError",
     "ScanvizNotImplementedError",

@@ -10,6 +10,7 @@ from scanviz.tensor import indexing as _indexing
 from scanviz.tensor import joining as _joining
 from scanviz.tensor import linalg, nnet, random  # noqa: F401  # public
 from scanviz.tensor import methods as _methods
+from scanviz.tensor import numpy_functions as _numpy_functions
 from scanviz.tensor import products as _products
 from scanviz.tensor import reductions as _reductions
 from scanviz.tensor import shapes as _shapes
@@ -47,4 +48,5 @@ __all__ = sorted(
     {name for part in _PARTS for name in part.__all__}
     | {"TensorType", "TensorVariable", "linalg", "log_softmax", "nnet", "random", "relu", "softmax"}
 )
+_numpy_functions.PUBLIC.update({"": lambda: __all__, "linalg.": lambda: linalg.__all__})
 del _methods

@@ -98,7 +98,7 @@ def as_tensor(value: Any, name: str | None = None, dtype: object = None) -> Vari
     >>> T.as_tensor(x) is x, T.as_tensor([x, 2.0]).type
     (True, TensorType('float64', (2,)))
     """
-    made = support.as_variable(value, dtype)
+    made = support.as_value(value, dtype)
     if name is not None and made is not value:
         made.name = name
     return made

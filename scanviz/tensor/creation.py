@@ -13,7 +13,7 @@ from scanviz.engine.graph.types import canonical_dtype
 from scanviz.engine.ops import creation as create
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.shape import alloc, dimshuffle, normal_axis
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import as_value, as_variable
 
 __all__ = [
     "alloc",
@@ -77,7 +77,7 @@ def full(shape: Any, fill_value: Any, dtype: object = None) -> Variable:
     >>> T.full((2,), 7).eval()
     array([7, 7])
     """
-    value = as_variable(fill_value)
+    value = as_value(fill_value)
     return alloc(value if dtype is None else cast(value, dtype), shape)
 
 

@@ -109,11 +109,25 @@ _OPERATORS = [
     "positive",
     "absolute",
     "invert",
+    "floor",
+    "ceil",
+    "trunc",
 ]
 for _name in _OPERATORS:
     meaning(_name)(globals()[_name])
 for _name in ("clip", "round"):
     meaning(f"method:{_name}")(globals()[_name])
+
+
+@meaning("round")
+def _rounded(x: Variable, decimals: int = 0) -> Variable:
+    """Return what Python's ``round`` gives, as NumPy computes it: scaled, rounded to even, scaled back."""
+    if not decimals or (decimals > 0 and not tensor_type(x).dtype.startswith("float")):
+        return ops.round(x)
+    scale = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return ops.divide(ops.round(ops.multiply(x, scale)), scale)
+    return ops.multiply(ops.round(ops.divide(x, scale)), scale)
 
 
 @meaning("method:astype")

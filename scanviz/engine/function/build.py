@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scanviz.engine.errors import MissingInputError, ScanvizTypeError, ScanvizValueError, UnusedInputError
@@ -20,8 +20,9 @@ from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.mode import Mode, as_mode
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.shape import KnownSize
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import as_value, as_variable, check_meant
 from scanviz.engine.scan.agreement import agree_update
+from scanviz.engine.scan.strays import StepVariable, stray_error
 from scanviz.engine.scan.updates import Updates
 
 
@@ -143,6 +144,7 @@ def _outputs(outputs: Any) -> tuple[list[Out], Any]:
     """Return the outputs as a list, and their structure: None, "single", a type (list, tuple) or a list of keys."""
     if outputs is None:
         return [], None
+    check_meant(outputs)
     if isinstance(outputs, Mapping):
         return [_out(each) for each in outputs.values()], list(outputs)
     if isinstance(outputs, list | tuple):
@@ -161,6 +163,12 @@ def _out(value: Any) -> Out:
 def _pairs(given: Any, what: str) -> list[tuple[Any, Any]]:
     if given is None:
         return []
+    if not isinstance(given, Updates):
+        check_meant(given)
+    if isinstance(given, Variable) or not isinstance(given, Iterable):
+        raise ScanvizTypeError(
+            f"{what} must be a dict or a list of pairs", where=user_line(), found=_shown(given)
+        )
     pairs = list(given.items()) if isinstance(given, Mapping) else list(given)
     for each in pairs:
         if not isinstance(each, tuple | list) or len(each) != 2:
@@ -170,12 +178,16 @@ def _pairs(given: Any, what: str) -> list[tuple[Any, Any]]:
     return [(key, value) for key, value in pairs]
 
 
+def _shown(value: Any) -> str:
+    return f"`{describe(value)}`" if isinstance(value, Variable) else repr(value)
+
+
 def _givens(givens: Any, allow_downcast: bool | None) -> dict[Variable, Variable]:
     found: dict[Variable, Variable] = {}
     for old, value in _pairs(givens, "givens"):
         if not isinstance(old, Variable):
             raise ScanvizTypeError("givens replace symbolic variables", where=user_line(), found=repr(old))
-        new = as_variable(value)
+        new = as_value(value)
         if (
             isinstance(old.type, TensorType)
             and isinstance(new.type, TensorType)
@@ -255,6 +267,8 @@ def _shared_and_missing(graph: Sequence[Variable], inputs: Sequence[Variable]) -
 
 
 def _missing(variable: Variable, graph: Sequence[Variable]) -> MissingInputError:
+    if isinstance(variable, StepVariable):
+        return stray_error(variable, graph)
     reader = next((node for node in toposort(graph) if variable in node.inputs), None)
     used = f", used in `{describe(reader.outputs[0])}`" if reader is not None else ""
     scans = reader.provenance.scans if reader is not None else ()

@@ -15,6 +15,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.barrier import DISCONNECTED_GRAD
 from scanviz.engine.ops.elementwise import CAST, COMPARISONS
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
+from scanviz.engine.scan.strays import stray_of
 
 Way = list[tuple[Apply, Variable]]
 
@@ -45,7 +46,8 @@ def why_disconnected(
         return "consider_constant names it"
     way = _way(variable, costs)
     if way is None:
-        return "nothing that is differentiated is computed from it"
+        stray = stray_of(costs)
+        return "nothing that is differentiated is computed from it" if stray is None else stray.what
     before = variable
     for node, after in way:
         why = _stop(node, before, after, constants)

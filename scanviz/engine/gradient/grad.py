@@ -23,7 +23,7 @@ from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.traversal import depending_on
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.ops.shape import alloc
-from scanviz.engine.ops.support import as_variable, constant
+from scanviz.engine.ops.support import as_variable, check_meant, constant
 from scanviz.engine.ops.symbolic_shape import as_size
 
 Disconnection = Literal["raise", "warn", "ignore"]
@@ -256,6 +256,7 @@ def _seeds(cost: Any, known_grads: Any) -> dict[Variable, Variable]:
 
 
 def _checked_cost(cost: Any) -> Variable:
+    check_meant(cost)
     if not isinstance(cost, Variable) or not isinstance(cost.type, TensorType):
         raise ScanvizTypeError("the cost must be a symbolic number", where=user_line(), found=repr(cost))
     kind = tensor_type(cost)

@@ -18,6 +18,7 @@ import numpy as np
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.provenance import Provenance, current
+from scanviz.engine.graph.refusals import not_settable
 from scanviz.engine.graph.syntax import Syntax
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.notebook import Shown
@@ -99,7 +100,7 @@ class Variable(Syntax, Shown):
 
     def __setattr__(self, attribute: str, value: object) -> None:
         if attribute != "name":
-            raise AttributeError(f"variables are immutable: only `name` can be set, not `{attribute}`")
+            raise not_settable(self, attribute)
         object.__setattr__(self, attribute, value)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scanviz.engine.errors import InternalError, ScanvizTypeError
+from scanviz.engine.errors import InternalError
+from scanviz.engine.graph import refusals
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.nodes import Variable
@@ -39,8 +40,7 @@ class Syntax:
     """Operators and methods of a symbolic variable, in NumPy's names."""
 
     __slots__ = ()
-    __array_priority__ = 1000  # NumPy arrays on the left defer to the variable
-    __array_ufunc__ = None
+    __array_priority__ = 1000  # older array libraries on the left defer to the variable
 
     __add__, __radd__ = _binary("add")
     __sub__, __rsub__ = _binary("subtract")
@@ -73,51 +73,90 @@ class Syntax:
     def __getitem__(self, index: Any) -> Variable:
         return _mean("getitem", self, index)  # type: ignore[no-any-return]
 
+    def __round__(self, decimals: int | None = None) -> Variable:
+        return _mean("round", self, *(() if decimals is None else (decimals,)))  # type: ignore[no-any-return]
+
+    def __floor__(self) -> Variable:
+        return _mean("floor", self)  # type: ignore[no-any-return]
+
+    def __ceil__(self) -> Variable:
+        return _mean("ceil", self)  # type: ignore[no-any-return]
+
+    def __trunc__(self) -> Variable:
+        return _mean("trunc", self)  # type: ignore[no-any-return]
+
+    def __divmod__(self, other: Any) -> tuple[Variable, Variable]:
+        return _mean("floor_divide", self, other), _mean("mod", self, other)
+
+    def __rdivmod__(self, other: Any) -> tuple[Variable, Variable]:
+        return _mean("floor_divide", other, self), _mean("mod", other, self)
+
     def __getattr__(self, name: str) -> Any:
         """Look up NumPy's method and attribute names (``sum``, ``T``, ``shape``, …) where the tensor layer put them."""
-        if name.startswith("__"):
+        if name.startswith("_"):  # what Python, NumPy and notebooks ask of anything
             raise AttributeError(name)
         attribute = MEANINGS.get(f"attribute:{name}")
         if attribute is not None:
             return attribute(self)
         method = MEANINGS.get(f"method:{name}")
         if method is None:
-            raise AttributeError(f"a symbolic variable has no attribute {name!r}")
+            raise refusals.no_attribute(self, name, _added_names())
         return MethodType(method, self)
 
     def __dir__(self) -> list[str]:
-        added = [name.split(":", 1)[1] for name in MEANINGS if ":" in name]
-        return sorted({*object.__dir__(self), *added})
-
-    def __bool__(self) -> bool:
-        raise ScanvizTypeError(
-            f"`{self}` has no value yet, so it cannot be true or false while the graph is built",
-            fix="T.switch(condition, a, b) or ifelse(condition, a, b); `T.eq(a, b)` compares element by element",
-        )
+        return sorted({*object.__dir__(self), *_added_names()})
 
     def __iter__(self) -> Iterator[Variable]:
         return iter(_mean("iterate", self))
 
+    # NumPy asks these of an operand that is no array; the tensor layer knows which function of its own to name.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return _mean("numpy_ufunc", self, ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        return _mean("numpy_function", self, function)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return _mean("numpy_array", self)
+
+    # What only a value could answer.
+
+    def __bool__(self) -> bool:
+        raise refusals.no_truth(self)
+
     def __len__(self) -> int:
-        raise ScanvizTypeError(
-            f"the length of `{self}` is not known while the graph is built", fix="x.shape[0]"
-        )
+        raise refusals.no_length(self)
 
     def __float__(self) -> float:
-        raise ScanvizTypeError(
-            f"`{self}` has no value yet", fix="compile it: function([…], x), or x.eval({…})"
-        )
+        raise refusals.no_number(self, MEANINGS["function_name"])
 
     def __int__(self) -> int:
-        raise ScanvizTypeError(
-            f"`{self}` has no value yet", fix="compile it: function([…], x), or x.eval({…})"
-        )
+        raise refusals.no_number(self, MEANINGS["function_name"])
+
+    def __complex__(self) -> complex:
+        raise refusals.no_number(self, MEANINGS["function_name"])
 
     def __index__(self) -> int:
-        raise ScanvizTypeError(
-            f"`{self}` has no value yet, so Python cannot count with it",
-            fix="scan(…, n_steps=n) instead of range(n)",
-        )
+        raise refusals.no_count(self)
+
+    def __contains__(self, sought: object) -> bool:
+        raise refusals.no_members(self, sought)
+
+    def __format__(self, specification: str) -> str:
+        if specification:
+            raise refusals.no_format(self, specification)
+        return str(self)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        raise refusals.no_assignment(self, key, value)
+
+    def __delitem__(self, key: object) -> None:
+        raise refusals.no_deletion(self, key)
+
+
+def _added_names() -> list[str]:
+    return [name.split(":", 1)[1] for name in MEANINGS if ":" in name]
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

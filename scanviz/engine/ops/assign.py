@@ -15,11 +15,11 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
-from scanviz.engine.graph.types import Type
+from scanviz.engine.graph.types import BOOLEAN, Type
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import index_inputs
 from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, numpy_index
-from scanviz.engine.ops.support import as_variable, constant
+from scanviz.engine.ops.support import as_value, as_variable, constant
 
 
 class AssignParameters(NamedTuple):
@@ -135,7 +135,7 @@ def _new_value(value: Any, dtype: str) -> Variable:
         soft = isinstance(new, Constant) and np.can_cast(new.value.dtype, dtype, "same_kind")
         unsigned = isinstance(new, Constant) and new.value.dtype.kind == "i" and dtype.startswith("uint")
         return constant(value, dtype) if soft or unsigned else new
-    return as_variable(value)
+    return as_value(value) if dtype == BOOLEAN else as_variable(value)
 
 
 def _assign(part: Any, value: Any, increment: bool) -> Variable:

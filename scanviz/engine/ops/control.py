@@ -13,8 +13,8 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType, Type
-from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.support import as_variable, constant
+from scanviz.engine.ops.elementwise import cast, is_truth
+from scanviz.engine.ops.support import as_value, as_variable, constant
 
 
 def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
@@ -113,6 +113,8 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any) -> Any:
 def _strong(first: Any, second: Any) -> tuple[Variable, Variable]:
     """Return both branches as variables, a Python number in the dtype that NumPy gives it beside the other."""
     weak = [type(each) in (int, float) for each in (first, second)]  # not bool: NumPy has no weak bool
+    if all(is_truth(each) for each in (first, second)):
+        return as_value(first), as_value(second)
     if weak == [True, False]:
         other = as_variable(second)
         return constant(first, _beside(first, other)), other

@@ -13,9 +13,9 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
-from scanviz.engine.graph.types import INTEGERS, TensorType, canonical_dtype
+from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType, canonical_dtype
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.support import as_integer, as_variable, constant_integer, infer_by
+from scanviz.engine.ops.support import as_integer, as_value, as_variable, constant_integer, infer_by
 
 
 class DtypeParameters(NamedTuple):
@@ -209,7 +209,8 @@ def filled_like(value: Any, number: Any, dtype: object = None) -> Variable:
     variable = as_variable(value)
     kind: TensorType = tensor_type(variable)
     wanted = kind.dtype if dtype is None else canonical_dtype(dtype)
-    fill = cast(as_variable(number, wanted if not isinstance(number, Variable) else None), wanted)
+    strong = wanted if not isinstance(number, Variable) else None
+    fill = cast((as_value if wanted == BOOLEAN else as_variable)(number, strong), wanted)
     if kind.ndim == 0:
         return fill
     return alloc(fill, [dimension(variable, axis) for axis in range(kind.ndim)])

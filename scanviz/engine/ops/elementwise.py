@@ -17,9 +17,9 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, tensor_type
-from scanviz.engine.graph.types import TensorType, canonical_dtype
+from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
 from scanviz.engine.ops import scalar_functions as functions
-from scanviz.engine.ops.support import as_variable, constant, infer_by, located
+from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
 
 ResultRule = Callable[..., tuple[Any, ...]]
 
@@ -75,6 +75,8 @@ def apply_elementwise(
         )
     weak = [type(each) in (int, float) for each in arguments]  # not bool: NumPy has no weak bool
     op = Op(declaration)
+    if any(type(each) is bool for each in arguments):
+        arguments = _truths(declaration, arguments)
     if not any(weak) or all(weak):
         return build_one(op, *(as_variable(each) for each in arguments), name=name)
     inputs = [None if soft else as_variable(each) for each, soft in zip(arguments, weak, strict=True)]
@@ -92,6 +94,24 @@ def apply_elementwise(
         for k, (each, given) in enumerate(zip(arguments, inputs, strict=True))
     ]
     return build_one(op, *whole, name=name)
+
+
+def is_truth(value: Any) -> bool:
+    """Return whether a value is a truth value, of Python or symbolic."""
+    if isinstance(value, Variable):
+        return isinstance(value.type, TensorType) and value.type.dtype == BOOLEAN
+    return type(value) is bool
+
+
+def _truths(declaration: ElementwiseDeclaration, arguments: Sequence[Any]) -> list[Any]:
+    """Return arguments with Python bools as constants where they are chosen from or compared with truth values.
+
+    Anywhere else a Python bool most often is what ``a == b`` gave, and is refused.
+    """
+    first = {"where": 1, "equal": 0, "not_equal": 0}.get(declaration.name, len(arguments))
+    truths = [each for each in arguments[first:] if is_truth(each)]
+    meant = len(truths) == 2 and (first == 1 or any(isinstance(each, Variable) for each in truths))
+    return [as_value(each) if meant and k >= first else as_variable(each) for k, each in enumerate(arguments)]
 
 
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})

@@ -12,8 +12,11 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeErro
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Constant, Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.provenance import SourceLine, user_line
+from scanviz.engine.graph.refusals import source_text
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type, canonical_dtype
+
+_PLAIN = (int, float, bool, np.ndarray, list, tuple)
 
 
 def constant(value: Any, dtype: object = None, name: str | None = None) -> Constant:
@@ -33,6 +36,8 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     ScanvizValueError
         If it does not fit into ``dtype``.
     """
+    if type(value) not in _PLAIN:
+        check_meant(value)
     try:
         array = np.asarray(value, dtype=None if dtype is None else canonical_dtype(dtype))
     except OverflowError as error:
@@ -53,14 +58,50 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
 
 
 def as_variable(value: Any, dtype: object = None) -> Variable:
-    """Return ``value`` itself if it is symbolic (lists of symbolic scalars are stacked), else a constant of it."""
+    """Return ``value`` itself if it is symbolic (lists of symbolic scalars are stacked), else a constant of it.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it is no array of numbers, or a Python bool: that is most often what ``a == b`` gave, which compares identity.
+    """
+    if isinstance(value, Variable):
+        return value
+    if type(value) is bool:
+        raise python_bool(value)
+    return as_value(value, dtype)
+
+
+def as_value(value: Any, dtype: object = None) -> Variable:
+    """Return a variable as :func:`as_variable` does where a truth value is at home: an initial state, what to fill with."""
     if isinstance(value, Variable):
         return value
     if isinstance(value, list | tuple) and any(isinstance(each, Variable) for each in value):
+        check_meant(value)
         from scanviz.engine.ops.shape import stack_scalars
 
         return stack_scalars([as_variable(each) for each in value])
     return constant(value, dtype)
+
+
+def python_bool(value: bool, where: SourceLine | None = None) -> ScanvizTypeError:
+    """Return the error of a Python bool where a symbolic condition or a number is expected."""
+    where = where or user_line()
+    return ScanvizTypeError(
+        f"Python's {value} was given where a symbolic condition or a number is expected",
+        where=where,
+        text=source_text(where),
+        expected="a variable, a number or an array",
+        found=f"{value}: `a == b` and `a != b` ask at once whether two variables are one, and give a Python bool",
+        fix=f"T.eq(a, b) or T.neq(a, b) to compare values\nT.constant({value}) if {value} is meant",
+    )
+
+
+def check_meant(value: Any) -> None:
+    """Raise the error of an object that knows what it is mistaken for, such as what scan returns."""
+    refusal = getattr(type(value), "not_a_variable", None)
+    if refusal is not None:
+        raise refusal(value)
 
 
 def as_integer(value: Any, what: str) -> Variable:

@@ -18,7 +18,7 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import as_value, as_variable, check_meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ def as_list(value: Any) -> list[Any]:
     """Return an argument that may be one thing, a list of things or None as a new list."""
     if value is None:
         return []
+    check_meant(value)
     if isinstance(value, list | tuple):
         return list(value)
     return [value]
@@ -170,7 +171,7 @@ def _past_taps(given: Any, what: str) -> tuple[int, ...]:
 
 
 def _initial(given: Any, taps: tuple[int, ...], what: str) -> Variable:
-    initial = as_variable(given)
+    initial = as_value(given)
     if taps == (-1,) or not isinstance(initial.type, TensorType):
         return initial
     depth, kind = -min(taps), tensor_type(initial)
@@ -193,7 +194,7 @@ def _shown(kind: TensorType) -> str:
 
 def non_sequence_arguments(non_sequences: Any) -> list[Variable]:
     """Return ``non_sequences`` as a list of variables."""
-    return [as_variable(each) for each in as_list(non_sequences)]
+    return [as_value(each) for each in as_list(non_sequences)]
 
 
 def slice_bounds(argument: SequenceArgument) -> dict[int, tuple[int, int | None]]:

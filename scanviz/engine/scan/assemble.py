@@ -15,7 +15,7 @@ from scanviz.engine.graph.types import RANDOM_STATE, Type
 from scanviz.engine.ops.index import last_row
 from scanviz.engine.scan.agreement import agree_state, agree_update, check_counts
 from scanviz.engine.scan.arguments import OutputArgument, SequenceArgument
-from scanviz.engine.scan.capture import captured_variables, check_strict, shared_defaults
+from scanviz.engine.scan.capture import captured_variables, check_inside, check_strict, shared_defaults
 from scanviz.engine.scan.returns import StepReturn
 from scanviz.engine.scan.step import BuiltStep, StepInputs, call_step, make_inputs, row_type
 from scanviz.engine.scan.variables import (
@@ -138,6 +138,9 @@ def loop_parts(wanted: Wanted, step: BuiltStep, cuts: list[dict[int, Variable]])
     own = [*variables, *outputs, *(variable for variable, _ in shared)]
     condition = step.returned.condition
     captured = captured_variables(own, condition, step, {*inner_of_shared, *passed})
+    check_inside(
+        captured, [*step.returned.outputs, *updates.values(), *([] if condition is None else [condition])]
+    )
     check_strict(captured, wanted.strict, wanted.non_sequences, step.where)
     found = {each: Variable(each.type, each.name) for each in captured}
     for each, inner in found.items():

@@ -18,6 +18,7 @@ from scanviz.engine.scan import assemble
 from scanviz.engine.scan import shapes as _shapes  # noqa: F401  # adds the loop's rule to the table of shapes
 from scanviz.engine.scan.arguments import non_sequence_arguments, output_arguments, sequence_arguments
 from scanviz.engine.scan.loop import Scan, ScanSettings
+from scanviz.engine.scan.result import ScanResult
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps
 from scanviz.engine.scan.unroll import unroll_one_step
 from scanviz.engine.scan.updates import Updates, updates_of_loop
@@ -169,7 +170,7 @@ def _returned(
     if not return_list:
         outputs = None if not results else results[0] if len(results) == 1 else results
     if return_updates:
-        return outputs, updates
+        return ScanResult(outputs, updates)
     if updates:
         names = ", ".join(f"`{describe(each)}`" for each in updates)
         raise ScanvizValueError(

@@ -16,6 +16,7 @@ from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import depending_on, variables
 from scanviz.engine.scan.arguments import OutputArgument
 from scanviz.engine.scan.step import BuiltStep
+from scanviz.engine.scan.strays import StepVariable, stray_error
 from scanviz.engine.scan.variables import LoopVariable, inner_inputs, inner_outputs
 
 
@@ -68,6 +69,19 @@ def shared_defaults(step: BuiltStep, outputs: Sequence[OutputArgument]) -> dict[
             assert isinstance(each, SharedVariable)
             defaults[each] = new
     return defaults
+
+
+def check_inside(captured: Sequence[Variable], graph: Sequence[Variable]) -> None:
+    """Refuse variables of a step that is over: of a loop inside of this one, or before it.
+
+    Raises
+    ------
+    MissingInputError
+        Naming the first of them, its loop and the line that uses it.
+    """
+    for each in captured:
+        if isinstance(each, StepVariable) and not each.step.open:
+            raise stray_error(each, graph)
 
 
 def check_strict(

@@ -29,6 +29,7 @@ from scanviz.engine.scan import assemble
 from scanviz.engine.scan.arguments import non_sequence_arguments, output_arguments, sequence_arguments
 from scanviz.engine.scan.build import loop_settings
 from scanviz.engine.scan.loop import Scan, ScanSettings, row_type
+from scanviz.engine.scan.result import ScanResult
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps
 from scanviz.engine.scan.updates import Updates, updates_of_loop
 from scanviz.engine.scan.variables import (
@@ -113,7 +114,7 @@ def scan_checkpoints(
     rows, final = chunks.build()
     outputs = [rows[each] for each in parts.outputs]
     updates = updates_of_loop({shared: final[variable] for variable, shared in parts.shared})
-    return (None if not outputs else outputs[0] if len(outputs) == 1 else outputs), updates
+    return ScanResult(None if not outputs else outputs[0] if len(outputs) == 1 else outputs, updates)
 
 
 def _chunk(wanted: Any, steps: Variable) -> Variable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from scanviz.engine.graph.nodes import Variable, describe
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import as_variable, python_bool
 
 ACCEPTED = """outputs                        one variable, or a list of variables
 updates                        {shared: new value} or [(shared, new value), …], or an empty one: {}, [], ()
@@ -137,17 +137,34 @@ def _updates(value: Any, where: SourceLine | None) -> dict[SharedVariable, Varia
 def _output(value: Any, whole: Any, where: SourceLine | None) -> Variable:
     if isinstance(value, Variable):
         return value
-    if isinstance(value, bool | int | float | np.ndarray | np.generic):
+    if type(value) is bool:
+        raise python_bool(value, where)
+    if isinstance(value, int | float | np.ndarray | np.generic):
         return as_variable(value)
     if isinstance(value, until):
         raise ScanvizValueError("until(condition) must be the last thing that the step returns", where=where)
+    inside = "" if value is whole else f", in which {_shown(value)} is no symbolic variable"
     raise ScanvizValueError(
-        f"the step returned {_shown(whole)}, in which {type(value).__name__} is no symbolic variable",
+        f"the step returned {_shown(whole)}{inside}",
         where=where,
+        found=_meant(value),
         fix="return one of\n" + ACCEPTED,
     )
 
 
+def _meant(value: Any) -> str | None:
+    """Return what most likely led to a returned value that is no variable."""
+    if value is None:
+        return "None: a function without `return` gives it"
+    if isinstance(value, Iterator | AsyncIterator | Awaitable):
+        return f"{type(value).__name__}: scan calls the step once and takes what it returns, without `yield` or `async`"
+    if isinstance(value, list | tuple):
+        return "a list in a list: T.stack([…]) is one variable of several"
+    if callable(value):
+        return "a function: it was not called"
+    return f"{type(value).__name__}"
+
+
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = getattr(value, "__name__", "a function") if callable(value) else repr(value)
     return text if len(text) <= 60 else text[:57] + "…"

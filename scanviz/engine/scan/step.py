@@ -18,6 +18,8 @@ from scanviz.engine.graph.provenance import SourceLine, building_scan, intern_li
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.scan.arguments import OutputArgument, SequenceArgument
 from scanviz.engine.scan.returns import StepReturn, parse_return
+from scanviz.engine.scan.signature import check_signature, positional_parameters
+from scanviz.engine.scan.strays import OpenStep, StepVariable
 from scanviz.engine.scan.variables import step_name
 
 _ENDING = re.compile(r"_(t[mp]?\d*|prev|previous|last|old)$")
@@ -29,6 +31,8 @@ class StepInputs:
 
     Attributes
     ----------
+    step : OpenStep
+        What the variables remember to be of.
     slices : list of dict
         For each sequence: tap → variable.
     reads : list of dict
@@ -42,6 +46,7 @@ class StepInputs:
         Names of sequences, and of outputs.
     """
 
+    step: OpenStep
     slices: list[dict[int, Variable]]
     reads: list[dict[int, Variable]]
     constants: list[Variable]
@@ -58,6 +63,18 @@ class StepInputs:
     def arguments(self) -> list[Variable]:
         """All arguments in the order in which ``fn`` takes them."""
         return [*self.rows, *self.constants]
+
+    @property
+    def origins(self) -> list[tuple[str, str]]:
+        """What each argument is called, with the argument of scan that it comes from."""
+        given = [(each.name, each, "sequences") for taps in self.slices for each in taps.values()]
+        for position, taps in enumerate(self.reads):
+            given += [(each.name, each, f"outputs_info[{position}]") for each in taps.values()]
+        given += [
+            (name, each, "non_sequences")
+            for name, each in zip(self.constant_names, self.constants, strict=True)
+        ]
+        return [(name or str(each.type), origin) for name, each, origin in given]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +95,11 @@ def make_inputs(
     guess: Callable[[OutputArgument], Type],
 ) -> StepInputs:
     """Return the arguments of ``fn``: fresh variables for rows; ``guess`` gives the type of a state's row."""
-    parameters = _parameter_names(fn)
-    taken = 0
-    slices, sequence_names = [], []
+    parameters = [each.name for each in positional_parameters(fn)]
+    taken, step = 0, OpenStep()
+    slices: list[dict[int, Variable]] = []
+    reads: list[dict[int, Variable]] = []
+    sequence_names, output_names = [], []
     for each in sequences:
         row = tensor_type(each.variable)
         name = _base_name(
@@ -88,28 +107,21 @@ def make_inputs(
         )
         taken += len(each.taps)
         slices.append(
-            {tap: Variable(row.with_shape(row.shape[1:]), step_name(name, tap)) for tap in each.taps}
+            {
+                tap: StepVariable(row.with_shape(row.shape[1:]), step_name(name, tap), step)
+                for tap in each.taps
+            }
         )
         sequence_names.append(name)
-    reads, output_names = [], []
     for output in outputs:
         initial = output.initial
         name = _state_name(initial, parameters[taken : taken + len(output.taps)], output.position)
         taken += len(output.taps)
-        reads.append({tap: Variable(guess(output), step_name(name, tap)) for tap in output.taps})
+        reads.append({tap: StepVariable(guess(output), step_name(name, tap), step) for tap in output.taps})
         output_names.append(name)
     fallbacks = [*parameters[taken:], *(None for _ in non_sequences)]
     constant_names = [each.name or fallback for each, fallback in zip(non_sequences, fallbacks, strict=False)]
-    return StepInputs(slices, reads, list(non_sequences), constant_names, sequence_names, output_names)
-
-
-def _parameter_names(fn: Callable[..., Any]) -> list[str]:
-    try:
-        parameters = inspect.signature(fn).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [each.name for each in parameters if each.kind in plain]
+    return StepInputs(step, slices, reads, list(non_sequences), constant_names, sequence_names, output_names)
 
 
 def _base_name(own: str | None, parameters: Sequence[str], fallback: str) -> str:
@@ -141,10 +153,14 @@ def call_step(fn: Callable[..., Any], inputs: StepInputs, scan_name: str) -> Bui
             "the step must be a function", where=where, found=repr(fn), fix="scan(fn, sequences=…), fn first"
         )
     arguments = inputs.arguments
-    _check_signature(fn, arguments, where)
+    check_signature(fn, inputs.origins, where)
     born_after = next_birth()
-    with building_scan(scan_name):
-        returned = parse_return(fn(*arguments), where)
+    inputs.step.loop, inputs.step.where = scan_name, where
+    try:
+        with building_scan(scan_name):
+            returned = parse_return(fn(*arguments), where)
+    finally:
+        inputs.step.open = False
     return BuiltStep(inputs, returned, born_after, where)
 
 
@@ -154,24 +170,6 @@ def line_of(fn: Callable[..., Any]) -> SourceLine | None:
     if code is None:
         return user_line()
     return intern_line(code.co_filename, code.co_firstlineno, code.co_name)
-
-
-def _check_signature(fn: Callable[..., Any], arguments: Sequence[Variable], where: SourceLine | None) -> None:
-    try:
-        signature = inspect.signature(fn)
-    except (TypeError, ValueError):
-        return
-    try:
-        signature.bind(*arguments)
-    except TypeError as error:
-        shown = ", ".join(each.name or str(each.type) for each in arguments)
-        raise ScanvizTypeError(
-            f"the step function takes other arguments than scan passes ({error})",
-            where=where,
-            expected=f"{len(arguments)} arguments: {shown or 'none'}",
-            found=f"{getattr(fn, '__name__', 'fn')}{signature}",
-            fix="the order is: sequences' taps, outputs' taps, non_sequences, each in the order given",
-        ) from None
 
 
 def row_type(output: OutputArgument) -> Type:

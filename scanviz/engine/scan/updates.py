@@ -9,8 +9,10 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.scan.result import no_variable, updates_error
 
 
+@no_variable()
 class Updates(dict[SharedVariable, Variable]):
     """New values of shared variables, to be given to ``function(updates=…)``.
 
@@ -26,6 +28,10 @@ class Updates(dict[SharedVariable, Variable]):
     ...
     scanviz.engine.errors.ScanvizValueError: ...two different updates for `a`...
     """
+
+    def not_a_variable(self) -> ScanvizTypeError:
+        """Return the error of using updates where a loop's outputs are meant."""
+        return updates_error()
 
     def __init__(self, pairs: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = ()) -> None:
         super().__init__()
@@ -45,7 +51,7 @@ class Updates(dict[SharedVariable, Variable]):
     def update(self, *others: Any, **more: Any) -> None:
         """Take over all pairs of other mappings or lists of pairs; a key given twice must have the same value."""
         for other in (*others, more):
-            for key, value in other.items() if isinstance(other, Mapping) else other:
+            for key, value in _pairs(other):
                 if key in self and self[key] is not value:
                     raise ScanvizValueError(
                         f"two different updates for `{describe(key)}`",
@@ -70,6 +76,23 @@ class Updates(dict[SharedVariable, Variable]):
 
     def __or__(self, other: Any) -> Updates:  # type: ignore[override]  # conflicts are refused, so the result is one of ours
         return self.__add__(other)
+
+
+def _pairs(given: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(given, Mapping):
+        return given.items()
+    if isinstance(given, Variable | int | float) or not isinstance(given, Iterable):
+        raise updates_error()
+    pairs = list(given)
+    for each in pairs:
+        if not isinstance(each, tuple | list) or len(each) != 2:
+            raise ScanvizTypeError(
+                "updates are a dict or a list of pairs",
+                where=user_line(),
+                expected="(shared variable, new value)",
+                found=repr(each),
+            )
+    return pairs
 
 
 def updates_of_loop(final: Mapping[SharedVariable, Variable]) -> Updates:

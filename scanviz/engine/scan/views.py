@@ -12,6 +12,7 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.support import as_variable
 from scanviz.engine.scan.arguments import as_list
 from scanviz.engine.scan.build import scan
+from scanviz.engine.scan.result import ScanResult
 
 
 def map(  # Haskell's and Theano's name
@@ -95,7 +96,7 @@ def reduce(
     last = [getitem(each, -1) for each in rows]
     outputs = last[0] if len(last) == 1 else last
     if return_updates:
-        return outputs, updates
+        return ScanResult(outputs, updates)
     if updates:
         raise ScanvizValueError(
             "this reduction has updates, which return_updates=False would lose", where=user_line()
@@ -192,7 +193,7 @@ def filter(  # Haskell's name
     rows = [_plain(each, go_backwards) for each in given]
     kept = [getitem(each, masks[k if len(masks) > 1 else 0]) for k, each in enumerate(rows)]
     outputs = kept[0] if len(kept) == 1 else kept
-    return (outputs, updates) if return_updates else outputs
+    return ScanResult(outputs, updates) if return_updates else outputs
 
 
 def _check_mask(mask: Variable) -> None:

@@ -1,6 +1,5 @@
 """Operators look their meaning up; what NumPy or Python would do wrongly is refused with what to write."""
 
-import numpy as np
 import pytest
 
 from scanviz import tensor as T
@@ -24,15 +23,9 @@ def test_names_are_offered_for_completion():
 
 
 def test_an_attribute_that_is_not_there_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="'nonsense'"):
+    with pytest.raises(AttributeError, match="`nonsense`"):
         _ = T.vector("x").nonsense
-    assert not hasattr(T.vector("x"), "__array__")
-
-
-@pytest.mark.parametrize("call", [np.tanh, np.sqrt, lambda x: np.add(x, np.ones(2))])
-def test_numpys_own_functions_do_not_take_variables(call):
-    with pytest.raises(TypeError, match="ufunc"):
-        call(T.vector("x"))
+    assert not hasattr(T.vector("x"), "__array_interface__")
 
 
 @pytest.mark.parametrize("convert", [int, float, bool, len, range, lambda x: [1, 2][x]])

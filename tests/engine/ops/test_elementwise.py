@@ -151,7 +151,7 @@ def test_python_numbers_are_weak_as_in_numpy(name, dtype, number, first, data):
     check(lambda x: arrange(OPS[name], x), lambda x: arrange(ORACLES[name], x), [array], data)
 
 
-@pytest.mark.parametrize("pair", [(1, 0), (1.0, 0), (1.0, 0.0), (0, True)])
+@pytest.mark.parametrize("pair", [(1, 0), (1.0, 0), (1.0, 0.0), (False, True)])
 def test_where_of_two_python_numbers_is_of_numpys_dtype(pair):
     check(lambda c: e.where(c, *pair), lambda c: np.where(c, *pair), [np.array([True, False])])
 

@@ -79,7 +79,7 @@ CASES = {
     ),
     "wrong arguments": (
         lambda: scanviz.scan(lambda a, b: a, x()),
-        ["other arguments than scan passes", "1 arguments: x[t]", "(a, b)"],
+        ["takes 2 arguments, scan passes 1 argument", "x[t] (sequences)", "(a, b)"],
     ),
     "a silent downcast": (
         lambda: scanviz.scan(lambda v, h_tm1: h_tm1 + v, x(), np.float32(0)),

@@ -1,0 +1,185 @@
+"""What Python asks of a value and a symbolic variable cannot answer: the errors, which say what to write instead.
+
+A variable has no value while a graph is built, so it is neither true nor false, has no length known to Python and is no number.
+Each function below returns the error for one such question, with the user's line and what that line should say.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from scanviz.engine.errors import ScanvizAttributeError, ScanvizTypeError
+from scanviz.engine.graph.provenance import SourceLine, user_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_VALUE = "function([…], {0})(…) or {0}.eval({{…}}) for its value"
+_CALLED = re.compile(r"\b(?:math|cmath|np|numpy)\.(\w+)\(")
+_LIST_METHODS = ("append", "extend", "insert", "pop", "remove")
+
+
+def source_text(where: SourceLine | None) -> str | None:
+    """Return the text of the user's line, for an error that shows it."""
+    return (where.text() or None) if where is not None else None
+
+
+def _error(what: str, fix: str, found: object = None) -> ScanvizTypeError:
+    where = user_line()
+    return ScanvizTypeError(what, where=where, text=source_text(where), found=found, fix=fix)
+
+
+def no_truth(x: Any) -> ScanvizTypeError:
+    """Return the error of ``if x:``, ``x and y``, ``not x`` and ``0 < x < 1``."""
+    name = _short(x)
+    return _error(
+        f"{_called(x)} has no value while the graph is built, so Python cannot ask whether it is true",
+        f"T.switch({name}, a, b) or ifelse({name}, a, b) instead of `if`\n"
+        "a & b, a | b, ~a instead of `a and b`, `a or b`, `not a`\n"
+        "(0 < x) & (x < 1) instead of `0 < x < 1`\n"
+        "T.eq(a, b) instead of `a == b`; `a is b` to ask whether two variables are one",
+    )
+
+
+def no_length(x: Any) -> ScanvizTypeError:
+    """Return the error of ``len(x)``."""
+    return _error(
+        f"the length of {_called(x)} is not known while the graph is built", f"{_short(x)}.shape[0]"
+    )
+
+
+def no_number(x: Any, ours: Callable[[str], str | None]) -> ScanvizTypeError:
+    """Return the error of ``float(x)``, ``int(x)`` and the functions of ``math``; ``ours`` says what those are called here."""
+    where = user_line()
+    text = source_text(where)
+    name = _short(x)
+    called = _CALLED.search(text or "")
+    here = ours(called[1]) if called is not None else None
+    fixes = []
+    if called is not None and here is not None:
+        fixes.append(f"T.{here}(…) instead of {called[0]}…)")
+    else:
+        fixes.append(f"T.cast({name}, 'int64') or T.cast({name}, 'float64') for another dtype")
+        fixes.append("T.exp, T.tanh, … instead of the functions of `math`")
+    return ScanvizTypeError(
+        f"{_called(x)} has no value while the graph is built, so it is no Python number",
+        where=where,
+        text=text,
+        fix="\n".join([*fixes, _VALUE.format(name)]),
+    )
+
+
+def no_count(x: Any) -> ScanvizTypeError:
+    """Return the error of ``range(x)`` and ``some_list[x]``."""
+    name = _short(x)
+    return _error(
+        f"{_called(x)} has no value while the graph is built, so Python cannot count with it",
+        f"scan(fn, n_steps={name}) instead of `for k in range({name})`\n"
+        f"T.arange({name}) for a vector of numbers\n"
+        f"T.stack(some_list)[{name}] instead of `some_list[{name}]`\n" + _VALUE.format(name),
+    )
+
+
+def no_members(x: Any, sought: object) -> ScanvizTypeError:
+    """Return the error of ``sought in x``."""
+    shown = _short(sought) if isinstance(sought, type(x)) else repr(sought)
+    return _error(
+        f"{_called(x)} has no value while the graph is built, so Python cannot look for {shown} in it",
+        f"T.any(T.eq({_short(x)}, {shown}))",
+    )
+
+
+def no_format(x: Any, specification: str) -> ScanvizTypeError:
+    """Return the error of ``f"{x:.2f}"``."""
+    return _error(
+        f"{_called(x)} has no value while the graph is built, so it cannot be formatted with {specification!r}",
+        _VALUE.format(_short(x)),
+    )
+
+
+def no_assignment(x: Any, key: object, value: object) -> ScanvizTypeError:
+    """Return the error of ``x[key] = value``."""
+    name, place, new = _short(x), shown_index(key), _short(value)
+    return _error(
+        f"{_called(x)} cannot be changed: a variable stands for one value",
+        f"{name} = T.set_subtensor({name}[{place}], {new})\n"
+        f"{name} = T.inc_subtensor({name}[{place}], …) instead of `{name}[{place}] += …`",
+    )
+
+
+def no_deletion(x: Any, key: object) -> ScanvizTypeError:
+    """Return the error of ``del x[key]``."""
+    return _error(
+        f"{_called(x)} cannot be changed: a variable stands for one value",
+        f"{_short(x)}[kept], with the indices of what stays, or T.concatenate([…, …]) of what is around [{shown_index(key)}]",
+    )
+
+
+def no_attribute(x: Any, name: str, known: Iterable[str]) -> ScanvizAttributeError:
+    """Return the error of ``x.name`` where variables have no such attribute."""
+    from difflib import get_close_matches
+
+    where = user_line()
+    if name in _LIST_METHODS:
+        fix: str | None = "T.concatenate([a, b]) or T.stack([a, b]): a variable is an array, not a list"
+    else:
+        close = get_close_matches(name, list(known), 3)
+        fix = " or ".join(f"{_short(x)}.{each}" for each in close) or None
+    error = ScanvizAttributeError(
+        f"{_called(x)} has no attribute `{name}`",
+        where=where,
+        text=source_text(where),
+        fix=fix,
+    )
+    error.name, error.obj = name, x
+    return error
+
+
+def not_settable(x: Any, name: str) -> ScanvizAttributeError:
+    """Return the error of ``x.name = value``."""
+    where = user_line()
+    return ScanvizAttributeError(
+        f"variables are immutable: only `name` can be set, not `{name}`",
+        where=where,
+        text=source_text(where),
+        fix="a variable, dict or object of your own to keep it in",
+    )
+
+
+def shown_index(key: object) -> str:
+    """Return an index as the user would write it."""
+    if isinstance(key, tuple):
+        return ", ".join(shown_index(each) for each in key)
+    if isinstance(key, slice):
+        ends = ["" if each is None else _short(each) for each in (key.start, key.stop)]
+        return ":".join([*ends, *([] if key.step is None else [_short(key.step)])])
+    return "..." if key is Ellipsis else _short(key)
+
+
+def _called(x: Any) -> str:
+    return f"`{x}`"
+
+
+def _short(x: Any) -> str:
+    """Return what to call a value in code to write: a name or a number where it has one."""
+    name = getattr(x, "name", None)
+    if isinstance(name, str) and name.isidentifier():
+        return name
+    return repr(x) if isinstance(x, int | float | str) or x is None else "x"
+
+
+__all__ = [
+    "no_assignment",
+    "no_attribute",
+    "no_count",
+    "no_deletion",
+    "no_format",
+    "no_length",
+    "no_members",
+    "no_number",
+    "no_truth",
+    "not_settable",
+    "shown_index",
+    "source_text",
+]

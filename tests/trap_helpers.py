@@ -1,0 +1,22 @@
+"""What tests of errors share: the error of a call, whose line is told to be that of the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from scanviz.engine.errors import ScanvizError
+
+
+def trapped(call: Callable[[], Any], kind: type[Exception]) -> ScanvizError:
+    """Return the error of a call written on one line: of that built-in kind, and told of that line."""
+    with pytest.raises(ScanvizError) as caught:
+        call()
+    error = caught.value
+    assert isinstance(error, kind), type(error)
+    code = call.__code__
+    assert (error.where.file, error.where.line) == (code.co_filename, code.co_firstlineno), str(error)
+    assert error.fix, str(error)
+    return error

@@ -20,6 +20,7 @@ from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.shape import dimshuffle
 from scanviz.engine.ops.support import as_variable, float_dtype
 from scanviz.tensor.products import batched_dot, dot, inner, kron, matmul, outer, tensordot
+from scanviz.tensor.statistics import root
 
 __all__ = [
     "batched_dot",
@@ -305,7 +306,7 @@ def norm(
     Returns
     -------
     Variable
-        The norms, floating.
+        The norms, floating; their derivative at 0 is 0.
 
     Raises
     ------
@@ -324,7 +325,7 @@ def norm(
     values = e.cast(variable, float_dtype(kind.dtype))
     axes = tuple(range(kind.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
-        return e.sqrt(r.sum(e.square(values), axes, keepdims=keepdims))
+        return root(r.sum(e.square(values), axes, keepdims=keepdims))
     if len(axes) == 1 and not isinstance(ord, str):
         return _vector_norm(e.absolute(values), ord, axes[0], keepdims)
     if len(axes) == 2 and ord in (1, -1, math.inf, -math.inf):
@@ -345,7 +346,8 @@ def _vector_norm(sizes: Variable, ord: float, axis: int, keepdims: bool) -> Vari
         return r.sum(e.cast(e.not_equal(sizes, 0), dtype), axis, keepdims=keepdims)
     if ord == 1:
         return r.sum(sizes, axis, keepdims=keepdims)
-    return e.power(r.sum(e.power(sizes, float(ord)), axis, keepdims=keepdims), 1.0 / ord)
+    total = r.sum(e.power(sizes, float(ord)), axis, keepdims=keepdims)
+    return root(total, 1.0 / ord) if ord > 0 else e.power(total, 1.0 / ord)
 
 
 def _matrix_norm(sizes: Variable, ord: float, axes: tuple[int, ...], keepdims: bool) -> Variable:

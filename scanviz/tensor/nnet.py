@@ -313,7 +313,7 @@ def softmax_crossentropy(logits: Any, true_dist: Any) -> Variable:
     values, true = _floating(logits), as_variable(true_dist)
     if _is_classes(values, true, "softmax_crossentropy"):
         return e.subtract(logsumexp(values, -1), _of_class(values, true))
-    return e.negative(r.sum(e.multiply(true, neural.log_softmax(values)), -1))
+    return e.negative(r.sum(e.multiply_no_nan(neural.log_softmax(values), true), -1))
 
 
 def binary_crossentropy(output: Any, target: Any) -> Variable:

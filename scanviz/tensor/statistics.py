@@ -6,6 +6,7 @@ does; no elements give NaN.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import FLOATS, canonical_dtype
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
+from scanviz.engine.ops.barrier import disconnected_grad
 from scanviz.engine.ops.shape import dimshuffle
 from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype
 
@@ -35,6 +37,11 @@ def _dtypes(variable: Variable, dtype: object, what: str) -> tuple[str, str]:
             fix=f'T.cast(T.{what}({describe(variable)}), "{result}")',
         )
     return ("float32" if result == "float16" else result), result
+
+
+def root(total: Variable, power: float = 0.5) -> Variable:
+    """Return a root of what is 0 or above, with derivative 0 at 0: that of a length or a deviation, which has a kink there."""
+    return e.where(e.equal(total, 0), 0, e.sqrt(total) if power == 0.5 else e.power(total, power))
 
 
 def _axes(variable: Variable, axis: Axis, what: str) -> tuple[int, ...]:
@@ -156,7 +163,7 @@ def std(
     Returns
     -------
     Variable
-        The standard deviations.
+        The standard deviations; their derivative is 0 where all elements are equal.
 
     Raises
     ------
@@ -172,7 +179,7 @@ def std(
     >>> T.std(x).eval({x: [2.0, 4.0]})
     array(1.)
     """
-    return e.sqrt(_variance(as_variable(x), axis, dtype, ddof, keepdims, "std"))
+    return root(_variance(as_variable(x), axis, dtype, ddof, keepdims, "std"))
 
 
 def logsumexp(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
@@ -188,7 +195,7 @@ def logsumexp(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     Returns
     -------
     Variable
-        floating; -inf where all elements are, inf where one is.
+        floating; -inf where all elements are, inf where one is.  Its gradient is ``softmax``, 0 where all elements are -inf.
 
     Raises
     ------
@@ -208,9 +215,11 @@ def logsumexp(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     variable = e.cast(given, float_dtype(tensor_type(given).dtype))
     axes = _axes(variable, axis, "logsumexp")
     largest = r.max(variable, axes, keepdims=True)
-    shift = e.where(e.isfinite(largest), largest, 0)  # infinities would give inf - inf
+    # infinities would give inf - inf; the result does not depend on what is taken off, so no derivative goes through it
+    shift = disconnected_grad(e.where(e.isfinite(largest), largest, 0))
     sums = r.sum(e.exp(e.subtract(variable, shift)), axes, keepdims=True)
-    result = e.add(e.log(sums), shift)
+    nothing = e.equal(sums, 0)  # all are minus infinity
+    result = e.add(e.where(nothing, -math.inf, e.log(e.where(nothing, 1, sums))), shift)
     if keepdims:
         return result
     return dimshuffle(result, [axis for axis in range(tensor_type(variable).ndim) if axis not in axes])

@@ -12,9 +12,11 @@ at                                       derivative
 ``absolute`` at 0                        0
 ``maximum``, ``minimum`` of equal values  half to each; ``fmax``, ``fmin`` likewise, and all to a number beside NaN
 ``clip`` at its bounds                   1 with respect to the value, 0 with respect to the bounds
-``hypot(0, 0)``                          0
+``hypot(0, 0)``, ``arctan2(0, 0)``       0
+``logaddexp`` of equal infinities        half to each of inf and inf, 0 of -inf and -inf
 ``floor``, ``round``, ``sign``, …        0 everywhere
-``power(0, b)``, with respect to b       0 for b > 0
+``power(0, b)``, with respect to b       0
+``sqrt(0)``, other infinite slopes       infinity; 0 where the cotangent is exactly 0
 ``mod``, ``floor_divide``                as if the quotient rounded down did not change
 =======================================  ==========================================================
 """
@@ -24,6 +26,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from scanviz.engine.gradient.guards import POLES, STEEP, Test, is_guarded, is_steep, may_be_infinite
+from scanviz.engine.gradient.positive import surely_not_negative, surely_not_zero, surely_positive
 from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
 from scanviz.engine.graph.declaration import Declaration
@@ -34,8 +38,18 @@ from scanviz.engine.ops import elementwise as e
 Partial = Callable[..., Variable | None]
 
 
-def derivatives(declaration: Declaration, *partials: Partial | None) -> None:
-    """Give an op its derivative with respect to each input; None for zero."""
+def derivatives(
+    declaration: Declaration, *partials: Partial | None, steep: Test | None = None, poles: Test | None = None
+) -> None:
+    """Give an op its derivative with respect to each input; None for zero.
+
+    ``steep`` says of a node whether a slope may be infinite where its value is finite, ``poles`` whether its value may not be
+    finite; see :mod:`scanviz.engine.gradient.guards`.
+    """
+    if steep is not None:
+        STEEP[declaration] = steep
+    if poles is not None:
+        POLES[declaration] = poles
 
     def pullback(
         node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
@@ -45,22 +59,65 @@ def derivatives(declaration: Declaration, *partials: Partial | None) -> None:
         for partial, given, mine in zip(partials, node.inputs, wanted, strict=True):
             term = None
             if mine and partial is not None and cotangent is not None:
-                term = partial(cotangent, *node.inputs, node.outputs[0])
+                if is_guarded(node, len(found)):
+                    term = _guarded(partial, cotangent, node, zero=cotangent)
+                else:
+                    term = partial(cotangent, *node.inputs, node.outputs[0])
             found.append(None if term is None else sum_to_shape(term, given))
         return found
 
     def pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
         total: Variable | None = None
-        for partial, tangent in zip(partials, tangents, strict=True):
+        for position, (partial, tangent) in enumerate(zip(partials, tangents, strict=True)):
             if partial is None or tangent is None:
                 continue
-            term = partial(tangent, *node.inputs, node.outputs[0])
+            term = _moved(partial, tangent, node, position)
             if term is not None:
                 total = term if total is None else total + term
         return [None if total is None else broadcast_like(total, node.outputs[0])]
 
     PULLBACKS.row(declaration)(pullback)
     PUSHFORWARDS.row(declaration)(pushforward)
+
+
+def _guarded(partial: Partial, t: Variable, node: Apply, zero: Variable | None) -> Variable | None:
+    """Return ``t`` times a slope, 0 where ``zero`` (the slope, for None) is."""
+    slope = partial(1, *node.inputs, node.outputs[0])
+    if slope is None:
+        return None
+    return e.multiply_no_nan(t, slope) if zero is None else e.multiply_no_nan(slope, zero)
+
+
+def _moved(partial: Partial, tangent: Variable, node: Apply, position: int) -> Variable | None:
+    """Return a tangent times a slope."""
+    if is_steep(node):
+        return _guarded(partial, tangent, node, zero=tangent)
+    if may_be_infinite(node, position):
+        return _guarded(partial, tangent, node, zero=None)
+    return partial(tangent, *node.inputs, node.outputs[0])
+
+
+def _always(node: Apply) -> bool:
+    return True
+
+
+def _of(test: Callable[[Variable], bool], position: int = 0) -> Test:
+    """Return the test of a node that an input does not pass a test."""
+    return lambda node: not test(node.inputs[position])
+
+
+def _power_pole(node: Apply) -> bool:
+    base, exponent = node.inputs
+    if isinstance(exponent, Constant) and bool((exponent.value >= 0).all()):
+        return bool((exponent.value % 1 != 0).any()) and not surely_not_negative(base)
+    return not surely_positive(base)
+
+
+def _power_steep(node: Apply) -> bool:
+    base, exponent = node.inputs
+    if isinstance(exponent, Constant):
+        return not surely_positive(base) and bool(((exponent.value < 1) & (exponent.value != 0)).any())
+    return not surely_positive(base)
 
 
 derivatives(e.add, lambda t, a, b, y: t, lambda t, a, b, y: t)
@@ -70,9 +127,19 @@ derivatives(
     lambda t, a, b, y: t * b if a is not b else (t * 2) * a,
     lambda t, a, b, y: t * a if a is not b else None,
 )
-derivatives(e.divide, lambda t, a, b, y: t / b, lambda t, a, b, y: -t * y / b)
+derivatives(
+    e.divide,
+    lambda t, a, b, y: t / b,
+    lambda t, a, b, y: -t * y / b,
+    poles=_of(surely_not_zero, 1),
+)
 derivatives(e.floor_divide, None, None)
-derivatives(e.mod, lambda t, a, b, y: t, lambda t, a, b, y: -t * e.floor_divide(a, b))
+derivatives(
+    e.mod,
+    lambda t, a, b, y: t,
+    lambda t, a, b, y: -t * e.floor_divide(a, b),
+    poles=_of(surely_not_zero, 1),
+)
 
 
 def _power_base(t: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
@@ -87,10 +154,11 @@ def _power_base(t: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
 
 def _power_exponent(t: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
     """Return t a^b log a; at a = 0 the power wins over the logarithm."""
-    return t * y * e.log(e.where(e.equal(a, 0), 1, a))
+    nothing = e.equal(a, 0)
+    return t * e.where(nothing, 0, y) * e.log(e.where(nothing, 1, a))
 
 
-derivatives(e.power, _power_base, _power_exponent)
+derivatives(e.power, _power_base, _power_exponent, steep=_power_steep, poles=_power_pole)
 
 
 def _chosen(t: Variable, better: Variable, equal: Variable) -> Variable:
@@ -118,19 +186,45 @@ derivatives(
     lambda t, a, b, y: _chosen(t, e.logical_or(e.less(a, b), e.isnan(b)), e.equal(a, b)),
     lambda t, a, b, y: _chosen(t, e.logical_or(e.less(b, a), e.isnan(a)), e.equal(a, b)),
 )
-derivatives(
-    e.arctan2,
-    lambda t, a, b, y: t * b / (a * a + b * b),
-    lambda t, a, b, y: -t * a / (a * a + b * b),
-)
 
 
 def _not_zero(y: Variable) -> Variable:
     return e.where(e.equal(y, 0), 1, y)
 
 
+def _over_square(t: Variable, a: Variable, b: Variable) -> Variable:
+    """Return t / (a² + b²), and t at (0, 0)."""
+    length = _not_zero(e.hypot(a, b))
+    return t / length / length
+
+
+derivatives(
+    e.arctan2,
+    lambda t, a, b, y: t * _over_square(b, a, b),
+    lambda t, a, b, y: -t * _over_square(a, a, b),
+)
 derivatives(e.hypot, lambda t, a, b, y: t * a / _not_zero(y), lambda t, a, b, y: t * b / _not_zero(y))
-derivatives(e.logaddexp, lambda t, a, b, y: t * e.sigmoid(a - b), lambda t, a, b, y: t * e.sigmoid(b - a))
+
+
+def _share(a: Variable, b: Variable) -> Variable:
+    """Return exp(a) / (exp(a) + exp(b)): 1/2 where both are infinity, 0 where both are minus infinity."""
+    difference = a - b
+    return e.sigmoid(e.where(e.isnan(difference), e.minimum(a, 0), difference))
+
+
+derivatives(e.logaddexp, lambda t, a, b, y: t * _share(a, b), lambda t, a, b, y: t * _share(b, a))
+
+
+def _dead_or(x: Variable, y: Variable) -> Variable:
+    """Return x, 0 where y is 0 and x is not finite: what the product is taken to be y times of."""
+    return e.where(e.logical_and(e.equal(y, 0), e.logical_not(e.isfinite(x))), 0, x)
+
+
+derivatives(
+    e.multiply_no_nan,
+    lambda t, x, y, product: t * y,
+    lambda t, x, y, product: t * _dead_or(x, y),
+)
 derivatives(e.copysign, lambda t, a, b, y: e.where(e.equal(e.signbit(a), e.signbit(b)), t, -t), None)
 
 for _declaration in (
@@ -146,39 +240,39 @@ for _declaration in (
 derivatives(e.negative, lambda t, x, y: -t)
 derivatives(e.positive, lambda t, x, y: t)
 derivatives(e.absolute, lambda t, x, y: t * e.sign(x))
-derivatives(e.reciprocal, lambda t, x, y: -t * (y * y))
+derivatives(e.reciprocal, lambda t, x, y: -t * (y * y), poles=_of(surely_not_zero))
 derivatives(e.square, lambda t, x, y: t * (x * 2))
-derivatives(e.sqrt, lambda t, x, y: t * 0.5 / y)
-derivatives(e.cbrt, lambda t, x, y: t / (y * y * 3))
-derivatives(e.exp, lambda t, x, y: t * y)
-derivatives(e.exp2, lambda t, x, y: t * (y * math.log(2)))
-derivatives(e.expm1, lambda t, x, y: t * (y + 1))
-derivatives(e.log, lambda t, x, y: t / x)
-derivatives(e.log2, lambda t, x, y: t / (x * math.log(2)))
-derivatives(e.log10, lambda t, x, y: t / (x * math.log(10)))
-derivatives(e.log1p, lambda t, x, y: t / (x + 1))
+derivatives(e.sqrt, lambda t, x, y: t * 0.5 / y, steep=_of(surely_positive), poles=_of(surely_not_negative))
+derivatives(e.cbrt, lambda t, x, y: t / (y * y * 3), steep=_of(surely_not_zero))
+derivatives(e.exp, lambda t, x, y: t * y, poles=_always)
+derivatives(e.exp2, lambda t, x, y: t * (y * math.log(2)), poles=_always)
+derivatives(e.expm1, lambda t, x, y: t * (y + 1), poles=_always)
+derivatives(e.log, lambda t, x, y: t / x, poles=_of(surely_positive))
+derivatives(e.log2, lambda t, x, y: t / (x * math.log(2)), poles=_of(surely_positive))
+derivatives(e.log10, lambda t, x, y: t / (x * math.log(10)), poles=_of(surely_positive))
+derivatives(e.log1p, lambda t, x, y: t / (x + 1), poles=_of(surely_not_negative))
 derivatives(e.sin, lambda t, x, y: t * e.cos(x))
 derivatives(e.cos, lambda t, x, y: -t * e.sin(x))
-derivatives(e.tan, lambda t, x, y: t * (y * y + 1))
-derivatives(e.arcsin, lambda t, x, y: t / e.sqrt((1 - x) * (1 + x)))
-derivatives(e.arccos, lambda t, x, y: -t / e.sqrt((1 - x) * (1 + x)))
+derivatives(e.tan, lambda t, x, y: t * (y * y + 1), poles=_always)
+derivatives(e.arcsin, lambda t, x, y: t / e.sqrt((1 - x) * (1 + x)), steep=_always, poles=_always)
+derivatives(e.arccos, lambda t, x, y: -t / e.sqrt((1 - x) * (1 + x)), steep=_always, poles=_always)
 derivatives(e.arctan, lambda t, x, y: t / (x * x + 1))
-derivatives(e.sinh, lambda t, x, y: t * e.cosh(x))
-derivatives(e.cosh, lambda t, x, y: t * e.sinh(x))
+derivatives(e.sinh, lambda t, x, y: t * e.cosh(x), poles=_always)
+derivatives(e.cosh, lambda t, x, y: t * e.sinh(x), poles=_always)
 derivatives(e.tanh, lambda t, x, y: t * (1 - y * y))
 derivatives(e.arcsinh, lambda t, x, y: t / e.hypot(x, 1))
-derivatives(e.arccosh, lambda t, x, y: t / (e.sqrt(x - 1) * e.sqrt(x + 1)))
-derivatives(e.arctanh, lambda t, x, y: t / ((1 - x) * (1 + x)))
+derivatives(e.arccosh, lambda t, x, y: t / (e.sqrt(x - 1) * e.sqrt(x + 1)), steep=_always, poles=_always)
+derivatives(e.arctanh, lambda t, x, y: t / ((1 - x) * (1 + x)), poles=_always)
 derivatives(e.deg2rad, lambda t, x, y: t * (math.pi / 180))
 derivatives(e.rad2deg, lambda t, x, y: t * (180 / math.pi))
 derivatives(e.sigmoid, lambda t, x, y: t * (y * (1 - y)))
 derivatives(e.softplus, lambda t, x, y: t * e.sigmoid(x))
 derivatives(e.erf, lambda t, x, y: t * (e.exp(-x * x) * (2 / math.sqrt(math.pi))))
 derivatives(e.erfc, lambda t, x, y: -t * (e.exp(-x * x) * (2 / math.sqrt(math.pi))))
-derivatives(e.erfinv, lambda t, x, y: t * (e.exp(y * y) * (math.sqrt(math.pi) / 2)))
-derivatives(e.gammaln, lambda t, x, y: t * e.digamma(x))
-derivatives(e.digamma, lambda t, x, y: t * e.polygamma(1, x))
-derivatives(e.polygamma, None, lambda t, n, x, y: t * e.polygamma(n + 1, x))
+derivatives(e.erfinv, lambda t, x, y: t * (e.exp(y * y) * (math.sqrt(math.pi) / 2)), poles=_always)
+derivatives(e.gammaln, lambda t, x, y: t * e.digamma(x), poles=_always)
+derivatives(e.digamma, lambda t, x, y: t * e.polygamma(1, x), poles=_always)
+derivatives(e.polygamma, None, lambda t, n, x, y: t * e.polygamma(n + 1, x), poles=_always)
 derivatives(e.where, None, lambda t, c, a, b, y: e.where(c, t, 0), lambda t, c, a, b, y: e.where(c, 0, t))
 derivatives(
     e.clip,

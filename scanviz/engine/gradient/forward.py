@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from scanviz.engine.gradient.guards import tangents_of
 from scanviz.engine.gradient.reverse import RULE, is_differentiable, load_rows
 from scanviz.engine.gradient.sizes import shape_memory
 from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative, Undefined, connection
@@ -41,8 +42,9 @@ def push_forward(
     load_rows()
     blocked = set(consider_constant)
     found: dict[Variable, Derivative] = {each: value for each, value in seeds.items() if each not in blocked}
-    with shape_memory():
-        for node in toposort(outputs):
+    nodes = toposort(outputs)
+    with shape_memory(), tangents_of(nodes):
+        for node in nodes:
             for output, tangent in zip(node.outputs, _through(node, found), strict=True):
                 if tangent is not None and output not in found and output not in blocked:
                     found[output] = _fitting(output, tangent)

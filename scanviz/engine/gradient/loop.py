@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.adjoint import AdjointTaps, adjoint_taps
+from scanviz.engine.gradient.guards import wild_inside
 from scanviz.engine.gradient.loop_connection import downstream, upstream
 from scanviz.engine.gradient.loop_rows import LoopRows, turned
 from scanviz.engine.gradient.residuals import Residuals, row_name
@@ -121,7 +122,7 @@ class BackwardLoop:
         wrt: list[Variable] = [read for each in self.states for read in each.reads.values()]
         wrt += [each.slice for each in self.wanted if isinstance(each, LoopSequence)]
         wrt += [each.variable for each in self.sums]
-        return dict(zip(wrt, pull_back(seeds, wrt), strict=True))
+        return dict(zip(wrt, pull_back(seeds, wrt, wild=wild_inside(self.view.node)), strict=True))
 
     def _undefined(self, pulled: Mapping[Variable, Derivative]) -> dict[LoopVariable, Undefined]:
         """Return the wanted loop variables that have no derivative: their own, or of a state they go into."""

@@ -143,7 +143,10 @@ def _extreme(
 def _extreme_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
     axes, keep, _ = node.op.parameters
     (tangent,) = tangents
-    return [None if tangent is None else r.sum(tangent * _shares(node), axes, keepdims=keep)]
+    if tangent is None:
+        return [None]
+    # the tangent of an element that was not chosen counts for nothing, infinite or not
+    return [r.sum(e.multiply_no_nan(tangent, _shares(node)), axes, keepdims=keep)]
 
 
 def _in_a_line(value: Variable, node: Apply) -> tuple[Variable, int]:

@@ -48,7 +48,7 @@ _CHEAP = frozenset(
         e.add, e.subtract, e.multiply, e.divide, e.negative, e.positive, e.absolute, e.sign, e.square, e.reciprocal,
         e.maximum, e.minimum, e.fmax, e.fmin, e.equal, e.not_equal, e.less, e.less_equal, e.greater, e.greater_equal,
         e.logical_and, e.logical_or, e.logical_xor, e.logical_not, e.where, e.clip, e.CAST, e.floor, e.ceil,
-        e.isnan, e.isinf, e.isfinite,
+        e.isnan, e.isinf, e.isfinite, e.multiply_no_nan,
     )
 )  # fmt: skip
 

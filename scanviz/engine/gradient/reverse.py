@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.accumulate import add_cotangents
+from scanviz.engine.gradient.guards import guards_of
+from scanviz.engine.gradient.positive import surely_not_zero
 from scanviz.engine.gradient.sizes import shape_memory
 from scanviz.engine.gradient.table import FAMILIES, PULLBACKS, Derivative, Undefined, connection
 from scanviz.engine.graph.nodes import Apply, Variable, describe
@@ -101,7 +103,10 @@ def reached_from(
 
 
 def pull_back(
-    seeds: Mapping[Variable, Variable], wrt: Sequence[Variable], consider_constant: Collection[Variable] = ()
+    seeds: Mapping[Variable, Variable],
+    wrt: Sequence[Variable],
+    consider_constant: Collection[Variable] = (),
+    wild: Collection[Variable] = (),
 ) -> list[Derivative]:
     """Return the cotangents of ``wrt`` for cotangents of outputs.
 
@@ -113,6 +118,8 @@ def pull_back(
         What is wanted.
     consider_constant : collection of Variable
         Taken as constants: nothing is pulled back through them.
+    wild : collection of Variable
+        Inputs that may not be finite (see :mod:`scanviz.engine.gradient.guards`).
 
     Returns
     -------
@@ -126,10 +133,13 @@ def pull_back(
     for output, value in seeds.items():
         if output in reached:
             found.arrive(output, value)
-    with shape_memory():
-        for node in reversed(toposort(outputs)):
+    nodes = toposort(outputs)
+    chosen = [each for each, seed in seeds.items() if not surely_not_zero(seed)]
+    with shape_memory(), guards_of(nodes, chosen, wild) as guards:
+        for node in reversed(nodes):
             if any(each in reached for each in node.outputs):
                 _through(node, found, reached)
+                guards.passed(node)
         return [found.total(each) for each in wrt]
 
 

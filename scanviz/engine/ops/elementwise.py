@@ -217,6 +217,12 @@ arctan2 = elementwise("arctan2", np.arctan2, "Angle of the point (second, first)
 hypot = elementwise("hypot", np.hypot, "Length of the hypotenuse.")
 logaddexp = elementwise("logaddexp", np.logaddexp, "log(exp(a) + exp(b)) without overflow.")
 copysign = elementwise("copysign", np.copysign, "First with the sign of second.")
+multiply_no_nan = elementwise(
+    "multiply_no_nan",
+    functions.multiply_no_nan,
+    "Product that is 0 where the second is, even beside infinity and NaN.",
+    like=np.multiply,
+)
 
 equal = elementwise("equal", np.equal, "Whether equal.", symbol="==")
 not_equal = elementwise("not_equal", np.not_equal, "Whether different.", symbol="!=")

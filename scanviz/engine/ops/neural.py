@@ -2,7 +2,8 @@
 
 Both could be written with exp, max and sum.  As one op their gradients need no detour through the maximum, whose ties
 have no unique gradient, and a profile shows one line for what a reader thinks of as one step.  The largest element is
-subtracted first, so that no exponential overflows.
+subtracted first, so that no exponential overflows.  Where all elements are minus infinity (everything is masked) softmax is 0
+and its logarithm minus infinity.
 """
 
 from __future__ import annotations
@@ -36,22 +37,30 @@ def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
 
 def _shifted(value: Array, axes: tuple[int, ...]) -> Array:
     x = np.asarray(value, dtype=float_dtype(np.asarray(value).dtype.name))
-    # The initial value is that of a maximum over no elements; it is never larger than an element.
-    return np.asarray(np.subtract(x, np.maximum.reduce(x, axes, keepdims=True, initial=-np.inf)))
+    # The initial value is that of a maximum over no elements, and of one over minus infinities, which stay what they are.
+    return np.asarray(
+        np.subtract(x, np.maximum.reduce(x, axes, keepdims=True, initial=np.finfo(x.dtype).min))
+    )
+
+
+def _sums(powers: Array, axes: tuple[int, ...]) -> Array:
+    """Return the sums of exponentials of which the largest is 1; 1 too where all are 0, so that nothing is divided by 0."""
+    sums = np.asarray(np.add.reduce(powers, axes, keepdims=True))
+    return np.asarray(np.maximum(sums, 1, out=sums))
 
 
 def softmax_values(value: Array, axes: tuple[int, ...]) -> Array:
     """Return exp(x) / sum(exp(x)) along axes: the NumPy meaning of ``softmax``."""
     y = _shifted(value, axes)
     np.exp(y, y)
-    np.divide(y, np.add.reduce(y, axes, keepdims=True), y)
+    np.divide(y, _sums(y, axes), y)
     return y
 
 
 def log_softmax_values(value: Array, axes: tuple[int, ...]) -> Array:
     """Return x - log(sum(exp(x))) along axes: the NumPy meaning of ``log_softmax``."""
     y = _shifted(value, axes)
-    np.subtract(y, np.log(np.add.reduce(np.exp(y), axes, keepdims=True)), y)
+    np.subtract(y, np.log(_sums(np.exp(y), axes)), y)
     return y
 
 

@@ -62,6 +62,14 @@ def clip(x: Any, low: Any, high: Any, out: Array | None = None) -> Array:
     return out
 
 
+def multiply_no_nan(x: Any, y: Any, out: Array | None = None) -> Array:
+    """Return x * y, 0 where y is 0 whatever x is."""
+    nothing = np.equal(y, 0)
+    product = np.asarray(np.multiply(x, y, out))
+    np.copyto(product, False, where=nothing)  # a 0 that every dtype takes
+    return product
+
+
 def scipy_module(name: str) -> Any:
     """Return a module of SciPy, imported when first used, or say how to get it.
 

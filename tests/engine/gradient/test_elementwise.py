@@ -23,7 +23,7 @@ REAL = {
     "cos": (-3, 3), "tan": (-1, 1), "arcsin": (-0.8, 0.8), "arccos": (-0.8, 0.8), "arctan": (-3, 3), "sinh": (-2, 2),
     "cosh": (-2, 2), "tanh": (-2, 2), "arcsinh": (-3, 3), "arccosh": (1.3, 4), "arctanh": (-0.8, 0.8),
     "deg2rad": (-99, 99), "rad2deg": (-2, 2), "sigmoid": (-4, 4), "softplus": (-4, 4), "erf": (-2, 2), "erfc": (-2, 2),
-    "erfinv": (-0.8, 0.8), "gammaln": (0.6, 4), "digamma": (0.8, 4), "floor": (0.2, 0.8), "ceil": (0.2, 0.8),
+    "erfinv": (-0.8, 0.8), "multiply_no_nan": (0.5, 2), "gammaln": (0.6, 4), "digamma": (0.8, 4), "floor": (0.2, 0.8), "ceil": (0.2, 0.8),
     "trunc": (0.2, 0.8), "round": (0.6, 0.9), "sign": (0.2, 2), "floor_divide": (1.1, 1.9),
 }  # fmt: skip
 SPECIAL = {"where", "clip", "polygamma", "cast"}

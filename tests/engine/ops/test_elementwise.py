@@ -24,7 +24,12 @@ SPECIAL = {
     "gammaln": special.gammaln,
     "digamma": special.digamma,
 }
-ORACLES = {name: getattr(np, name) for name in OPS if name not in (*SPECIAL, "polygamma", "where", "clip")}
+ORACLES = {
+    name: getattr(np, name)
+    for name in OPS
+    if name not in (*SPECIAL, "polygamma", "where", "clip", "multiply_no_nan")
+}
+ORACLES["multiply_no_nan"] = lambda x, y: np.where(np.equal(y, 0), np.zeros((), (x * y).dtype), x * y)
 UNARY = sorted(name for name in ORACLES if OPS[name].arity == 1)
 BINARY = sorted(name for name in ORACLES if OPS[name].arity == 2)
 COMPARISONS = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]

@@ -74,5 +74,6 @@ CUPY.row(e.round)(_formula(lambda xp, x: x.copy() if x.dtype.kind in "iu" else x
 CUPY.row(e.sigmoid)(_formula(lambda xp, x: 1 / (1 + xp.exp(-x))))
 CUPY.row(e.softplus)(_formula(lambda xp, x: xp.logaddexp(x, xp.zeros((), x.dtype))))
 CUPY.row(e.where)(_formula(lambda xp, c, a, b: xp.where(xp.asarray(c), a, b)))
+CUPY.row(e.multiply_no_nan)(_formula(lambda xp, x, y: xp.where(y == 0, xp.zeros((), y.dtype), x * y)))
 CUPY.row(e.clip)(_formula(lambda xp, x, low, high: xp.minimum(xp.maximum(x, low), high)))
 CUPY.row(e.CAST)(CupyRow(lambda xp, op, values: (values[0].astype(op.parameters.dtype),)))

@@ -32,7 +32,7 @@ _OPERATORS = frozenset(
         e.not_equal,
     )
 )
-_SAFE_IN_PLACE = (scalar_functions.sigmoid, scalar_functions.softplus)
+_SAFE_IN_PLACE = (scalar_functions.sigmoid, scalar_functions.softplus, scalar_functions.multiply_no_nan)
 
 
 def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
@@ -60,6 +60,8 @@ def _of_numbers(emitter: Emitter, instruction: Instruction, inputs: Sequence[str
     dtypes = [dtype_of(emitter.program, number) for number in instruction.inputs]
     if declaration in _OPERATORS and dtypes[0] == dtypes[1] != "bool":
         return f"{inputs[0]} {declaration.symbol} {inputs[1]}"
+    if declaration is e.multiply_no_nan and dtypes[0] == dtypes[1] and np.dtype(dtypes[0]).kind == "f":
+        return f"{inputs[0]} * {inputs[1]} if {inputs[1]} else abs({inputs[1]})"
     if declaration is e.negative:
         return f"-{inputs[0]}"
     if declaration is e.where and dtypes[1] == dtypes[2]:

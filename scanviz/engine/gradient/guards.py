@@ -1,0 +1,213 @@
+"""Where a cotangent that is exactly zero meets a slope that is not finite: there it stays zero.
+
+``where(x > 0, sqrt(x), 0)`` is 0 for all x below 0, and so is its derivative; but the cotangent of the branch that was not
+taken, 0, times the slope of the square root, infinity or NaN, is NaN, which then spreads to everything that x is computed
+from.  The same happens to rows that an index left out, to elements that ``max`` or ``clip`` did not choose, to steps of which
+no result is read.
+So such products are made by ``multiply_no_nan``, which is 0 where the cotangent is.  It costs two ufuncs more, hence it stands
+only where it can matter:
+
+- at *steep* operations always: a finite value with an infinite slope, as of ``sqrt`` at 0;
+- under a selection (a variable is *chosen* from if its cotangent may hold zeros, because what is computed from it was selected
+  from), at operations with *poles*, as ``log``, whose values are not finite somewhere, and at those that compute with such values:
+  with *wild* variables.
+
+What surely has neither, such as ``sqrt(x**2 + 1)`` or a division by a size, is left alone.  Inputs are taken to be finite.
+
+In forward mode the selection comes after the slope and takes what is finite, so there steep operations are guarded and,
+after what may have an infinite slope, products with slopes that are exactly 0, such as those of a mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from scanviz.engine.gradient.positive import is_finite_constant
+from scanviz.engine.graph.declaration import Declaration
+from scanviz.engine.graph.nodes import Apply, Constant, Variable
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import FLOATS, TensorType
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops import reduce as r
+from scanviz.engine.ops.assign import ASSIGN
+from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.ops.first_rows import FIRST_ROWS
+from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView
+from scanviz.engine.scan.variables import State, has_outer_output, inner_inputs, inner_outputs
+
+# whether a node is one, as far as is known when building
+Test = Callable[[Apply], bool]
+POLES: dict[Declaration, Test] = {}
+STEEP: dict[Declaration, Test] = {}
+# their derivatives are the cotangent itself, whole or in part
+LINEAR = frozenset(
+    (
+        e.add, e.subtract, e.negative, e.positive, e.CAST, e.where, e.clip, e.maximum, e.minimum, e.fmax, e.fmin,
+        e.copysign,
+    )
+)  # fmt: skip
+SELECTING = frozenset(
+    (
+        e.where, e.clip, e.maximum, e.minimum, e.fmax, e.fmin, e.multiply_no_nan, r.max, r.min, IFELSE, INDEX, ASSIGN,
+        FIRST_ROWS, LAST_ROW,
+        STATE_HISTORY, SCAN,
+    )
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Guards:
+    """What is known of the variables of a graph that cotangents are pulled back through.
+
+    Attributes
+    ----------
+    wild : set of Variable
+        May be infinite or NaN though the inputs are finite.
+    chosen : set of Variable
+        Their cotangent may hold zeros because something was selected.
+    """
+
+    wild: set[Variable] = field(default_factory=set)
+    chosen: set[Variable] = field(default_factory=set)
+
+    def passed(self, node: Apply) -> None:
+        """Take notice that the cotangents of a node's inputs have been computed."""
+        if node.op.declaration in SELECTING or any(each in self.chosen for each in node.outputs):
+            self.chosen.update(node.inputs)
+
+    def holds(self, node: Apply, position: int) -> bool:
+        """Return whether a derivative with respect to an input may be zero times what is not finite."""
+        declaration = node.op.declaration
+        if declaration in LINEAR or node.outputs[0] not in self.chosen:
+            return False
+        if declaration is e.multiply:
+            return node.inputs[1 - position] in self.wild
+        return _is(POLES, node) or any(each in self.wild for each in (*node.inputs, *node.outputs))
+
+
+_GUARDS: ContextVar[Guards | None] = ContextVar("gradient_guards", default=None)
+_INFINITE: ContextVar[set[Variable] | None] = ContextVar("infinite_tangents", default=None)
+
+
+@contextmanager
+def guards_of(
+    nodes: Sequence[Apply], chosen: Collection[Variable], wild: Collection[Variable]
+) -> Iterator[Guards]:
+    """Guard derivatives that are built in the block, of nodes in the order of computation; the rest is known from outside."""
+    guards = Guards(_wild(nodes, wild), set(chosen))
+    token = _GUARDS.set(guards)
+    try:
+        yield guards
+    finally:
+        _GUARDS.reset(token)
+
+
+def is_steep(node: Apply) -> bool:
+    """Return whether a node may have an infinite slope where its value is finite."""
+    return _is(STEEP, node)
+
+
+def is_guarded(node: Apply, position: int) -> bool:
+    """Return whether a derivative must stay zero where the cotangent is, whatever the slope."""
+    if is_steep(node):
+        return True
+    guards = _GUARDS.get()
+    return guards is not None and guards.holds(node, position)
+
+
+@contextmanager
+def tangents_of(nodes: Sequence[Apply]) -> Iterator[None]:
+    """Guard tangents that are built in the block, of nodes in the order of computation."""
+    token = _INFINITE.set(_wild(nodes, begins=lambda node: is_steep(node) or _is(POLES, node)))
+    try:
+        yield
+    finally:
+        _INFINITE.reset(token)
+
+
+def may_be_infinite(node: Apply, position: int) -> bool:
+    """Return whether the tangent of an input may be infinite, and the slope with respect to it 0."""
+    infinite = _INFINITE.get()
+    return infinite is not None and node.op.declaration not in LINEAR and node.inputs[position] in infinite
+
+
+def _is(table: dict[Declaration, Test], node: Apply) -> bool:
+    test = table.get(node.op.declaration)
+    return test is not None and test(node)
+
+
+def _wild(
+    nodes: Sequence[Apply], known: Collection[Variable] = (), begins: Test | None = None
+) -> set[Variable]:
+    """Return the floating variables that may not be finite, or what is computed from nodes of which ``begins`` is true."""
+    found = set(known)
+    begins = _has_poles if begins is None else begins
+    for node in nodes:
+        if isinstance(node.op, Scan):
+            inside = _inside_loop(node, found, begins)
+            givers = [each for each in node.op.variables if has_outer_output(each)]
+            for output, giver in zip(node.outputs, givers, strict=True):
+                if any(each in inside for each in inner_outputs(giver)):
+                    found.add(output)
+        elif begins(node) or any(each in found or _is_wild_constant(each) for each in node.inputs):
+            found.update(each for each in node.outputs if _floating(each))
+    return found
+
+
+def _has_poles(node: Apply) -> bool:
+    return _is(POLES, node)
+
+
+def wild_inside(node: Apply) -> set[Variable]:
+    """Return which variables of a loop's step may not be finite, as far as the graph around it that is differentiated tells."""
+    guards = _GUARDS.get()
+    return _inside_loop(node, set() if guards is None else guards.wild, _has_poles)
+
+
+def _inside_loop(node: Apply, outside: Collection[Variable], begins: Test) -> set[Variable]:
+    """Return the wild variables of a loop's step; a state is wild as soon as one of its rows is."""
+    op, view = node.op, ScanView(node)
+    assert isinstance(op, Scan)
+    found: set[Variable] = set()
+    for each in op.variables:
+        outer = view.outer_input(each)
+        if outer is not None and (outer in outside or _is_wild_constant(outer)):
+            found.update(inner_inputs(each))
+    nodes = toposort(op.inner_outputs)
+    while True:
+        found = _wild(nodes, found, begins)
+        more = {
+            read
+            for each in op.variables
+            if isinstance(each, State) and any(write in found for write in each.writes.values())
+            for read in each.reads.values()
+        }
+        if more <= found:
+            return found
+        found |= more
+
+
+def _is_wild_constant(variable: Variable) -> bool:
+    return isinstance(variable, Constant) and _floating(variable) and not is_finite_constant(variable)
+
+
+def _floating(variable: Variable) -> bool:
+    return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
+
+
+__all__ = [
+    "POLES",
+    "STEEP",
+    "Guards",
+    "Test",
+    "guards_of",
+    "is_guarded",
+    "is_steep",
+    "may_be_infinite",
+    "tangents_of",
+    "wild_inside",
+]

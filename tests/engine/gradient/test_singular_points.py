@@ -1,0 +1,80 @@
+"""Gradients where usual formulas give 0/0: the table of docs/gradients.md, and what is not taken does not poison the rest."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.graph.traversal import toposort
+from scanviz.testing.singular import SINGULAR_POINTS
+
+INF = float("inf")
+
+
+@pytest.mark.parametrize("point", SINGULAR_POINTS, ids=lambda point: point.name)
+def test_the_gradient_at_a_singular_point_is_that_of_the_table(point):
+    at = [np.asarray(each, float) for each in point.at]
+    xs = [T.tensor("float64", (None,) * each.ndim) for each in at]
+    found = scanviz.grad(T.sum(point.build(*xs)), xs, disconnected_inputs="ignore")
+    for mine, expected in zip(
+        scanviz.function(xs, found, on_unused_input="ignore")(*at), point.gradients, strict=True
+    ):
+        np.testing.assert_allclose(mine, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+def test_values_over_minus_infinity_alone_are_no_nan(mode):
+    x = T.matrix("x")
+    f = scanviz.function([x], [T.logsumexp(x, 1), T.nnet.softmax(x), T.nnet.log_softmax(x)], mode=mode)
+    lse, soft, logs = f([[-INF, -INF], [-INF, 2.0]])
+    assert lse.tolist() == [-INF, 2.0]
+    assert soft.tolist() == [[0.0, 0.0], [0.0, 1.0]]
+    assert logs.tolist() == [[-INF, -INF], [-INF, 0.0]]
+
+
+def guards(*results):
+    """Return the names of what keeps a zero cotangent zero, in a graph without loops."""
+    return [node.op.name for node in toposort(results) if node.op.name == "multiply_no_nan"]
+
+
+def test_a_guard_stands_only_where_it_can_matter():
+    x = T.vector("x")
+    assert not guards(scanviz.grad(T.sum(T.log(x) / x), x))  # nothing selects
+    assert not guards(scanviz.grad(T.sum(T.where(x > 0, T.tanh(x) * x, x)), x))  # nothing is infinite
+    assert not guards(scanviz.grad(T.sum(T.where(x > 0, T.log(x * x + 1e-6), x)), x))
+    assert not guards(scanviz.grad(T.sum(T.where(x > 0, x - T.mean(x), x)), x))
+    assert not guards(scanviz.grad(T.sum(T.sqrt(T.var(x) + 1e-5) * x), x))
+    assert len(guards(scanviz.grad(T.sum(T.where(x > 0, T.log(x), x)), x))) == 1
+    assert len(guards(scanviz.grad(T.sum(T.sqrt(x)), x))) == 1
+
+
+def test_a_mixed_second_derivative_is_not_lost_where_a_factor_happens_to_be_zero():
+    x, w = T.vector("x"), T.vector("w")
+    picked = (w * T.log(x))[:2]
+    of_x = scanviz.grad(T.sum(picked), x)
+    of_both = scanviz.grad(T.sum(of_x), w)
+    assert of_both.eval({x: [2.0, 4.0, 0.0], w: [0.0, 1.0, 0.0]}).tolist() == [0.5, 0.25, 0.0]
+
+
+def test_a_step_that_is_not_read_poisons_nothing():
+    p = T.vector("p")
+    logs, _ = scanviz.scan(lambda p_t: T.log(p_t), p)
+    gradient = scanviz.grad(logs[0] + logs[2], p)
+    assert gradient.eval({p: [0.5, 0.0, 2.0]}).tolist() == [2.0, 0.0, 0.5]
+
+
+def test_jacobian_rows_are_independent():
+    x = T.vector("x")
+    found = scanviz.jacobian(T.log(x), x).eval({x: [0.5, 0.0]})
+    assert found.tolist() == [[2.0, 0.0], [0.0, INF]]
+
+
+def test_the_documentation_has_a_row_for_each_family_of_points():
+    text = (Path(__file__).parents[3] / "docs" / "gradients.md").read_text(encoding="utf-8")
+    for word in (
+        "logsumexp", "logaddexp", "softmax", "log_softmax", "norm", "std", "sqrt", "arctan2", "hypot", "prod", "clip",
+        "multiply_no_nan", "maximum", "abs", "xlogx", "where", "ifelse", "softplus",
+    ):  # fmt: skip
+        assert f"`{word}`" in text or f"`{word}(" in text, word

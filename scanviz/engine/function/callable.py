@@ -16,7 +16,7 @@ from scanviz.engine import observe
 from scanviz.engine.backends.base import Watch, tell_all
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.function.arguments import In, Out, is_on_device, may_share_memory, to_host
+from scanviz.engine.function.arguments import In, Memory, Out, is_on_device, to_host
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
@@ -103,6 +103,7 @@ class Function(Shown):
             "lower": lowered - rewritten,
             "compile": compiled - lowered,
         }
+        self._constants = Memory(self.program.constants.values())
         self._position = {each.name: k for k, each in enumerate(plan.inputs) if each.name}
         self._updated = sorted(plan.updates, key=id)
         # observers that have heard of it; each is told once, before it is told of any call, whatever thread calls
@@ -161,11 +162,9 @@ class Function(Shown):
             results = self._run([*arguments, *state])
             count = len(self.plan.outputs)
             outputs, fresh = results[:count], results[count:]
-            held_by_others = [*arguments, *state]
-            fresh = _unshared([to_host(each) for each in fresh], held_by_others)
-            outputs = _unshared(
-                outputs, [*held_by_others, *fresh, *self.program.constants.values()], self.plan.outputs
-            )
+            memory = Memory((*arguments, *state))
+            fresh = _unshared([to_host(each) for each in fresh], (memory,))
+            outputs = _unshared(outputs, (memory, self._constants), self.plan.outputs)
             if fresh:
                 self._commit(fresh)
         return self._structured(outputs)
@@ -294,13 +293,17 @@ class Function(Shown):
         return reduce_function(self.plan)
 
 
-def _unshared(arrays: Sequence[Any], others: Sequence[Array], wanted: Sequence[Out] = ()) -> list[Array]:
-    """Return arrays, copied where they share memory with others or with one another, unless borrowing is wanted."""
+def _unshared(arrays: Sequence[Any], held: Sequence[Memory], wanted: Sequence[Out] = ()) -> list[Array]:
+    """Return arrays, copied where they share memory with held ones or with one another, unless borrowing is wanted.
+
+    The first of ``held`` holds them too, afterwards.
+    """
     kept: list[Array] = []
     for k, each in enumerate(arrays):
         array: Any = each if is_on_device(each) else np.asarray(each)
         borrow = bool(wanted) and wanted[k].borrow
-        if not borrow and any(may_share_memory(array, other) for other in (*others, *kept)):
+        if not borrow and any(one.may_hold(array) for one in held):
             array = array.copy()
+        held[0].add(array)
         kept.append(array)
     return kept

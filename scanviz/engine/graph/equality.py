@@ -6,7 +6,7 @@ differs from -0.0).  Ops compare by ``==``; an op that holds a graph, such as Sc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from scanviz.engine.graph.nodes import Constant, Variable
 
@@ -15,6 +15,51 @@ def equal_constants(first: Constant, second: Constant) -> bool:
     """Return whether two constants hold the same bits in the same type."""
     a, b = first.value, second.value
     return bool(first.type == second.type and a.shape == b.shape and a.tobytes() == b.tobytes())
+
+
+class Numbers:
+    """Numbers for variables such that structurally equal ones have equal numbers, each graph walked once.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x, numbers = T.vector("x"), Numbers()
+    >>> numbers.of(x + 1) == numbers.of(x + 1), numbers.of(x + 1) == numbers.of(x)
+    (True, False)
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._known: dict[Variable, int] = {}
+
+    def of(self, variable: Variable) -> int:
+        """Return the number of a variable."""
+        stack = [] if variable.owner is None or variable in self._known else [variable.owner]
+        while stack:
+            node = stack[-1]
+            waiting = [
+                each.owner for each in node.inputs if each.owner is not None and each not in self._known
+            ]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            own = (node.op, tuple(self._leaf(each) for each in node.inputs))
+            for each in node.outputs:
+                self._known[each] = self._number((own, each.index))
+        return self._leaf(variable)
+
+    def _leaf(self, variable: Variable) -> int:
+        """Return the number of a variable that has one, or that nothing computes."""
+        known = self._known.get(variable)
+        if known is None:
+            constant = isinstance(variable, Constant)
+            key = (variable.type, variable.value.tobytes()) if isinstance(variable, Constant) else variable
+            known = self._known[variable] = self._number((constant, key))
+        return known
+
+    def _number(self, key: Hashable) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
 
 
 def structurally_equal(

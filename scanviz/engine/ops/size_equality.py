@@ -6,7 +6,9 @@ compared as graphs.  "No" means only that it could not be shown.
 
 from __future__ import annotations
 
-from scanviz.engine.graph.equality import structurally_equal
+from collections.abc import Hashable
+
+from scanviz.engine.graph.equality import Numbers, structurally_equal
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import DIMENSION
@@ -32,6 +34,29 @@ def surely_equal(first: object, second: object) -> bool:
     terms: list[tuple[Variable, int]] = []
     rest = _collect(first, 1, terms) + _collect(second, -1, terms)
     return rest == 0 and len(terms) <= LARGEST and all(factor == 0 for _, factor in _merged(terms))
+
+
+def size_key(size: Variable, numbers: Numbers) -> Hashable:
+    """Return what sizes that are surely equal share: among many, those of one key are equal.
+
+    ``numbers`` is kept between sizes that are compared.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> n, numbers = T.lscalar("n"), Numbers()
+    >>> size_key(n + 1 - 1, numbers) == size_key(n, numbers) != size_key(n + 1, numbers)
+    True
+    """
+    terms: list[tuple[Variable, int]] = []
+    rest = _collect(size, 1, terms)
+    if len(terms) > LARGEST // 2:  # two such sizes are compared by surely_equal up to that many terms
+        return size
+    factors: dict[int, int] = {}
+    for each, factor in terms:
+        number = numbers.of(each)
+        factors[number] = factors.get(number, 0) + factor
+    return rest, frozenset((number, factor) for number, factor in factors.items() if factor)
 
 
 def surely_not_negative(size: object) -> bool:
@@ -90,4 +115,4 @@ def _merged(terms: list[tuple[Variable, int]]) -> list[tuple[Variable, int]]:
     return found
 
 
-__all__ = ["surely_equal", "surely_not_negative"]
+__all__ = ["size_key", "surely_equal", "surely_not_negative"]

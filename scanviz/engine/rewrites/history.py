@@ -153,12 +153,11 @@ class RewriteHistory(Sequence[Record]):
         self._costs: list[Cost] | None = None
         self._held: list[_Replay] = []  # by those who hold it now, in whatever thread
         self.more: Callable[[], list[Application]] = list  # applications to the Program, found when asked for
-        current = self._start
+        final: Callable[[], list[Variable]] = self._start.copy
         with births_of(self._run):
-            for entry, graph in applications(self._start, selection):
+            for entry, final in applications(self._start, selection):  # noqa: B007  # the last is wanted
                 self._entries.append(self._record(entry))
-                current = graph
-        self._final = current
+            self._final = final()
 
     @property
     def final(self) -> list[Variable]:
@@ -224,7 +223,7 @@ class RewriteHistory(Sequence[Record]):
         with births_of(self._run):
             for entry, graph in applications(self._start, self.selection):
                 if entry.index + 1 == after:
-                    return graph
+                    return graph()
         return self.final
 
     def all_graphs(self) -> list[list[Variable]]:
@@ -232,14 +231,14 @@ class RewriteHistory(Sequence[Record]):
         for replay in self._held[-1:]:
             return replay.graphs
         with births_of(self._run):
-            return [self.before, *(graph for _, graph in applications(self._start, self.selection))]
+            return [self.before, *(graph() for _, graph in applications(self._start, self.selection))]
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep all graphs and refusals in the block, for several questions about them: the rules are applied once."""
         refused: list[Refused] = []
         with births_of(self._run):
-            graphs = [graph for _, graph in applications(self._start, self.selection, refused)]
+            graphs = [graph() for _, graph in applications(self._start, self.selection, refused)]
         replay = _Replay([self.before, *graphs], refused)
         self._held.append(replay)
         try:

@@ -5,7 +5,8 @@ A function's graph is one level; the step of each loop in it is another, inside.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable
@@ -13,6 +14,10 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.scan.loop import SCAN, Scan
 
+if TYPE_CHECKING:
+    from scanviz.engine.rewrites.sweep import Refused
+
+T = TypeVar("T")
 Readers = list[tuple[Apply, int]]
 
 
@@ -40,9 +45,22 @@ class Level:
         Variable → the nodes that read it, with the position it is read at.
     wanted : set of Variable
         The outputs.
+    quiet : dict
+        Rule → what it refused, for rules that were asked at all of its nodes and changed nothing.
     """
 
-    __slots__ = ("_users", "_wanted", "by_declaration", "loop", "nodes", "outputs", "path", "shapes")
+    __slots__ = (
+        "_found",
+        "_users",
+        "_wanted",
+        "by_declaration",
+        "loop",
+        "nodes",
+        "outputs",
+        "path",
+        "quiet",
+        "shapes",
+    )
 
     def __init__(
         self,
@@ -59,6 +77,14 @@ class Level:
         self._users: dict[Variable, Readers] | None = None
         self._wanted: frozenset[Variable] | None = None
         self.shapes: dict[Variable, Shape] = {} if shapes is None else shapes
+        self.quiet: dict[str, list[Refused]] = {}
+        self._found: dict[Callable[[Level], object], object] = {}
+
+    def once(self, find: Callable[[Level], T]) -> T:
+        """Return what a function finds out about this graph; it is asked once."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        return cast(T, self._found[find])  # what was kept under a function is what it gave
 
     @property
     def users(self) -> dict[Variable, Readers]:

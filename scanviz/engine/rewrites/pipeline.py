@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scanviz.engine.errors import InternalError
@@ -24,11 +24,14 @@ from scanviz.engine.graph.types import fits
 from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.rule import PHASES, Phase, Rule, rules_of
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.rewrites.sweep import Levels, Refused, Sweep, apply_rule
+from scanviz.engine.rewrites.sweep import Applied, Levels, Refused, Said, apply_rule
+from scanviz.engine.rewrites.words import listed
 from scanviz.engine.scan.loop import Scan
 
-ROUNDS_BEFORE_LOOKING = 12  # changes by one rule in one phase before graphs are compared with earlier ones
-MOST_CHANGES = 2_000  # of one phase
+ROUNDS_BEFORE_LOOKING = (
+    12  # sweeps that changed something, a rule of the phase, before graphs are compared with earlier ones
+)
+MOST_CHANGES = 2_000  # sweeps of one phase
 
 
 class RewriteCycleWarning(UserWarning):
@@ -71,8 +74,8 @@ def applications(
     outputs: Sequence[Variable],
     selection: Selection,
     refusals: list[Refused] | None = None,
-) -> Iterator[tuple[Application, list[Variable]]]:
-    """Apply the selected rules; give each application that changed something, with the graph after it.
+) -> Iterator[tuple[Application, Callable[[], list[Variable]]]]:
+    """Apply the selected rules; give each application that changed something, with what builds the graph after it.
 
     Parameters
     ----------
@@ -91,10 +94,11 @@ def applications(
             continue  # rules about the Program: scanviz.engine.program.rules
         rules = [each for each in rules_of(phase) if selection.has(each)]
         before = index
-        for rule, fresh, sweep, elapsed in _phase(phase, rules, current, refusals, shapes):
-            current = fresh
-            yield _application(index, phase, rule, sweep, elapsed), current
-            index += 1
+        for rule, applied, elapsed in _phase(phase, rules, current, refusals, shapes):
+            for each in applied:
+                yield _application(index, phase, rule, each.says, elapsed // len(applied)), each.graph
+                index += 1
+            current = applied[-1].graph()
         if index > before:
             _check(phase, current, outputs, checked)
 
@@ -117,15 +121,15 @@ def _check(
 
 def rewritten(outputs: Sequence[Variable], selection: Selection) -> list[Variable]:
     """Return ``outputs`` after all selected rules."""
-    current = list(outputs)
-    for _, fresh in applications(outputs, selection):
-        current = fresh
-    return current
+    final: Callable[[], list[Variable]] | None = None
+    for _, final in applications(outputs, selection):  # noqa: B007  # the last is wanted
+        pass
+    return list(outputs) if final is None else final()
 
 
-def _application(index: int, phase: str, rule: Rule, sweep: Sweep, elapsed: int) -> Application:
+def _application(index: int, phase: str, rule: Rule, says: Sequence[Said], elapsed: int) -> Application:
     said: dict[str, list[str]] = {}
-    for path, text, count in sweep.says:
+    for path, text, count in says:
         times = f" ({count} times)" if count > 1 else ""
         inside = f"in the step of `{path[-1]}`" if path else ""
         said.setdefault(text + times, []).append(inside)
@@ -139,15 +143,14 @@ def _application(index: int, phase: str, rule: Rule, sweep: Sweep, elapsed: int)
         rule.name,
         rule.where,
         "; ".join(lines),
-        sum(count for _, _, count in sweep.says),
-        tuple(dict.fromkeys(path for path, _, _ in sweep.says)),
+        sum(count for _, _, count in says),
+        tuple(dict.fromkeys(path for path, _, _ in says)),
         elapsed,
     )
 
 
 def _listed(places: Sequence[str]) -> str:
-    names = list(dict.fromkeys(each or "outside of loops" for each in places))
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return listed(dict.fromkeys(each or "outside of loops" for each in places))
 
 
 def _phase(
@@ -156,7 +159,7 @@ def _phase(
     outputs: list[Variable],
     refusals: list[Refused] | None,
     shapes: dict[Variable, Shape],
-) -> Iterator[tuple[Rule, list[Variable], Sweep, int]]:
+) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn until none changes anything, or until they undo one another; keep what each refused last."""
     latest: dict[str, list[Refused]] | None = None if refusals is None else {}
     yield from _tried_in_turn(phase, rules, outputs, latest, shapes)
@@ -170,7 +173,7 @@ def _tried_in_turn(
     outputs: list[Variable],
     latest: dict[str, list[Refused]] | None,
     shapes: dict[Variable, Shape],
-) -> Iterator[tuple[Rule, list[Variable], Sweep, int]]:
+) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn; ``latest`` gets what each refused when it was asked last, by its name."""
     current, quiet, position, changes = outputs, 0, 0, 0
     seen: dict[Hashable, int] = {}
@@ -181,17 +184,16 @@ def _tried_in_turn(
         rule = rules[position % len(rules)]
         position += 1
         while True:
-            sweep = Sweep([], None if latest is None else [])
+            refused: list[Refused] | None = None if latest is None else []
             begun = time.perf_counter_ns()
-            fresh = apply_rule(rule, current, levels, sweep)
-            if latest is not None and sweep.refusals is not None:
-                latest[rule.name] = sweep.refusals
-            if fresh is None:
+            applied = apply_rule(rule, current, levels, refused)
+            if latest is not None and refused is not None:
+                latest[rule.name] = refused
+            if not applied:
                 break
-            elapsed = time.perf_counter_ns() - begun
-            current, quiet, changes = fresh, 0, changes + 1
+            current, quiet, changes = applied[-1].graph(), 0, changes + 1
             fired.append(rule.name)
-            yield rule, current, sweep, elapsed
+            yield rule, applied, time.perf_counter_ns() - begun
             if changes > ROUNDS_BEFORE_LOOKING * len(rules):
                 print_of = fingerprint(current, numbers)
                 if print_of in seen or changes > MOST_CHANGES:

@@ -8,15 +8,13 @@ over the same inputs are one loop that has the variables of both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.provenance import made_by
-from scanviz.engine.graph.replace import replace
-from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loop_groups import Groups, loops_and_needs
 from scanviz.engine.rewrites.rule import Rewritten, graph_rule
-from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.rewrites.settle import rebuilt
+from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import LoopVariable, StepOutput, has_outer_output, inner_inputs
 
 NAME = "merge_residuals"
@@ -25,33 +23,45 @@ NAME = "merge_residuals"
 @graph_rule(name=NAME, phase="gradient", outermost_first=True, tags=("scan",))
 def merge_residuals(level: Level) -> Rewritten | None:
     """Make one loop of a loop and the same loop with residuals or tangents for its derivative."""
-    current, merged = level.outputs, list[str]()
-    while len(level.loops) > 1 and (found := _merged(current)) is not None:
-        current, name = found
-        merged.append(f"`{name}`")
+    merged: list[str] = []
+    while len(level.loops) > 1 and (pairs := _pairs(level)):
+        mapping: dict[Variable, Variable] = {}
+        for first, second in pairs:
+            mapping.update(_joined(first, second))
+            merged.append(f"`{first.op.scan_name}`")
+        level = Level(rebuilt(level.outputs, mapping, {}), level.path, level.loop, level.shapes)
     if not merged:
         return None
     return Rewritten(
-        current, f"{', '.join(dict.fromkeys(merged))} gives the values of its steps to its derivative"
+        level.outputs, f"{', '.join(dict.fromkeys(merged))} gives the values of its steps to its derivative"
     )
 
 
-def _merged(outputs: Sequence[Variable]) -> tuple[list[Variable], str] | None:
-    """Return the graph with one pair of loops merged, and their name; None where there is none."""
-    loops = [node for node in toposort(outputs) if isinstance(node.op, Scan)]
-    for k, later in enumerate(loops):
-        for earlier in loops[:k]:
-            if _belong_together(earlier, later) and not _follows(earlier, later):
-                first, second = sorted(
-                    (earlier, later), key=lambda each: each.birth
-                )  # the user's own loop first
-                return _replaced(outputs, first, second), ScanView(first).op.scan_name
-    return None
+def _pairs(level: Level) -> list[tuple[ScanView, ScanView]]:
+    """Return pairs of loops that become one, the user's own loop first; no loop is in two of them."""
+    groups = Groups()
+    holding: dict[LoopVariable, int] = {}  # the groups of loops that have a loop variable
+    for view, needs in loops_and_needs(level, groups):
+        candidates = 0
+        for each in view.op.variables:
+            candidates |= holding.get(each, 0)
+        group = next(
+            (
+                each
+                for each in groups.among(candidates & ~needs)
+                if len(each.members) == 1 and _belong_together(each.members[0], view)
+            ),
+            None,
+        )
+        bit = groups.put(view, group, needs).bit
+        for each in view.op.variables:
+            holding[each] = holding.get(each, 0) | bit
+    found = [each.members for each in groups.all if len(each.members) > 1]
+    return [(a, b) if a.node.birth <= b.node.birth else (b, a) for a, b in found]
 
 
-def _belong_together(first: Apply, second: Apply) -> bool:
+def _belong_together(a: ScanView, b: ScanView) -> bool:
     """Return whether two loops share loop variables, over the same inputs and for the same steps."""
-    a, b = ScanView(first), ScanView(second)
     if a.n_steps is not b.n_steps or a.op.until is not b.op.until:
         return False
     shared = set(a.op.variables) & set(b.op.variables)
@@ -64,17 +74,8 @@ def _belong_together(first: Apply, second: Apply) -> bool:
     return not mine & theirs  # one variable of the step cannot have two values
 
 
-def _follows(first: Apply, second: Apply) -> bool:
-    """Return whether the later of two loops needs a result of the earlier one."""
-    results = set(first.outputs)
-    return any(each in results for node in toposort(second.inputs) for each in node.inputs) or any(
-        each in results for each in second.inputs
-    )
-
-
-def _replaced(outputs: Sequence[Variable], first: Apply, second: Apply) -> list[Variable]:
-    """Return the graph with both loops replaced by one that has the variables of both."""
-    a, b = ScanView(first), ScanView(second)
+def _joined(a: ScanView, b: ScanView) -> dict[Variable, Variable]:
+    """Return the results of one loop that has the variables of two, in place of theirs."""
     own = set(a.op.variables)
     known = {(each.value, each.keep): each for each in a.op.variables if isinstance(each, StepOutput)}
     twins: dict[LoopVariable, LoopVariable] = {
@@ -86,12 +87,12 @@ def _replaced(outputs: Sequence[Variable], first: Apply, second: Apply) -> list[
     variables: list[LoopVariable] = [*a.op.variables, *added]
     more = [given for each in added if (given := b.outer_input(each)) is not None]
     op = a.op.with_variables(variables, a.op.until)
-    inputs = [*first.inputs, *more]
+    inputs = [*a.node.inputs, *more]
     names = [
-        each.name for each in (*first.outputs, *(b.outer_output(each) for each in added)) if each is not None
+        each.name for each in (*a.node.outputs, *(b.outer_output(each) for each in added)) if each is not None
     ]
-    with made_by(NAME, first.provenance, (first.birth, second.birth)):
-        merged = Apply(op, inputs, op.infer(inputs), birth=first.birth, names=names)
+    with made_by(NAME, a.node.provenance, (a.node.birth, b.node.birth)):
+        merged = Apply(op, inputs, op.infer(inputs), birth=a.node.birth, names=names)
     view = ScanView(merged)
     mapping: dict[Variable, Variable] = {}
     for old in (a, b):
@@ -99,4 +100,4 @@ def _replaced(outputs: Sequence[Variable], first: Apply, second: Apply) -> list[
             result, new = old.outer_output(each), view.outer_output(twins.get(each, each))
             if has_outer_output(each) and result is not None and new is not None:
                 mapping[result] = new
-    return replace(outputs, mapping, check=False)
+    return mapping

@@ -1,21 +1,23 @@
 """Applying one rule to a graph and to the steps of its loops, at every depth.
 
-A rule about nodes is asked at all of them first, over the graph as it is; then the graph is rebuilt once with all its
-matches.  A rule about loops is applied at one loop at a time, steps before what is around them.
+A rule is asked at all its places first, over the graph as it is; then the graph is rebuilt once with all its matches.
+Matches of a rule about nodes are one application; each match of a rule about loops is one of its own, steps before what is
+around them.  What a rule did nothing at is remembered as long as that graph lives, so an unchanged step costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scanviz.engine.graph.nodes import Apply, Variable, describe, rebuild
+from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import made_by
-from scanviz.engine.graph.replace import replace
 from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import with_results
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
+from scanviz.engine.rewrites.settle import rebuilt
 from scanviz.engine.scan.loop import Scan
 
 
@@ -50,27 +52,78 @@ class Refused:
     near: int = 0
 
 
+Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
+
+
 @dataclass(slots=True)
 class Sweep:
-    """What one sweep of a rule did: one line a place, and how often; refusals if they are collected."""
+    """What one sweep of a rule did: one line a place, and how often."""
 
-    says: list[tuple[tuple[str, ...], str, int]] = field(default_factory=list)
-    refusals: list[Refused] | None = None
+    says: list[Said] = field(default_factory=list)
 
     def add(self, level: Level, says: str, count: int = 1) -> None:
         """Note matches at a level."""
         self.says.append((level.path, says, count))
 
-    def refuse(self, rule: Rule, level: Level, node: Apply, refusal: Refusal) -> None:
-        """Note a refusal, where they are wanted."""
-        if self.refusals is not None:
-            source = str(node.provenance.source or "")
-            name = (
-                describe(node.outputs[0]) if not isinstance(node.op, Scan) else f"loop `{node.op.scan_name}`"
-            )
-            self.refusals.append(
-                Refused(rule.name, level.path, name, node.birth, source, refusal.why, refusal.near)
-            )
+
+class Applied:
+    """One application: what was said where, and the graph after it, which is built when someone asks.
+
+    A sweep over a thousand loops gives a thousand applications, and a function needs the graph after the last.
+    """
+
+    __slots__ = ("_graph", "_make", "says")
+
+    def __init__(self, says: tuple[Said, ...], make: Callable[[], list[Variable]]) -> None:
+        self.says, self._make = says, make
+        self._graph: list[Variable] | None = None
+
+    def graph(self) -> list[Variable]:
+        """Return the outputs of the level it was found in, after it and all before it in the same sweep."""
+        if self._graph is None:
+            self._graph = self._make()
+        return self._graph
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A rule that is asked, the levels it is asked at, and what it refused, where that is wanted."""
+
+    rule: Rule
+    levels: Levels
+    refusals: list[Refused] | None
+
+    def at(self, node: Apply, level: Level) -> Match | None:
+        """Ask at a node."""
+        rule = self.rule
+        with made_by(rule.name, node.provenance, (node.birth,)):
+            answer: Match | Refusal | None = rule.act(node, level)
+        if isinstance(answer, Refusal):
+            if self.refusals is not None:
+                self.refusals.append(_refused(rule, level, node, answer))
+            return None
+        return answer
+
+    def is_quiet(self, level: Level) -> bool:
+        """Return whether the rule was asked at this very level before, to no effect: it would be again."""
+        known = level.quiet.get(self.rule.name)
+        if known is not None and self.refusals is not None:
+            self.refusals.extend(known)
+        return known is not None
+
+    def quiet(self, level: Level, since: int) -> None:
+        """Note that the rule does nothing at a level, and what it refused there."""
+        level.quiet[self.rule.name] = [] if self.refusals is None else self.refusals[since:]
+
+    def count(self) -> int:
+        """Return how much was refused so far."""
+        return 0 if self.refusals is None else len(self.refusals)
+
+
+def _refused(rule: Rule, level: Level, node: Apply, refusal: Refusal) -> Refused:
+    name = f"loop `{node.op.scan_name}`" if isinstance(node.op, Scan) else describe(node.outputs[0])
+    source = str(node.provenance.source or "")
+    return Refused(rule.name, level.path, name, node.birth, source, refusal.why, refusal.near)
 
 
 class Levels:
@@ -116,69 +169,131 @@ class _Same:
 
 
 def apply_rule(
-    rule: Rule, outputs: Sequence[Variable], levels: Levels, sweep: Sweep
-) -> list[Variable] | None:
-    """Return the graph with a rule applied, None where it changes nothing.
+    rule: Rule, outputs: Sequence[Variable], levels: Levels, refusals: list[Refused] | None
+) -> list[Applied]:
+    """Ask a rule at all places once, and return what it does there; nothing where it changes nothing.
 
-    A rule of loops is applied once; others at all nodes.
+    A rule about loops gives an application for each loop, others one for all nodes.  ``refusals`` is filled with what it
+    refused.
     """
     level = levels.outer(outputs)
-    return _first(rule, level, levels, sweep) if rule.single else _all(rule, level, levels, sweep)
+    asked = Asked(rule, levels, refusals)
+    if rule.single:
+        return _at_loops(asked, level)
+    sweep = Sweep()
+    fresh = _all(asked, level, sweep)
+    return [] if fresh is None else [Applied(tuple(sweep.says), lambda: fresh)]
 
 
-def _all(rule: Rule, level: Level, levels: Levels, sweep: Sweep) -> list[Variable] | None:
-    """Apply a rule at all nodes, innermost steps first unless the rule says otherwise."""
-    if rule.outermost_first:
-        found = rule.act(level)
-        if isinstance(found, Rewritten):
-            sweep.add(level, found.says)
-            level = Level(found.outputs, level.path, level.loop, levels.shapes)
-        inside = _steps_rewritten(rule, level, levels, sweep)
-        if inside:
-            return _rebuilt(level, {}, inside)
-        return level.outputs if isinstance(found, Rewritten) else None
-    steps = _steps_rewritten(rule, level, levels, sweep)
-    if steps:
-        level = Level(_rebuilt(level, {}, steps), level.path, level.loop, levels.shapes)
-    if not rule.on:
-        found = rule.act(level)
-        if isinstance(found, Rewritten):
-            sweep.add(level, found.says)
-            return found.outputs
-        return level.outputs if steps else None
+def _all(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
+    """Apply a rule at all nodes, innermost steps first unless the rule says otherwise; None where nothing changes."""
+    if asked.is_quiet(level):
+        return None
+    before = asked.count()
+    if asked.rule.outermost_first:
+        fresh = _outermost_first(asked, level, sweep)
+    elif steps := _steps_rewritten(asked, level, sweep):
+        inside = Level(rebuilt(level.outputs, {}, steps), level.path, level.loop, level.shapes)
+        here = _here(asked, inside, sweep)
+        return inside.outputs if here is None else here
+    else:
+        fresh = _here(asked, level, sweep)
+    if fresh is None:
+        asked.quiet(level, before)
+    return fresh
+
+
+def _outermost_first(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
+    here = _whole(asked, level, sweep)
+    if here is not None:
+        level = Level(here, level.path, level.loop, level.shapes)
+    steps = _steps_rewritten(asked, level, sweep)
+    return rebuilt(level.outputs, {}, steps) if steps else here
+
+
+def _here(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
+    """Apply a rule to a graph, without the steps of its loops."""
+    if not asked.rule.on:
+        return _whole(asked, level, sweep)
     mapping: dict[Variable, Variable] = {}
     says: dict[str, int] = {}
-    for node in _meant(rule, level):
-        answer = _ask(rule, node, level)
-        if isinstance(answer, Refusal):
-            sweep.refuse(rule, level, node, answer)
-        elif answer is not None:
+    for node in _meant(asked.rule, level):
+        answer = asked.at(node, level)
+        if answer is not None:
             mapping.update(answer.mapping)
             says[answer.says] = says.get(answer.says, 0) + 1
     for text, count in says.items():
         sweep.add(level, text, count)
-    if mapping:
-        return _rebuilt(level, mapping, {})
-    return level.outputs if steps else None
+    return rebuilt(level.outputs, mapping, {}) if mapping else None
 
 
-def _first(rule: Rule, level: Level, levels: Levels, sweep: Sweep) -> list[Variable] | None:
-    """Apply a rule at the first node where it fires, innermost steps first."""
+def _whole(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
+    found = asked.rule.act(level)
+    if not isinstance(found, Rewritten):
+        return None
+    sweep.add(level, found.says)
+    return found.outputs
+
+
+def _at_loops(asked: Asked, level: Level) -> list[Applied]:
+    """Ask a rule about loops at each loop of a level once, in the steps first; around them when all steps are quiet.
+
+    All are asked of the level as it is, and replaced together.  Loops that replace the same variable wait for one another.
+    """
+    if asked.is_quiet(level):
+        return []
+    before = asked.count()
+    found = _in_steps(asked, level)
+    if found:
+        return found
+    taken: dict[Variable, Variable] = {}
+    counts: list[int] = []  # after how many replacements each application stands
+    for node in _meant(asked.rule, level):
+        answer = asked.at(node, level)
+        if answer is None or any(each in taken for each in answer.mapping):
+            continue
+        _keep_names(answer.mapping)
+        taken.update(answer.mapping)
+        counts.append(len(taken))
+        found.append(Applied(((level.path, answer.says, 1),), _after(level, taken, counts[-1])))
+    if not found:
+        asked.quiet(level, before)
+    return found
+
+
+def _after(level: Level, mapping: Mapping[Variable, Variable], count: int) -> Callable[[], list[Variable]]:
+    """Return what gives a level's outputs after the first replacements of a sweep."""
+    return lambda: rebuilt(level.outputs, dict(itertools.islice(mapping.items(), count)), {})
+
+
+def _in_steps(asked: Asked, level: Level) -> list[Applied]:
+    """Ask a rule about loops in the steps of a level's loops."""
+    found: list[Applied] = []
+    last: dict[Apply, Applied] = {}  # of each loop before the one that is looked at
     for node in level.loops:
         assert isinstance(node.op, Scan)
-        inner = levels.step(node.op, level.path)
-        fresh = _first(rule, inner, levels, sweep)
-        if fresh is not None:
-            return _rebuilt(level, {}, {node: with_results(node.op, fresh)})
-    for node in _meant(rule, level):
-        answer = _ask(rule, node, level)
-        if isinstance(answer, Refusal):
-            sweep.refuse(rule, level, node, answer)
-        elif answer is not None:
-            sweep.add(level, answer.says)
-            _keep_names(answer.mapping)
-            return replace(level.outputs, answer.mapping, check=False)
-    return None
+        inside = _at_loops(asked, asked.levels.step(node.op, level.path))
+        found += [Applied(each.says, _with_step(level, last, len(last), node, each)) for each in inside]
+        if inside:
+            last[node] = inside[-1]
+    return found
+
+
+def _with_step(
+    level: Level, last: Mapping[Apply, Applied], count: int, node: Apply, applied: Applied
+) -> Callable[[], list[Variable]]:
+    """Return what gives a level's outputs with the first changed steps, and one more."""
+
+    def graph() -> list[Variable]:
+        steps = {**dict(itertools.islice(last.items(), count)), node: applied}
+        return rebuilt(level.outputs, {}, {each: _with(each, to.graph()) for each, to in steps.items()})
+
+    return graph
+
+
+def _with(node: Apply, outputs: Sequence[Variable]) -> Scan:
+    assert isinstance(node.op, Scan)
+    return with_results(node.op, outputs)
 
 
 def _keep_names(mapping: Mapping[Variable, Variable]) -> None:
@@ -198,83 +313,12 @@ def _meant(rule: Rule, level: Level) -> list[Apply]:
     return [node for node in level.nodes if node.op.declaration in rule.on]
 
 
-def _ask(rule: Rule, node: Apply, level: Level) -> Match | Refusal | None:
-    with made_by(rule.name, node.provenance, (node.birth,)):
-        answer: Match | Refusal | None = rule.act(node, level)
-    return answer
-
-
-def _steps_rewritten(rule: Rule, level: Level, levels: Levels, sweep: Sweep) -> dict[Apply, Scan]:
+def _steps_rewritten(asked: Asked, level: Level, sweep: Sweep) -> dict[Apply, Scan]:
     """Return the loops of a level whose steps change, with their new ops."""
     found: dict[Apply, Scan] = {}
     for node in level.loops:
         assert isinstance(node.op, Scan)
-        fresh = _all(rule, levels.step(node.op, level.path), levels, sweep)
+        fresh = _all(asked, asked.levels.step(node.op, level.path), sweep)
         if fresh is not None:
             found[node] = with_results(node.op, fresh)
     return found
-
-
-def _rebuilt(level: Level, mapping: Mapping[Variable, Variable], ops: Mapping[Apply, Scan]) -> list[Variable]:
-    """Return a level's outputs with variables replaced and loops given other steps, in one walk.
-
-    A replacement is built over the graph as it was: what it reads is replaced too where that stands before it.
-    """
-    settling = _Settling(level, mapping)
-    for node in level.nodes:
-        settling.pass_node(node, ops.get(node))
-    return [settling.now(each) for each in level.outputs]
-
-
-class _Settling:
-    """One walk through a level in order of computation, with what each variable has become."""
-
-    def __init__(self, level: Level, mapping: Mapping[Variable, Variable]) -> None:
-        self.mapping = mapping
-        self.old = {each for node in level.nodes for each in node.outputs} if mapping else set()
-        self.new_of: dict[Variable, Variable] = {}
-        self.rebuilt: dict[Apply, Apply] = {}
-
-    def now(self, variable: Variable) -> Variable:
-        """Return what a variable of the old graph, or of a replacement, has become."""
-        known = self.new_of.get(variable)
-        if known is not None:
-            return known
-        if variable.owner is None or not self.mapping or variable in self.old:
-            return variable
-        stack = [variable.owner]  # nodes of a replacement: few, and all above them is old or settled
-        while stack:
-            node = stack[-1]
-            waiting = [
-                each.owner
-                for each in node.inputs
-                if each.owner is not None
-                and each not in self.old
-                and each not in self.new_of
-                and each.owner not in self.rebuilt
-            ]
-            if waiting:
-                stack.extend(waiting)
-                continue
-            stack.pop()
-            if node in self.rebuilt:
-                continue
-            inputs = [self.new_of.get(each, each) for each in node.inputs]
-            changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
-            fresh = self.rebuilt[node] = rebuild(node, inputs) if changed else node
-            self.new_of.update(zip(node.outputs, fresh.outputs, strict=True))
-        return self.new_of.get(variable, variable)
-
-    def pass_node(self, node: Apply, op: Scan | None) -> None:
-        """Settle the outputs of a node of the old graph."""
-        chosen = {each: self.mapping[each] for each in node.outputs if each in self.mapping}
-        if chosen:
-            settled = {old: self.now(new) for old, new in chosen.items()}
-            self.new_of.update(settled)
-            if len(chosen) == len(node.outputs):
-                return
-        inputs = [self.new_of.get(each, each) for each in node.inputs]
-        if op is not None or any(a is not b for a, b in zip(inputs, node.inputs, strict=True)):
-            fresh = rebuild(node, inputs, op)
-            for old, new in zip(node.outputs, fresh.outputs, strict=True):
-                self.new_of.setdefault(old, new)

@@ -44,3 +44,17 @@ def named(names: Iterable[str]) -> str:
     listed = list(dict.fromkeys(names))
     shown = [f"`{each}`" for each in listed[:LISTED]]
     return ", ".join([*shown, f"{len(listed) - LISTED} more"] if len(listed) > LISTED else shown)
+
+
+def listed(words: Iterable[str]) -> str:
+    """Return words as a sentence lists them, the first few of them.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a"]), listed("abcdefg")
+    ('a, b and c', 'a', 'a, b, c, d and 3 more')
+    """
+    given = list(words)
+    if len(given) > LISTED + 1:
+        given = [*given[:LISTED], f"{len(given) - LISTED} more"]
+    return given[0] if len(given) == 1 else f"{', '.join(given[:-1])} and {given[-1]}"

@@ -85,6 +85,7 @@ class Emitter:
         self._bound: dict[int, str] = {}
         self._numbers: dict[tuple[float, str], str] = {}
         self._taken: set[str] = set()
+        self._counts: dict[str, int] = {}  # name → how many were given that start with it
         for number, value in program.constants.items():
             readable = _constant_name(value)
             scalar = is_scalar(program, number)
@@ -103,11 +104,13 @@ class Emitter:
         base = re.sub(r"\W+", "_", hint).strip("_") or "v"
         if base[0].isdigit() or keyword.iskeyword(base) or base in _RESERVED:
             base = f"v_{base}"
-        name, count = base, 1
+        count = self._counts.get(base, 0) + 1  # names are never given back: those before are all taken
+        name = base if count == 1 else f"{base}_{count}"
         while name in self._taken:
             count += 1
             name = f"{base}_{count}"
         self._taken.add(name)
+        self._counts[base] = count
         return name
 
     def name(self, number: int) -> str:

@@ -1,0 +1,81 @@
+"""Rebuilding one graph with variables replaced and loops given other steps, in one walk.
+
+A replacement is built over the graph as it was; what it reads may be replaced too.  So the walk goes from what is wanted to
+what it needs, through replacements where there are some, and settles each node once all it reads is settled: however many
+replacements there are, each node is visited once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from scanviz.engine.graph.nodes import Apply, Variable, rebuild
+from scanviz.engine.scan.loop import Scan
+
+
+def rebuilt(
+    outputs: Sequence[Variable], mapping: Mapping[Variable, Variable], ops: Mapping[Apply, Scan]
+) -> list[Variable]:
+    """Return a graph with variables replaced and loops given other steps.
+
+    Parameters
+    ----------
+    outputs : sequence of Variable
+        The graph.
+    mapping : mapping of Variable to Variable
+        Old variable → what stands in its place, built over the graph as it was.
+    ops : mapping of Apply to Scan
+        Loop → the same loop with another step.
+
+    Returns
+    -------
+    list of Variable
+        The new outputs; nodes above all that changed are those of the old graph, and rebuilt ones keep their ids.
+    """
+    new_of: dict[Variable, Variable] = {}
+    begun: set[Apply] = set()
+    for output in outputs:
+        stack = [output.owner] if output.owner is not None else []
+        while stack:
+            node = stack[-1]
+            if node in begun:
+                stack.pop()
+                _settle(node, mapping, ops, new_of)
+                continue
+            begun.add(node)
+            stack.extend(each for each in reversed(_needed(node, mapping)) if each not in begun)
+    return [new_of.get(each, each) for each in outputs]
+
+
+def _needed(node: Apply, mapping: Mapping[Variable, Variable]) -> list[Apply]:
+    """Return what must be settled before a node: what computes its replacements, else what it reads."""
+    given = [mapping[each] for each in node.outputs if each in mapping] if mapping else []
+    read = [*given, *node.inputs] if len(given) < len(node.outputs) else given
+    return [each.owner for each in read if each.owner is not None]
+
+
+def _settle(
+    node: Apply,
+    mapping: Mapping[Variable, Variable],
+    ops: Mapping[Apply, Scan],
+    new_of: dict[Variable, Variable],
+) -> None:
+    """Say what the outputs of a node have become, when all they need is settled; a second time changes nothing."""
+    left = False
+    for each in node.outputs:
+        if each in new_of:
+            return
+        given = mapping.get(each) if mapping else None
+        if given is None:
+            left = True
+        else:
+            new_of[each] = new_of.get(given, given)
+    if not left:
+        return
+    inputs = [new_of.get(each, each) for each in node.inputs]
+    op = ops.get(node) if ops else None
+    fresh = node
+    if op is not None or any(a is not b for a, b in zip(inputs, node.inputs, strict=True)):
+        fresh = rebuild(node, inputs, op)
+    for old, new in zip(node.outputs, fresh.outputs, strict=True):
+        new_of.setdefault(old, new)

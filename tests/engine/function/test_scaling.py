@@ -1,0 +1,119 @@
+"""Building a function and calling it first take work in proportion to its loops, operations and updates.
+
+Work is counted in lines of scanviz that run, so nothing here depends on how fast or busy a machine is.
+"""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.testing.many_loops import SHAPES, ManyLoops, chain, deep, stacked
+from scanviz.testing.work import grown, lines_run
+
+MORE = 2.4  # at most 1.2 times linear when the count doubles
+
+
+def work_at(shape, counts):
+    shape(2).build_and_call()  # what is imported and compiled once
+    return [lines_run(shape(count).build_and_call) for count in counts]
+
+
+SIZES = {"chain": 25, "apart": 25, "together": 25, "stacked": 4, "updated": 100, "deep": 100}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_twice_as_much_of_anything_is_at_most_a_little_more_than_twice_the_work(name):
+    small, large = work_at(SHAPES[name], (SIZES[name], 2 * SIZES[name]))
+    assert large.total() < MORE * small.total()
+    assert not grown(small, large, 2 * MORE), "these functions grow with the square"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["chain", "apart", "together"])
+def test_the_work_of_50_100_and_200_loops_grows_with_their_number(name):
+    counts = [each.total() for each in work_at(SHAPES[name], (50, 100, 200))]
+    assert counts[1] < MORE * counts[0] and counts[2] < MORE * counts[1]
+
+
+@pytest.mark.parametrize("name", ["chain", "apart", "together", "stacked"])
+def test_rules_are_asked_at_a_loop_a_number_of_times_that_does_not_depend_on_how_many_there_are(name):
+    def asked(count):
+        found = lines_run(SHAPES[name](count).build)
+        return found["engine/rewrites/sweep.py Asked.at"] / count
+
+    SHAPES[name](2).build()
+    assert asked(16) < 1.2 * asked(8)
+
+
+def test_thousands_of_operations_one_after_the_other_are_built_and_run():
+    made = deep(4_000)
+    f = made.build()
+    expected = np.ones(3)
+    for k in range(4_000):
+        expected = np.tanh(expected * 0.9 + 0.1 * k)
+    (found,) = f(*made.values)
+    np.testing.assert_allclose(found, expected)
+    assert len(f.program.instructions) >= 4_000
+
+
+@pytest.mark.slow
+def test_a_gradient_through_thousands_of_operations_is_no_recursion():
+    made = deep(1_500)
+    (y,) = made.outputs
+    g = scanviz.function(made.inputs, scanviz.grad(y.sum(), made.inputs[0]))
+    assert np.isfinite(g(*made.values)).all()
+
+
+@pytest.mark.slow
+def test_a_thousand_loops_one_after_the_other_are_built_and_run():
+    made = chain(1_000)
+    (found,) = made.build()(*made.values)
+    rows = made.values[0]
+    for _ in range(1_000):
+        h, out = 0.0, []
+        for x_t in rows:
+            h = np.tanh(h * 0.5 + x_t)
+            out.append(h)
+        rows = np.array(out)
+    np.testing.assert_allclose(found, rows[-1])
+
+
+def test_thirty_two_layers_with_their_gradient_give_what_eight_and_plain_numpy_give():
+    made = stacked(32)
+    loss, *gradients = made.build()(*made.values)
+    rows = made.values[0]
+    for _ in range(32):
+        h, out = np.zeros(4), []
+        for x_t in rows:
+            h = np.tanh(x_t @ (np.eye(4) * 0.3) + h @ (np.eye(4) * 0.3))
+            out.append(h)
+        rows = np.array(out)
+    np.testing.assert_allclose(loss, (rows**2).sum())
+    assert len(gradients) == 64 and all(np.isfinite(each).all() for each in gradients)
+
+
+def test_arrays_that_share_memory_are_still_found_among_many():
+    held = np.zeros((300, 2))
+    inputs = [T.vector(f"x{k}") for k in range(300)]
+    f = scanviz.function(inputs, inputs[:20], on_unused_input="ignore")
+    found = f(*held)
+    held += 1.0
+    assert all((each == 0).all() for each in found)
+
+
+def test_two_updates_of_one_array_do_not_share_memory():
+    a, b = scanviz.shared(np.zeros(2), "a"), scanviz.shared(np.zeros(2), "b")
+    x = T.vector("x")
+    f = scanviz.function([x], [], updates={a: x, b: x})
+    given = np.ones(2)
+    f(given)
+    first, second = a.get_value(borrow=True), b.get_value(borrow=True)
+    assert not np.shares_memory(first, second) and not np.shares_memory(first, given)
+
+
+def test_many_loops_that_merge_say_so_once():
+    made: ManyLoops = SHAPES["together"](6)
+    f = made.build()
+    (said,) = [each.says for each in f.rewrites if each.rule == "ScanMerge"]
+    assert said == "`loop0`, `loop1`, `loop2`, `loop3` and 2 more run as one loop"

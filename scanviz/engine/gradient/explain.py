@@ -126,9 +126,12 @@ def _steps(end: Variable, start: Variable, previous: dict[Variable, tuple[Variab
     return steps[::-1]
 
 
-def describes_way(variable: Variable, costs: Sequence[Variable]) -> str:
-    """Return the way from a variable to a cost by the names on it, such as ``w → h → cost``."""
-    return _written(variable, _way(variable, costs) or [])
+def describes_way(variable: Variable, costs: Sequence[Variable], through: Variable | None = None) -> str:
+    """Return the way from a variable to a cost by the names on it, such as ``w → h → cost``; one through a variable if there is."""
+    first = None if through is None else _way(variable, [through])
+    rest = None if through is None or first is None else _way(through, costs)
+    way = _way(variable, costs) if first is None or rest is None else [*first, *rest]
+    return _written(variable, way or [])
 
 
 def _written(variable: Variable, way: Way, told: Variable | None = None) -> str:

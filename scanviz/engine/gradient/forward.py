@@ -5,8 +5,9 @@ One sweep in the order of computation; what no tangent reaches has none (zero).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from scanviz.engine.gradient.choices import choices_of, flow
 from scanviz.engine.gradient.guards import tangents_of
 from scanviz.engine.gradient.reverse import RULE, is_differentiable, load_rows
 from scanviz.engine.gradient.sizes import shape_memory
@@ -55,26 +56,36 @@ def _through(node: Apply, found: Mapping[Variable, Derivative]) -> Sequence[Deri
     """Return the tangents of a node's outputs."""
     tangents = [found.get(each) for each in node.inputs]
     nothing: list[Derivative] = [None] * len(node.outputs)
-    if all(each is None for each in tangents) or not any(map(is_differentiable, node.outputs)):
+    if all(each is None for each in tangents):
         return nothing
     pattern = connection(node)
-    undefined = {k: each for k, each in enumerate(tangents) if isinstance(each, Undefined)}
     given = [
         each if isinstance(each, Variable) and any(row) else None
         for each, row in zip(tangents, pattern, strict=True)
     ]
     results = nothing
-    if any(each is not None for each in given):
+    if any(each is not None for each in given) and any(map(is_differentiable, node.outputs)):
         with made_by(RULE, node.provenance, (node.birth,)):
             results = list(PUSHFORWARDS[node.op.declaration](node, given))
-    for index in range(len(node.outputs)):
-        for k, why in undefined.items():
-            if pattern[k][index]:
-                results[index] = why
-    return [
+    results = [
         each if is_differentiable(output) else None
         for each, output in zip(results, node.outputs, strict=True)
     ]
+    for index, why in _undefined(node, tangents):
+        results[index] = why
+    return results
+
+
+def _undefined(node: Apply, tangents: Sequence[Derivative]) -> Iterator[tuple[int, Undefined]]:
+    """Yield the outputs without a derivative, of whatever dtype: chosen by the node, or computed from what is chosen."""
+    for choice in choices_of(node):
+        if tangents[choice.input] is not None:
+            yield choice.output, choice.why
+    for k, each in enumerate(tangents):
+        if isinstance(each, Undefined):
+            for index, connected in enumerate(flow(node)[k]):
+                if connected:
+                    yield index, each
 
 
 def _fitting(variable: Variable, tangent: Derivative) -> Derivative:

@@ -300,8 +300,8 @@ def undefined_gradient(
     return UndefinedGradientError(
         f"there is no derivative with respect to `{describe(variable)}`: {found.why}",
         where=found.where or user_line(),
-        found=f"on the way {describes_way(variable, costs)}",
-        fix=f"scanviz.disconnected_grad(…) around it{remedy}",
+        found=f"on the way {describes_way(variable, costs, found.through)}",
+        fix=f"{found.instead or 'scanviz.disconnected_grad(…) around it'}{remedy}",
     )
 
 

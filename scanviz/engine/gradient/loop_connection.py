@@ -28,7 +28,8 @@ def differentiable_pairs(op: Scan) -> Pairs:
     return known
 
 
-def _pairs(op: Scan) -> Pairs:
+def differentiable_sources(op: Scan) -> dict[Variable, frozenset[LoopVariable]]:
+    """Return for each variable of the step the loop variables with respect to whose reads it has a derivative."""
     sources: dict[Variable, frozenset[LoopVariable]] = {
         inner: frozenset((variable,))
         for variable in op.variables
@@ -45,6 +46,11 @@ def _pairs(op: Scan) -> Pairs:
                 mine = [each for k, each in enumerate(found) if each and pattern[k][index]]
                 if mine:
                     sources[output] = frozenset().union(*mine)
+    return sources
+
+
+def _pairs(op: Scan) -> Pairs:
+    sources = differentiable_sources(op)
     pairs = frozenset(
         (source, target)
         for target in op.variables
@@ -63,18 +69,18 @@ def _floating(variable: Variable) -> bool:
 
 def downstream(op: Scan, sources: Collection[LoopVariable]) -> set[LoopVariable]:
     """Return ``sources`` and all states and outputs that have a derivative with respect to one, over any number of steps."""
-    return _closure(sources, {(a, b) for a, b in differentiable_pairs(op)})
+    return closure(sources, {(a, b) for a, b in differentiable_pairs(op)})
 
 
 def upstream(op: Scan, targets: Collection[LoopVariable]) -> set[LoopVariable]:
     """Return ``targets`` and all loop variables with respect to which one of them has a derivative."""
-    return _closure(targets, {(b, a) for a, b in differentiable_pairs(op)})
+    return closure(targets, {(b, a) for a, b in differentiable_pairs(op)})
 
 
-def _closure(
+def closure(
     start: Collection[LoopVariable], edges: Collection[tuple[LoopVariable, LoopVariable]]
 ) -> set[LoopVariable]:
-    """Follow edges; only states go on from step to step, so only they pass on what reached them."""
+    """Return what following edges leads to, ``start`` included; only states pass on what reached them, to the next step."""
     following: dict[LoopVariable, list[LoopVariable]] = {}
     for a, b in edges:
         following.setdefault(a, []).append(b)

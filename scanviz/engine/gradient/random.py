@@ -1,31 +1,62 @@
-"""Derivatives of random draws.
+"""Derivatives of random draws, one row a distribution: for each parameter how the values move with it, or why they do not.
 
 Uniform, normal and exponential values are drawn as smooth functions of their parameters and of noise that does not depend
 on them (``low + (high - low) * noise``, ``mean + std * noise``, ``scale * noise``), so they have derivatives with respect to
-the parameters: reparametrisation (Kingma and Welling, "Auto-encoding variational Bayes", 2014, section 2.4).  The noise is
-drawn again, from the same state with parameters 0 and 1, where the derivative needs it: found out from the values it would
-be 0/0 where ``std`` is 0 or ``low`` is ``high``, and rounded away where ``std`` is small beside ``mean``.
+the parameters: reparametrisation (Kingma and Welling, "Auto-encoding variational Bayes", 2014, section 2.4).  So has a gamma
+draw with respect to its scale.  The noise is drawn again, from the same state with standard parameters, where the derivative
+needs it: found out from the values it would be 0/0 where ``std`` is 0 or ``low`` is ``high``, and rounded away where ``std`` is
+small beside ``mean``.
 
-The others choose: among whole numbers, or by rejection; they have no derivative, and say so.  Nothing has a derivative with
-respect to a random state.
+The others choose: among whole numbers, or by rejection; they have no derivative, and say so wherever what is differentiated
+depends on the value drawn (:mod:`scanviz.engine.gradient.choices`).  Nothing has a derivative with respect to a random state or
+a whole parameter, such as the number of trials.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
+from scanviz.engine.gradient.choices import CHOICES, Choice
 from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, Undefined, nothing
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, build
+from scanviz.engine.graph.types import FLOATS, TensorType
 from scanviz.engine.ops import random as r
 from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.support import constant
 
-_WHOLE = (r.POISSON, r.BINOMIAL, r.INTEGERS_BETWEEN, r.CATEGORICAL, r.MULTINOMIAL, r.CHOICE)
-# parameters with which a draw gives its noise alone
-_STANDARD = {r.UNIFORM: (0, 1), r.NORMAL: (0, 1), r.EXPONENTIAL: (1,)}
+# (t, noise) → t times the derivative of the values; or why there is none, with {name} and {parameter}
+Moves = Callable[[Variable, Variable], Variable] | str
+
+
+@dataclass(frozen=True, slots=True)
+class DrawRow:
+    """The derivatives of one distribution.
+
+    Attributes
+    ----------
+    moves : mapping
+        Parameter → how the values move with it, or why not; those that hold whole numbers are left out.
+    standard : mapping
+        Parameter → the value with which a draw gives its noise alone; those that are not named keep theirs.
+    instead : str
+        What to write where there is no derivative.
+    """
+
+    moves: Mapping[str, Moves]
+    standard: Mapping[str, float]
+    instead: str
+
+
+DRAWS: dict[str, DrawRow] = {}
+_SCORE = (
+    "scanviz.disconnected_grad(draw) to take what was drawn as constant; for the derivative of an expectation add"
+    " scanviz.disconnected_grad(cost) * log_probability(draw), the score function"
+)
+_WHOLE = "a {name} value is a whole number: it stays as it is or jumps when `{parameter}` changes"
 
 
 def _parameters(node: Apply) -> Sequence[Variable]:
@@ -39,77 +70,119 @@ def _of_parameters(node: Apply) -> Sequence[Sequence[bool]]:
 
 CONNECTIONS.row(r.STATE_WORDS)(nothing)
 CONNECTIONS.row(r.WORDS_STATE)(nothing)
-for _each in (*_STANDARD, r.GAMMA, r.BERNOULLI, r.PERMUTATION, *_WHOLE):
-    CONNECTIONS.row(_each)(_of_parameters)
 
 
 def _noise(node: Apply) -> Variable:
     """Return the standard values that a draw was made from."""
     op, known = node.op, node.inputs[: 1 + node.op.parameters.sizes]
-    standard = [constant(each, op.parameters.dtype) for each in _STANDARD[op.declaration]]
-    return build(op, [*known, *standard])[1]
+    standard, names = DRAWS[op.declaration.name].standard, r.parameter_names(op.declaration)
+    parameters = [
+        constant(standard[name], op.parameters.dtype) if name in standard else given
+        for name, given in zip(names, _parameters(node), strict=False)
+    ]
+    return build(op, [*known, *parameters])[1]
 
 
-def _moved(node: Apply, noise: Variable, t: Variable, position: int) -> Variable:
-    """Return ``t`` times the derivative of the values with respect to the parameter at a position."""
-    match node.op.declaration, position:
-        case r.NORMAL, 0:
-            return t
-        case r.UNIFORM, 0:
-            return t * (1 - noise)
-        case _:
-            return t * noise
+def _moves(node: Apply) -> list[Moves | None]:
+    """Return how the values move with each parameter, None where it holds whole numbers."""
+    moves, names = DRAWS[node.op.declaration.name].moves, r.parameter_names(node.op.declaration)
+    return [
+        moves[name] if name in moves and _floating(given) else None
+        for name, given in zip(names, _parameters(node), strict=False)
+    ]
 
 
-@PULLBACKS.row(*_STANDARD)
+def _floating(variable: Variable) -> bool:
+    return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
+
+
+def _undefined(node: Apply, why: str, position: int) -> Undefined:
+    declaration = node.op.declaration
+    name, parameter = declaration.name.removeprefix("draw_"), r.parameter_names(declaration)[position]
+    said = why.format(name=name, parameter=parameter)
+    return Undefined(said, node.provenance.source, DRAWS[declaration.name].instead, node.outputs[1])
+
+
 def _pullback(
     node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
 ) -> Sequence[Derivative]:
-    cotangent, parameters = cotangents[1], _parameters(node)
-    first = len(node.inputs) - len(parameters)
+    cotangent, first = cotangents[1], 1 + node.op.parameters.sizes
     found: list[Derivative] = [None] * len(node.inputs)
+    if cotangent is None:
+        return found
     noise = _noise(node)
-    for k, parameter in enumerate(parameters):
-        if cotangent is not None and wanted[first + k]:
-            found[first + k] = sum_to_shape(_moved(node, noise, cotangent, k), parameter)
+    for k, (move, parameter) in enumerate(zip(_moves(node), _parameters(node), strict=True)):
+        if isinstance(move, str) and wanted[first + k]:
+            found[first + k] = _undefined(node, move, k)
+        elif callable(move) and wanted[first + k]:
+            found[first + k] = sum_to_shape(move(cotangent, noise), parameter)
     return found
 
 
-@PUSHFORWARDS.row(*_STANDARD)
 def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    given = tangents[1 + node.op.parameters.sizes :]
-    noise = _noise(node)
-    terms = [_moved(node, noise, tangent, k) for k, tangent in enumerate(given) if tangent is not None]
+    given, noise = tangents[1 + node.op.parameters.sizes :], _noise(node)
+    terms: list[Variable] = []
+    for k, (move, tangent) in enumerate(zip(_moves(node), given, strict=True)):
+        if isinstance(move, str) and tangent is not None:
+            return [None, _undefined(node, move, k)]
+        if callable(move) and tangent is not None:
+            terms.append(move(tangent, noise))
     if not terms:
         return [None, None]
     return [None, broadcast_like(functools.reduce(add, terms), node.outputs[1])]
 
 
-def _undefined(why: str, *declarations: Declaration) -> None:
-    def pullback(
-        node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-    ) -> Sequence[Derivative]:
-        return [Undefined(_said(node), node.provenance.source) if mine else None for mine in wanted]
-
-    def pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-        return [None, Undefined(_said(node), node.provenance.source)]
-
-    def _said(node: Apply) -> str:
-        return why.format(name=node.op.declaration.name.removeprefix("draw_"))
-
-    PULLBACKS.row(*declarations)(pullback)
-    PUSHFORWARDS.row(*declarations)(pushforward)
+def _choices(node: Apply) -> list[Choice]:
+    first = 1 + node.op.parameters.sizes
+    return [
+        Choice(first + k, 1, _undefined(node, move, k))
+        for k, move in enumerate(_moves(node))
+        if isinstance(move, str)
+    ]
 
 
-_undefined(
-    "{name} values are drawn by rejection: they are no smooth function of their parameters"
-    " (a scale that multiplies a draw of scale 1 has a derivative)",
-    r.GAMMA,
+def draw_row(
+    declaration: Declaration,
+    moves: Mapping[str, Moves],
+    standard: Mapping[str, float] | None = None,
+    instead: str = _SCORE,
+) -> None:
+    """Give a distribution its derivatives, for each parameter that may be floating."""
+    DRAWS[declaration.name] = DrawRow(moves, standard or {}, instead)
+    CONNECTIONS.row(declaration)(_of_parameters)
+    PULLBACKS.row(declaration)(_pullback)
+    PUSHFORWARDS.row(declaration)(_pushforward)
+    CHOICES.row(declaration)(_choices)
+
+
+def _as_is(t: Variable, noise: Variable) -> Variable:
+    return t
+
+
+def _by_noise(t: Variable, noise: Variable) -> Variable:
+    return t * noise
+
+
+def _by_rest(t: Variable, noise: Variable) -> Variable:
+    return t * (1 - noise)
+
+
+_REJECTION = (
+    "{name} values are drawn by rejection: they are no smooth function of `{parameter}`, only of the scale"
 )
-_undefined("a {name} value is 0 or 1: it stays as it is or jumps when its probability changes", r.BERNOULLI)
-_undefined("a {name} value is a whole number: it stays as it is or jumps when a parameter changes", *_WHOLE)
-_undefined(
-    "a {name} draw has none with respect to the rows that it puts in order"
-    " (the rows at the places of a drawn order, x[permutation(n)], have one)",
-    r.PERMUTATION,
-)
+_TRUTH = "a {name} value is 0 or 1: it stays as it is or jumps when `{parameter}` changes"
+_ORDER = "a {name} draw has none with respect to the rows `{parameter}` that it puts in order"
+_BY_PLACES = "rows[order] with order drawn as permutation(rows.shape[0]): rows at places have a derivative"
+
+draw_row(r.UNIFORM, {"low": _by_rest, "high": _by_noise}, {"low": 0, "high": 1})
+draw_row(r.NORMAL, {"mean": _as_is, "std": _by_noise}, {"mean": 0, "std": 1})
+draw_row(r.EXPONENTIAL, {"scale": _by_noise}, {"scale": 1})
+draw_row(r.GAMMA, {"shape": _REJECTION, "scale": _by_noise}, {"scale": 1})
+draw_row(r.BERNOULLI, {"p": _TRUTH})
+draw_row(r.POISSON, {"lam": _WHOLE})
+draw_row(r.BINOMIAL, {"p": _WHOLE})
+draw_row(r.INTEGERS_BETWEEN, {})
+draw_row(r.CATEGORICAL, {"p": _WHOLE})
+draw_row(r.MULTINOMIAL, {"pvals": _WHOLE})
+draw_row(r.CHOICE, {"p": _WHOLE})
+draw_row(r.PERMUTATION, {"x": _ORDER}, instead=_BY_PLACES)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.accumulate import add_cotangents
+from scanviz.engine.gradient.choices import undefined_parameters
 from scanviz.engine.gradient.guards import guards_of
 from scanviz.engine.gradient.positive import surely_not_zero
 from scanviz.engine.gradient.sizes import shape_memory
@@ -134,6 +135,7 @@ def pull_back(
         if output in reached:
             found.arrive(output, value)
     nodes = toposort(outputs)
+    found.undefined.update(undefined_parameters(nodes, reached, outputs, consider_constant))
     chosen = [each for each, seed in seeds.items() if not surely_not_zero(seed)]
     with shape_memory(), guards_of(nodes, chosen, wild) as guards:
         for node in reversed(nodes):

@@ -31,10 +31,16 @@ class Undefined:
         The reason, in words.
     where : SourceLine or None
         The user's line of the operation.
+    instead : str
+        What to write instead, where there is more to say than to take it as constant.
+    through : Variable or None
+        What has no derivative, where it is known.
     """
 
     why: str
     where: SourceLine | None = None
+    instead: str = ""
+    through: Variable | None = None
 
 
 Derivative = Variable | Undefined | None
@@ -60,6 +66,7 @@ FAMILIES = (
     "join",
     "linalg",
     "loop",
+    "loop_choices",
     "loop_forward",
     "neural",
     "random",

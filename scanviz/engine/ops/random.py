@@ -248,6 +248,11 @@ WORDS_STATE = Declaration(
 )
 
 
+def parameter_names(declaration: Declaration) -> tuple[str, ...]:
+    """Return the names of a distribution's parameters in the order of its inputs."""
+    return _SIGNATURES[declaration.name].parameters
+
+
 def draw(
     declaration: Declaration,
     state: Variable,

@@ -1,5 +1,6 @@
 """Derivatives of random draws: by reparametrisation where there are any, and words where there are none."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +13,14 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import DisconnectedInputError, UndefinedGradientError
 from scanviz.engine.gradient.forward import push_forward
+from scanviz.engine.gradient.random import DRAWS
 from scanviz.engine.gradient.reverse import load_rows, pull_back
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Undefined, connection
 from scanviz.engine.graph.declaration import Op, declarations
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import distributions
-from scanviz.engine.ops.random import STATE_WORDS
+from scanviz.engine.ops.random import _SIGNATURES, STATE_WORDS
 from scanviz.testing import verify_grad
 
 SMOOTH = {"uniform": 2, "normal": 2, "exponential": 1}
@@ -210,25 +212,103 @@ def test_the_ways_that_these_messages_name_have_derivatives():
     np.testing.assert_array_equal(of_rows[chosen], weights)
 
 
-WHOLE = {
-    "poisson": lambda s, p: T.random.poisson(s, p),
-    "binomial": lambda s, p: T.random.binomial(s, n=3, p=p),
-    "bernoulli": lambda s, p: T.random.bernoulli(s, p),
-    "categorical": lambda s, p: T.random.categorical(s, p),
-    "multinomial": lambda s, p: T.random.multinomial(s, 3, p),
-    "choice": lambda s, p: T.random.choice(s, 3, size=(2,), p=p),
+# distribution → a draw by a vector of its parameter, one for each parameter that has no derivative; () where all have one
+WITHOUT = {
+    "uniform": {},
+    "normal": {},
+    "exponential": {},
+    "gamma": {"shape": lambda s, p: T.random.gamma(s, p, 2.0)},
+    "poisson": {"lam": T.random.poisson},
+    "binomial": {"p": lambda s, p: T.random.binomial(s, n=3, p=p)},
+    "bernoulli": {"p": T.random.bernoulli},
+    "integers": {},
+    "categorical": {"p": T.random.categorical},
+    "multinomial": {"pvals": lambda s, p: T.random.multinomial(s, 3, p)},
+    "choice": {"p": lambda s, p: T.random.choice(s, 3, size=(2,), p=p)},
+    "permutation": {"x": T.random.permutation},
+}
+CASES = [(name, parameter) for name, draws in WITHOUT.items() for parameter in draws]
+
+
+def test_every_distribution_says_of_every_parameter_what_its_derivative_is():
+    load_rows()
+    for each in declarations():
+        if each.family != "random" or not each.name.startswith("draw_"):
+            continue
+        signature, name = _SIGNATURES[each.name], each.name.removeprefix("draw_")
+        assert each.name in DRAWS, f"{name} needs a row in engine/gradient/random.py"
+        row = DRAWS[each.name]
+        assert set(row.moves) == set(signature.parameters) - set(signature.whole), name
+        assert set(WITHOUT[name]) == {key for key, move in row.moves.items() if isinstance(move, str)}, name
+        text = (Path(__file__).parents[3] / "docs" / "gradients.md").read_text(encoding="utf-8")
+        assert f"| `{name}` |" in text, f"{name} needs a line in docs/gradients.md"
+
+
+WAYS = {
+    "cast": lambda k: T.sum(T.cast(k, "float64")),
+    "arithmetic": lambda k: T.sum(k * 2 + 1.5),
+    "one hot": lambda k: T.sum(T.cast(T.eq(T.cast(k, "int64"), 1), "float64") * 2.0),
+    "loop": lambda k: T.sum(
+        scanviz.scan(lambda row, h: h + row, T.cast(T.reshape(k, (-1,)), "int64"), T.constant(0))[0] * 0.5
+    ),
 }
 
 
-@pytest.mark.parametrize("name", WHOLE)
-def test_whole_numbers_are_not_connected(name):
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("name", "parameter"), CASES)
+def test_a_cost_by_way_of_a_chosen_value_is_an_error_that_says_all(name, parameter, way):
     p = T.vector("p")
-    _, values = WHOLE[name](T.random.random_state(1), p)
-    cost = T.sum(T.cast(values, "float64"))
-    assert pull_back({cost: T.constant(1.0)}, [p]) == [None]
-    assert push_forward({p: p}, [cost]) == [None]
-    with pytest.raises(DisconnectedInputError, match=f"draw_{name}.*has no derivative"):
+    _, values = WITHOUT[name][parameter](T.random.random_state(1), p)
+    cost = WAYS[way](values) + T.sum(p**2)  # a gradient there is, but not all of it
+    with pytest.raises(UndefinedGradientError) as caught:
         scanviz.grad(cost, p)
+    text = str(caught.value)
+    assert name in text and f"`{parameter}`" in text and "`p`" in text
+    assert "test_random.py" in text.splitlines()[0] and "write:" in text
+    assert isinstance(push_forward({p: p}, [cost])[0], Undefined)
+    assert isinstance(scanviz.grad(cost, p, null_gradients="return"), Undefined)
+    w = T.vector("w")
+    of_others = scanviz.grad(WAYS[way](values) * T.sum(w), w)  # what does not choose has its derivative
+    assert of_others is not None
+
+
+@pytest.mark.parametrize("name", ["categorical", "bernoulli", "poisson"])
+def test_a_value_that_only_selects_or_is_taken_as_constant_leaves_the_gradient_whole(name):
+    p = T.vector("p")
+    _, k = WITHOUT[name][next(iter(WITHOUT[name]))](T.random.random_state(1), p)
+    score = T.sum(T.log(p)[T.minimum(T.sum(k), 2)])  # an index
+    branch = T.sum(T.where(T.eq(k, 1), 2.0, 3.0))  # a condition
+    constant = T.sum(T.log(p)) * T.sum(T.cast(scanviz.disconnected_grad(k), "float64"))
+    zero = T.sum(scanviz.zero_grad(T.cast(k, "float64")))
+    for cost in (score, branch + T.sum(p), constant, zero + T.sum(p)):
+        found = scanviz.grad(cost, p).eval({p: [0.2, 0.3, 0.5]})
+        assert np.isfinite(found).all()
+        assert not isinstance(push_forward({p: p}, [cost])[0], Undefined)
+    whole = scanviz.grad(T.sum(T.cast(k, "float64")) + T.sum(p), p, consider_constant=[k])
+    assert whole.eval({p: [0.2, 0.3, 0.5]}).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("out", ["value", "next state"])
+def test_a_draw_in_a_step_is_told_around_the_loop(out):
+    w, rng = T.scalar("w"), T.random.RandomStreams(3)
+
+    def step(count, h):
+        drawn = rng.poisson(T.exp(w * h))
+        return count + drawn, T.tanh(h + w)
+
+    (counts, h), _ = scanviz.scan(step, outputs_info=[T.constant(0), T.constant(0.5)], n_steps=3)
+    assert isinstance(scanviz.grad(T.sum(h), w), scanviz.Variable)
+    cost = T.cast(counts[-1], "float64") if out == "value" else T.sum(h * counts)
+    with pytest.raises(UndefinedGradientError, match="poisson value is a whole number"):
+        scanviz.grad(cost + T.sum(h), w)
+    assert isinstance(push_forward({w: T.constant(1.0)}, [cost])[0], Undefined)
+
+
+def test_a_gamma_draw_has_a_derivative_with_respect_to_its_scale():
+    verify_grad(
+        lambda scale: T.random.gamma(T.random.random_state(5), 2.0, scale, size=(2, 3))[1],
+        [np.array([0.5, 1.0, 2.0])],
+    )
 
 
 def test_every_draw_has_rows_and_nothing_else_of_the_family_is_connected():

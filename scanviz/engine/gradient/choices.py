@@ -1,0 +1,106 @@
+"""Draws whose values choose: a poisson number, a category.  Nothing computed from one has a derivative by way of its parameters.
+
+The values are whole numbers, and whole numbers have no derivative, so a gradient would simply stop there, and what a cost owes to
+the parameter by way of the draw would be missing without a word.  Instead the parameter's derivative is Undefined wherever what is
+differentiated depends on the *value* that was drawn, whatever dtypes lie between: through casts, arithmetic, comparisons, loops.
+Selections do not count: an index, the condition of ``where`` or ``ifelse``, a size, a stop condition; they are constants to a
+gradient wherever they come from, so ``log(p)[category]`` has the derivative that a score function needs.  Nor does a value count
+that went through ``disconnected_grad`` or ``zero_grad``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from scanviz.engine.gradient.table import Undefined, connection
+from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.barrier import ZERO_GRAD
+
+
+class Choice(NamedTuple):
+    """That an output of a node was chosen by an input without being a smooth function of it."""
+
+    input: int
+    output: int
+    why: Undefined
+
+
+# choices(node) → what it chooses; an op without a row chooses nothing
+CHOICES: MeaningTable[Callable[[Apply], Sequence[Choice]]] = MeaningTable(
+    "list of choices", "engine/gradient/{family}.py"
+)
+# flow(node) → pattern[input][output] of values of any dtype, where it is not the connection pattern
+FLOWS: MeaningTable[Callable[[Apply], Sequence[Sequence[bool]]]] = MeaningTable(
+    "flow of values", "engine/gradient/{family}.py"
+)
+
+FLOWS.row(e.where)(lambda node: [[False], [True], [True]])
+FLOWS.row(ZERO_GRAD)(lambda node: [[False]])
+
+
+def flow(node: Apply) -> Sequence[Sequence[bool]]:
+    """Return ``pattern[input][output]`` of a node: which outputs depend on the value of which inputs, selections apart."""
+    row = FLOWS.get(node.op.declaration)
+    return row(node) if row is not None else connection(node)
+
+
+def choices_of(node: Apply) -> Sequence[Choice]:
+    """Return what a node chooses."""
+    row = CHOICES.get(node.op.declaration)
+    return () if row is None else row(node)
+
+
+def undefined_parameters(
+    nodes: Sequence[Apply],
+    reached: Collection[Variable],
+    outputs: Collection[Variable],
+    stop: Collection[Variable],
+) -> Iterator[tuple[Variable, Undefined]]:
+    """Yield the variables that choose something that ``outputs`` depend on.
+
+    Parameters
+    ----------
+    nodes : sequence of Apply
+        The graph, in the order of computation.
+    reached : collection of Variable
+        Those that a derivative is asked of.
+    outputs : collection of Variable
+        What is differentiated.
+    stop : collection of Variable
+        Taken as constants.
+    """
+    made = [
+        (node, choice)
+        for node in nodes
+        for choice in choices_of(node)
+        if node.inputs[choice.input] in reached
+    ]
+    if not made:
+        return
+    flowing = flowing_into(nodes, outputs, stop)
+    for node, choice in made:
+        if node.outputs[choice.output] in flowing:
+            yield node.inputs[choice.input], choice.why
+
+
+def flowing_into(
+    nodes: Sequence[Apply], outputs: Collection[Variable], stop: Collection[Variable] = ()
+) -> set[Variable]:
+    """Return the variables on whose values ``outputs`` depend."""
+    flowing = set(outputs) - set(stop)
+    for node in reversed(nodes):
+        mine = [k for k, each in enumerate(node.outputs) if each in flowing]
+        if mine:
+            pattern = flow(node)
+            flowing.update(
+                each
+                for k, each in enumerate(node.inputs)
+                if each not in stop and any(pattern[k][j] for j in mine)
+            )
+    return flowing
+
+
+__all__ = ["CHOICES", "FLOWS", "Choice", "choices_of", "flow", "flowing_into", "undefined_parameters"]

@@ -1,73 +1,34 @@
 """Small random expressions that mean the same on symbolic variables and on NumPy arrays.
 
-An :class:`Expression` is a recipe over the arguments of a step.  It is built of operations that keep values bounded, so
-that long loops neither overflow nor drift apart by rounding, and of a few that change dtype or shape and back.
+An :class:`Expression` is a recipe over the arguments of a step.  It is built of operations (:mod:`scanviz.testing.operations`)
+over values of several shapes that broadcast together: what an operation gives is found by trying it on zeros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
-from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Variable
-
-
-class Operation(NamedTuple):
-    """One operation with both of its meanings, and whether it has derivatives of any order everywhere."""
-
-    name: str
-    arity: int
-    symbolic: Callable[..., Any]
-    plain: Callable[..., Any]
-    smooth: bool = True
-
-
-def _sigmoid(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x))
-
-
-FLOAT_OPERATIONS = (
-    Operation("tanh of sum", 2, lambda a, b: T.tanh(a + b), lambda a, b: np.tanh(a + b)),
-    Operation("damped difference", 2, lambda a, b: (a - b) * 0.5, lambda a, b: (a - b) * a.dtype.type(0.5)),
-    Operation("sine", 1, T.sin, np.sin),
-    Operation(
-        "bounded product", 2, lambda a, b: T.clip(a * b, -2, 2), lambda a, b: np.clip(a * b, -2, 2), False
-    ),
-    Operation("maximum", 2, T.maximum, np.maximum, False),
-    Operation(
-        "choice by sign",
-        2,
-        lambda a, b: T.where(a > 0, a, b * 0.5),
-        lambda a, b: np.where(a > 0, a, b * a.dtype.type(0.5)),
-        False,
-    ),
-    Operation("sine of product", 2, lambda a, b: T.sin(a * b), lambda a, b: np.sin(a * b)),
-    Operation("sigmoid", 1, T.sigmoid, _sigmoid),
-    Operation("reversed", 1, lambda a: a[::-1] if a.ndim else a, lambda a: a[::-1] if np.ndim(a) else a),
-    Operation(
-        "less its mean",
-        1,
-        lambda a: a - a.mean() if a.ndim else a,
-        lambda a: a - a.mean() if np.ndim(a) else a,
-    ),
-    Operation(
-        "joined and cut", 1, lambda a: T.concatenate([a, a])[: a.shape[0]] if a.ndim else a, lambda a: a
-    ),
-    Operation("the same", 1, lambda a: a, lambda a: a),
+from scanviz.testing.operations import (
+    ADD,
+    HALF_OF_SUM,
+    MEAN_KEPT,
+    SPREAD,
+    SPREAD_TRUTH,
+    SUM_KEPT,
+    SUM_OF_FIRST,
+    TANH,
+    XOR,
+    Operation,
+    operations_for,
 )
 
-INTEGER_OPERATIONS = (
-    Operation("sum modulo 97", 2, lambda a, b: (a + b) % 97, lambda a, b: (a + b) % 97),
-    Operation("difference modulo 89", 2, lambda a, b: (a - b * 2) % 89, lambda a, b: (a - b * 2) % 89),
-    Operation("product modulo 83", 2, lambda a, b: (a * b) % 83, lambda a, b: (a * b) % 83),
-    Operation("larger", 2, T.maximum, np.maximum),
-    Operation("exclusive or", 2, lambda a, b: (a ^ b) & 127, lambda a, b: (a ^ b) & 127),
-    Operation("the same", 1, lambda a: a, lambda a: a),
-)
+Shape = tuple[int, ...]
+HIGHEST = 3  # dimensions of a value
 
 
 class Expression(NamedTuple):
@@ -86,21 +47,114 @@ class Expression(NamedTuple):
         values = list(arguments)
         for operation, positions in self.steps:
             given = [values[k] for k in positions]
-            values.append(operation.symbolic(*given) if symbolic else operation.plain(*given))
+            values.append(operation.symbolic(*given) if symbolic else np.asarray(operation.plain(*given)))
         return values[self.final]
+
+    def shape(self, shapes: Sequence[Shape], dtype: str) -> Shape:
+        """Return the shape of the value for arguments of some shapes."""
+        found = self.apply([np.zeros(each, dtype) for each in shapes])
+        return tuple(np.shape(found))
+
+    def then(self, operation: Operation, *others: int, arguments: int) -> Expression:
+        """Return this expression with an operation on its value, and on others, after it."""
+        return Expression((*self.steps, (operation, (self.final, *others))), arguments + len(self.steps))
+
+
+def compatible(shapes: Iterable[Shape], whole: Shape) -> bool:
+    """Return whether shapes broadcast with one another: each size is 1 or that of ``whole``, from the last axis on."""
+    return all(
+        size in (1, wanted)
+        for shape in shapes
+        for size, wanted in zip(shape[::-1], (*whole[::-1], *[1] * HIGHEST), strict=False)
+    ) and all(len(shape) <= HIGHEST for shape in shapes)
 
 
 @st.composite
 def expressions(
-    draw: st.DrawFn, arguments: int, integer: bool, most: int = 4, smooth: bool = False
+    draw: st.DrawFn,
+    shapes: Sequence[Shape],
+    dtype: str,
+    whole: Shape = (),
+    most: int = 4,
+    smooth: bool = False,
 ) -> Expression:
-    """Draw an expression of so many arguments, of smooth operations alone if that is asked for."""
-    operations = [
-        each for each in (INTEGER_OPERATIONS if integer else FLOAT_OPERATIONS) if each.smooth or not smooth
-    ]
+    """Draw an expression of arguments of some shapes, of smooth operations alone if that is asked for.
+
+    Parameters
+    ----------
+    shapes : sequence of tuple
+        Of the arguments; each broadcasts to ``whole``.
+    dtype : str
+        Of all of them, and of what is drawn.
+    whole : tuple of int
+        The shape that all have together.
+    most : int
+        How many operations there are at most.
+    smooth : bool
+        Whether derivatives of any order exist everywhere.
+    """
+    operations = operations_for(dtype, smooth)
+    values = [np.zeros(shape, dtype) for shape in shapes]
     steps: list[tuple[Operation, tuple[int, ...]]] = []
     for _ in range(draw(st.integers(0, most))):
         operation = draw(st.sampled_from(operations))
-        positions = tuple(draw(st.integers(0, arguments + len(steps) - 1)) for _ in range(operation.arity))
-        steps.append((operation, positions))
-    return Expression(tuple(steps), draw(st.integers(0, arguments + len(steps) - 1)))
+        positions = tuple(draw(st.integers(0, len(values) - 1)) for _ in range(operation.arity))
+        found = _tried(operation, [values[k] for k in positions])
+        if found is not None and found.dtype == dtype and compatible([found.shape], whole):
+            steps.append((operation, positions))
+            values.append(found)
+    last = len(values) - 1
+    return Expression(tuple(steps), draw(st.just(last) | st.integers(0, last)))
+
+
+def _tried(operation: Operation, values: Sequence[Any]) -> Any:
+    """Return what an operation makes of values, None where it is not meant for their shapes."""
+    if not operation.fits(*(np.shape(each) for each in values)):
+        return None
+    return np.asarray(operation.plain(*values))
+
+
+def fed_back(
+    expression: Expression, shapes: Sequence[Shape], dtype: str, own: int, *, adds: bool
+) -> Expression:
+    """Return an expression whose value has the shape of one argument, its state before, and does not grow without end.
+
+    Parameters
+    ----------
+    expression : Expression
+        The term.
+    shapes, dtype
+        Of the arguments.
+    own : int
+        The argument that is the state before.
+    adds : bool
+        Whether the state adds the term up, which then may have fewer dimensions or size 1 along some.
+    """
+    wanted, count, floating = shapes[own], len(shapes), dtype.startswith("float")
+    found = expression
+    if floating and any(operation.grows for operation, _ in found.steps) and own in _read(found, count):
+        found = found.then(TANH, arguments=count)
+    shape = found.shape(shapes, dtype)
+    while len(shape) > len(wanted):
+        found = found.then(HALF_OF_SUM if floating else SUM_OF_FIRST, arguments=count)
+        shape = found.shape(shapes, dtype)
+    for axis, (size, goal) in enumerate(zip(shape[::-1], wanted[::-1], strict=False)):
+        if goal == 1 and size != 1:
+            found = found.then((MEAN_KEPT if floating else SUM_KEPT)[axis], arguments=count)
+    if adds:
+        return found.then(XOR if dtype == "bool" else ADD, own, arguments=count)
+    if found.shape(shapes, dtype) != wanted:
+        found = found.then(SPREAD if dtype != "bool" else SPREAD_TRUTH, own, arguments=count)
+    return found
+
+
+def _read(expression: Expression, arguments: int) -> set[int]:
+    """Return the arguments that the value depends on."""
+    needed, stack = set[int](), [expression.final]
+    while stack:
+        place = stack.pop()
+        if place < arguments:
+            needed.add(place)
+        else:
+            stack.extend(expression.steps[place - arguments][1])
+    return needed

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.graph.nodes import Array
-from scanviz.testing.loops import LoopCase
+from scanviz.testing.loop_case import LoopCase
 
 
 def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
@@ -53,6 +53,6 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
         if case.stop is not None and np.sum(results[0]) > case.stop:
             break
     return [
-        np.array(kept[depth:], case.dtype).reshape(-1, *case.row)
-        for kept, depth in zip(rows, depths, strict=True)
+        np.array(kept[depth:], case.dtype).reshape(-1, *output.shape)
+        for kept, depth, output in zip(rows, depths, case.outputs, strict=True)
     ], state

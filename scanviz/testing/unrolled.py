@@ -13,7 +13,8 @@ import numpy as np
 from scanviz import disconnected_grad
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Variable
-from scanviz.testing.loops import LoopCase
+from scanviz.testing.expressions import Shape
+from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.plain import run_plainly
 
 
@@ -79,7 +80,10 @@ def unroll(
             state = disconnected_grad(state) if case.update is not None else state
         for kept, result in zip(rows, results, strict=True):
             kept.append(result)
-    outputs = [_stacked(kept[depth:], case) for kept, depth in zip(rows, depths, strict=True)]
+    outputs = [
+        _stacked(kept[depth:], output.shape, case.dtype)
+        for kept, depth, output in zip(rows, depths, case.outputs, strict=True)
+    ]
     return outputs, state
 
 
@@ -91,11 +95,11 @@ def _initial(case: LoopCase, k: int, named: dict[str, Variable]) -> list[Variabl
     return [given] if output.taps == (-1,) else [given[row] for row in range(-min(output.taps))]
 
 
-def _stacked(rows: list[Any], case: LoopCase) -> Variable:
+def _stacked(rows: list[Any], shape: Shape, dtype: str) -> Variable:
     if rows:
         stacked: Variable = T.stack(rows)
         return stacked
-    return T.constant(np.zeros((0, *case.row), case.dtype))
+    return T.constant(np.zeros((0, *shape), dtype))
 
 
 __all__ = ["unroll"]

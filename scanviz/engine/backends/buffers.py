@@ -8,16 +8,23 @@ they are needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from scanviz.engine.backends.errors import changed_shape, negative_steps, short_sequence, short_state
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.program.instructions import LoopInstruction, StateSlot, StepOutputSlot
-from scanviz.engine.program.shapes import partial_shapes
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    LoopInstruction,
+    Program,
+    StateSlot,
+    StepOutputSlot,
+)
+from scanviz.engine.program.shapes import KnownValues, partial_shapes
 
+RunInstruction = Callable[[Program, AnyInstruction, Sequence[Any]], Sequence[Any]]
 FIRST_ROOM = 1024  # steps that a loop with a stop condition has rows for at first
 
 
@@ -212,7 +219,35 @@ class OutputRows:
 
 
 def row_shape_without_steps(
-    loop: LoopInstruction, inner: int, inputs: Sequence[tuple[int, ...]]
+    loop: LoopInstruction,
+    inner: int,
+    inputs: Sequence[tuple[int, ...]],
+    constants: Sequence[Any],
+    run: RunInstruction | None,
+    module: ArrayModule,
 ) -> tuple[int, ...]:
-    """Return the shape of a step's result for given shapes of its inputs; sizes that need values are taken as 0."""
-    return tuple(0 if size is None else size for size in partial_shapes(loop.body, inputs)[inner])
+    """Return the shape that rows of a step's result would have had, for a loop that takes no step.
+
+    It follows from the shapes of the step's inputs and the values of its non-sequences.  A size that depends on the
+    values of a row, such as how many elements a mask picks of it, is taken as 0.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The loop.
+    inner : int
+        Register of the result in the step.
+    inputs : sequence of tuple
+        Shapes of the step's inputs.
+    constants : sequence
+        Values of the non-sequences.
+    run : callable or None
+        Runs one instruction of the step; without it nothing is computed.
+    module : ArrayModule
+        Where arrays come from.
+    """
+    found = partial_shapes(loop.body, inputs)[inner]
+    if None in found and run is not None:
+        values = dict(zip((slot.inner for slot in loop.non_sequences), constants, strict=True))
+        found = partial_shapes(loop.body, inputs, KnownValues(values, run, module.empty))[inner]
+    return tuple(0 if size is None else size for size in found)

@@ -15,6 +15,8 @@ from scanviz.engine.errors import (
     ScanvizValueError,
     ShapeError,
 )
+from scanviz.engine.ops.first_rows import FIRST_ROWS
+from scanviz.engine.ops.state_shape import STATE_SHAPE
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,
@@ -23,6 +25,7 @@ from scanviz.engine.program.instructions import (
     StepOutputSlot,
 )
 
+_OF_LOOPS = (FIRST_ROWS, STATE_SHAPE)  # their errors are those of a loop, and name it
 TRANSLATED = (ValueError, TypeError, IndexError, ArithmeticError, np.linalg.LinAlgError, ScanvizError)
 
 
@@ -65,7 +68,8 @@ def translate(
     else:
         what, expected = _reworded(str(error), values)
         found = fix = None
-    named = "" if isinstance(instruction, LoopInstruction) else f"{instruction.op.name}: "
+    of_loop = isinstance(instruction, LoopInstruction) or instruction.op.declaration in _OF_LOOPS
+    named = "" if of_loop else f"{instruction.op.name}: "
     kind = type(error) if isinstance(error, ScanvizError) else _kind(error)
     told = kind(
         f"{named}{what}{inside}",

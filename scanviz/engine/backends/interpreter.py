@@ -93,6 +93,12 @@ class Interpreter:
             self._constants[id(program)] = known
         return known
 
+    def run_apart(
+        self, program: Program, instruction: AnyInstruction, values: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Return the results of one instruction for the values of registers, unwatched and outside of any run."""
+        return self._run_instruction(program, instruction, values, Place(None))
+
     def _run_instruction(
         self, program: Program, instruction: AnyInstruction, values: Sequence[Any], place: Place
     ) -> Sequence[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.buffers import (
     OutputRows,
+    RunInstruction,
     StateRows,
     check_sequences,
     count_steps,
@@ -189,19 +190,21 @@ class LoopRun:
                 found[rows.slot.history] = rows.history(done)
         for output in self.outputs:
             if output.slot.result is not None:
-                fallback = self._row_shape(output.slot.inner) if output.row_shape is None else ()
+                run = self.interpreter.run_apart
+                fallback = self._row_shape(output.slot.inner, run) if output.row_shape is None else ()
                 found[output.slot.result] = output.result(done, fallback)
         for slot, value in zip(loop.carries, self.carries, strict=True):
             if slot.result is not None:
                 found[slot.result] = self.interpreter.module.copy(value)
         return [found[number] for number in loop.outputs]
 
-    def _row_shape(self, inner: int) -> tuple[int, ...]:
-        """Return the shape that rows of an output would have had."""
+    def _row_shape(self, inner: int, run: RunInstruction | None = None) -> tuple[int, ...]:
+        """Return the shape that rows of an output have, as far as it is known without a step."""
         shapes = [tuple(array.shape[1:]) for array in self.sequences]
         shapes += [rows.row_shape for rows in self.states for _ in rows.slot.reads]
         shapes += [tuple(each.shape) for each in (*self.carries, *self.constants)]
-        return row_shape_without_steps(self.loop, inner, shapes)
+        module = self.interpreter.module
+        return row_shape_without_steps(self.loop, inner, shapes, self.constants, run, module)
 
     def _row_bytes(self) -> tuple[int, ...]:
         arrays = [*(each.array for each in self.states), *(each.array for each in self.outputs)]

@@ -10,12 +10,13 @@ from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops import shape as s
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.state_shape import STATE_SHAPE
 from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import as_size
 
 CONNECTIONS.row(s.DIMENSION)(nothing)
 CONNECTIONS.row(s.BROADCAST_SIZE)(nothing)
-for _each in (s.ALLOC, s.RESHAPE, s.SPECIFY_SHAPE):
+for _each in (s.ALLOC, s.RESHAPE, s.SPECIFY_SHAPE, STATE_SHAPE):
     CONNECTIONS.row(_each)(only(0))
 
 
@@ -37,7 +38,7 @@ def _dimshuffle_forward(node: Apply, tangents: Sequence[Variable | None]) -> Seq
     return [None if tangents[0] is None else s.dimshuffle(tangents[0], order)]
 
 
-@PULLBACKS.row(s.ALLOC)
+@PULLBACKS.row(s.ALLOC, STATE_SHAPE)
 def _alloc(
     node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
 ) -> Sequence[Derivative]:
@@ -49,6 +50,11 @@ def _alloc(
 @PUSHFORWARDS.row(s.ALLOC)
 def _alloc_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
     return [None if tangents[0] is None else s.alloc(tangents[0], list(node.inputs[1:]))]
+
+
+@PUSHFORWARDS.row(STATE_SHAPE)
+def _state_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    return [None if tangents[0] is None else build_one(node.op, tangents[0], *node.inputs[1:])]
 
 
 @PULLBACKS.row(s.RESHAPE)

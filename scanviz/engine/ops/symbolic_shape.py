@@ -17,7 +17,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, AxisParameters
-from scanviz.engine.ops.size_equality import surely_not_negative
+from scanviz.engine.ops.size_equality import surely_equal, surely_not_negative
 from scanviz.engine.ops.support import constant, constant_integer
 
 Shape = tuple[Any, ...]  # of ints and int64 scalar variables
@@ -141,7 +141,7 @@ class SymbolicDims(Dims):
         """Return the dimension that a condition chooses, as a graph where the two may differ."""
         if first is second or not isinstance(condition, Variable) or first is None or second is None:
             return super().choose(None if isinstance(condition, Variable) else condition, first, second)
-        if isinstance(first, int) and isinstance(second, int) and first == second:
+        if surely_equal(first, second):
             return first
         return e.where(
             build_one(Op(e.not_equal), condition, constant(0, "int64")), as_size(first), as_size(second)

@@ -1,8 +1,14 @@
-"""Concrete shapes of a program's registers from the shapes of its inputs, as far as values are not needed."""
+"""Concrete shapes of a program's registers from the shapes of its inputs, as far as values are not needed.
+
+Values that are at hand may be given too: what is computed of them alone is then computed (:class:`KnownValues`), and its shape
+is that of the value.  So the shape of a row is known of a loop that takes no step, wherever it does not depend on a row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +16,71 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.types import TensorType, common_shape
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
-from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, Program
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    LoopInstruction,
+    Program,
+)
 
 ConcreteShape = tuple[int, ...] | None
 Partial = tuple[int | None, ...]  # a shape with unknown sizes
 _SIZE_ARITHMETIC = frozenset(
     (e.add, e.subtract, e.multiply, e.floor_divide, e.maximum, e.minimum, BROADCAST_SIZE)
 )
+
+
+@dataclass(frozen=True, slots=True)
+class KnownValues:
+    """Registers of a program whose values are at hand, and how more are computed.
+
+    Attributes
+    ----------
+    values : dict
+        Register → its value; constants need not be among them.
+    run : callable
+        ``run(program, instruction, values)`` gives the results of one instruction, of values that are listed by register.
+    empty : callable
+        ``empty(shape, dtype)`` gives an array of any values.
+    """
+
+    values: dict[int, Any]
+    run: Callable[[Program, AnyInstruction, Sequence[Any]], Sequence[Any]]
+    empty: Callable[[tuple[int, ...], str], Any]
+
+    def compute(self, program: Program, instruction: AnyInstruction) -> bool:
+        """Compute an instruction if all that it reads is known, and return whether that was so and went well."""
+        found = self._results(program, instruction, {})
+        if found is not None:
+            self.values.update(zip(instruction.outputs, found, strict=True))
+        return found is not None
+
+    def picked(self, program: Program, index: AnyInstruction, shape: ConcreteShape) -> Partial | None:
+        """Return the shape of what an index of known numbers or masks picks of an array of a known shape."""
+        if shape is None or index.inputs[0] in index.inputs[1:]:
+            return None
+        found = self._results(program, index, {index.inputs[0]: self.empty(shape, "int8")})
+        return None if found is None else tuple(np.shape(found[0]))
+
+    def _results(
+        self, program: Program, instruction: AnyInstruction, more: Mapping[int, Any]
+    ) -> Sequence[Any] | None:
+        """Return the results of an instruction, None where something that it reads is not known, or is an error."""
+        known = {**program.constants, **self.values, **more}
+        if not all(number in known for number in instruction.inputs):
+            return None
+        listed = [known.get(number) for number in range(len(program.registers))]
+        try:
+            return self.run(program, instruction, listed)
+        except Exception:  # an error of a step that is not taken is none
+            return None
+
+    def inside(self, pairs: Mapping[int, int]) -> KnownValues:
+        """Return what is known in a program inside: ``pairs`` holds its inputs with registers around it."""
+        known = {inner: self.values[outer] for inner, outer in pairs.items() if outer in self.values}
+        return KnownValues(known, self.run, self.empty)
 
 
 def propagate_shapes(program: Program, inputs: Sequence[ConcreteShape]) -> list[ConcreteShape]:
@@ -41,9 +104,21 @@ def _known(shape: Partial) -> ConcreteShape:
     return sizes if len(sizes) == len(shape) else None
 
 
-def partial_shapes(program: Program, inputs: Sequence[Partial | None]) -> list[Partial]:
-    """Return the shape of each register with None for each size that is not known."""
-    return _followed(program, inputs)[0]
+def partial_shapes(
+    program: Program, inputs: Sequence[Partial | None], known: KnownValues | None = None
+) -> list[Partial]:
+    """Return the shape of each register with None for each size that is not known.
+
+    Parameters
+    ----------
+    program : Program
+        What is run.
+    inputs : sequence
+        The shapes of its inputs, None where unknown.
+    known : KnownValues, optional
+        Values that are at hand; what is computed of them is added to it.
+    """
+    return _followed(program, inputs, known)[0]
 
 
 def known_sizes(program: Program, inputs: Sequence[ConcreteShape]) -> dict[int, int]:
@@ -52,7 +127,9 @@ def known_sizes(program: Program, inputs: Sequence[ConcreteShape]) -> dict[int, 
     return {number: size for number, size in sizes.items() if number not in program.constants}
 
 
-def _followed(program: Program, inputs: Sequence[Partial | None]) -> tuple[list[Partial], dict[int, int]]:
+def _followed(
+    program: Program, inputs: Sequence[Partial | None], known: KnownValues | None = None
+) -> tuple[list[Partial], dict[int, int]]:
     """Return the shape of each register, and the registers whose values are known sizes."""
     shapes = [_static(each.type) for each in program.registers]
     for number, shape in zip(program.inputs, inputs, strict=True):
@@ -63,12 +140,33 @@ def _followed(program: Program, inputs: Sequence[Partial | None]) -> tuple[list[
         shapes[number] = value.shape
         if value.ndim == 0 and value.dtype == np.int64:
             sizes[number] = int(value)
+    for number, value in known.values.items() if known is not None else ():
+        _note_value(number, value, sizes)
     for instruction in program.instructions:
+        if known is not None and known.compute(program, instruction):
+            for number in instruction.outputs:
+                shapes[number] = tuple(np.shape(known.values[number]))
+                _note_value(number, known.values[number], sizes)
+            continue
         _note_size(instruction, shapes, sizes)
-        for number, shape in zip(instruction.outputs, _results(instruction, shapes, sizes), strict=True):
+        if known is not None:
+            known.values.update(
+                {each: np.int64(sizes[each]) for each in instruction.outputs if each in sizes}
+            )
+        results = _results(instruction, shapes, sizes, known)
+        if known is not None and instruction.op.declaration is INDEX:
+            picked = known.picked(program, instruction, _known(shapes[instruction.inputs[0]]))
+            results = [picked] if picked is not None else results
+        for number, shape in zip(instruction.outputs, results, strict=True):
             if shape is not None:
                 shapes[number] = common_shape(shape, shapes[number])
     return shapes, sizes
+
+
+def _note_value(number: int, value: Any, sizes: dict[int, int]) -> None:
+    """Remember a value that is one whole number."""
+    if np.shape(value) == () and getattr(value, "dtype", np.dtype(object)).kind in "iub":
+        sizes[number] = int(value)
 
 
 def _note_size(instruction: AnyInstruction, shapes: Sequence[Partial], sizes: dict[int, int]) -> None:
@@ -89,12 +187,17 @@ def _static(kind: object) -> Partial:
 
 
 def _results(
-    instruction: AnyInstruction, shapes: Sequence[Partial], sizes: Mapping[int, int]
+    instruction: AnyInstruction,
+    shapes: Sequence[Partial],
+    sizes: Mapping[int, int],
+    known: KnownValues | None,
 ) -> Sequence[Partial | None]:
     if isinstance(instruction, LoopInstruction):
-        return _loop_results(instruction, shapes, sizes)
+        return _loop_results(instruction, shapes, sizes, known)
+    if isinstance(instruction, BranchInstruction):
+        return _branch_results(instruction, shapes, known)
     rule = instruction.op.declaration.shapes
-    if not isinstance(instruction, Instruction) or rule is None:
+    if rule is None:
         return [None] * len(instruction.outputs)
 
     def value(position: int) -> int | None:
@@ -108,8 +211,32 @@ def _results(
         )  # running it raises the error with everything that is known then
 
 
+def _branch_results(
+    branch: BranchInstruction, shapes: Sequence[Partial], known: KnownValues | None
+) -> Sequence[Partial | None]:
+    """Return the shapes of what is chosen: those of the side that is known to be, else sizes that both sides have."""
+    found: list[list[Partial]] = []
+    for program, reads in (
+        (branch.then_program, branch.then_inputs),
+        (branch.else_program, branch.else_inputs),
+    ):
+        pairs = dict(zip(program.inputs, reads, strict=True))
+        inside = None if known is None else known.inside(pairs)
+        followed = partial_shapes(program, [shapes[number] for number in reads], inside)
+        found.append([followed[number] for number in program.outputs])
+    if known is not None and branch.condition in known.values:
+        return found[0] if bool(known.values[branch.condition]) else found[1]
+    return [
+        tuple(a if a == b else None for a, b in zip(first, second, strict=True))
+        for first, second in zip(*found, strict=True)
+    ]
+
+
 def _loop_results(
-    loop: LoopInstruction, shapes: Sequence[Partial], sizes: Mapping[int, int]
+    loop: LoopInstruction,
+    shapes: Sequence[Partial],
+    sizes: Mapping[int, int],
+    known: KnownValues | None,
 ) -> Sequence[Partial | None]:
     """Return the shapes of a loop's results: rows as many as steps, each with the shape that the step gives."""
     given: list[Partial] = [shapes[slot.outer][1:] for slot in loop.sequences]
@@ -118,7 +245,8 @@ def _loop_results(
         given += [row] * len(slot.reads)
     given += [shapes[slot.outer] for slot in loop.carries]
     given += [shapes[slot.outer] for slot in loop.non_sequences]
-    inner = partial_shapes(loop.body, given)
+    inside = None if known is None else known.inside({each.inner: each.outer for each in loop.non_sequences})
+    inner = partial_shapes(loop.body, given, inside)
     steps = sizes.get(loop.n_steps) if loop.until is None else None
 
     def kept(last: int | None) -> int | None:

@@ -63,7 +63,16 @@ _CHEAP = frozenset(
 )
 # Views, sizes, and sums that are only there in case something was broadcast.
 _NOTHING = frozenset(
-    ("dimension", "dimshuffle", "reshape", "specify_shape", "first_rows", "broadcast_size", "sum_to_shape")
+    (
+        "dimension",
+        "dimshuffle",
+        "reshape",
+        "specify_shape",
+        "state_shape",
+        "first_rows",
+        "broadcast_size",
+        "sum_to_shape",
+    )
 )
 
 

@@ -8,8 +8,10 @@ from scanviz.engine.ops.assign import set_subtensor
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loops import outer_of
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.unroll import row_of_one_step
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -71,8 +73,12 @@ def _as_result(variable: LoopVariable, values: list[Variable], view: ScanView) -
     """Return what the loop would give."""
     if isinstance(variable, Carry):
         return values[0]
-    if not isinstance(variable, State) or variable.kind != "mitmot":
+    if not isinstance(variable, State):
         return getitem(values[0], None)
+    if variable.kind != "mitmot":
+        return getitem(
+            row_of_one_step(variable, values[0], outer_of(view, variable), view.op.scan_name), None
+        )
     rows = view.outer_input(variable)
     assert rows is not None
     for tap, value in zip(variable.writes, values, strict=True):

@@ -6,12 +6,16 @@ products of matrices is one product of all rows, [x_0; x_1; …]ᵀ [g_0; g_1; �
 The rows of one factor are kept anyway, those of the other may be a new result of the loop in place of the sum; their memory
 is the price, limited by :data:`scanviz.engine.rewrites.worth.MOST_ROW_BYTES`.  The initial value is added, and a loop that may
 end early stays one: then there are as many rows as there were steps.
+
+A term may have fewer dimensions than the state, or size 1 along some: each step spreads it over the state, so the sum of all
+is spread in the end.  Where it is not known that the term fits the state, that is checked, with the loop's own error.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Literal
 
 from scanviz.engine.gradient.accumulate import is_zeros
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
@@ -19,23 +23,40 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem
 from scanviz.engine.ops.linalg import DOT, MATMUL, dot
 from scanviz.engine.ops.shape import DIMSHUFFLE, alloc, dimension, dimshuffle, reshape
+from scanviz.engine.ops.state_shape import state_shape
 from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.ops.symbolic_shape import Shape
+from scanviz.engine.rewrites.identities import same_size
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import outer_of, own_tier, result_of
 from scanviz.engine.rewrites.rows import Rows
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.rewrites.words import named
 from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.shapes import inner_sizes, row_shape
 from scanviz.engine.scan.variables import State, inner_outputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunningSum:
-    """A state that only adds a term in each step, and whose last row alone is read."""
+    """A state that only adds a term in each step, and whose last row alone is read.
+
+    Attributes
+    ----------
+    state : State
+        The state.
+    term : Variable
+        What it adds: of the state's shape, or one that broadcasts to it.
+    readers : tuple of Apply
+        What reads the last row.
+    fit : "same", "spreads" or "unknown"
+        Whether the term surely has the state's shape, surely broadcasts to it, or neither is known.
+    """
 
     state: State
     term: Variable
     readers: tuple[Apply, ...]
+    fit: Literal["same", "spreads", "unknown"]
 
 
 @rule(name="PushOutDot1", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
@@ -100,16 +121,23 @@ def _running_sum(
         return Refusal(f"the step reads `{state.name}` elsewhere too", 2)
     if inside.readers(write) or results[write] > 1:
         return Refusal(f"the step goes on with the sum `{state.name}`", 2)
-    if (
-        tensor_type(term).dtype != tensor_type(write).dtype
-        or tensor_type(term).ndim != tensor_type(read).ndim
-    ):
-        return Refusal(f"what `{state.name}` adds up has another dtype or number of dimensions", 3)
+    if tensor_type(term).dtype != tensor_type(write).dtype:
+        return Refusal(f"what `{state.name}` adds up has another dtype", 3)
     result = result_of(view, state)
     readers = [reader for reader, _ in level.readers(result)]
     if result in level.wanted or not readers or not all(reads_last_row(each, result) for each in readers):
         return Refusal(f"more of `{state.name}` is read than its last row", 3)
-    return RunningSum(state, term, tuple(dict.fromkeys(readers)))
+    fit = _fit(row_shape(term, view, inner_sizes(view, level.shape)), level.shape(outer_of(view, state)))
+    return RunningSum(state, term, tuple(dict.fromkeys(readers)), fit)
+
+
+def _fit(given: Shape, wanted: Shape) -> Literal["same", "spreads", "unknown"]:
+    """Return how the shape of a term is known to fit that of its state."""
+    pairs = list(zip(given[::-1], wanted[::-1], strict=False))
+    same = [size is not None and same_size(size, goal) for size, goal in pairs]
+    if len(given) == len(wanted) and all(same):
+        return "same"
+    return "spreads" if all(a or size == 1 for a, (size, _) in zip(same, pairs, strict=True)) else "unknown"
 
 
 def reads_last_row(reader: Apply, result: Variable) -> bool:
@@ -125,9 +153,11 @@ def reads_last_row(reader: Apply, result: Variable) -> bool:
 def last_rows(
     found: RunningSum, total: Variable, view: ScanView, n_steps: Variable
 ) -> dict[Variable, Variable]:
-    """Return what replaces the reads of a sum's last row; one that is an error after no step stays one."""
-    initial = outer_of(view, found.state)
-    whole = total if is_zeros(initial) else e.add(initial, total)
+    """Return what replaces the reads of a sum's last row; one that is an error after no step stays one.
+
+    ``total`` is the sum of all terms, of any integer dtype where they are integers.
+    """
+    whole = _added(found, e.cast(total, tensor_type(found.term).dtype), view)
     mapping: dict[Variable, Variable] = {}
     for reader in found.readers:
         old = reader.outputs[0]
@@ -141,6 +171,19 @@ def last_rows(
             )  # no row after no step: then the index is an error
             mapping[old] = _indexed(row, reader)
     return mapping
+
+
+def _added(found: RunningSum, total: Variable, view: ScanView) -> Variable:
+    """Return the initial state and the sum of all terms together, in the state's shape or with the loop's error."""
+    initial = outer_of(view, found.state)
+    sizes = [dimension(initial, axis) for axis in range(tensor_type(initial).ndim)]
+    zeros = is_zeros(initial)
+    if found.fit == "spreads" and zeros:
+        return alloc(total, sizes)
+    whole = total if zeros else e.add(initial, total)
+    if found.fit != "unknown":
+        return whole
+    return state_shape(whole, sizes, found.state.name, view.op.scan_name, spreads=zeros)
 
 
 def _rest(whole: Variable, reader: Apply) -> Variable:

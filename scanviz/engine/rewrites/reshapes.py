@@ -12,16 +12,17 @@ from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import RESHAPE, SPECIFY_SHAPE
 from scanviz.engine.ops.size_equality import surely_equal, surely_not_negative
+from scanviz.engine.ops.state_shape import STATE_SHAPE
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
 
 
-@rule(name="simplify_reshapes", phase=GENERAL, on=(RESHAPE, SPECIFY_SHAPE), tags=("general",))
+@rule(name="simplify_reshapes", phase=GENERAL, on=(RESHAPE, SPECIFY_SHAPE, STATE_SHAPE), tags=("general",))
 def simplify_reshapes(node: Apply, level: Level) -> Answer:
     """Leave out reshapes to the own shape, reshapes between reshapes, and promises that are known to hold."""
-    if node.op.declaration is SPECIFY_SHAPE:
+    if node.op.declaration in (SPECIFY_SHAPE, STATE_SHAPE):
         return _promised(node, level)
     given, *sizes = node.inputs
     if len(sizes) == tensor_type(given).ndim and _is_own(sizes, level.shape(given)):
@@ -38,6 +39,8 @@ def simplify_reshapes(node: Apply, level: Level) -> Answer:
 def _promised(node: Apply, level: Level) -> Answer:
     given, *sizes = node.inputs
     shape = level.shape(given)
+    if len(shape) < len(sizes):
+        return Refusal("the value has fewer dimensions than the state")
     for axis, (size, known) in enumerate(zip(sizes, shape, strict=True)):
         if constant_integer(size) != -1 and not surely_equal(size, known):
             return Refusal(f"the size along axis {axis} is known when run, not before")

@@ -117,7 +117,7 @@ def scan(
     cuts = cut_sequences(wanted.sequences, go_backwards)
     parts = assemble.loop_parts(wanted, step, cuts)
     if constant_integer(steps) == 1:
-        results, updates = unroll_one_step(parts)
+        results, updates = unroll_one_step(parts, settings.name)
     else:
         results, updates = _apply(parts, steps, settings)
     return _returned(results, updates, bool(return_list), bool(return_updates), settings)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.state_shape import state_shape
+from scanviz.engine.ops.symbolic_shape import as_size, shape_of
 from scanviz.engine.scan.assemble import LoopParts
 from scanviz.engine.scan.updates import Updates, updates_of_loop
 from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, Sequence, State, inner_outputs
 
 
-def unroll_one_step(parts: LoopParts) -> tuple[list[Variable], Updates]:
-    """Return the results of a loop of exactly one step, each output with one row.
+def unroll_one_step(parts: LoopParts, name: str) -> tuple[list[Variable], Updates]:
+    """Return the results of a loop of exactly one step, called ``name``, each output with one row.
 
     Sequences are already turned and cut for their taps, so row 0 is what the step reads.  A stop condition changes
     nothing: the step that triggers it is kept.
@@ -22,8 +25,19 @@ def unroll_one_step(parts: LoopParts) -> tuple[list[Variable], Updates]:
     givers = [each for each in parts.variables if inner_outputs(each)]
     computed = replace([inner_outputs(each)[0] for each in givers], values)
     result: dict[LoopVariable, Variable] = dict(zip(givers, computed, strict=True))
+    for each in givers:
+        if isinstance(each, State):
+            result[each] = row_of_one_step(each, result[each], parts.outer[each], name)
     final = {shared: result[variable] for variable, shared in parts.shared}
     return [_as_rows(each, result[each]) for each in parts.outputs], updates_of_loop(final)
+
+
+def row_of_one_step(state: State, value: Variable, initial: Variable, loop: str) -> Variable:
+    """Return the row that one step gives for a state, checked at run time where it may not have the shape of those before."""
+    shape = shape_of(initial) if state.kind == "sitsot" else shape_of(initial)[1:]
+    if all(surely_equal(a, b) for a, b in zip(shape_of(value), shape, strict=True)):
+        return value
+    return state_shape(value, [as_size(each) for each in shape], state.name, loop, spreads=False)
 
 
 def _first_values(variable: LoopVariable, parts: LoopParts) -> dict[Variable, Variable]:

@@ -6,6 +6,7 @@ from hypothesis import given
 
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.testing import random_loops, run_plainly
+from scanviz.testing.readings import LAST_ROW
 
 TOLERANCE = {"float64": 1e-10, "float32": 2e-4, "int64": 0, "int32": 0}
 
@@ -42,7 +43,7 @@ def test_asking_for_last_rows_alone_gives_the_last_rows(case):
     expected = run_plainly(case)
     if near_the_stop(case, expected) or len(expected[0][0]) == 0:
         return
-    results, state = case.compute("numpy", last_only=True)
+    results, state = case.compute("numpy", LAST_ROW)
     for found, wanted in zip(results, expected[0], strict=True):
         agree(found, wanted[-1], case.dtype)
     if state is not None:

@@ -20,11 +20,13 @@ from scanviz.engine.backends.buffers import (
     row_shape_without_steps,
 )
 from scanviz.engine.backends.errors import changed_shape, translate
+from scanviz.engine.backends.interpreter import Interpreter
 from scanviz.engine.backends.numpy.compiled import CompiledSource, failing_line
 from scanviz.engine.backends.numpy.emit import dtype_of
 from scanviz.engine.backends.numpy.pool import Pool
 from scanviz.engine.backends.numpy.specialised import LoopCode
 from scanviz.engine.backends.numpy.watched import Pace, run_watched
+from scanviz.engine.backends.reference import perform
 from scanviz.engine.program.instructions import (
     BranchInstruction,
     Instruction,
@@ -201,7 +203,7 @@ class LoopCall:
             if output.slot.result is not None:
                 fallback: tuple[int, ...] = ()
                 if output.array is None:
-                    fallback = row_shape_without_steps(self.loop, output.slot.inner, self.shapes)
+                    fallback = self._row_shape(output.slot.inner)
                 found[output.slot.result] = output.result(done, fallback)
         for slot, value in zip(self.loop.carries, self.carried, strict=True):
             if slot.result is not None:
@@ -209,6 +211,11 @@ class LoopCall:
                     value.copy()
                 )  # it may be an input, or a buffer of the loop around this one
         return [found[number] for number in self.loop.outputs]
+
+    def _row_shape(self, inner: int) -> tuple[int, ...]:
+        """Return the shape that rows of an output would have had."""
+        run = Interpreter(self.loop.body, perform, _HOST).run_apart
+        return row_shape_without_steps(self.loop, inner, self.shapes, self.constants, run, _HOST)
 
 
 def _picked(value: Any, scalar: bool) -> Any:

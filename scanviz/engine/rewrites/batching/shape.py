@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
 from scanviz.engine.ops import shape as s
+from scanviz.engine.ops.state_shape import STATE_SHAPE
 from scanviz.engine.rewrites.batching.table import BATCHING, rank, widened
 
 
@@ -24,7 +25,7 @@ def _reshape(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> V
     return build_one(node.op, inputs[0], count, *inputs[1:])
 
 
-@BATCHING.row(s.ALLOC)
+@BATCHING.row(s.ALLOC, STATE_SHAPE)
 def _alloc(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
     if any(rows[1:]):
         return None

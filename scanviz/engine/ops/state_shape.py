@@ -1,0 +1,90 @@
+"""What is computed for a state without its loop, in the state's shape: with the loop's own error where it has another.
+
+A step whose result has another shape than the state is an error of the loop.  Where the step stands in its loop's place, or the
+sum of all its terms does, the same is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.errors import ShapeError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.nodes import Array, Variable, build_one
+from scanviz.engine.ops.support import infer_by
+
+
+class StateParameters(NamedTuple):
+    """What to call the state and its loop in a message, and whether a smaller value is spread over it."""
+
+    state: str
+    loop: str
+    spreads: bool
+
+    def __str__(self) -> str:
+        return f"{{{self.state} of {self.loop}}}"
+
+
+def _fits(given: Sequence[int], wanted: Sequence[int], spreads: bool) -> bool:
+    if not spreads:
+        return tuple(given) == tuple(wanted)
+    pairs = zip(given[::-1], wanted[::-1], strict=False)
+    return len(given) <= len(wanted) and all(size in (1, goal) for size, goal in pairs)
+
+
+def in_shape_of_state(xp: Any, parameters: StateParameters, values: Sequence[Any]) -> Any:
+    """Return a value in the shape that the other values say, by the functions of an array library ``xp``."""
+    value, *sizes = values
+    given, wanted = np.shape(value), tuple(int(each) for each in sizes)
+    if given == wanted:
+        return value
+    if not _fits(given, wanted, parameters.spreads):
+        raise ShapeError(
+            f"state `{parameters.state}` of loop `{parameters.loop}` changed its shape",
+            expected=f"shape {wanted}, as its initial state",
+            found=f"shape {given}",
+            fix="start it with the shape that the step returns",
+        )
+    return xp.array(xp.broadcast_to(value, wanted))
+
+
+def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    return (in_shape_of_state(np, op.parameters, values),)
+
+
+def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (tuple(dims.value(k) for k in range(1, len(dims.shapes))),)
+
+
+STATE_SHAPE = Declaration(
+    "state_shape",
+    "shape",
+    doc="A value in the shape of a loop's state, an error where it does not fit.",
+    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    perform=_perform,
+    shapes=_shapes,
+    views=0,
+)
+
+
+def state_shape(
+    value: Variable, sizes: Sequence[Variable], state: str, loop: str, *, spreads: bool
+) -> Variable:
+    """Return a value in the shape of a state.
+
+    Parameters
+    ----------
+    value : Variable
+        What was computed.
+    sizes : sequence of int64 scalars
+        Those of the state's initial row.
+    state, loop : str
+        What to call them in a message.
+    spreads : bool
+        Whether a value of fewer dimensions, or of size 1 along some, is spread; else it is an error as any other shape.
+    """
+    return build_one(Op(STATE_SHAPE, StateParameters(state, loop, spreads)), value, *sizes)

@@ -1,0 +1,141 @@
+"""Laws of rewrites: each rule alone, any choice and every prefix of the pipeline keep values and gradients of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from scanviz import function
+from scanviz import tensor as T
+from scanviz.engine.gradient.reverse import is_differentiable, pull_back
+from scanviz.engine.graph.equality import structurally_equal
+from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.traversal import leaves
+from scanviz.engine.graph.typecheck import typecheck
+from scanviz.engine.mode import Mode
+from scanviz.engine.rewrites.history import RewriteHistory, places
+from scanviz.engine.rewrites.rule import all_rules
+from scanviz.engine.rewrites.selection import Selection
+from scanviz.testing.comparing import check_same
+from scanviz.testing.laws.law import law
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import EVERY_DTYPE, random_loops
+from scanviz.testing.plain import run_plainly
+from scanviz.testing.readings import ALL_ROWS, LAST_ROW, READINGS, Reading
+
+LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True)
+NO_STEPS = random_loops(dtypes=("float64", "float32"), symbolic_steps=True, longest=0).filter(
+    lambda case: not len(run_plainly(case)[0][0])
+)
+READ = st.lists(st.just(LAST_ROW) | st.sampled_from(READINGS), min_size=3, max_size=3)
+RULES = [each.name for each in all_rules() if "memory" not in each.phases]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A graph of a loop: what is wanted of it, and its inputs with their values."""
+
+    wanted: list[Variable]
+    givens: dict[Variable, Array]
+
+    def run(self, mode: Mode, wanted: Sequence[Variable] | None = None) -> list[Array]:
+        """Return the values of what is wanted."""
+        outputs = self.wanted if wanted is None else list(wanted)
+        f = function(list(self.givens), outputs, mode=mode, on_unused_input="ignore", no_default_updates=True)
+        found: list[Array] = f(*self.givens.values())
+        return found
+
+    def check_types(self, outputs: Sequence[Variable]) -> None:
+        """Raise unless a graph that was made of this one is well typed."""
+        shared = [each for each in leaves(outputs) if isinstance(each, SharedVariable)]
+        typecheck([*self.givens, *shared], outputs)
+
+
+def graph_of(case: LoopCase, readings: Sequence[Reading]) -> Graph:
+    """Return what is read of a loop, its updates, and the gradient of a cost of what is read."""
+    results, updates, inputs, _ = case.build()
+    count = len(run_plainly(case)[0][0])
+    read = [reading.of(each, count) for each, reading in zip(results, readings, strict=False)]
+    wanted = [*read, *dict(updates).values()]
+    smooth = [each for each in read if is_differentiable(each)]
+    if smooth and case.dtype != "float16":
+        cost = sum((T.sum(T.sin(T.cast(each, "float64"))) for each in smooth), T.constant(0.0))
+        wrt = [each for each, _ in inputs if is_differentiable(each)]
+        gradients = pull_back({cost: T.constant(1.0)}, wrt)
+        wanted += [cost, *(each for each in gradients if isinstance(each, Variable))]
+    return Graph(wanted, dict(inputs))
+
+
+PLAIN = Mode("reference", "none")
+
+
+@law(sample=40, case=LOOPS, rule=st.sampled_from(RULES), readings=READ)
+def a_rule_alone_keeps_what_is_computed(case: LoopCase, rule: str, readings: list[Reading]) -> None:
+    """Each rule alone keeps what is read of a loop, its updates and its gradients."""
+    graph = graph_of(case, readings)
+    after = RewriteHistory(graph.wanted, Selection("none").including(rule)).final
+    graph.check_types(after)
+    check_same(graph.run(PLAIN, after), graph.run(PLAIN), case.dtype, rule)
+
+
+@law(sample=8, case=LOOPS, readings=READ)
+def every_prefix_of_the_pipeline_keeps_what_is_computed(case: LoopCase, readings: list[Reading]) -> None:
+    """Whatever version of a graph is picked from its history, it computes the same."""
+    graph = graph_of(case, readings)
+    expected = graph.run(PLAIN)
+    history = RewriteHistory(graph.wanted, Selection("all"))
+    versions = history.all_graphs()
+    for number, each in enumerate(versions):
+        graph.check_types(each)
+        check_same(graph.run(PLAIN, each), expected, case.dtype, f"after {number}")
+    assert len(versions) == len(history) + 1
+    assert structurally_equal(versions[-1], history.final)
+    assert list(places(versions[-1])) == list(places(history.final))
+
+
+@law(sample=15, case=LOOPS, readings=READ, rules=st.lists(st.sampled_from(RULES), unique=True, min_size=2))
+def any_choice_of_rules_keeps_what_is_computed(
+    case: LoopCase, readings: list[Reading], rules: list[str]
+) -> None:
+    """Any choice of rules, on the numpy tier, keeps what is computed."""
+    graph = graph_of(case, readings)
+    check_same(graph.run(Mode("numpy", rules)), graph.run(PLAIN), case.dtype, ", ".join(rules))
+
+
+@law(sample=15, case=LOOPS, readings=READ, tier=st.sampled_from(["numpy", "reference"]))
+def all_rules_together_keep_what_is_computed(case: LoopCase, readings: list[Reading], tier: str) -> None:
+    """All rules together keep what is computed, gradients too, on every tier."""
+    graph = graph_of(case, readings)
+    check_same(graph.run(Mode(tier, "all")), graph.run(PLAIN), case.dtype, tier)
+
+
+@law(sample=8, case=LOOPS, readings=st.lists(st.sampled_from([ALL_ROWS, LAST_ROW]), min_size=3, max_size=3))
+def a_second_run_of_the_pipeline_changes_nothing(case: LoopCase, readings: list[Reading]) -> None:
+    """After the pipeline no rule of loops finds anything to do."""
+    graph = graph_of(case, readings)
+    once = RewriteHistory(graph.wanted, Selection("all")).final
+    again = RewriteHistory(once, Selection("all"))
+    check_same(graph.run(PLAIN, again.final), graph.run(PLAIN, once), case.dtype)
+    tags: dict[str, Any] = {each.name: each.tags for each in all_rules()}
+    left = [each.rule for each in again if "scan" in tags[each.rule]]
+    assert not left, left
+
+
+@law(sample=8, case=NO_STEPS)
+def gradients_of_a_loop_of_no_steps_are_zeros(case: LoopCase) -> None:
+    """Gradients of what a loop of no steps gives are zeros of the right shape, on every tier, rewritten or not."""
+    results, _, inputs, _ = case.build()
+    cost = sum((T.sum(T.sin(each)) for each in results), T.constant(0.0))
+    wrt = [(each, value) for each, value in inputs if is_differentiable(each)]
+    found = pull_back({cost: T.constant(np.ones((), cost.dtype))}, [each for each, _ in wrt])
+    pairs = [(each, value) for each, (_, value) in zip(found, wrt, strict=True) if isinstance(each, Variable)]
+    graph = Graph([each for each, _ in pairs], dict(inputs))
+    for tier in ("numpy", "reference"):
+        for rewrites in ("all", "none"):
+            zeros = [np.zeros_like(value) for _, value in pairs]
+            check_same(graph.run(Mode(tier, rewrites)), zeros, case.dtype, f"{tier}, {rewrites}")

@@ -1,0 +1,186 @@
+"""A whole loop as data: kinds, taps, shapes, dtype, lengths, nesting, until, go_backwards, updates; and as a scan.
+
+A :class:`LoopCase` describes a loop and holds values for its inputs.  ``case.build()`` makes the scan;
+:func:`scanviz.testing.run_plainly` gives what it must return, by a plain Python loop over NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scanviz import Mode, function, scan, shared, until
+from scanviz import tensor as T
+from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.scan.updates import Updates
+from scanviz.testing.expressions import Expression, Shape
+from scanviz.testing.readings import ALL_ROWS, Reading
+
+
+@dataclass(frozen=True)
+class SequenceCase:
+    """A sequence: its values and taps."""
+
+    values: Array
+    taps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class OutputCase:
+    """An output: what the step returns for it, the shape of that, and its initial rows and taps if it is fed back."""
+
+    value: Expression
+    initial: Array | None
+    taps: tuple[int, ...]
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class LoopCase:
+    """A random loop with values for its inputs.
+
+    Attributes
+    ----------
+    dtype : str
+        Of every array.
+    row : tuple of int
+        The shape that all rows have together when they broadcast; each may have fewer dimensions, or size 1 along some.
+    sequences, outputs : list
+        What it runs over and gives.
+    constants : list of array
+        Non-sequences.
+    captured : array or None
+        A value used in the step without being passed.
+    update : Expression or None
+        New value of a shared variable, which starts at ``shared_start``.
+    stop : float or None
+        The loop ends after a step whose first output has a sum above this.
+    n_steps : int or None
+        As given to scan.
+    symbolic_steps : bool
+        Whether the number of steps is an input, and not known when building.
+    static : frozenset of str
+        The names of inputs whose sizes are known when building.
+    go_backwards : bool
+        As given to scan.
+    nested : Expression or None
+        What a loop inside the step computes from its state and the first argument; its last value joins the arguments.
+    """
+
+    dtype: str
+    row: tuple[int, ...]
+    sequences: list[SequenceCase]
+    outputs: list[OutputCase]
+    constants: list[Array]
+    captured: Array | None
+    update: Expression | None
+    shared_start: Array | None
+    stop: float | None
+    n_steps: int | None
+    go_backwards: bool
+    nested: Expression | None
+    symbolic_steps: bool = False
+    static: frozenset[str] = frozenset()
+    inputs: list[tuple[Variable, Array]] = field(default_factory=list)
+
+    def shapes(self) -> list[Shape]:
+        """Return the shapes of what an expression of the step can use."""
+        found = [each.values.shape[1:] for each in self.sequences for _ in each.taps]
+        found += [each.shape for each in self.outputs for _ in each.taps]
+        found += [
+            each.shape for each in (*self.constants, self.captured, self.shared_start) if each is not None
+        ]
+        return [*found, found[0]] if self.nested is not None else found
+
+    def build(
+        self, **options: Any
+    ) -> tuple[list[Variable], Updates, list[tuple[Variable, Array]], SharedVariable | None]:
+        """Return the results and updates of the scan, its inputs with their values, and the shared variable."""
+        inputs: list[tuple[Variable, Array]] = []
+
+        def symbol(values: Array, name: str) -> Variable:
+            known = values.shape if name in self.static else (None,) * values.ndim
+            variable = T.tensor(values.dtype, known, name)
+            inputs.append((variable, values))
+            return variable
+
+        sequences = [
+            dict(input=symbol(each.values, f"x{k}"), taps=list(each.taps))
+            for k, each in enumerate(self.sequences)
+        ]
+        infos = [self._info(k, each, symbol) for k, each in enumerate(self.outputs)]
+        constants = [symbol(each, f"w{k}") for k, each in enumerate(self.constants)]
+        captured = symbol(self.captured, "captured") if self.captured is not None else None
+        state = shared(self.shared_start, "state") if self.shared_start is not None else None
+
+        def step(*arguments: Variable) -> Any:
+            values = [
+                *arguments,
+                *([captured] if captured is not None else []),
+                *([state] if state is not None else []),
+            ]
+            if self.nested is not None:
+                values.append(self._nested(values))
+            results = [each.value.apply(values) for each in self.outputs]
+            returned: list[Any] = [results]
+            if state is not None and self.update is not None:
+                returned.append({state: self.update.apply(values)})
+            if self.stop is not None:
+                returned.append(until(T.sum(results[0]) > self.stop))
+            return tuple(returned) if len(returned) > 1 else results
+
+        results, updates = scan(
+            step,
+            sequences=sequences,
+            outputs_info=infos,
+            non_sequences=constants,
+            n_steps=self._steps(symbol),
+            go_backwards=self.go_backwards,
+            return_list=True,
+            **options,
+        )
+        return results, updates, inputs, state
+
+    def _steps(self, symbol: Any) -> Any:
+        if self.n_steps is None or not self.symbolic_steps:
+            return self.n_steps
+        return symbol(np.array(self.n_steps), "steps")
+
+    def _info(self, k: int, output: OutputCase, symbol: Any) -> Any:
+        if output.initial is None:
+            return None
+        if output.taps == (-1,):
+            return symbol(output.initial[-1], f"h{k}")
+        return dict(initial=symbol(output.initial, f"h{k}"), taps=list(output.taps))
+
+    def _nested(self, values: list[Variable]) -> Variable:
+        """Return the last value of a loop over three copies of the first argument."""
+        assert self.nested is not None
+        inner = self.nested
+        rows, _ = scan(
+            lambda before, first: inner.apply([before, first]),
+            outputs_info=values[0],
+            non_sequences=values[0],
+            n_steps=3,
+            name="nested",
+        )
+        last: Variable = rows[-1]
+        return last
+
+    def compute(
+        self, mode: Mode | str, reading: Reading = ALL_ROWS, count: int = 1, **options: Any
+    ) -> tuple[list[Array], Array | None]:
+        """Return the loop's results and the shared variable's new value, computed by a tier.
+
+        ``reading`` says what is read of each result, which has ``count`` rows.
+        """
+        results, updates, inputs, state = self.build(**options)
+        wanted = [reading.of(each, count) for each in results]
+        f = function(
+            [variable for variable, _ in inputs], wanted, updates=updates, mode=mode, on_unused_input="ignore"
+        )
+        found = f(*(values for _, values in inputs))
+        return found, state.get_value() if state is not None else None

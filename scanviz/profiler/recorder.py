@@ -22,14 +22,31 @@ from scanviz.profiler.budget import Budget, affordable_function, affordable_loop
 from scanviz.profiler.overhead import Price, measured_price
 from scanviz.profiler.tally import DETAIL_BYTES, FunctionTally, LoopTally
 from scanviz.record.function_graph import function_graph, graph_size
+from scanviz.record.graph import GraphSnapshot
 from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
 from scanviz.record.paths import recorded_path
 from scanviz.record.program_snapshot import function_record, loop_records
+from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.rewrites_snapshot import moments_of, rewrites_of, size_of
 
 DEFAULT_BYTES = 64 * 2**20
 NODE_BYTES = 700  # about what a node of a graph takes
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
+
+
+class _Written:
+    """A compiled function as records: itself, what rules did to it, and its graph where there is one."""
+
+    __slots__ = ("graph", "record", "rewrites")
+
+    def __init__(self, event: CompiledFunction) -> None:
+        self.record = function_record(event)
+        self.rewrites: RewritesRecord | None = None
+        self.graph: GraphSnapshot | None = None
+        if event.function is not None:
+            moments = moments_of(event.function)
+            self.rewrites = rewrites_of(event.function, moments)
+            self.graph = function_graph(event.function, event.program, self.rewrites, moments)
 
 
 class Recorder(Observer):
@@ -87,20 +104,28 @@ class Recorder(Observer):
     def compiled(self, event: CompiledFunction) -> None:
         """Copy a function and its loops into records."""
         begun = self._clock()
+        if self._is_new(event.key):
+            written = _Written(
+                event
+            )  # may take a while, so without the lock: whoever wants the record so far gets it
+            with self._lock:
+                if self._is_new(event.key):  # not told of by another thread since
+                    self._keep(event, written)
         with self._lock:
-            if event.key not in self._functions and event.key not in self._dropped:
-                self._keep(event)
             self._recorder_ns += self._clock() - begun
 
-    def _keep(self, event: CompiledFunction) -> None:
-        record = function_record(event)
-        kept = affordable_function(record, self._budget)
+    def _is_new(self, key: int) -> bool:
+        with self._lock:
+            return key not in self._functions and key not in self._dropped
+
+    def _keep(self, event: CompiledFunction, written: _Written) -> None:
+        kept = affordable_function(written.record, self._budget)
         if kept is None:
             self._dropped.add(event.key)
             self._left_out += 1
             return
-        self._left_out += kept is not record
-        kept = self._with_rewrites(kept, event)
+        self._left_out += kept is not written.record
+        kept = self._with_rewrites(kept, written)
         function = self._functions[event.key] = FunctionTally(kept)
         for loop in loop_records(event.key, event.program):
             outside = loop.parent is None or loop.parent in self._loops
@@ -110,13 +135,11 @@ class Recorder(Observer):
                 tally = self._loops[loop.key] = LoopTally(affordable, self._price)
                 function.loops.append(tally)
 
-    def _with_rewrites(self, record: FunctionRecord, event: CompiledFunction) -> FunctionRecord:
+    def _with_rewrites(self, record: FunctionRecord, written: _Written) -> FunctionRecord:
         """Return a function's record with its graph and what rules did to it: all of it, the list alone, or nothing."""
-        if event.function is None:
+        if written.rewrites is None:
             return record
-        moments = moments_of(event.function)
-        whole = rewrites_of(event.function, moments)
-        graph = function_graph(event.function, event.program, whole, moments)
+        whole, graph = written.rewrites, written.graph
         listed = whole.list_alone()
         for found, drawn in ((whole, graph), (listed, graph), (listed, None)):
             size = size_of(found) + (NODE_BYTES * graph_size(drawn) if drawn is not None else 0)

@@ -44,6 +44,8 @@ class GraphLines:
         self._twins: dict[Apply, int] = {}  # of one birth in one graph: a loop, and it with more results
         self._results: dict[Apply, list[Which]] = {}
         self._leaves: dict[Variable, str] = {}
+        self._constants: dict[Constant, str] = {}
+        self._steps: dict[tuple[int, str], tuple[Scan, list[Apply], list[str]]] = {}  # of loops as ops
         self._taken: set[str] = set()
         self._numbers: dict[int, int] = {}
         self._places: dict[int, int] = {}
@@ -66,7 +68,10 @@ class GraphLines:
     def name(self, variable: Variable) -> str:
         """Return what a variable is called."""
         if isinstance(variable, Constant) and not variable.name:
-            return describe(variable)
+            shown = self._constants.get(variable)
+            if shown is None:
+                shown = self._constants[variable] = describe(variable)
+            return shown
         node = variable.owner
         if node is None:
             known = self._leaves.get(variable)
@@ -131,6 +136,7 @@ class GraphLines:
             while (node.birth, self._twins.get(node, 0)) in seen:
                 self._twins[node] = self._twins.get(node, 0) + 1
                 self._written.clear()  # lines that hold its name
+                self._steps.clear()
                 self.renamed += 1
             seen.add((node.birth, self._twins.get(node, 0)))
             self._latest[node.birth] = node
@@ -198,13 +204,29 @@ class GraphLines:
         found = [f"{indent}{results} = loop {op.scan_name}, {self.name(view.n_steps)} steps:"]
         inside = indent + INDENT
         found += [f"{inside}{self._variable(each, view)}" for each in op.variables]
-        found += self._graph(op.inner_outputs, op.inner_inputs, inside)
+        found += self._step(op, inside)
         for each in op.variables:
             for label, value in zip(_written(each), inner_outputs(each), strict=True):
                 found.append(f"{inside}{label} := {self.name(value)}")
         if op.until is not None:
             found.append(f"{inside}until {self.name(op.until.condition)}")
         return found
+
+    def _step(self, op: Scan, indent: str) -> list[str]:
+        """Return the lines of a step, which a loop that is only rebuilt over other inputs has too."""
+        known = self._steps.get((id(op), indent))
+        if known is None:
+            lines = self._graph(op.inner_outputs, op.inner_inputs, indent)
+            nodes = toposort(op.inner_outputs, op.inner_inputs)
+            self._steps[id(op), indent] = (
+                op,
+                nodes,
+                lines,
+            )  # the op stays alive as long as its id stands for it
+            return lines
+        _, nodes, lines = known
+        self._latest.update((node.birth, node) for node in nodes)
+        return lines
 
     def _variable(self, variable: LoopVariable, view: ScanView) -> str:
         """Return the line of a loop variable: its kind, what it reads from around the loop, what it gives."""

@@ -33,6 +33,7 @@ class Moments:
         self.sources: dict[str, SourceLine] = {}
         self._constants: dict[Constant, str] = {}
         self._blocks: dict[tuple[Apply, int], tuple[str, ...]] = {}
+        self._steps: dict[tuple[int, int], tuple[Scan, list[str]]] = {}  # of loops as ops
         self._leaves: dict[tuple[Variable, int, str], str] = {}
         self._places: dict[SourceLine, str] = {}
         self._renamed = 0
@@ -42,6 +43,7 @@ class Moments:
         if self.names.renamed != self._renamed:
             self._renamed = self.names.renamed
             self._blocks.clear()  # some hold the name of before
+            self._steps.clear()
         names = [*self.names.output_names, *[""] * len(outputs)][: len(outputs)]
         return self._graph(outputs, (), names, self.title, 0)
 
@@ -49,7 +51,10 @@ class Moments:
         """Return the name that a variable keeps; constants have one too."""
         if not isinstance(variable, Constant) or variable.name:
             return self.names.name(variable)
-        return self._constants.setdefault(variable, f"{describe(variable)}#{len(self._constants) + 1}")
+        known = self._constants.get(variable)
+        if known is None:
+            known = self._constants[variable] = f"{self.names.name(variable)}#{len(self._constants) + 1}"
+        return known
 
     def _graph(
         self,
@@ -107,8 +112,18 @@ class Moments:
         forward = op.settings.gradient_of
         head = written([depth, "l", op.scan_name, forward.name if forward is not None else None, until])
         variables = [self._variable(each, view, depth) for each in op.variables]
-        step = self._graph(op.inner_outputs, op.inner_inputs, output_names(op), op.scan_name, depth + 1)
-        return [head, *variables, *step]
+        return [head, *variables, *self._step(op, depth + 1)]
+
+    def _step(self, op: Scan, depth: int) -> list[str]:
+        """Return the rows of a step, which a loop that is only rebuilt over other inputs has too."""
+        known = self._steps.get((id(op), depth))
+        if known is None:
+            rows = self._graph(op.inner_outputs, op.inner_inputs, output_names(op), op.scan_name, depth)
+            known = self._steps[id(op), depth] = (
+                op,
+                rows,
+            )  # the op stays alive as long as its id stands for it
+        return known[1]
 
     def _variable(self, variable: LoopVariable, view: ScanView, depth: int) -> str:
         outer, result = view.outer_input(variable), view.outer_output(variable)

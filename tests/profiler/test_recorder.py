@@ -6,9 +6,14 @@ import json
 import os
 import platform
 import threading
+from typing import Any
 
 import pytest
 
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.observe import observed_by
+from scanviz.profiler import recorder as recording
 from scanviz.profiler.overhead import Price
 from scanviz.profiler.recorder import Recorder
 from scanviz.profiler.tally import TIERS
@@ -278,3 +283,23 @@ def test_progress_is_calls_and_steps() -> None:
     made.function_begin(1, 0)
     made.function_end(1, 0, 5, None)
     assert made.progress() == (1, 5)
+
+
+def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, given = recording.Recorder(), []
+    written = recording.rewrites_of
+
+    def slowly(*arguments: Any) -> Any:
+        asking = threading.Thread(target=lambda: given.append(made.record()))
+        asking.start()
+        asking.join(timeout=20)
+        return written(*arguments)
+
+    monkeypatch.setattr(recording, "rewrites_of", slowly)
+    x = T.vector("x")
+    with observed_by(made):
+        scanviz.function([x], x * 2)([1.0])
+    assert given and not given[0].functions
+    assert [each.calls for each in made.record().functions] == [1]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.traversal import toposort
@@ -28,9 +28,6 @@ from scanviz.engine.rewrites.worth import is_view
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
 from scanviz.engine.scan.variables import State, StepOutput
-
-if TYPE_CHECKING:
-    from scanviz.engine.rewrites.history import RewriteHistory
 
 FUNCTION = 10  # operations that exp, tanh and the like count as
 _CHEAP = frozenset(
@@ -101,10 +98,10 @@ class Cost:
     buffer_bytes: Polynomial
 
 
-class _Scope:
+class Scope:
     """A graph, or the step of a loop: how a size in it is written in sizes of the function's inputs."""
 
-    def __init__(self, view: ScanView | None = None, parent: _Scope | None = None) -> None:
+    def __init__(self, view: ScanView | None = None, parent: Scope | None = None) -> None:
         self.view, self.parent = view, parent
         self.memory: dict[Variable, Any] = {}
         self._known: dict[Variable, Polynomial] = {}
@@ -177,12 +174,8 @@ def _symbol(size: Variable) -> str:
     return f"{node.op.name}({', '.join(str(_written(each)) for each in node.inputs)})"
 
 
-def cost_of(
-    outputs: Sequence[Variable], known: dict[Apply, Cost] | None = None, sizes: _Scope | None = None
-) -> Cost:
+def cost_of(outputs: Sequence[Variable]) -> Cost:
     """Return what a graph costs.
-
-    ``known`` and ``sizes`` keep costs of nodes and sizes of variables from one graph to the next: most are in both.
 
     Examples
     --------
@@ -191,16 +184,17 @@ def cost_of(
     >>> print(cost_of([T.dot(a, b)]).flops)
     2·a.shape[0]·a.shape[1]·b.shape[1]
     """
-    memory: dict[Apply, Cost] = {} if known is None else known
-    scope, total = _Scope() if sizes is None else sizes, _Total()
+    scope, total = Scope(), _Total()
     for node in toposort(outputs):
-        cost = memory.get(node)
-        if cost is None:
-            own = _Total()
-            own.node(node, scope, Polynomial.of(1), ())
-            cost = memory[node] = own.cost()
-        total.take(cost)
+        total.node(node, scope, Polynomial.of(1), ())
     return total.cost()
+
+
+def node_cost(node: Apply, scope: Scope) -> Cost:
+    """Return what one node of a function's graph costs."""
+    own = _Total()
+    own.node(node, scope, Polynomial.of(1), ())
+    return own.cost()
 
 
 class _Total:
@@ -215,16 +209,7 @@ class _Total:
         """Return what was added up."""
         return Cost(self.operations, self.per_step, self.flops, self.moved, self.kept)
 
-    def take(self, cost: Cost) -> None:
-        """Add the cost of one node."""
-        self.operations = self.operations + cost.operations
-        self.flops = self.flops + cost.flops
-        self.moved = self.moved + cost.bytes_moved
-        self.kept = self.kept + cost.buffer_bytes
-        for path, count in cost.operations_per_step.items():
-            self.per_step[path] = self.per_step.get(path, 0) + count
-
-    def node(self, node: Apply, scope: _Scope, times: Polynomial, path: tuple[str, ...]) -> None:
+    def node(self, node: Apply, scope: Scope, times: Polynomial, path: tuple[str, ...]) -> None:
         """Add a node that is computed so many times."""
         if isinstance(node.op, Scan):
             self.loop(node, scope, times, path)
@@ -236,11 +221,11 @@ class _Total:
             if path:
                 self.per_step[path] = self.per_step.get(path, 0) + 1
 
-    def loop(self, node: Apply, scope: _Scope, times: Polynomial, path: tuple[str, ...]) -> None:
+    def loop(self, node: Apply, scope: Scope, times: Polynomial, path: tuple[str, ...]) -> None:
         """Add a loop: its steps, and the rows it keeps."""
         view = ScanView(node)
         steps = scope.size(view.n_steps)
-        inside = _Scope(view, scope)
+        inside = Scope(view, scope)
         within = (*path, view.op.scan_name)
         self.per_step.setdefault(within, 0)
         for inner in toposort(view.op.inner_outputs):
@@ -251,7 +236,7 @@ class _Total:
 
 
 def _rows_kept(
-    variable: State | StepOutput, view: ScanView, scope: _Scope, inside: _Scope, steps: Polynomial
+    variable: State | StepOutput, view: ScanView, scope: Scope, inside: Scope, steps: Polynomial
 ) -> Polynomial:
     """Return the bytes of the rows that a loop keeps of a result."""
     rows = steps if variable.keep.last is None else Polynomial.of(variable.keep.last)
@@ -264,7 +249,7 @@ def _rows_kept(
     return inside.bytes(row) * (rows + variable.offset)  # of the shape of those it starts from
 
 
-def flops_of(node: Apply, scope: _Scope) -> Polynomial:
+def flops_of(node: Apply, scope: Scope) -> Polynomial:
     """Return the floating-point operations of one node."""
     name, family = node.op.name, node.op.declaration.family
     made = scope.elements(node.outputs[0])
@@ -281,7 +266,7 @@ def flops_of(node: Apply, scope: _Scope) -> Polynomial:
     return made * FUNCTION if family == "random" else Polynomial.of(0)
 
 
-def _summed(node: Apply, scope: _Scope) -> Polynomial:
+def _summed(node: Apply, scope: Scope) -> Polynomial:
     """Return the elements that each element of a product is the sum of."""
     if node.op.name == "tensordot":
         total = Polynomial.of(1)
@@ -301,7 +286,7 @@ _CUBES = {
 }
 
 
-def _factorised(node: Apply, scope: _Scope) -> Polynomial:
+def _factorised(node: Apply, scope: Scope) -> Polynomial:
     matrix = node.inputs[0]
     size = scope.size(scope.shape(matrix)[-1])
     cube = scope.elements(matrix) * size
@@ -314,11 +299,4 @@ def _factorised(node: Apply, scope: _Scope) -> Polynomial:
     return sides + cube * (Fraction(1, 3) if node.op.parameters.assume == "pos" else Fraction(2, 3))
 
 
-def costs_of_history(history: RewriteHistory) -> list[Cost]:
-    """Return the cost of a graph as it was built, and after each application of a rule to it."""
-    known: dict[Apply, Cost] = {}
-    sizes = _Scope()
-    return [cost_of(each, known, sizes) for each in history.all_graphs()]
-
-
-__all__ = ["Cost", "Polynomial", "cost_of", "costs_of_history", "flops_of"]
+__all__ = ["Cost", "Polynomial", "Scope", "cost_of", "flops_of", "node_cost"]

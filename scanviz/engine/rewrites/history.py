@@ -189,9 +189,9 @@ class RewriteHistory(Sequence[Record]):
     def costs(self) -> list[Cost]:
         """Return the cost of the graph as it was built, and after each application to it."""
         if self._costs is None:
-            from scanviz.engine.rewrites.cost import costs_of_history
+            from scanviz.engine.rewrites.cost_history import costs_of_graphs
 
-            self._costs = costs_of_history(self)
+            self._costs = costs_of_graphs(self.all_graphs())
         return self._costs
 
     @property

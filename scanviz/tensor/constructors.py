@@ -14,6 +14,7 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.types import TensorType, canonical_dtype
 from scanviz.engine.ops import support
+from scanviz.engine.ops.options import whole
 
 _PREFIXES = {"": None, "b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32", "d": "float64"}
 _SHAPES: dict[str, tuple[int | None, ...]] = {
@@ -26,6 +27,7 @@ _SHAPES: dict[str, tuple[int | None, ...]] = {
     "tensor4": (None,) * 4,
     "tensor5": (None,) * 5,
 }
+_MOST = 10_000  # variables from one call: more is a size in the wrong place
 _PLURALS = {"matrix": "matrices"}
 
 
@@ -126,7 +128,7 @@ def _constructor(prefix: str, kind: str, fixed: str | None) -> Callable[..., Var
 def _plural(one: Callable[..., Variable], word: str) -> Callable[..., list[Variable]]:
     def make(*names: Any, dtype: object = None) -> list[Variable]:
         if len(names) == 1 and isinstance(names[0], int):
-            return [one(None, dtype) for _ in range(names[0])]
+            return [one(None, dtype) for _ in range(whole(names[0], f"{word}: how many", 0, _MOST))]
         return [one(name, dtype) for name in names]
 
     make.__name__ = make.__qualname__ = word

@@ -17,7 +17,8 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import factorise as f
 from scanviz.engine.ops import linalg as ops
 from scanviz.engine.ops import reduce as r
-from scanviz.engine.ops.shape import dimshuffle
+from scanviz.engine.ops.options import real
+from scanviz.engine.ops.shape import dimshuffle, normal_axis
 from scanviz.engine.ops.support import as_variable, float_dtype
 from scanviz.tensor.products import batched_dot, dot, inner, kron, matmul, outer, tensordot
 from scanviz.tensor.statistics import root
@@ -323,7 +324,12 @@ def norm(
     variable = as_variable(x)
     kind = tensor_type(variable)
     values = e.cast(variable, float_dtype(kind.dtype))
-    axes = tuple(range(kind.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    what = f"norm of `{describe(variable)}`"
+    axes = r.normal_axes(axis, kind.ndim, what)
+    if isinstance(axis, list | tuple):  # rows and columns in the order given
+        axes = tuple(normal_axis(each, kind.ndim, what) for each in axis)
+    if ord is not None and not isinstance(ord, str):
+        ord = real(ord, "norm: ord")
     if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
         return root(r.sum(e.square(values), axes, keepdims=keepdims))
     if len(axes) == 1 and not isinstance(ord, str):

@@ -13,6 +13,7 @@ from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import shape as ops
+from scanviz.engine.ops.options import MOST_DIMENSIONS, whole
 from scanviz.engine.ops.shape import shape, specify_shape
 from scanviz.engine.ops.support import as_variable, constant_integer
 from scanviz.engine.ops.symbolic_shape import SymbolicDims, as_size
@@ -110,7 +111,7 @@ def transpose(x: Any, *order: Any, axes: Sequence[int] | None = None) -> Variabl
            [2, 4]])
     """
     given = order[0] if len(order) == 1 and isinstance(order[0], list | tuple) else order
-    wanted = list(given) if given and tuple(given) != (None,) else axes
+    wanted = list(given) if given and not (len(given) == 1 and given[0] is None) else axes
     return ops.transpose(x, wanted)
 
 
@@ -213,6 +214,7 @@ def flatten(x: Any, ndim: int = 1) -> Variable:
     """
     variable = as_variable(x)
     rank = tensor_type(variable).ndim
+    ndim = whole(ndim, "flatten: ndim")
     if not 1 <= ndim <= max(rank, 1):
         raise ScanvizValueError(
             f"flatten: `{describe(variable)}` cannot have {ndim} dimensions",
@@ -315,7 +317,13 @@ def shape_padleft(x: Any, n_ones: int = 1) -> Variable:
     TensorType('float64', (1, None))
     """
     variable = as_variable(x)
-    return ops.dimshuffle(variable, [*["x"] * n_ones, *range(tensor_type(variable).ndim)])
+    return ops.dimshuffle(
+        variable,
+        [
+            *["x"] * whole(n_ones, "shape_padleft: n_ones", 0, MOST_DIMENSIONS),
+            *range(tensor_type(variable).ndim),
+        ],
+    )
 
 
 def shape_padright(x: Any, n_ones: int = 1) -> Variable:
@@ -328,7 +336,13 @@ def shape_padright(x: Any, n_ones: int = 1) -> Variable:
     TensorType('float64', (None, 1))
     """
     variable = as_variable(x)
-    return ops.dimshuffle(variable, [*range(tensor_type(variable).ndim), *["x"] * n_ones])
+    return ops.dimshuffle(
+        variable,
+        [
+            *range(tensor_type(variable).ndim),
+            *["x"] * whole(n_ones, "shape_padright: n_ones", 0, MOST_DIMENSIONS),
+        ],
+    )
 
 
 def at_least(x: Any, rank: int) -> Variable:

@@ -18,6 +18,7 @@ from scanviz.engine.graph.types import FLOATS, canonical_dtype
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.barrier import disconnected_grad
+from scanviz.engine.ops.options import real
 from scanviz.engine.ops.shape import dimshuffle
 from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype
 
@@ -139,6 +140,7 @@ def var(
 def _variance(
     variable: Variable, axis: Axis, dtype: object, ddof: float, keepdims: bool, what: str
 ) -> Variable:
+    ddof = real(ddof, f"{what}: ddof")
     computed, result = _dtypes(variable, dtype, what)
     axes = _axes(variable, axis, what)
     values = e.cast(variable, computed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scanviz.engine.errors import MissingInputError, ScanvizTypeError, ScanvizValueError, UnusedInputError
@@ -19,6 +19,7 @@ from scanviz.engine.graph.traversal import leaves, toposort
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.mode import Mode, as_mode
 from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.shape import KnownSize
 from scanviz.engine.ops.support import as_value, as_variable, check_meant
 from scanviz.engine.scan.agreement import agree_update
@@ -118,8 +119,10 @@ def _default_name(where: SourceLine | None) -> str:
 
 
 def _inputs(inputs: Any, allow_downcast: bool | None) -> list[In]:
-    listed = [inputs] if isinstance(inputs, Variable | In) else list(inputs or ())
-    found = [each if isinstance(each, In) else In(each) for each in listed]
+    given = (
+        [] if inputs is None else [inputs] if isinstance(inputs, Variable | In) else listed(inputs, "inputs")
+    )
+    found = [each if isinstance(each, In) else In(each) for each in given]
     seen: set[Variable] = set()
     for each in found:
         if each.variable in seen:
@@ -165,21 +168,17 @@ def _pairs(given: Any, what: str) -> list[tuple[Any, Any]]:
         return []
     if not isinstance(given, Updates):
         check_meant(given)
-    if isinstance(given, Variable) or not isinstance(given, Iterable):
+    if isinstance(given, Variable):
         raise ScanvizTypeError(
-            f"{what} must be a dict or a list of pairs", where=user_line(), found=_shown(given)
+            f"{what} must be a dict or a list of pairs", where=user_line(), found=f"`{describe(given)}`"
         )
-    pairs = list(given.items()) if isinstance(given, Mapping) else list(given)
+    pairs = list(given.items()) if isinstance(given, Mapping) else listed(given, what)
     for each in pairs:
         if not isinstance(each, tuple | list) or len(each) != 2:
             raise ScanvizTypeError(
                 f"{what} must be a dict or a list of pairs", where=user_line(), found=repr(each)
             )
     return [(key, value) for key, value in pairs]
-
-
-def _shown(value: Any) -> str:
-    return f"`{describe(value)}`" if isinstance(value, Variable) else repr(value)
 
 
 def _givens(givens: Any, allow_downcast: bool | None) -> dict[Variable, Variable]:
@@ -286,9 +285,9 @@ def _check_used(
     graph: Sequence[Variable],
     inputs: Sequence[In],
     cuts: Mapping[Variable, Variable],
-    on_unused: str,
+    on_unused: Any,  # checked here
 ) -> None:
-    if on_unused not in ("raise", "warn", "ignore"):
+    if not isinstance(on_unused, str) or on_unused not in ("raise", "warn", "ignore"):
         raise ScanvizValueError(
             "on_unused_input cannot be used", expected="'raise', 'warn' or 'ignore'", found=repr(on_unused)
         )

@@ -22,6 +22,7 @@ from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.traversal import depending_on
 from scanviz.engine.graph.types import TensorType, fits
+from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.shape import alloc
 from scanviz.engine.ops.support import as_variable, check_meant, constant
 from scanviz.engine.ops.symbolic_shape import as_size
@@ -178,10 +179,11 @@ def structure(wanted: Any, what: str, constants: bool = False) -> tuple[list[Var
     ``constants`` allows constants among them: what is differentiated may be one, what it is differentiated with respect
     to may not.
     """
+    check_meant(wanted)
     if isinstance(wanted, Mapping):
         keys = list(wanted)
-        listed = _variables(list(wanted.values()), what, constants)
-        return listed, lambda results: dict(zip(keys, results, strict=True))
+        named = _variables(list(wanted.values()), what, constants)
+        return named, lambda results: dict(zip(keys, results, strict=True))
     if isinstance(wanted, list | tuple):
         kind = type(wanted) if type(wanted) in (list, tuple) else list
         return _variables(list(wanted), what, constants), kind
@@ -211,7 +213,16 @@ def variables_of(given: Collection[Variable] | Variable | None) -> list[Variable
     """Return variables given one by one, as any collection or not at all, as a list."""
     if given is None:
         return []
-    return [given] if isinstance(given, Variable) else list(given)
+    found = [given] if isinstance(given, Variable) else listed(given, "consider_constant")
+    for each in found:
+        if not isinstance(each, Variable):
+            raise ScanvizTypeError(
+                "consider_constant names symbolic variables",
+                where=user_line(),
+                expected="variables",
+                found=repr(each),
+            )
+    return found
 
 
 def check_choices(**choices: object) -> None:

@@ -45,7 +45,7 @@ def canonical_dtype(dtype: object) -> str:
         return known
     try:
         name = str(np.dtype(dtype).name)  # type: ignore[call-overload]  # anything: NumPy decides
-    except TypeError as error:
+    except Exception as error:  # anything may be asked for its dtype, and fail in its own way
         raise ScanvizTypeError(f"{dtype!r} is not a dtype", expected=", ".join(DTYPES)) from error
     if name not in _CANONICAL:
         fix = (

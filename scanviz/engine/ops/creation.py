@@ -15,6 +15,7 @@ from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, ten
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType, canonical_dtype
 from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.support import as_integer, as_value, as_variable, constant_integer, infer_by
 
 
@@ -119,7 +120,9 @@ def eye(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
     rows = as_integer(n, "eye: the number of rows")
     columns = rows if m is None else as_integer(m, "eye: the number of columns")
     return build_one(
-        Op(EYE, EyeParameters(int(k), canonical_dtype(config.floatX if dtype is None else dtype))),
+        Op(
+            EYE, EyeParameters(whole(k, "eye: k"), canonical_dtype(config.floatX if dtype is None else dtype))
+        ),
         rows,
         columns,
     )
@@ -149,7 +152,7 @@ def triangle(value: Any, offset: int, lower: bool) -> Variable:
     variable = as_variable(value)
     if tensor_type(variable).ndim < 2:
         raise ScanvizTypeError("a triangle needs a matrix", where=user_line(), found=variable.type)
-    return build_one(Op(TRIANGLE, DiagonalParameters(int(offset), lower)), variable)
+    return build_one(Op(TRIANGLE, DiagonalParameters(whole(offset, "the diagonal k"), lower)), variable)
 
 
 def _diagonal_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -176,7 +179,7 @@ def diagonal(value: Any, offset: int = 0) -> Variable:
     variable = as_variable(value)
     if tensor_type(variable).ndim < 2:
         raise ScanvizTypeError("a diagonal needs a matrix", where=user_line(), found=variable.type)
-    return build_one(Op(DIAGONAL, DiagonalParameters(int(offset))), variable)
+    return build_one(Op(DIAGONAL, DiagonalParameters(whole(offset, "the offset of the diagonal"))), variable)
 
 
 def _from_diagonal_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -199,7 +202,7 @@ def from_diagonal(value: Any, offset: int = 0) -> Variable:
     variable = as_variable(value)
     if tensor_type(variable).ndim != 1:
         raise ScanvizTypeError("a matrix is made from a vector", where=user_line(), found=variable.type)
-    return build_one(Op(FROM_DIAGONAL, DiagonalParameters(int(offset))), variable)
+    return build_one(Op(FROM_DIAGONAL, DiagonalParameters(whole(offset, "the diagonal k"))), variable)
 
 
 def filled_like(value: Any, number: Any, dtype: object = None) -> Variable:

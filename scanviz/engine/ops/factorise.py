@@ -20,6 +20,7 @@ from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.linalg import contracted
+from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.scalar_functions import scipy_module
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
 
@@ -335,7 +336,7 @@ def inv(value: Any) -> Variable:
 
 def cholesky(value: Any, lower: bool = True) -> Variable:
     """Return the triangular factor of positive definite matrices."""
-    return build_one(Op(CHOLESKY, CholeskyParameters(bool(lower))), as_variable(value))
+    return build_one(Op(CHOLESKY, CholeskyParameters(truth(lower, "cholesky: lower"))), as_variable(value))
 
 
 def det(value: Any) -> Variable:
@@ -349,9 +350,9 @@ def slogdet(value: Any) -> tuple[Variable, Variable]:
     return sign, logarithm
 
 
-def solve(a: Any, b: Any, assume_a: str = "gen") -> Variable:
+def solve(a: Any, b: Any, assume_a: Any = "gen") -> Variable:
     """Return x with ``a x = b``."""
-    if assume_a not in ("gen", "pos"):
+    if not isinstance(assume_a, str) or assume_a not in ("gen", "pos"):
         raise ScanvizValueError(
             "solve: assume_a says what is known of the matrix",
             where=user_line(),
@@ -365,12 +366,16 @@ def solve_triangular(
     a: Any, b: Any, *, lower: bool = False, trans: Any = 0, unit_diagonal: bool = False
 ) -> Variable:
     """Return x with ``a x = b``, or ``aᵀ x = b``, for a triangular ``a``."""
-    if trans not in (0, 1, "N", "T"):
+    if not isinstance(trans, int | str) or trans not in (0, 1, "N", "T"):
         raise ScanvizValueError(
             "solve_triangular: trans says whether to transpose",
             where=user_line(),
             expected="0 or 'N', 1 or 'T'",
             found=repr(trans),
         )
-    parameters = TriangularParameters(bool(lower), trans in (1, "T"), bool(unit_diagonal))
+    parameters = TriangularParameters(
+        truth(lower, "solve_triangular: lower"),
+        trans in (1, "T"),
+        truth(unit_diagonal, "solve_triangular: unit_diagonal"),
+    )
     return build_one(Op(SOLVE_TRIANGULAR, parameters), as_variable(a), as_variable(b))

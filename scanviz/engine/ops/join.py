@@ -17,6 +17,7 @@ from scanviz.engine.graph.types import INTEGERS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.shape import (
     AxisParameters,
     dimension,
@@ -62,7 +63,7 @@ CONCATENATE = Declaration(
 
 def concatenate(arrays: Sequence[Any], axis: int = 0) -> Variable:
     """Return arrays joined along an existing axis, in their common dtype."""
-    parts = [as_variable(each) for each in arrays]
+    parts = [as_variable(each) for each in listed(arrays, "concatenate: what to join")]
     if not parts:
         raise ScanvizValueError("there is nothing to concatenate", where=user_line())
     ranks = {tensor_type(each).ndim for each in parts}
@@ -81,7 +82,7 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Variable:
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Variable:
     """Return arrays joined along a new axis."""
-    parts = [as_variable(each) for each in arrays]
+    parts = [as_variable(each) for each in listed(arrays, "stack: what to join")]
     if not parts:
         raise ScanvizValueError("there is nothing to stack", where=user_line())
     ranks = {tensor_type(each).ndim for each in parts}
@@ -188,6 +189,10 @@ def split(value: Any, parts: Any, axis: int = 0) -> list[Variable]:
     if isinstance(parts, int | np.integer):
         return _equal_parts(variable, int(parts), place)
     sizes = [as_integer(each, "split: a size") for each in _listed(parts)]
+    if not sizes:
+        raise ScanvizValueError(
+            "split: there are no parts", where=user_line(), expected="a number, or sizes", found=repr(parts)
+        )
     known = [constant_integer(each) for each in sizes]
     if any(size is not None and size < 0 for size in known):
         raise ScanvizValueError("split: a size cannot be negative", where=user_line(), found=known)
@@ -200,7 +205,7 @@ def split(value: Any, parts: Any, axis: int = 0) -> list[Variable]:
 def _listed(parts: Any) -> list[Any]:
     """Return sizes as a list, from a list, an array or a vector of known length."""
     if not isinstance(parts, Variable):
-        return list(np.asarray(parts)) if isinstance(parts, np.ndarray) else list(parts)
+        return listed(parts, "split: the parts")
     kind = tensor_type(parts)
     if kind.ndim != 1 or kind.shape[0] is None:
         raise ScanvizTypeError(

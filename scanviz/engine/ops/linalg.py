@@ -18,6 +18,7 @@ from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, ten
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.reduce import accumulator, normal_axes
 from scanviz.engine.ops.shape import normal_axis
 from scanviz.engine.ops.support import as_variable, infer_by
@@ -256,4 +257,4 @@ def trace(value: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variab
     axes = normal_axis(axis1, ndim, what), normal_axis(axis2, ndim, what)
     if axes[0] == axes[1]:
         raise ScanvizValueError(f"{what}: an axis is named twice", where=user_line(), found=(axis1, axis2))
-    return build_one(Op(TRACE, TraceParameters(int(offset), *axes)), variable)
+    return build_one(Op(TRACE, TraceParameters(whole(offset, "trace: the offset"), *axes)), variable)

@@ -20,6 +20,7 @@ from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, ten
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.shape import dimension, normal_axis
 from scanviz.engine.ops.support import as_variable, constant, constant_integer, infer_by, static_dims
 
@@ -80,7 +81,7 @@ class ReductionDeclaration(Declaration):
         if not self.identity:
             _refuse_empty(self.name, variable, axes)
         wanted = None if dtype is None else canonical_dtype(dtype)
-        return build_one(Op(self, ReduceParameters(axes, bool(keepdims), wanted)), variable)
+        return build_one(Op(self, ReduceParameters(axes, truth(keepdims, "keepdims"), wanted)), variable)
 
 
 def normal_axes(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
@@ -231,7 +232,7 @@ def _build_place(declaration: Declaration, value: Any, axis: int | None, keepdim
     _refuse_empty(
         declaration.name, variable, range(tensor_type(variable).ndim) if place is None else (place,)
     )
-    return build_one(Op(declaration, PlaceParameters(place, bool(keepdims))), variable)
+    return build_one(Op(declaration, PlaceParameters(place, truth(keepdims, "keepdims"))), variable)
 
 
 def single_axis(axis: int | None, variable: Variable, what: str) -> int | None:

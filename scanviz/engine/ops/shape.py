@@ -17,6 +17,7 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
+from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.support import (
     as_integer,
     as_variable,
@@ -287,15 +288,14 @@ def transpose(value: Any, axes: Sequence[int] | None = None) -> Variable:
     """Return ``value`` with its axes reversed, or in the order of ``axes``."""
     variable = as_variable(value)
     ndim = tensor_type(variable).ndim
-    order = (
-        list(range(ndim))[::-1] if axes is None else [normal_axis(axis, ndim, "transpose") for axis in axes]
-    )
+    given = range(ndim)[::-1] if axes is None else listed(axes, "transpose: axes")
+    order = [normal_axis(axis, ndim, "transpose") for axis in given]
     if sorted(order) != list(range(ndim)):
         raise ScanvizValueError(
             "transpose: axes must name each axis once",
             where=user_line(),
             expected=f"{ndim} axes",
-            found=list(axes or ()),
+            found=list(given),
         )
     return dimshuffle(variable, order)
 
@@ -413,6 +413,7 @@ SPECIFY_SHAPE = Declaration(
 def specify_shape(value: Any, sizes: Sequence[Any]) -> Variable:
     """Return ``value`` with sizes promised: known when building, checked at run time; None promises nothing."""
     variable = as_variable(value)
+    sizes = listed(sizes, "specify_shape: the sizes")
     if len(sizes) != tensor_type(variable).ndim:
         raise ShapeError(
             f"specify_shape: `{describe(variable)}` has another number of dimensions",

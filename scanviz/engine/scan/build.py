@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from scanviz.engine.config import config
-from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, build, describe
 from scanviz.engine.graph.provenance import short_path, user_line
+from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.scan import assemble
 from scanviz.engine.scan import shapes as _shapes  # noqa: F401  # adds the loop's rule to the table of shapes
@@ -104,7 +105,10 @@ def scan(
     """
     if isinstance(profile, str) and profile and name is None:
         name = profile
-    settings = loop_settings(name, truncate_gradient, mode, allow_gc, bool(profile), strict)
+    profile = bool(profile) if isinstance(profile, str) else truth(profile, "profile")
+    return_list, return_updates = truth(return_list, "return_list"), truth(return_updates, "return_updates")
+    go_backwards = truth(go_backwards, "go_backwards")
+    settings = loop_settings(name, truncate_gradient, mode, allow_gc, profile, strict)
     wanted = assemble.Wanted(
         fn,
         sequence_arguments(sequences),
@@ -120,7 +124,7 @@ def scan(
         results, updates = unroll_one_step(parts, settings.name)
     else:
         results, updates = _apply(parts, steps, settings)
-    return _returned(results, updates, bool(return_list), bool(return_updates), settings)
+    return _returned(results, updates, return_list, return_updates, settings)
 
 
 def loop_settings(
@@ -129,7 +133,7 @@ def loop_settings(
     mode: str | None,
     allow_gc: bool | None,
     profile: bool,
-    strict: bool | str,
+    strict: Any,  # checked here
 ) -> ScanSettings:
     """Return what a loop was asked for beside its computation, checked."""
     if type(truncate_gradient) is not int or truncate_gradient < -1 or truncate_gradient == 0:
@@ -139,7 +143,7 @@ def loop_settings(
             expected="a number of steps, or -1 for all",
             found=repr(truncate_gradient),
         )
-    if strict not in (True, False, "all"):
+    if not isinstance(strict, bool | int | str) or strict not in (True, False, "all"):
         raise ScanvizValueError(
             "strict cannot be used", where=user_line(), expected="True, False or 'all'", found=repr(strict)
         )
@@ -147,7 +151,14 @@ def loop_settings(
         line = user_line()
         name = f"scan at {short_path(line.file)}:{line.line}" if line else "scan"
     tier = getattr(mode, "backend", mode)  # a Mode of the layer above, or a name
-    keep = config.scan.allow_gc if allow_gc is None else bool(allow_gc)
+    if tier is not None and not isinstance(tier, str):
+        raise ScanvizTypeError(
+            "mode cannot be used",
+            where=user_line(),
+            expected="the name of a tier, or a Mode",
+            found=repr(mode),
+        )
+    keep = config.scan.allow_gc if allow_gc is None else truth(allow_gc, "allow_gc")
     return ScanSettings(str(name), truncate_gradient, tier, keep, profile, bool(strict))
 
 

@@ -9,6 +9,7 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.ops.options import listed
 from scanviz.engine.scan.result import no_variable, updates_error
 
 
@@ -81,9 +82,9 @@ class Updates(dict[SharedVariable, Variable]):
 def _pairs(given: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(given, Mapping):
         return given.items()
-    if isinstance(given, Variable | int | float) or not isinstance(given, Iterable):
+    if isinstance(given, Variable | int | float):
         raise updates_error()
-    pairs = list(given)
+    pairs = listed(given, "updates")
     for each in pairs:
         if not isinstance(each, tuple | list) or len(each) != 2:
             raise ScanvizTypeError(

@@ -7,8 +7,18 @@ Examples
 'a_loop_gives_what_a_plain_python_loop_gives'
 """
 
-from scanviz.testing.laws import draws, gradients, loops, many_loops, oracle, rewrites, threads, watching
+from scanviz.testing.laws import (
+    draws,
+    gradients,
+    loops,
+    many_loops,
+    oracle,
+    rewrites,
+    threads,
+    traps,
+    watching,
+)
 from scanviz.testing.laws.law import Law, all_laws, law
 
-FAMILIES = (draws, gradients, loops, many_loops, oracle, rewrites, threads, watching)
+FAMILIES = (draws, gradients, loops, many_loops, oracle, rewrites, threads, traps, watching)
 __all__ = ["FAMILIES", "Law", "all_laws", "law"]

@@ -1,0 +1,63 @@
+"""Options of operations that are known when building: whole numbers, numbers, yes or no, and lists; checked and named in errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.nodes import Variable, describe
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.ops.support import check_meant
+
+MOST_DIMENSIONS = 64  # of an array of NumPy
+
+
+def whole(value: Any, what: str, least: int | None = None, most: int | None = None) -> int:
+    """Return an option that is a whole number within bounds, as an int; ``what`` names it in the error."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise _no_option(value, what, "an integer, known when building")
+    if (least is not None and value < least) or (most is not None and value > most):
+        raise ScanvizValueError(
+            f"{what} cannot be used", where=user_line(), expected=f"from {least} to {most}", found=value
+        )
+    return int(value)
+
+
+def real(value: Any, what: str) -> float:
+    """Return an option that is a number, as a float."""
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError:
+            pass
+    raise _no_option(value, what, "a number, known when building")
+
+
+def truth(value: Any, what: str) -> bool:
+    """Return an option that is yes or no, as a bool."""
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return bool(value)
+    raise _no_option(value, what, "True or False")
+
+
+def listed(value: Any, what: str) -> list[Any]:
+    """Return an option that is a list of values, or anything that can be iterated over while building, as a list."""
+    check_meant(value)
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        try:
+            return list(value)
+        except TypeError as error:
+            if isinstance(error, ScanvizTypeError):  # a variable of unknown length says so itself
+                raise
+    raise _no_option(value, what, "a list")
+
+
+def _no_option(value: Any, what: str, expected: str) -> ScanvizTypeError:
+    shown = f"`{describe(value)}`, symbolic" if isinstance(value, Variable) else repr(value)
+    return ScanvizTypeError(f"{what} cannot be used", where=user_line(), expected=expected, found=shown)
+
+
+__all__ = ["MOST_DIMENSIONS", "listed", "real", "truth", "whole"]

@@ -1,0 +1,103 @@
+"""Hamiltonian Monte Carlo: leapfrog by an inner loop with the gradient in its step, accept or reject, counter-based draws.
+
+The chain is compared, draw by draw, with one in plain NumPy that is given the same momenta and uniform numbers.
+
+Source: R. Neal, "MCMC using Hamiltonian dynamics", Handbook of Markov Chain Monte Carlo, chapter 5 (2011), figure 2.
+"""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+
+TIERS = [Mode(backend, rewrites) for backend in ("numpy", "reference") for rewrites in ("all", "none")]
+CUPY = pytest.param(Mode("cupy"), marks=pytest.mark.gpu, id="cupy")
+MEAN = np.array([1.0, -2.0, 0.5])
+COVARIANCE = np.array([[1.0, 0.6, 0.0], [0.6, 1.5, -0.3], [0.0, -0.3, 0.7]])
+PRECISION = np.linalg.inv(COVARIANCE)
+SIZE, LEAPS = 0.3, 8
+
+
+def energy(position):
+    """Return minus the logarithm of the target's density, up to a constant."""
+    away = position - MEAN
+    return 0.5 * T.dot(away, T.dot(PRECISION, away))
+
+
+def leap(position, momentum):
+    half = momentum - SIZE / 2 * scanviz.grad(energy(position), position)
+    moved = position + SIZE * half
+    return moved, half - SIZE / 2 * scanviz.grad(energy(moved), moved)
+
+
+def sampler(mode, draws, seed):
+    """Return a function of no inputs that draws: positions, whether accepted, momenta, uniform numbers; and where it is."""
+    rng = T.random.RandomStreams(seed=seed)
+    here = scanviz.shared(np.zeros(3), "here")
+
+    def draw():
+        momentum = rng.normal(size=(3,))
+        uniform = rng.uniform(size=())
+        (positions, momenta), _ = scanviz.scan(
+            leap, outputs_info=[here, momentum], n_steps=LEAPS, name="leapfrog"
+        )
+        there, arrived = positions[-1], momenta[-1]
+        gain = energy(here) - energy(there) + 0.5 * (T.sum(momentum**2) - T.sum(arrived**2))
+        accepted = uniform < T.exp(gain)
+        position = T.where(accepted, there, here)
+        return [position, accepted, momentum, uniform], {here: position}
+
+    outputs, updates = scanviz.scan(draw, n_steps=draws, name="hmc")
+    return scanviz.function([], outputs, updates=updates, mode=mode), here
+
+
+def chain(position, momenta, uniforms):
+    """Return the positions that plain NumPy goes to, and whether it accepted."""
+    positions, accepted = [], []
+    for momentum, uniform in zip(momenta, uniforms, strict=True):
+        q, p = position.copy(), momentum - SIZE / 2 * PRECISION @ (position - MEAN)
+        for k in range(LEAPS):
+            q = q + SIZE * p
+            p = p - (SIZE if k < LEAPS - 1 else SIZE / 2) * PRECISION @ (q - MEAN)
+        before = (position - MEAN) @ PRECISION @ (position - MEAN) + momentum @ momentum
+        after = (q - MEAN) @ PRECISION @ (q - MEAN) + p @ p
+        accepted.append(uniform < np.exp((before - after) / 2))
+        position = q if accepted[-1] else position
+        positions.append(position)
+    return np.array(positions), np.array(accepted)
+
+
+@pytest.mark.parametrize("mode", [*TIERS, CUPY], ids=str)
+def test_the_chain_is_that_of_plain_numpy_given_the_same_draws_and_goes_on_in_the_next_call(mode):
+    sample, here = sampler(mode, 25, seed=3)
+    start, every = np.zeros(3), []
+    for _ in range(2):
+        positions, accepted, momenta, uniforms = map(np.asarray, sample())
+        expected, decided = chain(start, momenta, uniforms)
+        np.testing.assert_array_equal(accepted, decided)
+        np.testing.assert_allclose(positions, expected, rtol=1e-9, atol=1e-9)
+        start = positions[-1]
+        np.testing.assert_array_equal(here.get_value(), start)
+        every += [*uniforms]
+    assert len(set(every)) == 50 and all(0 <= each < 1 for each in every)
+
+
+def test_all_tiers_draw_the_same_numbers():
+    first, *others = [sampler(mode, 12, seed=5)[0]() for mode in TIERS]
+    for each in others:
+        np.testing.assert_array_equal(each[3], first[3])
+        np.testing.assert_allclose(each[2], first[2], rtol=1e-12)
+        np.testing.assert_allclose(each[0], first[0], rtol=1e-9, atol=1e-9)
+
+
+def test_the_mean_and_covariance_of_the_target_are_found():
+    sample, _ = sampler(Mode("numpy"), 4000, seed=11)
+    sample()  # until it has forgotten where it began
+    positions, accepted, momenta, uniforms = sample()
+    assert accepted.mean() > 0.8
+    np.testing.assert_allclose(positions.mean(axis=0), MEAN, atol=0.12)
+    np.testing.assert_allclose(np.cov(positions.T), COVARIANCE, atol=0.2)
+    np.testing.assert_allclose(np.cov(momenta.T), np.eye(3), atol=0.1)
+    assert abs(uniforms.mean() - 0.5) < 0.03

@@ -302,7 +302,7 @@ def _to_shape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         raise ShapeError(
             "cannot be summed to a shape", expected=f"shape {wanted}, or larger where it is 1", found=given
         )
-    return (np.add.reduce(values[0], axes, keepdims=True),)
+    return (np.add.reduce(values[0], axes, dtype=values[0].dtype, keepdims=True),)
 
 
 SUM_TO_SHAPE = Declaration(

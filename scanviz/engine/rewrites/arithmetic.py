@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one
-from scanviz.engine.graph.types import TensorType
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
+from scanviz.engine.graph.types import FLOATS, SIGNED, UNSIGNED, TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.rewrites.choices import CHOICES, difference_of_equals
 from scanviz.engine.rewrites.identities import (
@@ -36,6 +36,7 @@ from scanviz.engine.rewrites.identities import (
     operand_of,
     replaced,
     rewritten,
+    unfit,
 )
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
@@ -43,6 +44,7 @@ from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
 # Operations whose results are never -0.0, whatever they are given.
 NO_MINUS_ZERO = frozenset((e.exp, e.exp2, e.absolute, e.square, e.sigmoid, e.softplus, e.cosh, e.hypot))
 KEEPS_MINUS_ZERO = Refusal("adding 0.0 turns -0.0 into 0.0", 1)
+WIDENED = Refusal("-b wraps around in the dtype of b before the result's, which is wider", 1)
 
 
 def _built(declaration: e.ElementwiseDeclaration, *inputs: Variable) -> Variable:
@@ -79,8 +81,11 @@ def _times_one(node: Apply, level: Level) -> Answer:
         number = number_of(each)
         if number is not None and number == 1:
             return replaced(node, node.inputs[1 - k], "a product with 1 is the other factor", level)
-        if number is not None and number == -1:
-            return replaced(node, _built(e.negative, node.inputs[1 - k]), "x * -1 is -x", level)
+        if number is not None and number == -1 and sign_moves(node.inputs[1 - k], node):
+            why = unfit(node.inputs[1 - k], node.outputs[0], level)
+            if why is not None:
+                return Refusal(why, 1)
+            return rewritten(node, _built(e.negative, node.inputs[1 - k]), "x * -1 is -x")
     return None
 
 
@@ -109,6 +114,16 @@ def _itself(node: Apply, level: Level) -> Answer:
 # ---- signs
 
 
+def sign_moves(operand: Variable, node: Apply) -> bool:
+    """Return whether the sign of an operand may move to the result: of floats, and of integers of the result's dtype.
+
+    Those wrap around alike.  An operand of a narrower integer dtype does not: -x is x of its smallest number, and never
+    below 0 where it is unsigned.  Truth values have no sign.
+    """
+    own = tensor_type(operand).dtype
+    return own in FLOATS or (own in (*SIGNED, *UNSIGNED) and own == tensor_type(node.outputs[0]).dtype)
+
+
 def _double(declaration: e.ElementwiseDeclaration, says: str) -> Rewriting:
     """Return the rewriting of an operation that undoes itself."""
 
@@ -125,6 +140,8 @@ def _sign_ignored(node: Apply, level: Level) -> Answer:
         inner = operand_of(node.inputs[0], e.absolute)
     if inner is None:
         return None
+    if node.op.declaration is e.absolute and tensor_type(inner).dtype in UNSIGNED:
+        return Refusal("-x of an unsigned x is the number that makes 0 with it, and not of equal size", 1)
     return rewritten(node, build_one(node.op, inner), f"{node.op.name} needs no sign")
 
 
@@ -138,6 +155,8 @@ def _subtracted_negative(node: Apply, level: Level) -> Answer:
     inner = operand_of(node.inputs[1], e.negative)
     if inner is None:
         return None
+    if not sign_moves(inner, node):
+        return WIDENED
     return rewritten(node, _built(e.add, node.inputs[0], inner), "a - (-b) is a + b")
 
 
@@ -145,6 +164,8 @@ def _added_negative(node: Apply, level: Level) -> Answer:
     for k in (1, 0):
         inner = operand_of(node.inputs[k], e.negative)
         if inner is not None:
+            if not sign_moves(inner, node):
+                return WIDENED
             return rewritten(node, _built(e.subtract, node.inputs[1 - k], inner), "a + (-b) is a - b")
     return None
 
@@ -154,6 +175,8 @@ def _negative_factors(node: Apply, level: Level) -> Answer:
     second = operand_of(node.inputs[1], e.negative) if first is not None else None
     if first is None or second is None:
         return None
+    if not sign_moves(first, node) or not sign_moves(second, node):
+        return WIDENED
     return rewritten(node, build_one(node.op, first, second), "(-a) * (-b) is a * b")
 
 

@@ -10,6 +10,7 @@ Examples
 from scanviz.testing.laws import (
     draws,
     gradients,
+    identities,
     loops,
     many_loops,
     oracle,
@@ -20,5 +21,5 @@ from scanviz.testing.laws import (
 )
 from scanviz.testing.laws.law import Law, all_laws, law
 
-FAMILIES = (draws, gradients, loops, many_loops, oracle, rewrites, threads, traps, watching)
+FAMILIES = (draws, gradients, identities, loops, many_loops, oracle, rewrites, threads, traps, watching)
 __all__ = ["FAMILIES", "Law", "all_laws", "law"]

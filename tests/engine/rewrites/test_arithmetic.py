@@ -21,6 +21,7 @@ m = T.matrix("m")
 i, j = T.lvector("i"), T.lvector("j")
 n, k = T.lscalar("n"), T.lscalar("k")
 b = T.vector("b", dtype="bool")
+u, w, i8 = (T.vector(dtype, dtype=dtype) for dtype in ("uint8", "int16", "int8"))
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 5e-324, 1.7e308, 3.3])
 GIVENS = {
     x: SPECIAL,
@@ -31,6 +32,9 @@ GIVENS = {
     n: 3,
     k: -2,
     b: np.arange(10) % 3 == 0,
+    u: np.array([0, 1, 2, 127, 128, 200, 254, 255, 3, 4], "uint8"),
+    w: np.array([0, 1, -1, 32767, -32768, 200, -254, 255, 3, 4], "int16"),
+    i8: np.array([0, 1, -1, 127, -128, 100, -54, 55, 3, 4], "int8"),
 }
 size = x.shape[0]
 root = T.sqrt(x)
@@ -113,6 +117,11 @@ STAY = [
     (T.where(T.constant(True), x, y), "the size along axis 0 is not known to stay the same"),
     (T.where(T.constant(True), i, x), "the size along axis 0 is not known to stay the same"),
     (i / 1, "the result is float64 and not int64"),
+    (abs(-u), "-x of an unsigned x is the number that makes 0 with it, and not of equal size"),
+    (w - (-u), "-b wraps around in the dtype of b before the result's, which is wider"),
+    (w + (-i8), "-b wraps around in the dtype of b before the result's, which is wider"),
+    ((-i8) * (-w), "-b wraps around in the dtype of b before the result's, which is wider"),
+    (x * T.alloc(-1.0, n), "the size along axis 0 is not known to stay the same"),
 ]
 
 
@@ -123,6 +132,11 @@ def test_what_would_change_a_bit_stays_and_says_why(before, why):
     else:
         assert after(RULE, before) == written(before)
         assert why in reasons(RULE, before)
+
+
+def test_truth_values_times_minus_one_are_integers_as_they_were():
+    assert after(RULE, b * -1) == written(b * -1)
+    check_kept(RULE, [b * -1], GIVENS)
 
 
 def test_a_branch_that_is_chosen_takes_the_dtype_of_both():

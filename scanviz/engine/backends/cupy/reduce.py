@@ -44,7 +44,7 @@ def _to_shape(xp: Any, parameters: Any, x: Any, *sizes: Any) -> Any:
         raise ShapeError(
             "cannot be summed to a shape", expected=f"shape {wanted}, or larger where it is 1", found=x.shape
         )
-    return xp.sum(x, axis=axes, keepdims=True) if axes else x
+    return xp.sum(x, axis=axes, dtype=x.dtype, keepdims=True) if axes else x
 
 
 CUPY.row(r.SUM_TO_SHAPE)(single(_to_shape, scalars_on_host=False))

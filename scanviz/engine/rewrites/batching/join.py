@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
-from scanviz.engine.ops.join import CONCATENATE
+from scanviz.engine.ops.join import CONCATENATE, concatenate
 from scanviz.engine.ops.shape import MAKE_VECTOR, AxisParameters, alloc, dimension, dimshuffle
 from scanviz.engine.rewrites.batching.table import BATCHING, rank
 
@@ -28,4 +28,4 @@ def _concatenate(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) 
 @BATCHING.row(MAKE_VECTOR)
 def _make_vector(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
     columns = [dimshuffle(each, 0, "x") for each in _repeated(inputs, rows)]
-    return build_one(Op(CONCATENATE, AxisParameters(1)), *columns)
+    return concatenate(columns, 1)  # brings their dtypes together, as a vector of numbers does

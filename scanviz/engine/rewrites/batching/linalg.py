@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg as la
 from scanviz.engine.ops.reduce import sum as sum_of
@@ -32,7 +32,8 @@ def _product(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> V
 def _of_pairs(a: Variable, b: Variable, left: int, right: int) -> Variable:
     """Return the product of each row of one with the same row of the other."""
     if left == right == 1:
-        return sum_of(e.multiply(a, b), axis=1)
+        products = e.multiply(a, b)
+        return sum_of(products, axis=1, dtype=tensor_type(products).dtype)  # a sum alone would be wider
     first = dimshuffle(a, 0, "x", 1) if left == 1 else a
     second = dimshuffle(b, 0, 1, "x") if right == 1 else b
     product = la.matmul(first, second)

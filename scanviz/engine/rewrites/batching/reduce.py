@@ -35,4 +35,6 @@ def _sum_to_shape(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool])
     if any(rows[1:]) or None in given or None in wanted:
         return None
     axes = tuple(k + 1 for k, (a, b) in enumerate(zip(given, wanted, strict=True)) if a != b)
-    return r.sum(inputs[0], axis=axes, keepdims=True) if axes else inputs[0]
+    return (
+        r.sum(inputs[0], axis=axes, keepdims=True, dtype=tensor_type(inputs[0]).dtype) if axes else inputs[0]
+    )

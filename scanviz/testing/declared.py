@@ -1,0 +1,304 @@
+"""How to apply every declared operation to something at hand, for laws that ask all of them: one row an operation.
+
+A row takes a :class:`Pool`, which gives operands (earlier results of a random graph, or new inputs), and returns a variable that
+the operation made.  It may raise a ScanvizError, or :class:`UnfitError`, where nothing at hand fits.  Those without a row are in
+:data:`WITHOUT`, with the reason.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from scanviz import tensor as T
+from scanviz.engine.graph.declaration import Declaration, Op, declarations
+from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
+from scanviz.engine.graph.types import BOOLEAN, DTYPES, FLOATS, INTEGERS
+from scanviz.engine.ops import barrier, creation, factorise, index, linalg, reduce, shape, sort
+from scanviz.engine.ops.assign import ASSIGN, inc_subtensor, set_subtensor
+from scanviz.engine.ops.control import IFELSE, ifelse
+from scanviz.engine.ops.elementwise import CAST, ElementwiseDeclaration, cast
+from scanviz.engine.ops.first_rows import FIRST_ROWS, first_rows
+from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
+from scanviz.engine.ops.join import CONCATENATE, REPEAT, concatenate, repeat
+from scanviz.engine.ops.neural import LOG_SOFTMAX, SOFTMAX, log_softmax, softmax
+
+
+class UnfitError(Exception):
+    """Nothing at hand fits an operation."""
+
+
+class Pool(Protocol):
+    """Where operands come from."""
+
+    def choose(self, options: Sequence[Any]) -> Any:
+        """Return one of some options."""
+
+    def array(self, ranks: Sequence[int] = (0, 1, 2), dtypes: Sequence[str] = DTYPES) -> Variable:
+        """Return an array of one of the ranks and dtypes; raise UnfitError where there is none."""
+
+    def operand(self) -> Any:
+        """Return an operand of an elementwise operation: an array, or a number."""
+
+    def matrix(self) -> Variable:
+        """Return a square matrix that can be inverted and factorised; raise UnfitError where there is none."""
+
+
+Row = Callable[[Pool], Variable]
+ROWS: dict[Declaration, Row] = {}
+WITHOUT: dict[str, str] = {
+    "scan": "loops have laws of their own",
+    **dict.fromkeys(("state_words", "words_state"), "words of random states, not numbers"),
+    **{each.name: "draws have laws of their own" for each in declarations() if each.name.startswith("draw_")},
+    "state_shape": "a check of a loop that was unrolled or made shorter",
+    **dict.fromkeys(("lu_factor", "lu_solve", "cholesky_solve"), "parts of solves, tested with them"),
+}
+
+
+def _axis(pool: Pool, ndim: int) -> int:
+    if ndim == 0:
+        raise UnfitError
+    chosen: int = pool.choose(range(-ndim, ndim))
+    return chosen
+
+
+def _subsets(ndim: int) -> list[list[int]]:
+    return [list(each) for k in range(ndim + 1) for each in itertools.combinations(range(ndim), k)]
+
+
+def _shuffled(pool: Pool, items: Sequence[Any]) -> list[Any]:
+    return list(pool.choose(list(itertools.permutations(items))))
+
+
+def _elementwise(declaration: ElementwiseDeclaration) -> Row:
+    if declaration.arity == 1:
+        return lambda pool: declaration(pool.array())
+    return lambda pool: declaration(*(pool.operand() for _ in range(declaration.arity)))
+
+
+def _reduction(declaration: reduce.ReductionDeclaration) -> Row:
+    def row(pool: Pool) -> Variable:
+        given = pool.array()
+        ndim = tensor_type(given).ndim
+        axes = pool.choose([None, *_subsets(ndim)])
+        wanted = pool.choose([None, None, *DTYPES]) if declaration.name in ("sum", "prod") else None
+        if wanted is not None and tensor_type(given).dtype in FLOATS and wanted not in FLOATS:
+            raise UnfitError  # what a float out of range becomes is the machine's choice
+        return declaration(given, axes, keepdims=pool.choose((False, True)), dtype=wanted)
+
+    return row
+
+
+def _along(function: Callable[..., Variable], dtypes: Sequence[str] = DTYPES) -> Row:
+    def row(pool: Pool) -> Variable:
+        given = pool.array((1, 2), dtypes)
+        return function(given, _axis(pool, tensor_type(given).ndim))
+
+    return row
+
+
+def _pair(function: Callable[..., Variable], ranks: Sequence[int]) -> Row:
+    return lambda pool: function(pool.array(ranks), pool.array(ranks))
+
+
+def _cast(pool: Pool) -> Variable:
+    return cast(pool.array(), pool.choose(DTYPES))
+
+
+def _sum_to_shape(pool: Pool) -> Variable:
+    given = pool.array((1, 2))
+    sizes = [
+        T.constant(1) if pool.choose((False, True)) else shape.dimension(given, axis)
+        for axis in range(tensor_type(given).ndim)
+    ]
+    return build_one(Op(reduce.SUM_TO_SHAPE), given, *sizes)
+
+
+def _dimension(pool: Pool) -> Variable:
+    given = pool.array((1, 2))
+    return shape.dimension(given, _axis(pool, tensor_type(given).ndim))
+
+
+def _broadcast_size(pool: Pool) -> Variable:
+    sizes = [_dimension(pool), _dimension(pool) if pool.choose((False, True)) else T.constant(1)]
+    return build_one(Op(shape.BROADCAST_SIZE), *_shuffled(pool, sizes))
+
+
+def _make_vector(pool: Pool) -> Variable:
+    return shape.stack_scalars([pool.array((0,)) for _ in range(pool.choose((1, 2, 3)))])
+
+
+def _sizes(given: Variable) -> list[Variable]:
+    return [shape.dimension(given, axis) for axis in range(tensor_type(given).ndim)]
+
+
+def _reshape(pool: Pool) -> Variable:
+    given = pool.array()
+    sizes: list[Any] = _shuffled(pool, _sizes(given))
+    if pool.choose((False, True)):
+        sizes = [-1, *sizes[1:]] if sizes and pool.choose((False, True)) else [-1]
+    return shape.reshape(given, sizes)
+
+
+def _specify_shape(pool: Pool) -> Variable:
+    given = pool.array()
+    return shape.specify_shape(given, _sizes(given))
+
+
+def _dimshuffle(pool: Pool) -> Variable:
+    given = pool.array()
+    order: list[Any] = _shuffled(pool, range(tensor_type(given).ndim))
+    if len(order) < 2 and pool.choose((False, True)):
+        order.insert(pool.choose(range(len(order) + 1)), "x")
+    return shape.dimshuffle(given, *order)
+
+
+def _alloc(pool: Pool) -> Variable:
+    value, like = pool.array((0, 1)), pool.array((1, 2))
+    return shape.alloc(value, _sizes(like))
+
+
+def _key(pool: Pool, ndim: int) -> tuple[Any, ...]:
+    parts = [slice(None), slice(None, None, -1), slice(1, None), slice(None, 1), 0, -1]
+    return tuple(pool.choose(parts) for _ in range(ndim))
+
+
+def _index(pool: Pool) -> Variable:
+    given = pool.array((1, 2))
+    return index.getitem(given, _key(pool, tensor_type(given).ndim))
+
+
+def _assign(pool: Pool) -> Variable:
+    given = pool.array((1, 2))
+    part = index.getitem(given, _key(pool, tensor_type(given).ndim))
+    write = pool.choose([set_subtensor, inc_subtensor])
+    made: Variable = write(part, pool.array((0, 1, 2), (tensor_type(given).dtype,)))
+    return made
+
+
+def _last_row(pool: Pool) -> Variable:
+    given = pool.array((1, 2))
+    kind = tensor_type(given)
+    return index.last_row(given, pool.array((kind.ndim - 1,), (kind.dtype,)))
+
+
+def _first_rows(pool: Pool) -> Variable:
+    given = pool.array((1, 2))
+    return first_rows(given, shape.dimension(given, 0), "rows", "loop", None)
+
+
+def _state_history(pool: Pool) -> Variable:
+    given = pool.array((1, 2))
+    kind = tensor_type(given)
+    return index.state_history(given, pool.array((kind.ndim - 1,), (kind.dtype,)), 1)
+
+
+def _ifelse(pool: Pool) -> Variable:
+    first = pool.array()
+    chosen: Variable = ifelse(
+        pool.array((0,)), first, pool.array((tensor_type(first).ndim,), (tensor_type(first).dtype,))
+    )
+    return chosen
+
+
+def _concatenate(pool: Pool) -> Variable:
+    first = pool.array((1, 2))
+    ndim = tensor_type(first).ndim
+    return concatenate([first, pool.array((ndim,))], _axis(pool, ndim))
+
+
+def _repeat(pool: Pool) -> Variable:
+    given = pool.array((1, 2))
+    return repeat(given, pool.choose((0, 1, 2)), _axis(pool, tensor_type(given).ndim))
+
+
+def _rows_of_products(pool: Pool) -> Variable:
+    """Return batched_dot of stacks of matrices."""
+    first, second = (shape.dimshuffle(pool.array((2,)), 0, 1, "x") for _ in range(2))
+    return linalg.batched_dot(first, shape.dimshuffle(second, 0, 2, 1))
+
+
+def _arange(pool: Pool) -> Variable:
+    return creation.arange(_dimension(pool))
+
+
+def _eye(pool: Pool) -> Variable:
+    return creation.eye(_dimension(pool), dtype=pool.choose(DTYPES))
+
+
+def _diagonal_of(function: Callable[..., Variable], rank: int) -> Row:
+    return lambda pool: function(pool.array((rank,)), pool.choose((0, -1, 1)))
+
+
+def _triangle(pool: Pool) -> Variable:
+    return creation.triangle(pool.array((2,)), pool.choose((0, -1, 1)), pool.choose((False, True)))
+
+
+def _solve(pool: Pool) -> Variable:
+    return factorise.solve(pool.matrix(), pool.array((1, 2), FLOATS))
+
+
+def _solve_triangular(pool: Pool) -> Variable:
+    return factorise.solve_triangular(pool.matrix(), pool.array((1, 2), FLOATS), lower=True)
+
+
+def _tensordot(pool: Pool) -> Variable:
+    return linalg.tensordot(pool.array((2,)), pool.array((2,)), pool.choose((0, 1, 2)))
+
+
+for _each in declarations():
+    if isinstance(_each, ElementwiseDeclaration):
+        ROWS[_each] = _elementwise(_each)
+    elif isinstance(_each, reduce.ReductionDeclaration):
+        ROWS[_each] = _reduction(_each)
+ROWS.update(
+    {
+        CAST: _cast,
+        barrier.DISCONNECTED_GRAD: lambda pool: barrier.disconnected_grad(pool.array()),
+        barrier.ZERO_GRAD: lambda pool: barrier.zero_grad(pool.array()),
+        barrier.GRAD_CLIP: lambda pool: barrier.grad_clip(pool.array(), -1.0, 1.0),
+        reduce.ARGMAX: _along(reduce.argmax),
+        reduce.ARGMIN: _along(reduce.argmin),
+        reduce.CUMSUM: _along(reduce.cumsum),
+        reduce.CUMPROD: _along(reduce.cumprod),
+        reduce.SUM_TO_SHAPE: _sum_to_shape,
+        shape.DIMENSION: _dimension,
+        shape.BROADCAST_SIZE: _broadcast_size,
+        shape.MAKE_VECTOR: _make_vector,
+        shape.RESHAPE: _reshape,
+        shape.SPECIFY_SHAPE: _specify_shape,
+        shape.DIMSHUFFLE: _dimshuffle,
+        shape.ALLOC: _alloc,
+        INDEX: _index,
+        ASSIGN: _assign,
+        LAST_ROW: _last_row,
+        FIRST_ROWS: _first_rows,
+        STATE_HISTORY: _state_history,
+        IFELSE: _ifelse,
+        CONCATENATE: _concatenate,
+        REPEAT: _repeat,
+        linalg.DOT: _pair(T.dot, (0, 1, 2)),
+        linalg.MATMUL: _pair(T.matmul, (1, 2)),
+        linalg.BATCHED_DOT: _rows_of_products,
+        linalg.TENSORDOT: _tensordot,
+        linalg.TRACE: lambda pool: linalg.trace(pool.array((2,))),
+        creation.ARANGE: _arange,
+        creation.EYE: _eye,
+        creation.TRIANGLE: _triangle,
+        creation.DIAGONAL: _diagonal_of(creation.diagonal, 2),
+        creation.FROM_DIAGONAL: _diagonal_of(creation.from_diagonal, 1),
+        sort.SORT: _along(sort.sort),
+        sort.ARGSORT: _along(sort.argsort),
+        SOFTMAX: _along(softmax, (*FLOATS, *INTEGERS, BOOLEAN)),
+        LOG_SOFTMAX: _along(log_softmax, (*FLOATS, *INTEGERS, BOOLEAN)),
+        factorise.INV: lambda pool: factorise.inv(pool.matrix()),
+        factorise.CHOLESKY: lambda pool: factorise.cholesky(pool.matrix()),
+        factorise.DET: lambda pool: factorise.det(pool.matrix()),
+        factorise.SLOGDET: lambda pool: factorise.slogdet(pool.matrix())[pool.choose((0, 1))],
+        factorise.SOLVE: _solve,
+        factorise.SOLVE_TRIANGULAR: _solve_triangular,
+    }
+)
+
+__all__ = ["ROWS", "WITHOUT", "Pool", "Row", "UnfitError"]

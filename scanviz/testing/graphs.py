@@ -1,0 +1,280 @@
+"""Small random graphs over every dtype and every declared operation, with special values for their inputs.
+
+A :class:`GraphCase` holds a graph and several rows of values for its inputs, each with the values that the operations' NumPy
+meanings give, one after the other: the oracle.  The operations of one graph come from a small palette, so that they meet one
+another, and operands are often the result before, a number such as 0, 1 and -1, or an array filled with one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.declaration import Declaration
+from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, tensor_type
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import BOOLEAN, DTYPES, FLOATS
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops import reduce
+from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.ops.shape import alloc, dimension
+from scanviz.engine.ops.support import constant
+from scanviz.engine.rewrites.rule import all_rules
+from scanviz.testing.declared import ROWS, UnfitError
+from scanviz.testing.special_values import special_array, special_numbers
+
+SIZES = (1, 2, 3)  # of axes that are not 1; one number a graph, so that shapes broadcast
+
+
+@dataclass(frozen=True, eq=False)
+class GraphCase:
+    """A random graph with rows of values.
+
+    Attributes
+    ----------
+    inputs : list of Variable
+        Its inputs.
+    outputs : list of Variable
+        Its outputs, each made by an operation.
+    rows : list of list of array
+        For each row a value for each input.
+    expected : list of list of array
+        For each row the value of each output, computed operation by operation as NumPy does.
+    """
+
+    inputs: list[Variable]
+    outputs: list[Variable]
+    rows: list[list[Array]]
+    expected: list[list[Array]]
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{each.name}: {each.type}" for each in self.inputs)
+        return f"{'; '.join(map(written, self.outputs))} of {kinds}, at {self.rows!r}"
+
+    def declarations(self) -> set[Declaration]:
+        """Return the operations of the graph."""
+        return {node.op.declaration for node in toposort(self.outputs)}
+
+
+def written(variable: Variable, depth: int = 6) -> str:
+    """Return a graph as one line: names of inputs, values of constants, operations with parameters, so many of them deep.
+
+    Examples
+    --------
+    >>> x = T.vector("x")
+    >>> written(T.exp(x) * 2)
+    'multiply(exp(x), 2.0)'
+    """
+    if isinstance(variable, Constant):
+        number = str(variable.value.tolist())
+        return number if variable.weak is not None else f"{tensor_type(variable).dtype} {number}"
+    node = variable.owner
+    if node is None:
+        return str(variable.name)
+    inputs = ", ".join(written(each, depth - 1) for each in node.inputs) if depth else "…"
+    return f"{node.op}({inputs})"
+
+
+class GraphPool:
+    """Operands from a graph that grows: inputs, results, numbers.  It knows the value of each in each row."""
+
+    def __init__(self, rng: Random, rows: int, moderate: bool) -> None:
+        self.rng, self.moderate = rng, moderate
+        self.inputs: list[Variable] = []
+        self.given: list[list[Array]] = [[] for _ in range(rows)]
+        self.known: list[Variable] = []
+        self.values: list[dict[Variable, Array]] = [{} for _ in range(rows)]
+
+    def choose(self, options: Sequence[Any]) -> Any:
+        """Return one of some options."""
+        return self.rng.choice(options)
+
+    def add_input(self, dtype: str, shape: tuple[int, ...]) -> Variable:
+        """Add an input, whose sizes the graph knows or not."""
+        known = tuple(size if self.choose((False, True)) else None for size in shape)
+        variable = T.tensor(dtype, known, f"x{len(self.inputs)}")
+        self.inputs.append(variable)
+        for values, given in zip(self.values, self.given, strict=True):
+            values[variable] = special_array(self.rng, dtype, shape, self.moderate)
+            given.append(values[variable])
+        self.known.append(variable)
+        return variable
+
+    def add(self, made: Variable) -> bool:
+        """Add what an operation made, if it has a value in every row that every machine agrees on."""
+        nodes = toposort([made], self.values[0].keys())
+        fresh = [valued(nodes, values) for values in self.values]
+        for values, found in zip(self.values, fresh, strict=True):
+            if found is None:
+                return False
+            values.update(found)
+        self.known.append(made)
+        return True
+
+    def array(self, ranks: Sequence[int] = (0, 1, 2), dtypes: Sequence[str] = DTYPES) -> Variable:
+        """Return one of the inputs and results; the last is taken most often."""
+        fitting = [
+            each
+            for each in reversed(self.known)
+            if tensor_type(each).ndim in ranks and tensor_type(each).dtype in dtypes
+        ]
+        if not fitting:
+            raise UnfitError
+        return fitting[0] if self.choose((False, True)) else self.choose(fitting)
+
+    def operand(self) -> Any:
+        """Return an array, a number of one of their dtypes, a weak Python number, or an array filled with a number."""
+        how = self.choose(("array", "array", "array", "number", "weak", "filled"))
+        if how == "weak":
+            return self.choose((0, 1, -1, 2, 0, 1, -1, 0.0, 1.0, -1.0, 2.0, -0.0))
+        if how == "array":
+            return self.array()
+        numbers = special_numbers(tensor_type(self.array()).dtype)
+        number = constant(self.choose((*numbers[:3], *numbers)))
+        if how == "number":
+            return number
+        like = self.array()
+        sizes = [dimension(like, axis) for axis in range(tensor_type(like).ndim)]
+        return alloc(number, sizes) if sizes else number
+
+    def matrix(self) -> Variable:
+        """Special values make no matrices that can be inverted."""
+        raise UnfitError
+
+
+def valued(nodes: Sequence[Apply], known: Mapping[Variable, Array]) -> dict[Variable, Array] | None:
+    """Return the values of what nodes make, None where one has none or machines do not agree on it."""
+    found: dict[Variable, Array] = {}
+    with np.errstate(all="ignore"):
+        for node in nodes:
+            given = [
+                each.value if isinstance(each, Constant) else found[each] if each in found else known[each]
+                for each in node.inputs
+            ]
+            if not _agreed(node, given):
+                return None
+            try:
+                results = node.op.perform(given)
+            except (ScanvizError, ValueError, ZeroDivisionError):
+                return None  # no value there: integers to negative powers, rows that do not exist
+            found.update(zip(node.outputs, map(np.asarray, results), strict=True))
+    return found
+
+
+# Operations of which NumPy gives either zero of 0.0 and -0.0, as they come to lie in a vector register.
+EITHER_ZERO = frozenset((e.maximum, e.minimum, e.fmax, e.fmin, e.clip, reduce.max, reduce.min))
+
+
+def _agreed(node: Apply, given: Sequence[Array]) -> bool:
+    """Return whether a value does not depend on the machine: casts to integers stay in range, zeros compared have one sign."""
+    declaration = node.op.declaration
+    if declaration is e.CAST:
+        return _in_range(given[0], node.op.parameters.dtype)
+    return declaration not in EITHER_ZERO or not _both_zeros(given)
+
+
+def _in_range(value: Array, dtype: str) -> bool:
+    if value.dtype.kind != "f" or dtype in (*FLOATS, BOOLEAN):
+        return True
+    ends, wide = np.iinfo(dtype), value.astype(np.float64)
+    return bool(np.all((wide > float(ends.min) - 1) & (wide < float(ends.max))))
+
+
+def _both_zeros(values: Sequence[Array]) -> bool:
+    signs = [np.signbit(each[each == 0]) for each in map(np.asarray, values) if each.dtype.kind == "f"]
+    return len({bool(sign) for each in signs for sign in each}) > 1
+
+
+@functools.cache
+def rewritten_operations() -> list[Declaration]:
+    """Return the operations that rules about values are meant for: they are drawn more often than others."""
+    meant = {each for rule in all_rules() for each in rule.on}
+    return [each for each in ROWS if each in meant]
+
+
+def grown(
+    seed: int,
+    most: int,
+    *,
+    among: Sequence[Declaration] = (),
+    rows: int = 1,
+    moderate: bool = False,
+) -> GraphCase:
+    """Return the random graph of a seed; a smaller ``most`` gives a beginning of the same graph.
+
+    Parameters
+    ----------
+    seed : int
+        Equal seeds give equal graphs.
+    most : int
+        How many operations are tried.
+    among : sequence of Declaration, optional
+        The operations to choose from; by default all, those that rules are meant for most often.
+    rows : int
+        How many rows of values it has.
+    moderate : bool
+        Whether values are such that a few may be added and multiplied in any order.
+    """
+    rng = Random(seed)
+    pool = GraphPool(rng, rows, moderate)
+    size = rng.choice(SIZES)
+    dtypes = [rng.choice(DTYPES) for _ in range(rng.choice((1, 1, 2, 3)))]
+    for _ in range(rng.choice((1, 2, 3))):
+        shape = tuple(rng.choice((size, size, 1)) for _ in range(rng.choice((0, 1, 1, 2))))
+        pool.add_input(rng.choice(dtypes), shape)
+    possible = list(among or ROWS)
+    often = possible if among else rewritten_operations()
+    palette = [rng.choice(rng.choice((often, often, possible))) for _ in range(rng.choice((3, 6, 9)))]
+    for _ in range(most):
+        try:
+            made = ROWS[rng.choice(palette)](pool)
+        except (ScanvizError, UnfitError, OverflowError):
+            continue
+        if made.owner is not None:
+            pool.add(made)
+    made_here = [each for each in pool.known if each.owner is not None]
+    read = {each for one in made_here for each in (one.owner.inputs if one.owner else ())}
+    outputs = [each for each in made_here if each not in read] or pool.inputs[:1]
+    expected = [[values[each] for each in outputs] for values in pool.values]
+    return GraphCase(pool.inputs, outputs, pool.given, expected)
+
+
+def random_graphs(most: int = 30, **options: Any) -> st.SearchStrategy[GraphCase]:
+    """Return the strategy of random graphs of at most so many operations; options are those of :func:`grown`.
+
+    A graph comes from one number, so that all parts of it are equally likely whatever graphs were drawn before.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(random_graphs(), lambda case: len(case.outputs) == 2).expected[0][0].ndim <= 2
+    True
+    """
+    counts = st.integers(1, most) | st.just(most) | st.just(most)  # large ones find most, small ones say most
+    return st.builds(lambda seed, count: grown(seed, count, **options), st.integers(0, 2**32 - 1), counts)
+
+
+def values_of(outputs: Sequence[Variable], inputs: Sequence[Variable], row: Sequence[Array]) -> list[Array]:
+    """Return the values of a graph by each operation's NumPy meaning."""
+    found = evaluate(list(outputs), dict(zip(inputs, row, strict=True)))
+    return [np.asarray(each) for each in found]
+
+
+__all__ = [
+    "GraphCase",
+    "GraphPool",
+    "grown",
+    "random_graphs",
+    "rewritten_operations",
+    "valued",
+    "values_of",
+    "written",
+]

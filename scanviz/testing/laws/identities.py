@@ -1,0 +1,156 @@
+"""Laws of identities: what a rule puts in place of something has its dtype, its shape and every bit, whatever the numbers are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+from hypothesis import strategies as st
+
+from scanviz import Mode, function, scan
+from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build, tensor_type
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.rewrites.batching import BATCHING, batched
+from scanviz.engine.rewrites.pipeline import rewritten
+from scanviz.engine.rewrites.rule import UNSAFE, Rule, all_rules
+from scanviz.engine.rewrites.selection import Selection
+from scanviz.testing.bits import assert_close, assert_same_bits
+from scanviz.testing.declared import ROWS, UnfitError
+from scanviz.testing.fresh_operands import FreshOperands
+from scanviz.testing.graphs import GraphCase, random_graphs, valued, values_of, written
+from scanviz.testing.laws.law import law
+
+
+def _graphs_for(rule: Rule) -> st.SearchStrategy[tuple[str, GraphCase]]:
+    """Return graphs of the operations that a rule is meant for, with its name."""
+    among = [each for each in ROWS if each in rule.on]
+    return random_graphs(among=tuple(among)).map(lambda case: (rule.name, case))
+
+
+def _is_about_values(rule: Rule) -> bool:
+    """Return whether a rule may fire in a graph without loops, and is used without being asked for."""
+    general = "memory" not in rule.phases and UNSAFE not in rule.tags
+    return general and (not rule.on or any(each in ROWS for each in rule.on))
+
+
+# A rule for each operation that it is meant for, once at least: those with long tables are asked more often.
+RULES = [each for each in all_rules() if _is_about_values(each) for _ in [None, *each.on]]
+
+
+def _check(case: GraphCase, selection: Selection) -> None:
+    after = rewritten(case.outputs, selection)
+    for row, expected in zip(case.rows, case.expected, strict=True):
+        found = values_of(after, case.inputs, row)
+        for mine, theirs, output in zip(found, expected, case.outputs, strict=True):
+            try:
+                assert_same_bits(mine, theirs)
+            except AssertionError as error:
+                error.add_note(f"{written(output)} at {dict(zip(case.inputs, row, strict=True))}")
+                raise
+
+
+@law(sample=150, drawn=st.sampled_from(RULES).flatmap(_graphs_for))
+def a_rule_alone_keeps_every_bit(drawn: tuple[str, GraphCase]) -> None:
+    """A rule alone keeps dtype, shape and every bit of what a graph of any dtypes gives of any numbers."""
+    rule, case = drawn
+    _check(case, Selection("none").including(rule))
+
+
+@law(sample=150, case=random_graphs())
+def all_rules_together_keep_every_bit(case: GraphCase) -> None:
+    """All rules together keep dtype, shape and every bit of what a graph of any dtypes gives of any numbers."""
+    _check(case, Selection("all"))
+
+
+def _is_one_operation(node: Apply, inputs: Sequence[Variable]) -> bool:
+    return all(each in inputs or isinstance(each, Constant) for each in node.inputs)
+
+
+@law(sample=200, seed=st.integers(0, 2**32 - 1))
+def a_batched_meaning_is_the_operation_on_each_row(seed: int) -> None:
+    """Each operation over a new leading axis is, for every dtype and choice of operands with rows, the one on each row."""
+    rng = Random(seed)
+    pool = FreshOperands(rng)
+    try:
+        node = ROWS[rng.choice([each for each in ROWS if each in BATCHING])](pool).owner
+    except (ScanvizError, UnfitError):
+        return
+    if node is None or not _is_one_operation(node, pool.inputs):
+        return
+    count = rng.choice((0, 1, 2, 3))
+    has = {each: rng.choice((False, True)) for each in pool.inputs}
+    has[rng.choice(pool.inputs)] = True
+    values = {x: [pool.value(x) for _ in range(max(count, 1))] for x in pool.inputs}
+    outer = {x: T.tensor(tensor_type(x).dtype, (None, *tensor_type(x).shape)) if has[x] else x for x in has}
+    rows = [has.get(each, False) for each in node.inputs]
+    found = batched(node, [outer.get(each, each) for each in node.inputs], rows)
+    if found is None:
+        return
+    assert tensor_type(found).dtype == tensor_type(node.outputs[0]).dtype
+    alone = [valued([node], {x: values[x][k if has[x] else 0] for x in has}) for k in range(count)]
+    expected = [each[node.outputs[0]] for each in alone if each is not None]
+    if len(expected) < count:
+        return  # no value there, or none that machines agree on
+    mine = evaluate(found, {outer[x]: np.stack(values[x])[:count] if has[x] else values[x][0] for x in has})
+    what = f"{written(node.outputs[0])} with rows {rows} at {values}: {written(found)}"
+    assert mine.shape[0] == count, f"{mine.shape[0]} rows and not {count}, of {what}"
+    for one, row in zip(mine, expected, strict=True):
+        assert_close(one, row, what)
+
+
+def _built_anew(node: Apply, inputs: Sequence[Variable]) -> Apply:
+    """Return an operation as if it was written in the step: what was built before the loop is taken from outside."""
+    owner = build(node.op, inputs)[0].owner
+    assert owner is not None
+    return owner
+
+
+TIERS = st.sampled_from([Mode("reference", "all"), Mode("numpy", "all"), Mode("numpy", "none")])
+
+
+@law(sample=15, case=random_graphs(most=5, rows=3, moderate=True), mode=TIERS)
+def a_graph_as_a_step_gives_in_each_step_what_it_gives_alone(case: GraphCase, mode: Mode) -> None:
+    """A graph of any dtypes as the step of a loop gives in each step what it gives alone; added up, the sum in its dtype."""
+    kinds = [tensor_type(each) for each in case.inputs]
+    sequences = [T.tensor(kind.dtype, (None, *kind.shape)) for kind in kinds]
+    starts = [T.constant(np.zeros(each.shape, each.dtype)) for each in case.expected[0]]
+
+    def step(*given: Variable) -> list[Variable]:
+        inside = dict(zip(case.inputs, given, strict=False))
+        made = replace(case.outputs, inside, rebuild_node=_built_anew, check=False)
+        return [*made, *(a + b for a, b in zip(given[len(inside) :], made, strict=True))]
+
+    results, _ = scan(step, sequences, [*[None] * len(starts), *starts], return_list=True)
+    wanted = [*results[: len(starts)], *(each[-1] for each in results[len(starts) :])]
+    compiled = function(sequences, wanted, mode=mode, on_unused_input="ignore")
+    found = compiled(*(np.stack(rows) for rows in zip(*case.rows, strict=True)))
+    totals = list(case.expected[0])
+    with np.errstate(all="ignore"):
+        for row in case.expected[1:]:
+            totals = [a + b for a, b in zip(totals, row, strict=True)]
+    expected = [*(np.stack(each) for each in zip(*case.expected, strict=True)), *totals]
+    for mine, theirs, output in zip(found, expected, case.outputs * 2, strict=True):
+        try:
+            assert_close(mine, theirs)
+        except AssertionError as error:
+            error.add_note(written(output))
+            raise
+
+
+@law(sample=30, case=random_graphs(most=8), rewrites=st.sampled_from(["all", "none"]))
+def the_numpy_tier_gives_the_numbers_of_the_operations(case: GraphCase, rewrites: str) -> None:
+    """The numpy tier gives every operation's NumPy meaning, bit for bit, for every dtype and special value."""
+    outputs = [each + T.zeros_like(each) if each in case.inputs else each for each in case.outputs]
+    compiled = function(case.inputs, outputs, mode=Mode("numpy", rewrites), on_unused_input="ignore")
+    for row, expected in zip(case.rows, case.expected, strict=True):
+        for mine, theirs, output in zip(compiled(*row), expected, case.outputs, strict=True):
+            if output not in case.inputs:
+                try:
+                    assert_same_bits(mine, theirs)
+                except AssertionError as error:
+                    error.add_note(f"{written(output)} at {dict(zip(case.inputs, row, strict=True))}")
+                    raise

@@ -1,0 +1,46 @@
+"""Numbers at which identities fail: NaN, infinities, zeros of both signs, subnormals, the ends of integer dtypes, 0, 1 and -1."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS
+
+
+def special_numbers(dtype: str) -> list[Any]:
+    """Return the special numbers of a dtype, the plainest first, as NumPy scalars of it.
+
+    Examples
+    --------
+    >>> [int(each) for each in special_numbers("int8")]
+    [0, 1, -1, 2, 3, 7, -128, 127]
+    """
+    kind = np.dtype(dtype)
+    if dtype == BOOLEAN:
+        return [np.False_, np.True_]
+    if dtype in INTEGERS:
+        ends = np.iinfo(dtype)
+        numbers: list[Any] = [0, 1, -1, 2, 3, 7, ends.min, ends.max]
+        return [kind.type(each) for each in dict.fromkeys(numbers) if ends.min <= each <= ends.max]
+    limits = np.finfo(dtype)
+    plain = [0.0, 1.0, -1.0, 2.0, 0.5, -2.5, 3.0, -0.0, np.inf, -np.inf, np.nan]
+    small: list[Any] = [limits.smallest_subnormal, limits.tiny, limits.eps, limits.max, -limits.max]
+    return [kind.type(each) for each in (*plain, *small)]
+
+
+def moderate_numbers(dtype: str) -> list[Any]:
+    """Return those of which a few may be added and multiplied in any order: nothing overflows but what is infinite already."""
+    if dtype not in FLOATS:
+        return special_numbers(dtype)
+    return [each for each in special_numbers(dtype) if not 4 < abs(each) < np.inf and not 0 < abs(each) < 0.1]
+
+
+def special_array(rng: Random, dtype: str, shape: tuple[int, ...], moderate: bool = False) -> Array:
+    """Return an array of special numbers of a dtype, of moderate ones alone if that is asked for."""
+    numbers = moderate_numbers(dtype) if moderate else special_numbers(dtype)
+    count = int(np.prod(shape, dtype=int))
+    return np.array([rng.choice(numbers) for _ in range(count)], dtype).reshape(shape)

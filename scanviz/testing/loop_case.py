@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz import Mode, function, scan, shared, until
+from scanviz import Mode, function, scan, scan_checkpoints, shared, until
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.shared import SharedVariable
@@ -96,9 +96,12 @@ class LoopCase:
         return [*found, found[0]] if self.nested is not None else found
 
     def build(
-        self, **options: Any
+        self, every: int | None = None, **options: Any
     ) -> tuple[list[Variable], Updates, list[tuple[Variable, Array]], SharedVariable | None]:
-        """Return the results and updates of the scan, its inputs with their values, and the shared variable."""
+        """Return the results and updates of the scan, its inputs with their values, and the shared variable.
+
+        With ``every`` it is one of :func:`scanviz.scan_checkpoints`, which keeps every so many steps.
+        """
         inputs: list[tuple[Variable, Array]] = []
 
         def symbol(values: Array, name: str) -> Variable:
@@ -132,16 +135,12 @@ class LoopCase:
                 returned.append(until(T.sum(results[0]) > self.stop))
             return tuple(returned) if len(returned) > 1 else results
 
-        results, updates = scan(
-            step,
-            sequences=sequences,
-            outputs_info=infos,
-            non_sequences=constants,
-            n_steps=self._steps(symbol),
-            go_backwards=self.go_backwards,
-            return_list=True,
-            **options,
-        )
+        given = dict(sequences=sequences, outputs_info=infos, non_sequences=constants, **options)
+        given["n_steps"] = self._steps(symbol)
+        if every is not None:
+            kept, updates = scan_checkpoints(step, save_every_N=every, **given)
+            return kept if isinstance(kept, list) else [kept], updates, inputs, state
+        results, updates = scan(step, go_backwards=self.go_backwards, return_list=True, **given)
         return results, updates, inputs, state
 
     def _steps(self, symbol: Any) -> Any:

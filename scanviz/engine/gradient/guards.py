@@ -37,7 +37,7 @@ from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.first_rows import FIRST_ROWS
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
-from scanviz.engine.scan.variables import State, has_outer_output, inner_inputs, inner_outputs
+from scanviz.engine.scan.variables import LoopVariable, State, has_outer_output, inner_inputs, inner_outputs
 
 # whether a node is one, as far as is known when building
 Test = Callable[[Apply], bool]
@@ -69,20 +69,27 @@ class Guards:
         May be infinite or NaN though the inputs are finite.
     chosen : set of Variable
         Their cotangent may hold zeros because something was selected.
+    last : set of Variable
+        Only their last row is read: chosen from too, but the cotangent of a loop's state comes from there to every step.
     """
 
     wild: set[Variable] = field(default_factory=set)
     chosen: set[Variable] = field(default_factory=set)
+    last: set[Variable] = field(default_factory=set)
 
     def passed(self, node: Apply) -> None:
         """Take notice that the cotangents of a node's inputs have been computed."""
-        if node.op.declaration in SELECTING or any(each in self.chosen for each in node.outputs):
+        chosen = any(each in self.chosen or each in self.last for each in node.outputs)
+        if not chosen and _is_last_row(node):
+            self.last.add(node.inputs[0])
+        elif chosen or node.op.declaration in SELECTING:
             self.chosen.update(node.inputs)
 
     def holds(self, node: Apply, position: int) -> bool:
         """Return whether a derivative with respect to an input may be zero times what is not finite."""
         declaration = node.op.declaration
-        if declaration in LINEAR or node.outputs[0] not in self.chosen:
+        output = node.outputs[0]
+        if declaration in LINEAR or not (output in self.chosen or output in self.last):
             return False
         if declaration is e.multiply:
             return node.inputs[1 - position] in self.wild
@@ -168,6 +175,45 @@ def wild_inside(node: Apply) -> set[Variable]:
     return _inside_loop(node, set() if guards is None else guards.wild, _has_poles)
 
 
+def chosen_inside(node: Apply, given: Collection[LoopVariable]) -> set[Variable]:
+    """Return which results of a loop's step may have zeros in their cotangents of some steps.
+
+    Those of a state that is read from outside, all its rows or the last one, have none by this alone: its cotangent is passed on
+    from step to step.
+
+    Parameters
+    ----------
+    node : Apply
+        The loop.
+    given : collection of LoopVariable
+        Those whose outer outputs have a cotangent.
+    """
+    guards, view = _GUARDS.get(), ScanView(node)
+    found: set[Variable] = set()
+    assert isinstance(node.op, Scan)
+    for each in node.op.variables:
+        outer = view.outer_output(each)
+        whole = each in given and guards is not None and outer is not None and outer not in guards.chosen
+        if isinstance(each, State):
+            whole = whole and -1 in each.reads and each.kind != "mitmot"
+        elif whole and guards is not None:
+            whole = outer not in guards.last
+        if not whole:
+            found.update(inner_outputs(each))
+    return found
+
+
+def _is_last_row(node: Apply) -> bool:
+    """Return whether a node is ``rows[-1]``."""
+    if node.op.declaration is LAST_ROW:
+        return True
+    if node.op.declaration is not INDEX:
+        return False
+    first, *others = node.op.parameters.entries
+    whole = all(each.kind == "slice" and set(each.numbers()) == {None} for each in others)
+    return first.kind == "integer" and first.start == -1 and whole
+
+
 def _inside_loop(node: Apply, outside: Collection[Variable], begins: Test) -> set[Variable]:
     """Return the wild variables of a loop's step; a state is wild as soon as one of its rows is."""
     op, view = node.op, ScanView(node)
@@ -204,6 +250,7 @@ __all__ = [
     "STEEP",
     "Guards",
     "Test",
+    "chosen_inside",
     "guards_of",
     "is_guarded",
     "is_steep",

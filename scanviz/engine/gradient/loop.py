@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.adjoint import AdjointTaps, adjoint_taps
-from scanviz.engine.gradient.guards import wild_inside
+from scanviz.engine.gradient.guards import chosen_inside, wild_inside
 from scanviz.engine.gradient.loop_connection import downstream, upstream
 from scanviz.engine.gradient.loop_rows import LoopRows, turned
 from scanviz.engine.gradient.residuals import Residuals, row_name
@@ -113,6 +113,7 @@ class BackwardLoop:
     def _pulled(self) -> dict[Variable, Derivative]:
         """Return what one step backwards gives each variable that the forward step reads."""
         seeds: dict[Variable, Variable] = {}
+        node = self.view.node
         arriving = [
             (write, self.rows[each][tap]) for each in self.states for tap, write in each.writes.items()
         ]
@@ -122,7 +123,13 @@ class BackwardLoop:
         wrt: list[Variable] = [read for each in self.states for read in each.reads.values()]
         wrt += [each.slice for each in self.wanted if isinstance(each, LoopSequence)]
         wrt += [each.variable for each in self.sums]
-        return dict(zip(wrt, pull_back(seeds, wrt, wild=wild_inside(self.view.node)), strict=True))
+        return dict(
+            zip(
+                wrt,
+                pull_back(seeds, wrt, wild=wild_inside(node), chosen=chosen_inside(node, self.given)),
+                strict=True,
+            )
+        )
 
     def _undefined(self, pulled: Mapping[Variable, Derivative]) -> dict[LoopVariable, Undefined]:
         """Return the wanted loop variables that have no derivative: their own, or of a state they go into."""

@@ -108,6 +108,7 @@ def pull_back(
     wrt: Sequence[Variable],
     consider_constant: Collection[Variable] = (),
     wild: Collection[Variable] = (),
+    chosen: Collection[Variable] | None = None,
 ) -> list[Derivative]:
     """Return the cotangents of ``wrt`` for cotangents of outputs.
 
@@ -121,6 +122,8 @@ def pull_back(
         Taken as constants: nothing is pulled back through them.
     wild : collection of Variable
         Inputs that may not be finite (see :mod:`scanviz.engine.gradient.guards`).
+    chosen : collection of Variable, optional
+        Outputs whose cotangents may hold zeros because something was selected; by default those that are not known to hold none.
 
     Returns
     -------
@@ -136,7 +139,8 @@ def pull_back(
             found.arrive(output, value)
     nodes = toposort(outputs)
     found.undefined.update(undefined_parameters(nodes, reached, outputs, consider_constant))
-    chosen = [each for each, seed in seeds.items() if not surely_not_zero(seed)]
+    if chosen is None:
+        chosen = [each for each, seed in seeds.items() if not surely_not_zero(seed)]
     with shape_memory(), guards_of(nodes, chosen, wild) as guards:
         for node in reversed(nodes):
             if any(each in reached for each in node.outputs):

@@ -11,6 +11,7 @@ from scanviz.testing.laws import (
     draws,
     gradients,
     identities,
+    loop_gradients,
     loops,
     many_loops,
     oracle,
@@ -21,5 +22,17 @@ from scanviz.testing.laws import (
 )
 from scanviz.testing.laws.law import Law, all_laws, law
 
-FAMILIES = (draws, gradients, identities, loops, many_loops, oracle, rewrites, threads, traps, watching)
+FAMILIES = (
+    draws,
+    gradients,
+    identities,
+    loop_gradients,
+    loops,
+    many_loops,
+    oracle,
+    rewrites,
+    threads,
+    traps,
+    watching,
+)
 __all__ = ["FAMILIES", "Law", "all_laws", "law"]

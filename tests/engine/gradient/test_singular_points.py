@@ -78,3 +78,18 @@ def test_the_documentation_has_a_row_for_each_family_of_points():
         "multiply_no_nan", "maximum", "abs", "xlogx", "where", "ifelse", "softplus",
     ):  # fmt: skip
         assert f"`{word}`" in text or f"`{word}(" in text, word
+
+
+def in_steps(result):
+    """Return how many guards there are in the steps of a graph's loops."""
+    loops = [node.op for node in toposort([result]) if node.op.name == "scan"]
+    return sum(len(guards(*op.inner_outputs)) for op in loops)
+
+
+@pytest.mark.parametrize(
+    ("cost", "count"), [(lambda h: T.sum(h), 0), (lambda h: T.sum(h[-1]), 0), (lambda h: T.sum(h[:2]), 1)]
+)
+def test_a_loop_of_which_every_step_counts_has_no_guards(cost, count):
+    x = T.vector("x")
+    h, _ = scanviz.scan(lambda x_t, h: h + T.log(x_t), x, 0.0)
+    assert in_steps(scanviz.grad(cost(h), x)) == count

@@ -17,7 +17,7 @@ from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
 from scanviz.engine.ops.size_equality import surely_equal
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
-from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.loop import Scan, ScanSettings, ScanView
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -40,6 +40,7 @@ def rebuilt_loop(
     outer: Mapping[LoopVariable, Variable] | None = None,
     values: Mapping[Variable, Variable] | None = None,
     n_steps: Variable | None = None,
+    settings: ScanSettings | None = None,
 ) -> tuple[ScanView, dict[Variable, Variable]]:
     """Return a loop with loop variables changed, and what its results replace.
 
@@ -57,6 +58,8 @@ def rebuilt_loop(
         Variables of the step → what the step computes with in their place.
     n_steps : Variable, optional
         The number of steps, by default as before.
+    settings : ScanSettings, optional
+        Its settings, by default as before.
 
     Returns
     -------
@@ -87,7 +90,7 @@ def rebuilt_loop(
             source = given.get(old) or view.outer_input(old)
         assert source is not None, f"loop variable `{now.name}` has no outer input"
         inputs.append(source)
-    fresh = op.with_variables([now for _, now in pairs], until)
+    fresh = Scan([now for _, now in pairs], until, op.settings if settings is None else settings)
     names = [_name(view, old, now) for old, now in pairs if has_outer_output(now)]
     node = Apply(fresh, inputs, fresh.infer(inputs), birth=view.node.birth, names=names)
     new = ScanView(node)

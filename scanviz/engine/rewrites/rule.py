@@ -144,7 +144,8 @@ ORDER: Sequence[str] = (
     "PushOutScanOutput",
     "ScanMerge",
     "scan_merge_inouts",
-    "ScanSaveMem",
+    "ScanSaveMem",  # before rows from the end are asked for by numbers that only a call knows
+    "fewer_steps",
     "share_state_history",
     "ScanInplaceOptimizer",
     "reuse_buffers",

@@ -67,6 +67,8 @@ class ScanSettings(NamedTuple):
         Whether a gradient runs this loop again where it needs its values, instead of keeping them.
     gradient_of : GradientOf or None
         The loop that this one is the back-propagation of.
+    steps_read : bool
+        Whether a rewrite has left out the steps after the last row that is read.
     """
 
     name: str
@@ -77,6 +79,7 @@ class ScanSettings(NamedTuple):
     strict: bool = False
     recompute: bool = False
     gradient_of: GradientOf | None = None
+    steps_read: bool = False
 
 
 class Scan(Op, ScanPropertiesMixin):
@@ -164,7 +167,7 @@ class Scan(Op, ScanPropertiesMixin):
 
 def _compared(settings: ScanSettings) -> ScanSettings:
     """Return the settings less those that do not change what a loop computes or how."""
-    return settings._replace(name="", profile=False, gradient_of=None)
+    return settings._replace(name="", profile=False, gradient_of=None, steps_read=False)
 
 
 def _without_results(variable: LoopVariable) -> tuple[object, ...]:

@@ -220,20 +220,6 @@ def test_a_power_keeps_one_row_and_a_loop_its_last_slice():
     agree([a], [power[-1], power[-2:]], np.arange(3.0))
 
 
-def test_steps_after_the_last_row_that_is_read_are_not_taken():
-    a, n = T.vector("a"), T.lscalar("n")
-    power, _ = scanviz.scan(
-        lambda p, a: p * a, outputs_info=T.ones_like(a), non_sequences=a, n_steps=n, name="p"
-    )
-    f = scanviz.function([a, n], [power[2], power[:2]])
-    assert any("takes at most 3 steps" in each.says for each in f.rewrites)
-    found = f(np.arange(3.0), 10**9)
-    np.testing.assert_array_equal(found[0], np.arange(3.0) ** 3)
-    assert found[1].shape == (2, 3)
-    with pytest.raises(scanviz.ScanvizError, match="index 2"):
-        f(np.arange(3.0), 2)
-
-
 def test_loops_that_end_early_keep_last_rows_too():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda v, h: (h + v, {}, scanviz.until(h > 4.0)), x, T.constant(0.0))

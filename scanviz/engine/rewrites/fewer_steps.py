@@ -1,0 +1,161 @@
+"""fewer_steps: steps after the last row that anybody reads are not taken.
+
+Each reader of a loop's results needs the first so many rows: ``out[2]`` three of them, ``out[-10]`` of n steps n - 9, ``out[:-10]``
+n - 10, ``out[i]`` i + 1.  The loop takes the most that one of them needs.  Rows counted from the end would be others after a
+shorter loop, so those readers ask for the same rows in another way.  Where a row is read that there is not, all steps are
+taken and the reader asks as before: the error is the same.
+
+A loop that ends by a condition has no end to count from before it has run: there, only rows counted from the start are a bound.  A
+sequence that is too short for the steps that were asked for is an error of the loop with fewer steps too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.dims import Dim
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, describe
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.first_rows import first_rows
+from scanviz.engine.ops.size_equality import surely_not_negative
+from scanviz.engine.ops.support import constant, constant_integer
+from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.loops import at_least, outer_of, rebuilt_loop, result_of, sequences_of
+from scanviz.engine.rewrites.row_reads import SIZES, Read, asks, from_the_end, read_of, reindexed
+from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.rewrites.words import some
+from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput
+
+Reads = list[tuple[LoopVariable, Read]]
+
+
+@rule(name="fewer_steps", phase="keep", on=(SCAN,), single=True, tags=("scan",))
+def fewer_steps(node: Apply, level: Level) -> Match | Refusal:
+    """Take no step after the last row that anybody reads."""
+    view = ScanView(node)
+    if view.op.settings.steps_read:
+        return Refusal(f"`{view.op.scan_name}` takes no step already after the last row that is read", 4)
+    reads = _reads(view, level)
+    if isinstance(reads, Refusal):
+        return reads
+    if not reads:
+        return Refusal(f"nobody reads a row of `{view.op.scan_name}`")
+    n = _simplest(view.n_steps)
+    steps = _steps(n, [read for _, read in reads])
+    if isinstance(n, int) and (steps is None or (isinstance(steps, int) and steps >= n)):
+        return Refusal(f"`{view.op.scan_name}` takes {some(n, 'step')}, and the last is read", 3)
+    settings = view.op.settings._replace(steps_read=True)
+    _, mapping = rebuilt_loop(
+        view, {}, outer=_checked_sequences(view, level), n_steps=as_size(steps), settings=settings
+    )
+    fewer = _fewer(n, steps, [read for _, read in reads])
+    for variable, read in reads:
+        if from_the_end(read):
+            result, kept = mapping[result_of(view, variable)], getattr(variable, "keep", ALL).last
+            mapping[read.node.outputs[0]] = reindexed(read, result, n, steps, fewer, kept)
+    return Match(mapping, _says(view, [read for _, read in reads], fewer))
+
+
+def _says(view: ScanView, reads: Sequence[Read], fewer: Dim) -> str:
+    name = view.op.scan_name
+    if all(isinstance(each.front, int) for each in reads):
+        most = max(each.front for each in reads)
+        return f"`{name}` takes at most {some(most, 'step')}: nobody reads a row after them"
+    if isinstance(fewer, int):
+        return f"`{name}` takes {some(fewer, 'step')} fewer: nobody reads its last rows"
+    shown = ", ".join(dict.fromkeys(f"`{describe(each.node.outputs[0])}`" for each in reads))
+    return f"`{name}` takes no step after the last row that {shown} {'needs' if len(reads) == 1 else 'need'}"
+
+
+def _reads(view: ScanView, level: Level) -> Reads | Refusal:
+    """Return who reads rows of a loop, or why the last step must be taken."""
+    n = _simplest(view.n_steps)
+    found: Reads = []
+    for variable in view.op.variables:
+        result = view.outer_output(variable)
+        if result is None or not level.is_read(result):
+            continue
+        if not isinstance(variable, State | StepOutput) or getattr(variable, "kind", None) == "mitmot":
+            return Refusal(f"what `{variable.name}` is after the last step is read", 1)
+        if result in level.wanted:
+            return Refusal(f"all rows of `{variable.name}` are wanted", 1)
+        for node, position in level.readers(result):
+            read = read_of(node, position, n)
+            name = describe(node.outputs[0])
+            if read is None:
+                return Refusal(f"`{name}` may read the last row of `{variable.name}`", 2)
+            if view.op.until is not None and from_the_end(read):
+                return Refusal(f"`{name}` counts from the end of a loop that may end early", 2)
+            if variable.keep != ALL and not _counts_back(read):
+                return Refusal(f"`{variable.name}` keeps only its last rows", 2)
+            if asks(read, view.node):
+                return Refusal(f"which row `{name}` is, the loop computes itself", 2)
+            if isinstance(read.exists, int) and isinstance(n, int) and n + read.exists < 0:
+                return Refusal(f"there is no row `{name}`", 2)
+            found.append((variable, read))
+    return found
+
+
+def _counts_back(read: Read) -> bool:
+    """Return whether a reader counts from the end by numbers known when building."""
+    bounds = [each for each in (read.start, read.stop) if each is not None]
+    return bool(bounds) and all(isinstance(each, int) and each < 0 for each in bounds)
+
+
+def _simplest(steps: Variable) -> Dim:
+    known = constant_integer(steps)
+    return steps if known is None else known
+
+
+def _steps(n: Dim, reads: Sequence[Read]) -> Dim:
+    """Return how many steps are needed of n: the most that a reader needs; all where a row is read that there is not."""
+    backs = [each.back for each in reads if each.back is not None]
+    needs = [SIZES.subtract(n, min(backs))] if backs else []
+    fronts = [each.front for each in reads if each.back is None]
+    numbers = [each for each in fronts if isinstance(each, int)]
+    needs += [max(numbers)] if numbers else []
+    needs += [each for each in fronts if not isinstance(each, int)]
+    most = reduce(SIZES.maximum, needs)
+    if not numbers and any(
+        each.exists is None for each in reads
+    ):  # else it is 1 at least, or all steps are taken
+        most = SIZES.maximum(most, 0)
+    if fronts or not surely_not_negative(n):
+        most = SIZES.minimum(n, most)
+    there = _all_there(n, [each.exists for each in reads if each.exists is not None])
+    return most if there is None else e.where(there, as_size(most), as_size(n))
+
+
+def _fewer(n: Dim, steps: Dim, reads: Sequence[Read]) -> Dim:
+    """Return how many steps fewer than n are taken, as an int where it is the same for all n."""
+    only_back = all(each.back is not None and each.exists is None for each in reads)
+    return min(each.back or 0 for each in reads) if only_back else SIZES.subtract(n, steps)
+
+
+def _all_there(n: Dim, rows: Sequence[Dim]) -> Variable | None:
+    """Return whether all rows are there that are asked for by an index, None if they are for sure."""
+    conditions: list[Variable] = []
+    deepest = max((-each for each in rows if isinstance(each, int)), default=0)
+    if deepest and not surely_not_negative(SIZES.subtract(n, deepest)):
+        conditions.append(build_one(Op(e.greater_equal), as_size(n), constant(deepest, "int64")))
+    for each in rows:
+        if isinstance(each, Variable):
+            least = as_size(SIZES.subtract(0, n))
+            conditions.append(build_one(Op(e.greater_equal), each, least))
+            conditions.append(build_one(Op(e.less), each, as_size(n)))
+    return reduce(lambda a, b: build_one(Op(e.logical_and), a, b), conditions) if conditions else None
+
+
+def _checked_sequences(view: ScanView, level: Level) -> dict[LoopVariable, Variable]:
+    """Return in place of sequences that may be too short for all steps their first rows, which are checked to be there."""
+    found: dict[LoopVariable, Variable] = {}
+    for each in sequences_of(view.op):
+        rows = outer_of(view, each)
+        if not at_least(level.shape(rows)[0], view.n_steps):
+            where = view.node.provenance.source
+            found[each] = first_rows(rows, view.n_steps, each.name, view.op.scan_name, where)
+    return found

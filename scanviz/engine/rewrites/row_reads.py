@@ -1,0 +1,223 @@
+"""Who reads which rows of a loop's result: how many first rows a reader needs, and how it asks for them of a shorter loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.dims import Dim
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rebuild
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.index import INDEX
+from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, Number, input_entries
+from scanviz.engine.ops.size_equality import surely_not_negative
+from scanviz.engine.ops.support import constant
+from scanviz.engine.ops.symbolic_shape import SymbolicDims, as_size
+
+SIZES = SymbolicDims([], lambda k: None)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A reader of some rows of a result of a loop of n steps.
+
+    Attributes
+    ----------
+    node : Apply
+        The index.
+    entry : int
+        Which of its entries is about rows.
+    start, stop : int, Variable or None
+        The numbers written there; a row's index is a start.
+    front : int, Variable or None
+        How many first rows it needs, if that does not depend on n but as an upper bound.
+    back : int or None
+        How many of the last rows it can do without, if it counts from the end.
+    exists : int, Variable or None
+        The row's index, of a reader that is an error where there is no such row and counts, or may count, from the end.
+    """
+
+    node: Apply
+    entry: int
+    start: Dim
+    stop: Dim
+    front: Dim
+    back: int | None
+    exists: Dim
+
+
+def first_entry(node: Apply, position: int) -> Entry | None:
+    """Return the part of an index that is about rows, None of what is no index of its input at ``position``."""
+    found = _rows_entry(node, position)
+    return None if found is None else node.op.parameters.entries[found]
+
+
+def _rows_entry(node: Apply, position: int) -> int | None:
+    if node.op.declaration is not INDEX or position != 0:
+        return None
+    entries = node.op.parameters.entries
+    return next((k for k, each in enumerate(entries) if each.kind != "newaxis"), None)
+
+
+def read_of(node: Apply, position: int, n: Dim) -> Read | None:
+    """Return what a reader needs of a result with n rows; None if that may be the last row."""
+    k = _rows_entry(node, position)
+    if k is None:
+        return None
+    entry = node.op.parameters.entries[k]
+    start, stop, step = _numbers(node, k)
+    if isinstance(step, Variable):
+        return None
+    if entry.kind == "integer":
+        return _read_of_row(node, k, start, n)
+    if entry.kind != "slice":
+        return None
+    if step is None or step > 0:
+        return _read_of_rising(node, k, start, stop, step or 1, n)
+    return _read_of_falling(node, k, start, stop)
+
+
+def _numbers(node: Apply, k: int) -> tuple[Dim, Dim, Dim]:
+    """Return start, stop and step of an entry: ints, variables, or None where nothing is written."""
+    entry, first, _ = list(input_entries(node.op.parameters))[k]
+    given = iter(node.inputs[1 + first :])
+    start, stop, step = (next(given) if each == INPUT else each for each in entry.numbers())
+    return start, stop, step
+
+
+def _read_of_row(node: Apply, k: int, index: Dim, n: Dim) -> Read | None:
+    if isinstance(index, int):
+        if index == -1:
+            return None
+        if index >= 0:
+            return Read(node, k, index, None, index + 1, None, None)
+        return Read(node, k, index, None, None, -index - 1, index)
+    certain = surely_not_negative(index)
+    row = SIZES.minimum(index, SIZES.subtract(n, 1)) if certain else from_start(index, n)
+    return Read(node, k, index, None, SIZES.add(row, 1), None, None if certain else index)
+
+
+def _read_of_rising(node: Apply, k: int, start: Dim, stop: Dim, step: int, n: Dim) -> Read | None:
+    if stop is None:
+        return None
+    if _counted(start) and isinstance(stop, int) and stop >= 0:
+        rows = range(start or 0, stop, step)
+        return Read(node, k, start, stop, rows[-1] + 1 if rows else 0, None, None)
+    if isinstance(start, int) and isinstance(stop, int) and stop <= start < 0:
+        return Read(node, k, start, stop, 0, None, None)  # no rows
+    if isinstance(stop, int):
+        back, front = (-stop, None) if stop < 0 else (None, stop)
+        return Read(node, k, start, stop, front, back, None)
+    return Read(node, k, start, stop, from_start(stop, n), None, None)
+
+
+def _read_of_falling(node: Apply, k: int, start: Dim, stop: Dim) -> Read | None:
+    if start is None or not _counted(start) or not _counted(stop):
+        return None
+    return Read(node, k, start, stop, start + 1, None, None)
+
+
+def _counted(bound: Dim) -> bool:
+    """Return whether a bound is counted from the start, for sure and by a number known when building."""
+    return bound is None or (isinstance(bound, int) and bound >= 0)
+
+
+def from_start(index: Dim, n: Dim) -> Dim:
+    """Return an index as one from the start, at most n; below 0 where it lies before the first of n rows."""
+    if isinstance(index, int):
+        return SIZES.add(n, index) if index < 0 else SIZES.minimum(index, n)
+    if surely_not_negative(index):
+        return SIZES.minimum(index, n)
+    negative = build_one(Op(e.less), as_size(index), constant(0, "int64"))
+    below = SIZES.add(SIZES.minimum(index, 0), n)
+    return e.where(negative, as_size(below), as_size(SIZES.minimum(index, n)))
+
+
+def from_the_end(read: Read) -> bool:
+    """Return whether a reader may count from the end, so that it must ask another way after fewer steps."""
+    return not all(
+        _counted(each) or (isinstance(each, Variable) and surely_not_negative(each))
+        for each in (read.start, read.stop)
+    )
+
+
+def asks(read: Read, node: Apply) -> bool:
+    """Return whether what a reader asks for is itself computed from a node."""
+    inputs = [each for each in (read.start, read.stop) if isinstance(each, Variable)]
+    return bool(inputs) and node in set(toposort(inputs))
+
+
+def reindexed(read: Read, result: Variable, n: Dim, steps: Dim, fewer: Dim, kept: int | None) -> Variable:
+    """Return the same rows, of a result of fewer steps.
+
+    Parameters
+    ----------
+    read : Read
+        The reader, of the result of n steps.
+    result : Variable
+        The result of ``steps`` steps, or what is kept of it.
+    n, steps, fewer : int or Variable
+        Steps before, steps now, and the difference.
+    kept : int or None
+        How many last rows the loop keeps, None for all.
+    """
+    entry: Entry = read.node.op.parameters.entries[read.entry]
+    start: Dim
+    stop: Dim
+    if entry.kind == "integer":
+        start, stop = _moved(read.start, fewer), None
+        if isinstance(start, Variable):  # an error calls it what the user did
+            start.name = read.start.name if isinstance(read.start, Variable) else str(read.start)
+    elif isinstance(fewer, int) and isinstance(read.back, int) and not isinstance(read.start, Variable):
+        start, stop = _moved(read.start, fewer), None if read.back == fewer else fewer - read.back
+    else:
+        lost: Dim = 0 if kept is None else SIZES.subtract(steps, SIZES.minimum(kept, steps))
+        start, stop = (_placed(each, n, lost) for each in (read.start, read.stop))
+    return _with_numbers(read, result, start, stop)
+
+
+def _moved(index: Dim, fewer: Dim) -> Dim:
+    """Return an index from the end of as many rows as are there now; one from the start stays."""
+    if index is None or _counted(index):
+        return index
+    if isinstance(index, int):
+        return SIZES.add(fewer, index)
+    negative = build_one(Op(e.less), index, constant(0, "int64"))
+    return e.where(negative, as_size(SIZES.add(fewer, SIZES.minimum(index, 0))), index)
+
+
+def _placed(bound: Dim, n: Dim, lost: Dim) -> Dim:
+    """Return a bound of n rows as one from the start of rows of which the first are lost."""
+    if bound is None:
+        return None
+    place = SIZES.maximum(from_start(bound, n), 0)
+    return place if lost == 0 else SIZES.maximum(SIZES.subtract(place, lost), 0)
+
+
+def _with_numbers(read: Read, result: Variable, start: Dim, stop: Dim) -> Variable:
+    node = read.node
+    parameters: IndexParameters = node.op.parameters
+    inputs: list[Variable] = []
+    entries: list[Entry] = []
+    for k, (entry, first, count) in enumerate(input_entries(parameters)):
+        if k != read.entry:
+            entries.append(entry)
+            inputs += node.inputs[1 + first : 1 + first + count]
+            continue
+        numbers: Sequence[Number] = [_written(each, inputs) for each in (start, stop)]
+        entries.append(entry._replace(start=numbers[0], stop=numbers[1]))
+    fresh = rebuild(node, [result, *inputs], Op(INDEX, IndexParameters(tuple(entries))))
+    return fresh.outputs[0]
+
+
+def _written(number: Dim, inputs: list[Variable]) -> Number:
+    if not isinstance(number, Variable):
+        written: int | None = number
+        return written
+    inputs.append(number)
+    return INPUT
+
+
+__all__ = ["SIZES", "Read", "asks", "first_entry", "from_the_end", "read_of", "reindexed"]

@@ -40,8 +40,9 @@ def _copy(x: Variable, name: str | None = None) -> Variable:
 def _eval(x: Variable, givens: Mapping[Variable, Any] | None = None) -> Any:
     """Compile and call at once: the value of a variable for given values of its inputs."""
     from scanviz.engine.function import (
-        function,
+        Function,
+        plan_function,
     )  # above the tensor layer's own imports, so that graphs alone stay light
 
     values = dict(givens or {})
-    return function(list(values), x, on_unused_input="ignore")(*values.values())
+    return Function(plan_function(list(values), x, on_unused_input="ignore"))(*values.values())

@@ -11,6 +11,7 @@ from scanviz.engine.errors import MissingInputError, ScanvizTypeError, ScanvizVa
 from scanviz.engine.function.arguments import In, Out
 from scanviz.engine.function.callable import Function, Plan
 from scanviz.engine.function.computed import cut_at_inputs, sizes_of_inputs
+from scanviz.engine.function.forgotten import warn_of_forgotten_updates
 from scanviz.engine.graph.nodes import Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.replace import replace
@@ -23,6 +24,7 @@ from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.shape import KnownSize
 from scanviz.engine.ops.support import as_value, as_variable, check_meant
 from scanviz.engine.scan.agreement import agree_update
+from scanviz.engine.scan.needed import needed_leaves
 from scanviz.engine.scan.strays import StepVariable, stray_error
 from scanviz.engine.scan.updates import Updates
 
@@ -86,6 +88,37 @@ def function(
     array([2., 4.])
     """
     started = time.perf_counter_ns()
+    plan = plan_function(
+        inputs,
+        outputs,
+        updates,
+        givens,
+        mode,
+        name,
+        on_unused_input,
+        allow_input_downcast,
+        no_default_updates,
+        profile,
+    )
+    graph = [*(each.variable for each in plan.outputs), *plan.updates.values()]
+    replaced = [key for key, _ in _pairs(givens, "givens")]
+    warn_of_forgotten_updates(graph, {*plan.updates, *replaced}, no_default_updates)
+    return Function(plan, started)
+
+
+def plan_function(
+    inputs: Any = (),
+    outputs: Any = None,
+    updates: Any = None,
+    givens: Any = None,
+    mode: Mode | str | None = None,
+    name: str | None = None,
+    on_unused_input: str = "raise",
+    allow_input_downcast: bool | None = None,
+    no_default_updates: bool | Sequence[SharedVariable] = False,
+    profile: bool = False,
+) -> Plan:
+    """Return what a function is to compute; the parameters and errors are those of :func:`function`."""
     where = user_line()
     given_inputs = _inputs(inputs, allow_input_downcast)
     wanted, structure = _outputs(outputs)
@@ -100,7 +133,7 @@ def function(
     graph = sizes_of_inputs(graph, given_inputs, cuts)
     shared = _shared_and_missing(graph, [each.variable for each in given_inputs])
     _check_used(graph, given_inputs, cuts, on_unused_input)
-    plan = Plan(
+    return Plan(
         name or _default_name(where),
         given_inputs,
         [Out(v, w.borrow) for v, w in zip(graph, wanted, strict=False)],
@@ -111,7 +144,6 @@ def function(
         where,
         profile,
     )
-    return Function(plan, started)
 
 
 def _default_name(where: SourceLine | None) -> str:
@@ -230,7 +262,10 @@ def _default_updates(
     updates: Mapping[SharedVariable, Variable],
     excluded: bool | Sequence[SharedVariable],
 ) -> dict[SharedVariable, Variable]:
-    """Return default updates of all shared variables that are read, including those that default updates read."""
+    """Return default updates of all shared variables that are read, including those that default updates read.
+
+    A random state that only a draw reads whose numbers nobody needs is not read: the draw is not made.
+    """
     if excluded is True:
         return {}
     left_out = set() if excluded is False else set(excluded)
@@ -238,7 +273,7 @@ def _default_updates(
     frontier = [*graph, *replacements.values()]
     while frontier:
         fresh = []
-        for each in leaves(frontier, replacements):
+        for each in needed_leaves(frontier, replacements):
             if (
                 not isinstance(each, SharedVariable)
                 or each in updates
@@ -305,7 +340,7 @@ def _check_used(
     names = ", ".join(each.label for each in unused)
     message = f"no output or update needs input {names}"
     if on_unused == "warn":
-        warnings.warn(f"{user_line()}: {message}", stacklevel=4)
+        warnings.warn(f"{user_line()}: {message}", stacklevel=5)
         return
     raise UnusedInputError(
         message, where=user_line(), fix="leave it out, or function(…, on_unused_input='ignore')"

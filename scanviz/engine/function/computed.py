@@ -5,7 +5,7 @@ Each is replaced by a fresh variable without an owner, so no rule that looks for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from scanviz.engine.function.arguments import In
 from scanviz.engine.graph.declaration import Op
@@ -47,18 +47,33 @@ def sizes_of_inputs(
     ``y`` is asked instead.
     """
     known = {each.variable for each in inputs}
-    missing = [each for each in leaves(graph, known) if each not in known and not _has_value(each)]
-    if not cuts or not missing:
-        return list(graph)
+    current, sizes = list(graph), _known_sizes(cuts) if cuts else []
+    while sizes:
+        missing = [each for each in leaves(current, known) if each not in known and not _has_value(each)]
+        mapping = _sizes_asked_of_inputs(current, known, missing, sizes) if missing else {}
+        if not mapping:
+            break
+        current = replace(current, mapping)  # again: what is made of several sizes is mended one at a time
+    return current
+
+
+def _sizes_asked_of_inputs(
+    graph: Sequence[Variable],
+    known: Collection[Variable],
+    missing: Collection[Variable],
+    sizes: Sequence[tuple[Variable, Variable]],
+) -> dict[Variable, Variable]:
+    """Return for sizes that need what is missing the same sizes asked of inputs, as far as that can be told."""
     reaching = depending_on(missing, graph)
-    asked = [each for each in variables(graph, known) if each in reaching and _is_size(each)]
-    sizes = _known_sizes(cuts)
     mapping: dict[Variable, Variable] = {}
-    for each in asked:
-        found = next((new for new in (_from(each, old, new) for old, new in sizes) if new is not None), None)
-        if found is not None:
-            mapping[each] = found
-    return replace(graph, mapping)
+    for each in variables(graph, known):
+        if each in reaching and _is_size(each):
+            found = next(
+                (new for new in (_from(each, old, new) for old, new in sizes) if new is not None), None
+            )
+            if found is not None:
+                mapping[each] = found
+    return mapping
 
 
 def _has_value(variable: Variable) -> bool:

@@ -76,7 +76,7 @@ def read_of(node: Apply, position: int, n: Dim) -> Read | None:
         return None
     if step is None or step > 0:
         return _read_of_rising(node, k, start, stop, step or 1, n)
-    return _read_of_falling(node, k, start, stop)
+    return _read_of_falling(node, k, start, stop, n)
 
 
 def _numbers(node: Apply, k: int) -> tuple[Dim, Dim, Dim]:
@@ -95,7 +95,7 @@ def _read_of_row(node: Apply, k: int, index: Dim, n: Dim) -> Read | None:
             return Read(node, k, index, None, index + 1, None, None)
         return Read(node, k, index, None, None, -index - 1, index)
     certain = surely_not_negative(index)
-    row = SIZES.minimum(index, SIZES.subtract(n, 1)) if certain else from_start(index, n)
+    row = SIZES.minimum(index, SIZES.subtract(n, 1)) if certain else from_start(index, n, n)
     return Read(node, k, index, None, SIZES.add(row, 1), None, None if certain else index)
 
 
@@ -110,13 +110,18 @@ def _read_of_rising(node: Apply, k: int, start: Dim, stop: Dim, step: int, n: Di
     if isinstance(stop, int):
         back, front = (-stop, None) if stop < 0 else (None, stop)
         return Read(node, k, start, stop, front, back, None)
-    return Read(node, k, start, stop, from_start(stop, n), None, None)
+    return Read(node, k, start, stop, from_start(stop, n, n), None, None)
 
 
-def _read_of_falling(node: Apply, k: int, start: Dim, stop: Dim) -> Read | None:
-    if start is None or not _counted(start) or not _counted(stop):
+def _read_of_falling(node: Apply, k: int, start: Dim, stop: Dim, n: Dim) -> Read | None:
+    if start is None or start == -1:
         return None
-    return Read(node, k, start, stop, start + 1, None, None)
+    if isinstance(start, int) and isinstance(stop, int) and start <= stop and (start < 0) == (stop < 0):
+        return Read(node, k, start, stop, 0, None, None)  # no rows
+    if isinstance(start, int):
+        back, front = (-start - 1, None) if start < 0 else (None, start + 1)
+        return Read(node, k, start, stop, front, back, None)
+    return Read(node, k, start, stop, SIZES.add(from_start(start, SIZES.subtract(n, 1), n), 1), None, None)
 
 
 def _counted(bound: Dim) -> bool:
@@ -124,15 +129,19 @@ def _counted(bound: Dim) -> bool:
     return bound is None or (isinstance(bound, int) and bound >= 0)
 
 
-def from_start(index: Dim, n: Dim) -> Dim:
-    """Return an index as one from the start, at most n; below 0 where it lies before the first of n rows."""
+def _known(bound: Dim) -> bool:
+    return not isinstance(bound, Variable)
+
+
+def from_start(index: Dim, most: Dim, n: Dim) -> Dim:
+    """Return an index of n rows as one from the start, at most ``most``; below 0 where it lies before the first row."""
     if isinstance(index, int):
-        return SIZES.add(n, index) if index < 0 else SIZES.minimum(index, n)
+        return SIZES.add(n, index) if index < 0 else SIZES.minimum(index, most)
     if surely_not_negative(index):
-        return SIZES.minimum(index, n)
+        return SIZES.minimum(index, most)
     negative = build_one(Op(e.less), as_size(index), constant(0, "int64"))
     below = SIZES.add(SIZES.minimum(index, 0), n)
-    return e.where(negative, as_size(below), as_size(SIZES.minimum(index, n)))
+    return e.where(negative, as_size(below), as_size(SIZES.minimum(index, most)))
 
 
 def from_the_end(read: Read) -> bool:
@@ -170,8 +179,11 @@ def reindexed(read: Read, result: Variable, n: Dim, steps: Dim, fewer: Dim, kept
         start, stop = _moved(read.start, fewer), None
         if isinstance(start, Variable):  # an error calls it what the user did
             start.name = read.start.name if isinstance(read.start, Variable) else str(read.start)
-    elif isinstance(fewer, int) and isinstance(read.back, int) and not isinstance(read.start, Variable):
-        start, stop = _moved(read.start, fewer), None if read.back == fewer else fewer - read.back
+    elif isinstance(fewer, int) and read.back is not None and _known(read.start) and _known(read.stop):
+        start, stop = _moved(read.start, fewer), _moved(read.stop, fewer)
+        stop = None if stop == 0 and read.stop < 0 else stop
+    elif isinstance(entry.step, int) and entry.step < 0:
+        start, stop = (_fallen(each, n, steps) for each in (read.start, read.stop))
     else:
         lost: Dim = 0 if kept is None else SIZES.subtract(steps, SIZES.minimum(kept, steps))
         start, stop = (_placed(each, n, lost) for each in (read.start, read.stop))
@@ -188,11 +200,19 @@ def _moved(index: Dim, fewer: Dim) -> Dim:
     return e.where(negative, as_size(SIZES.add(fewer, SIZES.minimum(index, 0))), index)
 
 
+def _fallen(bound: Dim, n: Dim, steps: Dim) -> Dim:
+    """Return a bound of n rows, walked down from the last, as one from the end of the rows of ``steps`` steps."""
+    if bound is None:
+        return None
+    place = SIZES.maximum(from_start(bound, SIZES.subtract(n, 1), n), -1)
+    return SIZES.minimum(SIZES.subtract(place, steps), -1)
+
+
 def _placed(bound: Dim, n: Dim, lost: Dim) -> Dim:
     """Return a bound of n rows as one from the start of rows of which the first are lost."""
     if bound is None:
         return None
-    place = SIZES.maximum(from_start(bound, n), 0)
+    place = SIZES.maximum(from_start(bound, n, n), 0)
     return place if lost == 0 else SIZES.maximum(SIZES.subtract(place, lost), 0)
 
 

@@ -22,13 +22,13 @@ from scanviz.engine.rewrites.loops import at_least, non_sequences_of, rebuilt_lo
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.rewrites.words import named
 from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.needed import needed_variables
 from scanviz.engine.scan.variables import (
     LoopVariable,
     NonSequence,
     has_outer_output,
     inner_inputs,
     inner_outputs,
-    kind_of,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
@@ -75,7 +75,7 @@ class _Edit:
 
     def drop_unread_results(self) -> None:
         """Take out states, carries and step outputs that nothing needs."""
-        needed = needed_variables(self.view, self.level)
+        needed = needed_variables(self.view, self.level.is_read)
         dropped = [each for each in self.op.variables if has_outer_output(each) and each not in needed]
         self._drop(dropped, "is not read by anything" if len(dropped) == 1 else "are not read by anything")
 
@@ -170,35 +170,3 @@ class _Edit:
 def _equal_rows(constant: Constant) -> bool:
     rows = constant.value
     return rows.size <= 4096 and all(rows[0].tobytes() == np.asarray(row).tobytes() for row in rows[1:])
-
-
-def needed_variables(view: ScanView, level: Level) -> set[LoopVariable]:
-    """Return the loop variables whose results someone needs: after the loop, for its end, or for another that is needed."""
-    op = view.op
-    owner = {inner: each for each in op.variables for inner in inner_inputs(each)}
-    needed: set[LoopVariable] = set()
-    wanted: list[Variable] = [op.until.condition] if op.until is not None else []
-    for each in op.variables:
-        result = view.outer_output(each)
-        if result is not None and level.is_read(result):
-            needed.add(each)
-            wanted.extend(inner_outputs(each))
-    seen: set[Variable] = set()
-    while wanted:
-        variable = wanted.pop()
-        if variable in seen:
-            continue
-        seen.add(variable)
-        if variable.owner is not None:
-            wanted.extend(variable.owner.inputs)
-        reader = owner.get(variable)
-        if reader is not None and reader not in needed:
-            needed.add(reader)
-            wanted.extend(inner_outputs(reader))
-    if op.until is not None and needed and not any(_counts(each) for each in needed):
-        needed.update([each for each in op.variables if _counts(each)][:1])
-    return needed
-
-
-def _counts(variable: LoopVariable) -> bool:
-    return kind_of(variable) in ("nitsot", "sitsot", "mitsot")

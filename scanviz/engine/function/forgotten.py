@@ -1,0 +1,94 @@
+"""Updates that a loop gives and a function forgets: the shared variable would stay as it is, without a word.
+
+Told once for each loop, when a function that computes something of the loop is built.  Nothing is forgotten where the function
+updates the variable, where the value after the loop is computed with (``updates[s]``), or where ``no_default_updates`` says that
+none is wanted.  Random states are never forgotten: their updates are default updates.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+
+from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.variables import State
+
+TOLD = "forgotten updates are told"  # what a loop knows of itself once it has been warned of
+
+
+class ForgottenUpdateWarning(UserWarning):
+    """A loop updates a shared variable, and the function that runs the loop does not."""
+
+
+def warn_of_forgotten_updates(
+    graph: Sequence[Variable], updated: Collection[Variable], excluded: bool | Sequence[SharedVariable]
+) -> None:
+    """Warn of shared variables that loops of a graph update and nothing takes the updates of.
+
+    Parameters
+    ----------
+    graph : sequence of Variable
+        The outputs and new values of a function.
+    updated : collection of Variable
+        What the function updates, and what it computes with something else in place of.
+    excluded : bool or sequence of SharedVariable
+        As ``no_default_updates``: what is left as it is on purpose.
+    """
+    if excluded is True:
+        return
+    left: set[Variable] = {*updated, *(() if excluded is False else excluded)}
+    for view, forgotten in _forgotten(graph, left):
+        if TOLD not in view.op.derived:
+            view.op.derived[TOLD] = True
+            _warn(view, forgotten)
+
+
+def _forgotten(
+    graph: Sequence[Variable], taken: Collection[Variable]
+) -> Iterator[tuple[ScanView, list[SharedVariable]]]:
+    """Iterate over loops that a user wrote, at every depth, with the shared variables that they update in vain."""
+    nodes = toposort(graph)
+    loops = [node for node in nodes if isinstance(node.op, Scan)]
+    if not loops:
+        return
+    read = {each for node in nodes for each in node.inputs} | set(graph)
+    for node in loops:
+        view = ScanView(node)
+        states = [each for each in view.op.variables if isinstance(each, State) and each.shared is not None]
+        forgotten = [
+            each.shared
+            for each in states
+            if each.shared is not None and each.shared not in taken and view.outer_output(each) not in read
+        ]
+        if forgotten and node.provenance.rule is None:
+            yield view, forgotten
+        left = [each.shared for each in states if each.shared is not None]
+        yield from _forgotten(view.op.inner_outputs, left)
+
+
+def _warn(view: ScanView, forgotten: Sequence[SharedVariable]) -> None:
+    names = ", ".join(f"`{each.name or each.type}`" for each in forgotten)
+    where, inside = view.node.provenance.source, view.node.provenance.scans
+    what = (
+        f"the step of loop `{inside[-1]}` runs it and does not return {_its(forgotten)}\n"
+        "  write:    outputs, updates = scan(…), and return outputs, updates from the step around it"
+        if inside
+        else f"a function runs it without {_its(forgotten)}\n"
+        "  write:    outputs, updates = scan(…), and function(…, updates=updates); "
+        f"no_default_updates=[{', '.join(each.name or '…' for each in forgotten)}] if that is meant"
+    )
+    text = f"{where}: loop `{view.op.scan_name}` updates {names}, but {what}"
+    if where is None:
+        warnings.warn(text, ForgottenUpdateWarning, stacklevel=4)
+    else:
+        warnings.warn_explicit(text, ForgottenUpdateWarning, where.file, where.line)
+
+
+def _its(forgotten: Sequence[SharedVariable]) -> str:
+    return "its update" if len(forgotten) == 1 else "its updates"
+
+
+__all__ = ["ForgottenUpdateWarning", "warn_of_forgotten_updates"]

@@ -1,0 +1,86 @@
+"""What of a loop is needed for some of its results, and of a graph for its outputs: seen through its loops.
+
+A result that nobody reads needs nothing, and what only it needs is not needed either: a draw whose numbers go nowhere, a state that
+only feeds itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.variables import LoopVariable, inner_inputs, inner_outputs, kind_of
+
+
+def needed_variables(view: ScanView, is_read: Callable[[Variable], bool]) -> set[LoopVariable]:
+    """Return the loop variables that someone needs: after the loop, for its end, or for another that is needed.
+
+    ``is_read`` says of a result whether anything after the loop needs it.
+    """
+    op = view.op
+    owner = {inner: each for each in op.variables for inner in inner_inputs(each)}
+    needed: set[LoopVariable] = set()
+    wanted: list[Variable] = [op.until.condition] if op.until is not None else []
+    for each in op.variables:
+        result = view.outer_output(each)
+        if result is not None and is_read(result):
+            needed.add(each)
+            wanted.extend(inner_outputs(each))
+    seen: set[Variable] = set()
+    while wanted:
+        variable = wanted.pop()
+        if variable in seen:
+            continue
+        seen.add(variable)
+        if variable.owner is not None:
+            wanted.extend(variable.owner.inputs)
+        reader = owner.get(variable)
+        if reader is not None and reader not in needed:
+            needed.add(reader)
+            wanted.extend(inner_outputs(reader))
+    if op.until is not None and needed and not any(_counts(each) for each in needed):
+        needed.update([each for each in op.variables if _counts(each)][:1])
+    return needed
+
+
+def _counts(variable: LoopVariable) -> bool:
+    return kind_of(variable) in ("nitsot", "sitsot", "mitsot")
+
+
+def needed_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> list[Variable]:
+    """Return the leaves of a graph that its outputs depend on, in the order met.
+
+    Like :func:`scanviz.engine.graph.traversal.leaves`, without those that only results of loops read that are not needed.  A
+    sequence is always needed: its length is.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> a, b = T.scalar("a"), T.scalar("b")
+    >>> (p, q), _ = scanviz.scan(lambda p, q: (p * 2, q + 1), outputs_info=[a, b], n_steps=T.lscalar("n"))
+    >>> [each.name for each in needed_leaves([p]) if each.name]
+    ['n', 'a']
+    """
+    needed: dict[Variable, None] = dict.fromkeys(outputs)
+    nodes = toposort(outputs, inputs)
+    for node in reversed(nodes):
+        if not any(each in needed for each in node.outputs):
+            continue
+        if not isinstance(node.op, Scan):
+            needed.update(dict.fromkeys(node.inputs))
+            continue
+        view = ScanView(node)
+        variables = needed_variables(view, needed.__contains__)
+        needed[view.n_steps] = None
+        for each in node.op.variables:
+            given = view.outer_input(each)
+            if given is not None and (each in variables or kind_of(each) == "sequence"):
+                needed[given] = None
+    stop = set(inputs)
+    return [each for each in needed if each.owner is None or each in stop]
+
+
+__all__ = ["needed_leaves", "needed_variables"]

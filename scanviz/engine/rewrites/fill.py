@@ -1,7 +1,7 @@
 """Numbers that were spread over an array only to be multiplied with one: elementwise operations do that by themselves.
 
 The gradient of a sum is one number at every element.  An elementwise operation of that and of an array of the same
-shape gives the same with the number itself; and a product with 1 is the other factor.
+shape gives the same with the number itself, but for exponents; and a product with 1 is the other factor.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ def _without_fill(node: Apply, known: dict[Variable, Shape]) -> Apply:
         filled, other = each.owner, node.inputs[1 - k]
         if filled is None or filled.op.declaration is not ALLOC or not _same_shape(each, other, known):
             continue
+        if node.op.declaration is e.power and k == 1:
+            continue  # of one exponent for all, NumPy takes squares and roots: (-inf) ** 0.5 is no infinity then
         if other.owner is not None and other.owner.op.declaration is ALLOC:
             continue  # two filled arrays: see _of_fills
         inputs = list(node.inputs)

@@ -6,8 +6,10 @@
   infinity and 0;
 - ``log(exp(x))``, ``exp(log(x))``, ``sqrt(x) ** 2``: functions that undo one another, but for what overflows or is not real;
 - ``(x + a) + b`` and ``(x * a) * b`` with known ``a`` and ``b``, ``x / a`` as a product: rounded differently;
-- ``log(1 + x)`` as ``log1p(x)``, ``exp(x) - 1`` as ``expm1(x)``, ``log(sigmoid(x))`` as ``-softplus(-x)``, ``log(1 + exp(x))`` as
-  ``softplus(x)``, ``log(softmax(x))`` as ``log_softmax(x)``: more exact, and without overflow.
+- of floats, ``log(1 + x)`` as ``log1p(x)``, ``exp(x) - 1`` as ``expm1(x)``, ``log(sigmoid(x))`` as ``-softplus(-x)``,
+  ``log(1 + exp(x))`` as ``softplus(x)``, ``log(softmax(x))`` as ``log_softmax(x)``: more exact, and without overflow.
+
+Dtypes, shapes, integers and truth values stay as they are: the rules hold for the dtype at hand.
 """
 
 from __future__ import annotations
@@ -122,8 +124,8 @@ def _regrouped(ufunc: np.ufunc) -> Rewriting:
         outer = _with_scalar(node)
         source = None if outer is None else _made_by(outer[0], node.op.declaration)
         inner = None if source is None else _with_scalar(source)
-        if outer is None or inner is None or not is_float(node.outputs[0]):
-            return None
+        if outer is None or inner is None or source is None or not is_float(source.outputs[0]):
+            return None  # integers wrap around before they are floats, truth values are 0 and 1
         kind = tensor_type(node.outputs[0])
         with np.errstate(all="ignore"):
             number = np.asarray(ufunc(inner[1], outer[1]), kind.dtype)
@@ -153,13 +155,16 @@ def _log(node: Apply, level: Level) -> Answer:
         return None
     declaration, given = inner.op.declaration, inner.inputs
     if declaration is e.sigmoid:
-        found = _apply(e.negative, _apply(e.softplus, _apply(e.negative, given[0])))
+        x = e.cast(given[0], tensor_type(node.inputs[0]).dtype)  # integers wrap around, truth has no sign
+        found = _apply(e.negative, _apply(e.softplus, _apply(e.negative, x)))
         return rewritten(node, found, "log(sigmoid(x)) is -softplus(-x)")
     if declaration is SOFTMAX:
         found = build_one(Op(LOG_SOFTMAX, inner.op.parameters), *given)
         return rewritten(node, found, "log(softmax(x)) is log_softmax(x)")
     if declaration is not e.add:
         return None
+    if not is_float(node.inputs[0]):
+        return Refusal("1 + x of integers wraps around, and of truth values is `or`", 1)
     other = _beside(inner, 1)
     return None if other is None else replaced(node, _apply(e.log1p, other), "log(1 + x) is log1p(x)", level)
 

@@ -280,3 +280,29 @@ def test_unsafe_constants_that_overflow_stay():
     assert after("unsafe_arithmetic", before) == written(before)
     assert reasons("unsafe_arithmetic", before) == ["the constants together overflow"]
     assert reasons("unsafe_arithmetic", x / 0.0) == ["the reciprocal of the constant is not finite"]
+
+
+UNSAFE_STAY = [
+    (T.log(1 + b), "log(add(1, b))"),
+    (T.log(i8 + 1), "log(add(int8, 1))"),
+    ((i8 + 100) + T.constant(0.5), "add(add(int8, 100), 0.5)"),
+]
+
+
+@pytest.mark.parametrize(("before", "expected"), UNSAFE_STAY, ids=["truth", "wraps", "cast"])
+def test_rules_on_request_take_integers_and_truth_values_for_what_they_are(before, expected):
+    assert after("unsafe_arithmetic", before) == expected
+
+
+@pytest.mark.parametrize("each", [u, b, i8], ids=lambda each: each.name)
+def test_the_logarithm_of_a_sigmoid_of_integers_has_their_sign_as_floats(each):
+    (found,) = rewritten_by("unsafe_arithmetic", [T.log(T.sigmoid(each))])
+    expected = np.log(1 / (1 + np.exp(-GIVENS[each].astype("float64"))))
+    assert "softplus" in written(found) and found.type.dtype == "float16"
+    np.testing.assert_allclose(found.eval({each: GIVENS[each]}), expected, rtol=2e-3, atol=2e-3)
+
+
+def test_an_exponent_for_each_element_stays_one():
+    before = x ** T.alloc(0.5, x.shape[0])
+    (found,) = check_kept("unfill", [before], GIVENS)
+    assert written(found) == written(before)

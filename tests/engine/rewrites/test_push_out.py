@@ -343,3 +343,21 @@ def test_nothing_leaves_a_loop_that_was_asked_to_run_on_a_tier_of_its_own():
     x = T.vector("x")
     rows, _ = scanviz.scan(lambda v: T.exp(v), x, mode="reference", name="apart")
     assert "`apart` was asked to run on the tier 'reference'" in refusals([rows], "PushOutSeqScan", [x])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "uint16", "float16"])
+def test_products_of_rows_of_two_sequences_keep_their_dtype(dtype):
+    a, b = T.matrix("a", dtype=dtype), T.matrix("b", dtype=dtype)
+    products, _ = scanviz.scan(lambda x, y: T.dot(x, y), [a, b], name="products")
+    left, right = (RNG.integers(0, 100, (4, 5)).astype(dtype) for _ in range(2))
+    found = scanviz.function([a, b], products, mode=Mode("reference", "all"))(left, right)
+    expected = np.array([np.dot(x, y) for x, y in zip(left, right, strict=True)])
+    assert found.dtype == expected.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-2 if dtype == "float16" else 0)
+
+
+def test_vectors_of_numbers_of_two_dtypes_are_made_of_all_rows_at_once_in_the_dtype_of_both():
+    a, b = T.vector("a", dtype="float16"), T.vector("b", dtype="int32")
+    sums, _ = scanviz.scan(lambda x, y: T.sort(T.stack([x, y])), [a, b], name="pairs")
+    found = scanviz.function([a, b], sums)(np.array([0.5, 3.0], "float16"), np.array([70001, 2], "int32"))
+    assert found.dtype == "float64" and found.tolist() == [[0.5, 70001.0], [2.0, 3.0]]

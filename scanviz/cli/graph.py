@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, TextIO
 from scanviz.cli.files import loaded, options_after_file
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
+from scanviz.record.names import functions_called, loops_called, not_one_function, not_one_loop
 from scanviz.record.plain_text import plain
 
 if TYPE_CHECKING:
@@ -190,24 +192,17 @@ def _columns(out: TextIO) -> int:
 
 
 def _function(record: ProfileRecord, parsed: Parsed) -> FunctionRecord:
-    """Return the function that is drawn."""
+    """Return the function that is drawn: the one that is asked for, or that has the loop, else the one that took most time."""
     name, scan = parsed.options.get("function"), parsed.options.get("scan")
-    functions = [each for each in record.functions if each.graph is not None]
+    keys = {each.key for each in record.functions}
     if name is not None:
-        functions = [each for each in functions if each.name == name]
-        if not functions:
-            names = sorted({each.name for each in record.functions})
-            raise UsageError(
-                f"there is no function named {name!r}{suggestion(name, names)}; functions: {_listed(names)}"
-            )
+        problem = not_one_function(record, name)
+        if problem:
+            raise UsageError(problem)
+        keys = {each.key for each in functions_called(record, name)}
     if scan is not None:
-        having = {each.function for each in record.loops if each.name == scan}
-        functions = [each for each in functions if each.key in having]
-        if not functions:
-            names = sorted({each.name for each in record.loops})
-            raise UsageError(
-                f"there is no loop named {scan!r}{suggestion(scan, names)}; loops: {_listed(names)}"
-            )
+        keys = {_loop_named(record, keys, scan).function}
+    functions = [each for each in record.functions if each.graph is not None and each.key in keys]
     if not functions:
         raise UsageError(
             "no function was called, or their graphs were too large to keep: there is nothing to draw"
@@ -215,8 +210,13 @@ def _function(record: ProfileRecord, parsed: Parsed) -> FunctionRecord:
     return max(functions, key=lambda each: each.total_ns)
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(plain, names)) or "none"
+def _loop_named(record: ProfileRecord, functions: Collection[int], scan: str) -> LoopRecord:
+    """Return the loop of one of the functions that is asked for."""
+    among = [each for each in record.loops if each.function in functions]
+    problem = not_one_loop(record, scan, among)
+    if problem:
+        raise UsageError(problem)
+    return next(each for each in loops_called(record, scan) if each.function in functions)
 
 
 def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) -> Diagram:
@@ -228,6 +228,9 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
     options = parsed.options
     graph = function.graph
     assert graph is not None
+    scan = options.get("scan")
+    if scan is not None:
+        scan = _loop_named(record, {function.key}, scan).name
     if "diff" in options:
         before, after = _moments(function, options["diff"])
         return difference(before, after)
@@ -242,13 +245,13 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
         record_for = record
     steps = _number(parsed, "unrolled", 1)
     if steps is not None:
-        return unrolled(graph, options.get("scan"), steps, record_for)
+        return unrolled(graph, scan, steps, record_for)
     return diagram_of(
         graph,
         record=record_for,
         function=function.key if record_for is not None else None,
         depth=_number(parsed, "depth", 0),
-        scan=options.get("scan"),
+        scan=scan,
     )
 
 
@@ -264,7 +267,7 @@ def _moments(function: FunctionRecord, wanted: str):  # type: ignore[no-untyped-
         rules = list(dict.fromkeys(each.rule for each in applications))
         raise UsageError(
             f"no rewrite {wanted!r} changed {plain(function.name)}{suggestion(wanted, rules)};"
-            f" there were 0 to {len(applications) - 1}: {_listed(rules)}"
+            f" there were 0 to {len(applications) - 1}: {', '.join(map(plain, rules))}"
             if applications
             else f"no rewrite changed {plain(function.name)}"
         )
@@ -277,12 +280,13 @@ def _moments(function: FunctionRecord, wanted: str):  # type: ignore[no-untyped-
 
 
 def _loop(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) -> LoopRecord:
-    loops = [each for each in record.loops if each.function == function.key]
     scan = parsed.options.get("scan")
-    named = [each for each in loops if scan is None or each.name == scan]
-    if not named:
+    if scan is not None:
+        return _loop_named(record, {function.key}, scan)
+    loops = [each for each in record.loops if each.function == function.key]
+    if not loops:
         raise UsageError(f"{plain(function.name)} has no loop")
-    return max(named, key=lambda each: each.total_ns)
+    return max(loops, key=lambda each: each.total_ns)
 
 
 def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form: str) -> bytes:

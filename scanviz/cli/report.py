@@ -11,7 +11,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from scanviz.cli.files import loaded, one_file
-from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, suggestion
+from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse
+from scanviz.record.names import not_one_loop
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
@@ -38,12 +39,10 @@ def main(arguments: list[str]) -> int:
     top = parsed.number("top", 8)
     step = _step(parsed)
     record = loaded(path)
-    names = sorted({loop.name for loop in record.loops})
     wanted = parsed.options.get("scan")
-    if wanted is not None and wanted not in names:
-        raise UsageError(
-            f"{parsed.rest[0]} has no loop named {wanted!r}{suggestion(wanted, names)}; loops: {', '.join(names) or 'none'}"
-        )
+    problem = not_one_loop(record, wanted) if wanted is not None else ""
+    if problem:
+        raise UsageError(f"{parsed.rest[0]}: {problem}")
     if "json" in parsed.options:
         json.dump(record.to_json(), sys.stdout)
         sys.stdout.write("\n")

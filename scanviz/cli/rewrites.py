@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
+from scanviz.record.names import not_one_function
 from scanviz.record.plain_text import plain
 
 if TYPE_CHECKING:
@@ -239,15 +240,17 @@ def _unknown(record: ProfileRecord, view: RewritesView) -> str:
     """Return what is wrong with the names that are asked for, empty if nothing is."""
     from scanviz.profiler.report_rewrites import chosen
 
-    functions = [each.name for each in record.functions]
-    loops = [each.name for each in record.loops]
+    if view.function is not None:
+        problem = not_one_function(record, view.function)
+        if problem:
+            return problem
+    keys = {each.key for each in chosen(record, view)}
+    loops = [each.name for each in record.loops if each.function in keys]
     for each in chosen(record, view):
         loops += each.rewrites.loops() if each.rewrites is not None else ()
-    asked = (("function", view.function, functions), ("loop", view.scan, loops))
-    for noun, name, names in asked:
-        if name is not None and name not in names:
-            known = ", ".join(map(plain, dict.fromkeys(names))) or "none"
-            return f"there is no {noun} named {name!r}{suggestion(name, names)}; {noun}s: {known}"
+    if view.scan is not None and view.scan not in loops:
+        known = ", ".join(map(plain, dict.fromkeys(loops))) or "none"
+        return f"there is no loop named {view.scan!r}{suggestion(view.scan, loops)}; loops: {known}"
     return ""
 
 

@@ -22,8 +22,11 @@ from scanviz.profiler.runner import CannotRunError, Program, die_by_interrupt, r
 from scanviz.profiler.units import duration
 from scanviz.profiler.verification import CannotRunAgainError, Checked, Verification, bisect, verify
 from scanviz.record.file import load, save
+from scanviz.record.model import FunctionRecord
+from scanviz.record.names import functions_called
 from scanviz.record.plain_text import plain
-from scanviz.record.rewrites import EffectRecord
+from scanviz.record.rewrites import EffectRecord, RewritesRecord
+from scanviz.record.rewrites_snapshot import rewrites_record
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
@@ -154,7 +157,7 @@ def _of_function(call: CapturedCall, wanted: Wanted, seconds: float, width: int)
             done: list[Effect] = []
             yield from _ablated(found, width, done)
             if wanted.into is not None:
-                yield put_into(wanted.into, function.name, [each.record() for each in done if each.agrees])
+                yield put_into(wanted.into, function, [each.record() for each in done if each.agrees])
     except CannotRunAgainError as error:  # that may be what the script wanted to see
         yield Line(f"  not looked at: {plain(str(error))}", QUIET, wraps=True)
 
@@ -228,21 +231,45 @@ def _bisected(wrong: Checked | None) -> Iterator[Line]:
     yield Line("  no rewrite changed a value") if wrong is None else _wrong(wrong)
 
 
-def put_into(path: Path, name: str, effects: list[EffectRecord]) -> Line:
-    """Put what rules were measured to buy into a profile's function of that name, beside what is there of other rules."""
+def put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> Line:
+    """Put what rules were measured to buy into a profile's functions that are the measured one, beside what is there of others.
+
+    That is the function of its name; of several, those that were rewritten as it was.
+    """
     record = load(path)
-    functions = list(record.functions)
-    for place, function in enumerate(functions):
-        if function.name == name and function.rewrites is not None:
-            measured = {each.rule for each in effects}
-            kept = [each for each in function.rewrites.effects if each.rule not in measured]
-            rewrites = replace(function.rewrites, effects=(*kept, *effects))
-            functions[place] = replace(function, rewrites=rewrites)
-            save(replace(record, functions=tuple(functions)), path)
-            return Line(f"  put into {path.name}", QUIET)
-    return Line(
-        f"  {path.name} has no function {plain(name)} with rewrites: nothing was put into it", WARNING
+    named = [each for each in functions_called(record, measured.name) if each.rewrites is not None]
+    if not named:
+        text = f"  {path.name} has no function {plain(measured.name)} with rewrites: nothing was put into it"
+        return Line(text, WARNING)
+    history = rewrites_record(measured.rewrites)
+    alike = [each for each in named if len(named) == 1 or _alike(each.rewrites, history)]
+    if not alike:
+        text = f"  none of the {len(named)} functions {plain(measured.name)} in {path.name} was rewritten like this one"
+        return Line(f"{text}: nothing was put into it", WARNING, wraps=True)
+    keys, rules = {each.key for each in alike}, {each.rule for each in effects}
+    functions = [
+        _with_effects(each, effects, rules) if each.key in keys else each for each in record.functions
+    ]
+    save(replace(record, functions=tuple(functions)), path)
+    return Line(f"  put into {path.name}", QUIET)
+
+
+def _alike(kept: RewritesRecord | None, measured: RewritesRecord) -> bool:
+    """Return whether the same rules did the same to two functions."""
+    if kept is None:
+        return False
+    done, found = (
+        [(each.rule, each.says) for each in one.applications if each.phase != "memory"]
+        for one in (kept, measured)
     )
+    return done == found
+
+
+def _with_effects(function: FunctionRecord, effects: list[EffectRecord], rules: set[str]) -> FunctionRecord:
+    if function.rewrites is None:
+        return function
+    kept = [each for each in function.rewrites.effects if each.rule not in rules]
+    return replace(function, rewrites=replace(function.rewrites, effects=(*kept, *effects)))
 
 
 def _ablated(effects: Iterator[Effect], width: int, found: list[Effect]) -> Iterator[Line]:

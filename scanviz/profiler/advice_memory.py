@@ -10,6 +10,7 @@ from scanviz.profiler.advice_item import LARGE_BYTES, Advice, Place
 from scanviz.profiler.units import amount, duration, share, size
 from scanviz.record.graph import LoopSnapshot, NodeSnapshot
 from scanviz.record.loops import LoopVariableRecord
+from scanviz.record.names import given_name
 
 _LAST = re.compile(r"index\[-(\d+):?[,\]]")  # reads the last rows, and how many
 _MUCH_COPYING = 0.1  # of a step
@@ -118,10 +119,13 @@ def checkpoints(place: Place) -> Iterator[Advice]:
 
 def _is_checkpointed(place: Place) -> bool:
     """Return whether a loop is one of those that scan_checkpoints makes."""
-    if not place.loop.name.endswith("_outer"):
+    name = given_name(place.loop.name)
+    if not name.endswith("_outer"):
         return False
-    inner = place.loop.name.removesuffix("_outer") + "_inner"
-    return any(each.parent == place.loop.key and each.name == inner for each in place.record.loops)
+    inner = name.removesuffix("_outer") + "_inner"
+    return any(
+        each.parent == place.loop.key and given_name(each.name) == inner for each in place.record.loops
+    )
 
 
 def copies(place: Place) -> Iterator[Advice]:

@@ -23,6 +23,7 @@ from scanviz.record.model import (
     ProfileRecord,
     SourceRecord,
 )
+from scanviz.record.names import given_name
 from scanviz.record.sample import FIRST
 
 Kind = Literal["function", "loop", "operation"]
@@ -113,11 +114,14 @@ def keys_of(record: ProfileRecord) -> tuple[dict[int, Key], dict[int, Key]]:
 def lasting_name(name: str, source: SourceRecord | None) -> str:
     """Return a name with the number of a line that it was made of replaced by the line's text.
 
+    The number that tells things of one name apart is left out: it is another one as soon as there is one more of them.
+
     Examples
     --------
     >>> lasting_name("scan at rnn.py:9", SourceRecord("rnn.py", 9, "h, _ = scan(step, x)"))
     'scan at rnn.py: h, _ = scan(step, x)'
     """
+    name = given_name(name)
     if source is None or not name.endswith(f":{source.line}"):
         return name
     return f"{name.removesuffix(str(source.line))} {source.text}"

@@ -24,6 +24,7 @@ from scanviz.profiler.tally import DETAIL_BYTES, FunctionTally, LoopTally
 from scanviz.record.function_graph import function_graph, graph_size
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
+from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
 from scanviz.record.program_snapshot import function_record, loop_records
 from scanviz.record.rewrites import RewritesRecord
@@ -247,6 +248,8 @@ class Recorder(Observer):
         """Return the record so far, independent of what comes after; may be asked from any thread at any moment."""
         with self._lock:
             now = self._clock()
+            functions = [each.snapshot() for each in self._functions.values()]
+            names = numbered([each.name for each in functions])
             return ProfileRecord(
                 scanviz=_version(),
                 python=platform.python_version(),
@@ -259,7 +262,9 @@ class Recorder(Observer):
                 wall_ns=max(0, (now if self._ended is None else self._ended) - self._begun),
                 outcome=self._outcome,
                 cost=self._cost(),
-                functions=tuple(each.snapshot() for each in self._functions.values()),
+                functions=tuple(
+                    replace(each, name=name) for each, name in zip(functions, names, strict=True)
+                ),
                 loops=tuple(each.snapshot(now) for each in self._loops.values()),
                 left_out=self._left_out,
             )

@@ -6,7 +6,6 @@ made harmless first.
 
 from __future__ import annotations
 
-import difflib
 import os
 from typing import TextIO
 
@@ -16,6 +15,7 @@ from scanviz.profiler.report_text import HEADING, QUIET, WARNING, Line, plainest
 from scanviz.profiler.report_values import TWICE
 from scanviz.profiler.units import counted, duration, share
 from scanviz.record.model import LoopRecord, ProfileRecord
+from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import plain
 
 NARROWEST = 40
@@ -137,7 +137,7 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
 
 def _hottest(record: ProfileRecord, width: int, top: int) -> list[Line]:
     """Return the loops that take most, each with its operations: two, or more where more rows are asked for."""
-    own = {each.key: own_ns(record, each) for each in record.loops}
+    own, titles = {each.key: own_ns(record, each) for each in record.loops}, loop_titles(record)
     whole = sum(own.values())
     loops = sorted((each for each in record.loops if each.runs), key=lambda each: -own[each.key])
     shown = loops[: 2 if top <= USUAL_TOP else top]
@@ -145,8 +145,9 @@ def _hottest(record: ProfileRecord, width: int, top: int) -> list[Line]:
     lines: list[Line] = []
     for k, loop in enumerate(shown):
         lines.append(Line(""))
-        lines.extend(loop_lines(loop, width, top if k == 0 else max(3, top // 2)))
-    others = [plain(each.name) for each in loops if each not in shown]
+        lines.extend(loop_lines(loop, titles[loop.key], width, top if k == 0 else max(3, top // 2)))
+    keys = {each.key for each in shown}
+    others = [plain(titles[each.key]) for each in loops if each.key not in keys]
     if others:
         listed = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
         lines.append(Line(f"other loops: --scan NAME ({listed})", QUIET, wraps=True))
@@ -159,25 +160,13 @@ def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:
     return max(0, loop.total_ns - inside)
 
 
-def scans_named(record: ProfileRecord, name: str) -> list[LoopRecord]:
-    """Return the loops of a name."""
-    return [each for each in record.loops if each.name == name]
-
-
 def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[Line]:
-    found = scans_named(record, name)
-    if not found:
-        names = list(dict.fromkeys(each.name for each in record.loops))
-        close = difflib.get_close_matches(name, names, 3, cutoff=0.5)
-        text = f"no loop is named {plain(name)!r}"
-        if close:
-            return [Line(f"{text}; did you mean {' or '.join(map(plain, close))}?", WARNING, wraps=True)]
-        return [Line(f"{text}; there are: {', '.join(map(plain, names[:8])) or 'none'}", WARNING, wraps=True)]
-    lines: list[Line] = []
-    for each in found:
-        lines.append(Line(""))
-        lines.extend(loop_lines(each, width, max(top, 30), whole=True))
-    return lines
+    problem = not_one_loop(record, name)
+    if problem:
+        return [Line(problem, WARNING, wraps=True)]
+    (loop,) = loops_called(record, name)
+    title = loop_titles(record)[loop.key]
+    return [Line(""), *loop_lines(loop, title, width, max(top, 30), whole=True)]
 
 
 def _footer(record: ProfileRecord) -> list[Line]:
@@ -213,7 +202,6 @@ __all__ = [
     "own_ns",
     "print_report",
     "render_report",
-    "scans_named",
     "wants_color",
     "write_fitting",
 ]

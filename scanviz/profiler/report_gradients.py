@@ -5,6 +5,7 @@ from __future__ import annotations
 from scanviz.profiler.report_text import QUIET, TITLE, Line, table
 from scanviz.profiler.units import amount, duration, size
 from scanviz.record.model import LoopRecord, ProfileRecord
+from scanviz.record.names import loop_titles
 from scanviz.record.plain_text import plain
 
 _WIDE = 78
@@ -28,12 +29,13 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[Line]:
     found = pairs(record)
     if not found:
         return []
+    titles = loop_titles(record)
     rows = [["  forward and backward", "steps", "forward", "backward", "ratio", "keeps", "kept"]]
     for loop, backward in sorted(found, key=lambda pair: -pair[0].total_ns)[:top]:
         there, back = loop.total_ns, sum(each.total_ns for each in backward)
         kept = [plain(each.name) for each in loop.variables if each.read_backwards]
         ratio = f"{back / there:.1f}×" if there else "–"
-        cells = [f"  {plain(loop.name)}", amount(loop.steps), duration(there), duration(back), ratio]
+        cells = [f"  {plain(titles[loop.key])}", amount(loop.steps), duration(there), duration(back), ratio]
         rows.append([*cells, size(loop.kept_bytes), _listed(kept)])
     count = 7 if width >= _WIDE else 6
     heading, *others = table([each[:count] for each in rows], 1, width)

@@ -82,10 +82,10 @@ def step_ns(loop: LoopRecord) -> float:
     return loop.body_ns + loop.copy_ns + loop.overhead_ns
 
 
-def loop_lines(loop: LoopRecord, width: int, top: int, whole: bool = False) -> list[Line]:
+def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool = False) -> list[Line]:
     """Return one loop: a heading, how its time divides, its operations, and with ``whole`` its variables too."""
     parts = [
-        f"{plain(loop.name)}{place(loop.name, loop.source)}",
+        f"{plain(title)}{place(loop.name, loop.source)}",
         f"{counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}"
         + (", ends by until" if loop.has_until else ""),
         duration(loop.total_ns),

@@ -14,6 +14,7 @@ from scanviz.profiler.report_text import HEADING, QUIET, TITLE, WARNING, Line, s
 from scanviz.profiler.report_why import why_lines
 from scanviz.profiler.units import duration
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.names import functions_called
 from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 
@@ -99,7 +100,7 @@ def _has_step(function: FunctionRecord, step: int) -> bool:
 
 def chosen(record: ProfileRecord, view: RewritesView) -> list[FunctionRecord]:
     """Return the functions that are asked for, those that took most time first."""
-    found = [each for each in record.functions if view.function in (None, each.name)]
+    found = list(record.functions) if view.function is None else functions_called(record, view.function)
     return sorted(found, key=lambda each: -each.total_ns)
 
 

@@ -5,7 +5,6 @@ It reads the record and nothing else.
 
 from __future__ import annotations
 
-import difflib
 import math
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from scanviz.profiler.report_text import HOT, QUIET, TITLE, WARNING, Line, clipp
 from scanviz.profiler.units import amount, counted
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.model import ProfileRecord
+from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import plain
 from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
 
@@ -94,37 +94,42 @@ def _lines(record: ProfileRecord, width: int, step: int | None, scan_name: str |
         return [
             Line("no values were recorded: scanviz profile --values SCRIPT records them", WARNING, wraps=True)
         ]
-    loops = {each.key: each for each in record.loops}
-    shown = [each for each in record.traces if scan_name is None or loops[each.loop].name == scan_name]
-    if not shown:
-        return [_nothing(record, loops, scan_name or "")]
+    loops, titles = {each.key: each for each in record.loops}, loop_titles(record)
+    shown = list(record.traces)
+    if scan_name is not None:
+        traced = [loops[key] for key in dict.fromkeys(each.loop for each in record.traces)]
+        problem = not_one_loop(record, scan_name, traced)
+        if problem:
+            return [Line(f"no values are shown: {problem}", WARNING, wraps=True)]
+        meant = {each.key for each in loops_called(record, scan_name)}
+        shown = [each for each in shown if each.loop in meant]
     lines = [Line(TWICE, QUIET, wraps=True)]
     for each in shown:
-        lines += [Line(""), *_trace_lines(record, each, loops[each.loop], width, step)]
+        lines += [Line(""), *_trace_lines(record, each, loops[each.loop], titles, width, step)]
     return lines
 
 
-def _nothing(record: ProfileRecord, loops: dict[int, LoopRecord], name: str) -> Line:
-    names = list(dict.fromkeys(loops[each.loop].name for each in record.traces))
-    close = difflib.get_close_matches(name, names, 3, cutoff=0.5) or names[:8]
-    listed = ", ".join(map(plain, close))
-    return Line(f"no values of a loop named {plain(name)!r} were kept; of: {listed}", WARNING, wraps=True)
-
-
-def _forward(record: ProfileRecord, trace: TraceRecord, loop: LoopRecord, step: int) -> str:
+def _forward(
+    record: ProfileRecord, trace: TraceRecord, loop: LoopRecord, titles: dict[int, str], step: int
+) -> str:
     """Return which step of the forward loop a step of its gradient goes back over."""
     for each in record.traces:
         if each.loop == loop.gradient_of and each.run == trace.run and step < each.total_steps:
-            name = next(plain(other.name) for other in record.loops if other.key == each.loop)
+            name = plain(titles[each.loop])
             return f", back over step {amount(each.total_steps - 1 - step)} of {name}"
     return ""
 
 
 def _trace_lines(
-    record: ProfileRecord, trace: TraceRecord, loop: LoopRecord, width: int, step: int | None
+    record: ProfileRecord,
+    trace: TraceRecord,
+    loop: LoopRecord,
+    titles: dict[int, str],
+    width: int,
+    step: int | None,
 ) -> list[Line]:
     kept = counted(trace.total_steps, "step")
-    head = f"{plain(loop.name)} · run {trace.run} · {kept}, values kept of {amount(len(trace.steps))}"
+    head = f"{plain(titles[loop.key])} · run {trace.run} · {kept}, values kept of {amount(len(trace.steps))}"
     lines = [Line(head, TITLE, wraps=True)]
     bad = {what: first_bad(trace, what) for what in _WORDS}
     lines += [_bad_line(what, found) for what, found in bad.items() if found is not None]
@@ -135,7 +140,7 @@ def _trace_lines(
     if not trace.steps or not trace.variables:
         return lines
     place, note = _place_of(trace, step, [each.step for each in bad.values() if each is not None])
-    forward = _forward(record, trace, loop, trace.steps[place])
+    forward = _forward(record, trace, loop, titles, trace.steps[place])
     why = _REASONS.get(trace.reasons[place], "")
     lines.append(Line(f"  at step {amount(trace.steps[place])} ({why}){forward}{note}", QUIET, wraps=True))
     lines += _variables(trace, place, width)

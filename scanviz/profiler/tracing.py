@@ -20,6 +20,7 @@ from scanviz.engine.program.instructions import LoopInstruction, all_loops
 from scanviz.profiler.trace_run import RunTrace
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
+from scanviz.record.names import given_name
 from scanviz.record.program_snapshot import loop_records
 from scanviz.record.trace_layout import trace_heads
 from scanviz.record.traces import TraceRecord
@@ -106,7 +107,8 @@ class Tracer(Observer):
         seen: set[int] = set()
         found: LoopRecord | None = record
         while found is not None and found.key not in seen:
-            if found.name == self.pattern or fnmatchcase(found.name, self.pattern):
+            names = (found.name, given_name(found.name))  # a name means all loops that it was given to
+            if self.pattern in names or any(fnmatchcase(each, self.pattern) for each in names):
                 return True
             seen.add(found.key)
             found = others.get(found.gradient_of) if found.gradient_of is not None else None

@@ -7,6 +7,7 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.function import Function
+from scanviz.engine.function.names import told_apart
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
@@ -52,13 +53,13 @@ def snapshot(what: Any) -> GraphSnapshot:
         names = [*[""] * len(what.outputs), *what.updated_names]
         return _Builder(what.name).graph([*what.outputs, *what.updated_values], names)
     if isinstance(what, Variable):
-        return _Builder(describe(what)).graph([what], [""])
+        return _Builder(describe(what)).graph(told_apart([what]), [""])
     if isinstance(what, Apply):
-        return _Builder(str(what.op)).graph(list(what.outputs), [""] * len(what.outputs))
+        return _Builder(str(what.op)).graph(told_apart(what.outputs), [""] * len(what.outputs))
     if isinstance(what, Scan):
         return _step(what)
     if isinstance(what, list | tuple) and all(isinstance(each, Variable) for each in what):
-        return _Builder(f"{len(what)} variables").graph(list(what), [""] * len(what))
+        return _Builder(f"{len(what)} variables").graph(told_apart(what), [""] * len(what))
     raise ScanvizTypeError(
         f"{type(what).__name__} has no graph", expected="a variable, a list of them, a function or a Scan"
     )

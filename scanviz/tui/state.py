@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from scanviz.profiler.report_values import FirstBad, first_bad
 from scanviz.record.loops import OperationRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.names import loop_titles
 from scanviz.record.traces import TraceRecord
 
 
@@ -78,6 +79,10 @@ class State:
     def traces(self) -> tuple[TraceRecord, ...]:
         """Values of the loop that were kept."""
         return tuple(each for each in self.record.traces if each.loop == self.loop)
+
+    def title(self, loop: LoopRecord) -> str:
+        """Return what a loop is called where all loops of the record are asked for."""
+        return loop_titles(self.record)[loop.key]
 
     # moves
 

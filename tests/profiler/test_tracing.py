@@ -377,7 +377,7 @@ def test_the_report_of_a_step_that_was_not_kept_shows_the_nearest() -> None:
     assert "at step 731" in traced.report() and "first NaN: step 731" in traced.report()
     text = traced.report(step=735)
     assert "the nearest kept to step 735" in text
-    assert "no values of a loop named" in traced.report(scan="log")
+    assert "no values are shown: there is no loop named 'log'" in traced.report(scan="log")
 
 
 def test_a_ruler_shows_deep_taps_with_a_gap() -> None:

@@ -17,6 +17,7 @@ from scanviz.engine.backends.base import Watch, tell_all
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.function.arguments import In, Memory, Out, is_on_device, to_host
+from scanviz.engine.function.names import told_apart
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
@@ -82,7 +83,7 @@ class Function(Shown):
         begun = time.perf_counter_ns()
         self.plan, self.name, self.where = plan, plan.name, plan.where
         self.key = next(_keys)
-        wanted = [*(each.variable for each in plan.outputs), *plan.updates.values()]
+        wanted = told_apart([*(each.variable for each in plan.outputs), *plan.updates.values()])
         self.rewrites = RewriteHistory(wanted, plan.mode.rewrites)
         self._graph = self.rewrites.final
         reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]

@@ -254,8 +254,7 @@ class BackwardLoop:
 
     def _settings(self) -> ScanSettings:
         settings = self.op.settings
-        return settings._replace(
-            name=f"grad_of_{settings.name}",
+        return settings.renamed(f"grad_of_{settings.name}")._replace(
             recompute=False,
             gradient_of=GradientOf(settings.name, self.view.node.birth),
         )

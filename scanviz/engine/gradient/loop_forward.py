@@ -49,7 +49,7 @@ def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[D
     twins = {each: twin for each in moving if (twin := _twin(each, inner, pushed)) is not None}
     outer = [_outer(view, each, given) for each, twin in twins.items() if has_outer_input(twin)]
     fresh = Scan(
-        [*op.variables, *twins.values()], op.until, op.settings._replace(name=f"rop_of_{op.scan_name}")
+        [*op.variables, *twins.values()], op.until, op.settings.renamed(f"rop_of_{op.settings.name}")
     )
     givers = [each for each in twins if has_outer_output(each)]
     names = [each.name for each in (*node.outputs,)] + [twins[each].name for each in givers]

@@ -12,6 +12,7 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Rewritten, graph_rule
 from scanviz.engine.rewrites.words import counted
+from scanviz.engine.scan.loop import Scan
 
 LARGEST = 64  # elements of constants that are compared by value
 
@@ -32,7 +33,8 @@ def merge_equal(level: Level) -> Rewritten | None:
 
     for node in level.nodes:
         inputs = tuple(canonical(each) for each in node.inputs)
-        name = getattr(node.op, "scan_name", None)  # loops of two names stay two in a profile
+        # loops of two names stay two in a profile; those that only their numbers tell apart have one name
+        name = node.op.settings.name if isinstance(node.op, Scan) else None
         key = (node.op, name, inputs)
         same = known.get(key)
         if same is None:

@@ -20,6 +20,8 @@ from scanviz.engine.rewrites.words import listed
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import Carry, State, StepOutput, inner_inputs
 
+MOST_NAMES = 4  # of loops that became one, in its name
+
 
 @rule(name="ScanMerge", phase="merge", on=(SCAN,), single=True, tags=("scan",))
 def merge_loops(node: Apply, level: Level) -> Match | Refusal | None:
@@ -125,12 +127,17 @@ def _ends_alike(a: ScanView, b: ScanView) -> bool:
     return structurally_equal([a.op.until.condition], [b.op.until.condition], pairs)
 
 
+def _joined(names: Sequence[str]) -> str:
+    """Return what a loop made of others is called; no two of them have a name in common, so no two are called alike."""
+    shown = names if len(names) <= MOST_NAMES else [*names[:2], "…", names[-1]]
+    return "&".join(dict.fromkeys(shown))
+
+
 def _merged(members: Sequence[ScanView]) -> Match:
     """Return one loop with the loop variables of all."""
     first = members[0]
     loops = [each.op.settings for each in members]
-    settings = first.op.settings._replace(
-        name="&".join(dict.fromkeys(each.name for each in loops)),
+    settings = first.op.settings.renamed(_joined([each.label for each in loops]))._replace(
         gradient_of=first.op.settings.gradient_of if len({each.gradient_of for each in loops}) == 1 else None,
         allow_gc=all(each.allow_gc for each in loops),
         profile=any(each.profile for each in loops),

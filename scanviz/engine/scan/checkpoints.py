@@ -217,13 +217,13 @@ class _Chunks:
         if not fixed:
             variables.append(NonSequence("save_every_N", size))
             inputs.append(self.size)
-        op = Scan(variables, None, self.settings._replace(name=f"{self.settings.name}_outer"))
+        op = Scan(variables, None, self.settings.renamed(f"{self.settings.name}_outer"))
         givers = self.parts.givers
         made = build(op, [count, *inputs], [each.name for each in givers])
         return dict(zip(givers, made, strict=True))
 
     def _inner(self, suffix: str, recompute: bool) -> Scan:
-        settings = self.settings._replace(name=f"{self.settings.name}_{suffix}", recompute=recompute)
+        settings = self.settings.renamed(f"{self.settings.name}_{suffix}")._replace(recompute=recompute)
         return Scan(self.parts.variables, None, settings)
 
     def _applied(

@@ -69,6 +69,8 @@ class ScanSettings(NamedTuple):
         The loop that this one is the back-propagation of.
     steps_read : bool
         Whether a rewrite has left out the steps after the last row that is read.
+    number : int
+        Tells it from the other loops of its name in one function, 0 where there is none.
     """
 
     name: str
@@ -80,6 +82,16 @@ class ScanSettings(NamedTuple):
     recompute: bool = False
     gradient_of: GradientOf | None = None
     steps_read: bool = False
+    number: int = 0
+
+    @property
+    def label(self) -> str:
+        """What the loop is called: its name, with its number where it has one."""
+        return f"{self.name}#{self.number}" if self.number else self.name
+
+    def renamed(self, name: str) -> ScanSettings:
+        """Return the same settings of a loop of another name."""
+        return self._replace(name=name, number=0)
 
 
 class Scan(Op, ScanPropertiesMixin):
@@ -115,8 +127,8 @@ class Scan(Op, ScanPropertiesMixin):
 
     @property
     def scan_name(self) -> str:
-        """Name of the loop."""
-        return self.settings.name
+        """Name of the loop, with its number where a function has several of that name."""
+        return self.settings.label
 
     @property
     def inner_inputs(self) -> list[Variable]:
@@ -167,7 +179,7 @@ class Scan(Op, ScanPropertiesMixin):
 
 def _compared(settings: ScanSettings) -> ScanSettings:
     """Return the settings less those that do not change what a loop computes or how."""
-    return settings._replace(name="", profile=False, gradient_of=None, steps_read=False)
+    return settings._replace(name="", number=0, profile=False, gradient_of=None, steps_read=False)
 
 
 def _without_results(variable: LoopVariable) -> tuple[object, ...]:
@@ -456,7 +468,7 @@ def scan_views(nodes: SequenceOf[Apply]) -> list[ScanView]:
 
 def rename(op: Scan, name: str) -> Scan:
     """Return the same loop under another name."""
-    return Scan(op.variables, op.until, op.settings._replace(name=name))
+    return Scan(op.variables, op.until, op.settings.renamed(name))
 
 
 __all__ = ["SCAN", "GradientOf", "Scan", "ScanSettings", "ScanView", "rename", "row_type", "scan_views"]

@@ -136,7 +136,7 @@ class GraphView(View):
     def command(self) -> str:
         """Return the command line that draws the same."""
         loop = self.state.loop_record
-        scan = f" --scan {quoted(loop.name)}" if loop is not None and self.own else ""
+        scan = f" --scan {quoted(self.state.title(loop))}" if loop is not None and self.own else ""
         depth = f" --depth {self.depth}" if self.depth is not None else ""
         return f"scanviz graph FILE{scan}{depth}{' --before' if self.built else ''}"
 

@@ -81,7 +81,9 @@ class ProfileView(View):
         """Return the command line that shows this loop."""
         loop = self.state.loop_record
         return (
-            f"scanviz report FILE --scan {quoted(loop.name)}" if loop is not None else "scanviz report FILE"
+            f"scanviz report FILE --scan {quoted(self.state.title(loop))}"
+            if loop is not None
+            else "scanviz report FILE"
         )
 
     def table(self) -> SortedTable:

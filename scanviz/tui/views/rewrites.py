@@ -12,7 +12,7 @@ from textual.geometry import Size
 from textual.widgets import DataTable
 
 from scanviz.profiler.report_rewrites import RewritesView as Wishes
-from scanviz.profiler.report_rewrites import step_lines, why_not_lines
+from scanviz.profiler.report_rewrites import applications_of, step_lines, why_not_lines
 from scanviz.profiler.report_why import why_lines
 from scanviz.profiler.units import duration
 from scanviz.record.plain_text import plain
@@ -84,11 +84,7 @@ class RewritesView(View):
             return []
         if not self.own or loop is None:
             return list(history.applications)
-        return [
-            each
-            for each in history.applications
-            if f"`{loop.name}`" in each.says or any(loop.name in path.split("/") for path in each.loops)
-        ]
+        return applications_of(history, Wishes(scan=loop.name))
 
     def redraw(self) -> None:
         """Show the list and the application that is looked at."""
@@ -210,6 +206,12 @@ class RewritesView(View):
 
         loop = self.state.loop_record
         scan = f" --scan {quoted(loop.name)}" if self.own and loop is not None else ""
+        if (
+            loop is not None
+            and self.state.title(loop) != loop.name
+            and self.state.function_record is not None
+        ):
+            scan += f" --function {quoted(self.state.function_record.name)}"
         if self.other == "why" and loop is not None:
             return f"scanviz rewrites FILE --why {quoted(loop.name)}"
         if self.other == "why not":

@@ -148,7 +148,7 @@ class SlotsView(View):
         if loop is None:
             return super().command()
         option = "--connections" if PIECES[self.piece] == "connections" else "--mappings"
-        return f"scanviz graph FILE --scan {quoted(loop.name)} {option}"
+        return f"scanviz graph FILE --scan {quoted(self.state.title(loop))} {option}"
 
     def table(self) -> SortedTable:
         """Return the loop variables."""

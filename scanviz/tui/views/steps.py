@@ -111,7 +111,11 @@ class StepsView(View):
     def command(self) -> str:
         """Return the command line that shows this loop's steps."""
         loop = self.state.loop_record
-        return f"scanviz report FILE --scan {quoted(loop.name)}" if loop is not None else super().command()
+        return (
+            f"scanviz report FILE --scan {quoted(self.state.title(loop))}"
+            if loop is not None
+            else super().command()
+        )
 
     def action_step(self, by: int) -> None:
         """Go a step on."""

@@ -179,7 +179,7 @@ class ValuesView(View):
     def command(self) -> str:
         """Return the command line that shows this step's values."""
         loop = self.state.loop_record
-        scan = f" --scan {quoted(loop.name)}" if loop is not None else ""
+        scan = f" --scan {quoted(self.state.title(loop))}" if loop is not None else ""
         return f"scanviz report FILE --values{scan} --step {self.state.step}"
 
     def table(self) -> SortedTable:

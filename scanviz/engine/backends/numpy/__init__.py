@@ -15,10 +15,11 @@ from scanviz.engine.backends.base import Availability, Executable, Watch
 from scanviz.engine.backends.numpy import elementwise, index, join, linalg, reduce, shape  # noqa: F401  # rows of source
 from scanviz.engine.backends.numpy.flat import FlatProgram
 from scanviz.engine.backends.numpy.loop import LoopRunner
+from scanviz.engine.backends.numpy.specialised import Specialised
 from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.backends.reference import ReferenceBackend
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
-from scanviz.engine.program.specialise import Buffer
+from scanviz.engine.program.specialise import Buffer, MemoryPlan
 from scanviz.engine.program.verify import verify_program
 
 
@@ -70,37 +71,31 @@ class NumpyExecutable:
         """Return the generated source of the program outside of its loops."""
         return self.flat.source
 
-    def loop_sources(self) -> dict[str, str]:
-        """Return the generated source of each loop run so far, by name; nested loops too."""
-        found: dict[str, str] = {}
-        _collect(self.flat.runners, found)
-        return found
+    def loop_sources(self) -> dict[int, str]:
+        """Return the generated source of each loop run so far, by the loop's key; nested loops too."""
+        return {key: made.code["plain"].text for key, (_, made) in self._made().items()}
 
     def memory_plans(self) -> list[tuple[str, int, int, int]]:
         """Return what was planned for the shapes met: loop, temporaries, buffers, operations that write over an input."""
-        found: dict[str, tuple[str, int, int, int]] = {}
-        _collect_plans(self.flat.runners, found)
-        return list(found.values())
+        return [(name, *_counts(made.plan)) for name, made in self._made().values()]
+
+    def _made(self) -> dict[int, tuple[str, Specialised]]:
+        """Return by the key of each loop run so far its name and what was made for the shapes it met last."""
+        found: dict[int, tuple[str, Specialised]] = {}
+        _collect(self.flat.runners, found)
+        return found
 
 
-def _collect_plans(runners: dict[int, Any], found: dict[str, tuple[str, int, int, int]]) -> None:
+def _counts(plan: MemoryPlan) -> tuple[int, int, int]:
+    placed = sum(isinstance(each, Buffer) for each in plan.places.values())
+    return placed, len(plan.buffers), plan.in_place
+
+
+def _collect(runners: dict[int, Any], found: dict[int, tuple[str, Specialised]]) -> None:
     for runner in runners.values():
         if isinstance(runner, LoopRunner):
             for made in runner.code.all_made():
-                placed = sum(isinstance(each, Buffer) for each in made.plan.places.values())
-                name = runner.loop.name
-                found[name] = (name, placed, len(made.plan.buffers), made.plan.in_place)
-            _collect_plans(runner.runners, found)
-        elif isinstance(runner, BranchRunner):
-            _collect_plans(runner.then_program.runners, found)
-            _collect_plans(runner.else_program.runners, found)
-
-
-def _collect(runners: dict[int, Any], found: dict[str, str]) -> None:
-    for runner in runners.values():
-        if isinstance(runner, LoopRunner):
-            for made in runner.code.all_made():
-                found[runner.loop.name] = made.code["plain"].text
+                found[runner.loop.key] = (runner.loop.name, made)
             _collect(runner.runners, found)
         elif isinstance(runner, BranchRunner):
             _collect(runner.then_program.runners, found)

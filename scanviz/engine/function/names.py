@@ -1,0 +1,102 @@
+"""Telling the loops of one function apart: loops that the user gave one name are numbered, in order of computation.
+
+Names are what people ask by, and what texts about rewrites, errors and profiles call a loop.  So a function whose graph holds
+two loops called ``rnn`` calls them ``rnn#1`` and ``rnn#2``, before its graph is rewritten; the gradient of the one is
+``grad_of_rnn#1``, that of the other ``grad_of_rnn#2``.  What the user built stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from scanviz.engine.graph.nodes import Variable, rebuild
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.rewrites.loops import with_results
+from scanviz.engine.scan.loop import Scan, ScanSettings
+
+# The birth id of a loop's node, with those of the loops around it before it.  A gradient makes its forward loop again, with
+# more results: that is the same loop, has the same birth id, and takes the same name.
+Place = tuple[int, ...]
+
+
+def told_apart(outputs: Sequence[Variable]) -> list[Variable]:
+    """Return a graph whose loops have names of their own; the graph itself where they have already.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> a, _ = scanviz.scan(lambda x_t: x_t + 1, x, name="rows")
+    >>> b, _ = scanviz.scan(lambda x_t: x_t * 2, x, name="rows")
+    >>> [each.owner.op.scan_name for each in told_apart([a, b])]
+    ['rows#1', 'rows#2']
+    """
+    loops = list(_loops(outputs, ()))
+    settings = _settings(dict(loops))
+    if all(settings[place] == own for place, own in loops):
+        return list(outputs)
+    return _renamed(outputs, (), settings)
+
+
+def _loops(outputs: Sequence[Variable], around: Place) -> Iterator[tuple[Place, ScanSettings]]:
+    """Iterate over the loops of a graph in order of computation, each before those in its step."""
+    for node in toposort(outputs):
+        if isinstance(node.op, Scan):
+            place = (*around, node.birth)
+            yield place, node.op.settings
+            yield from _loops(node.op.inner_outputs, place)
+
+
+def _settings(loops: Mapping[Place, ScanSettings]) -> dict[Place, ScanSettings]:
+    """Return the settings of each loop with the number that tells it from others of its name, 0 where there is none."""
+    count = Counter(own.name for own in loops.values())
+    taken = {name for name, several in count.items() if several == 1}
+    found: dict[Place, ScanSettings] = {}
+    latest: Counter[str] = Counter()  # the largest number of a name so far
+    for place, own in loops.items():
+        known = own.gradient_of
+        of = found.get((*place[:-1], known.birth)) if known is not None else None
+        number = 0
+        if count[own.name] > 1:
+            number = _free(own.name, of.number if of is not None else 0, latest[own.name], taken)
+            latest[own.name] = max(number, latest[own.name])
+        if known is not None and of is not None:
+            own = own._replace(gradient_of=known._replace(name=of.label))
+        found[place] = own._replace(number=number)
+        taken.add(found[place].label)
+    return found
+
+
+def _free(name: str, wanted: int, latest: int, taken: set[str]) -> int:
+    """Return a number that no other loop of the name has: the one that is wanted if that can be, else one past the latest."""
+    number = wanted or latest + 1
+    while f"{name}#{number}" in taken:
+        number = max(number, latest) + 1
+    return number
+
+
+def _renamed(
+    outputs: Sequence[Variable], around: Place, settings: Mapping[Place, ScanSettings]
+) -> list[Variable]:
+    new_of: dict[Variable, Variable] = {}
+    for node in toposort(outputs):
+        inputs, op = [new_of.get(each, each) for each in node.inputs], node.op
+        if isinstance(op, Scan):
+            op = _renamed_loop(op, (*around, node.birth), settings)
+        if op is not node.op or any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
+            new_of.update(zip(node.outputs, rebuild(node, inputs, op).outputs, strict=True))
+    return [new_of.get(each, each) for each in outputs]
+
+
+def _renamed_loop(op: Scan, place: Place, settings: Mapping[Place, ScanSettings]) -> Scan:
+    """Return a loop with its settings, and those of the loops in its step; itself where they are what they were."""
+    results = op.inner_outputs
+    fresh = _renamed(results, place, settings)
+    if any(new is not old for new, old in zip(fresh, results, strict=True)):
+        op = with_results(op, fresh)
+    return op if op.settings == settings[place] else Scan(op.variables, op.until, settings[place])
+
+
+__all__ = ["told_apart"]

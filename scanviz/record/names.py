@@ -1,0 +1,142 @@
+"""What the functions and loops of a record are called, so that each is told from all others, and finding them by that.
+
+Functions of one name have numbers in a record (``train#1``, ``train#2``), and so have loops of one name in one function.  Loops
+of one name in two functions are told apart by the function: ``train/rnn`` and ``test/rnn``.  Who asks for a loop may leave out
+what is not needed to tell it from the others.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.plain_text import plain
+
+MOST = 8  # names that an error lists
+_NUMBER = re.compile(r"#\d+$")
+
+
+def given_name(name: str) -> str:
+    """Return a name as it was given, without the number that tells it from others.
+
+    Examples
+    --------
+    >>> given_name("rnn#2"), given_name("rnn")
+    ('rnn', 'rnn')
+    """
+    return _NUMBER.sub("", name)
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Return names of which no two are equal: those that are there several times get numbers.
+
+    Examples
+    --------
+    >>> numbered(["f", "g", "f", "f#1"])
+    ['f#2', 'g', 'f#3', 'f#1']
+    """
+    count = Counter(names)
+    taken = {name for name, several in count.items() if several == 1}
+    latest: Counter[str] = Counter()
+    found: list[str] = []
+    for name in names:
+        label = name
+        while count[name] > 1 and (label == name or label in taken):
+            latest[name] += 1
+            label = f"{name}#{latest[name]}"
+        taken.add(label)
+        found.append(label)
+    return found
+
+
+def function_titles(record: ProfileRecord) -> dict[int, str]:
+    """Return the name of each function by its key, no two of them equal."""
+    names = numbered([each.name for each in record.functions])
+    return {each.key: name for each, name in zip(record.functions, names, strict=True)}
+
+
+def loop_titles(record: ProfileRecord) -> dict[int, str]:
+    """Return by the key of each loop what it is called: its name, with its function's where another one has a loop of it."""
+    functions = function_titles(record)
+    having = Counter(name for name, _ in {(each.name, each.function) for each in record.loops})
+    titles = [
+        each.name if having[each.name] == 1 else f"{functions.get(each.function, '?')}/{each.name}"
+        for each in record.loops
+    ]
+    return {each.key: title for each, title in zip(record.loops, numbered(titles), strict=True)}
+
+
+def loops_called(record: ProfileRecord, asked: str) -> list[LoopRecord]:
+    """Return the loops that may be meant: the one that is called so, else all that were given the name.
+
+    Examples
+    --------
+    >>> loops_called(ProfileRecord(), "rnn")
+    []
+    """
+    titles, functions = loop_titles(record), function_titles(record)
+    exact = [each for each in record.loops if titles[each.key] == asked]
+    if exact:
+        return exact
+    found = []
+    for each in record.loops:
+        names = {each.name, given_name(each.name), given_name(titles[each.key])}
+        names |= {f"{functions.get(each.function)}/{name}" for name in names}
+        if asked in names:
+            found.append(each)
+    return found
+
+
+def functions_called(record: ProfileRecord, asked: str) -> list[FunctionRecord]:
+    """Return the functions that may be meant: the one that is called so, else all that were given the name."""
+    titles = function_titles(record)
+    exact = [each for each in record.functions if titles[each.key] == asked]
+    return exact or [each for each in record.functions if given_name(each.name) == asked]
+
+
+def not_one_loop(record: ProfileRecord, asked: str, among: Iterable[LoopRecord] | None = None) -> str:
+    """Return why a name does not say which loop is meant, with those that may be; empty where it does."""
+    found, titles = loops_called(record, asked), loop_titles(record)
+    if among is not None:
+        keys = {each.key for each in among}
+        found = [each for each in found if each.key in keys]
+        titles = {key: title for key, title in titles.items() if key in keys}
+    return _not_one("loop", asked, [titles[each.key] for each in found], list(titles.values()))
+
+
+def not_one_function(record: ProfileRecord, asked: str) -> str:
+    """Return why a name does not say which function is meant, with those that may be; empty where it does."""
+    found, titles = functions_called(record, asked), function_titles(record)
+    return _not_one("function", asked, [titles[each.key] for each in found], list(titles.values()))
+
+
+def _not_one(noun: str, asked: str, found: Sequence[str], names: Sequence[str]) -> str:
+    if len(found) == 1:
+        return ""
+    if found:
+        return f"{len(found)} {noun}s are named {plain(asked)!r}: {listed(found)}"
+    close = difflib.get_close_matches(asked, names, 1)
+    hint = f"; did you mean {plain(close[0])}?" if close else ""
+    return f"there is no {noun} named {plain(asked)!r}{hint}; {noun}s: {listed(names)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in a row, the first few of them."""
+    more = f", … ({len(names)} in all)" if len(names) > MOST else ""
+    return (", ".join(map(plain, names[:MOST])) or "none") + more
+
+
+__all__ = [
+    "function_titles",
+    "functions_called",
+    "given_name",
+    "listed",
+    "loop_titles",
+    "loops_called",
+    "not_one_function",
+    "not_one_loop",
+    "numbered",
+]

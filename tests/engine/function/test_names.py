@@ -1,0 +1,84 @@
+"""Loops of one name in a function have numbers, which everything that tells of them uses."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import Mode, function, grad, scan
+from scanviz import tensor as T
+from scanviz.engine.program.instructions import all_loops
+
+
+def helper(x, factor, name="rnn"):
+    """Return the last row of a loop that is built here whoever calls."""
+    rows, _ = scan(lambda h: T.tanh(h * factor), outputs_info=x, n_steps=5, name=name)
+    return rows[-1]
+
+
+def names(f):
+    return [each.name for each, _ in all_loops(f.program)]
+
+
+def test_a_loop_built_in_a_helper_that_is_called_twice_is_two_loops():
+    x = T.vector("x")
+    f = function([x], [helper(x, 0.5), helper(x, 0.25)], mode=Mode("numpy", "all,-ScanMerge"))
+    assert names(f) == ["rnn#1", "rnn#2"]
+    f(np.ones(3))
+    plans = [each for each in f.rewrites if each.rule == "reuse_buffers"]
+    assert len({each.paths for each in plans}) == len(plans)
+    assert len(f.executable.memory_plans()) == len(f.executable.loop_sources()) == 2
+
+
+def test_a_loop_of_a_name_of_its_own_keeps_it():
+    x = T.vector("x")
+    f = function([x], [helper(x, 0.5, "a"), helper(x, 0.25, "b")], mode=Mode("numpy", "none"))
+    assert names(f) == ["a", "b"]
+
+
+def test_equal_loops_of_one_name_are_still_computed_once():
+    x = T.vector("x")
+    f = function([x], [helper(x, 0.5), helper(x, 0.5)])
+    assert names(f) == ["rnn#1"]
+
+
+def test_gradients_have_the_numbers_of_their_loops_and_what_was_built_stays_as_it_was():
+    x = T.vector("x")
+    a, b = helper(x, 0.5), helper(x, 0.25)
+    f = function([x], [b, grad(T.sum(b), x), a, grad(T.sum(a), x)], mode=Mode("numpy", "all,-ScanMerge"))
+    with scanviz.profile() as p:
+        f(np.ones(3))
+    names_of = {each.key: each.name for each in p.record.loops}
+    pairs = {each.name: names_of[each.gradient_of] for each in p.record.loops if each.gradient_of is not None}
+    assert pairs == {"grad_of_rnn#1": "rnn#1", "grad_of_rnn#2": "rnn#2"}
+    assert a.owner.inputs[0].owner.op.scan_name == "rnn"
+
+
+def test_a_name_that_a_user_gave_is_taken_by_no_number_and_no_gradient():
+    x = T.vector("x")
+    wanted = [helper(x, k / 16, name) for k, name in enumerate(("rnn", "rnn#1", "rnn", "grad_of_rnn"), 3)]
+    f = function([x], [*wanted, grad(T.sum(wanted[0]), x)], mode=Mode("numpy", "all,-ScanMerge"))
+    found = names(f)
+    assert len(set(found)) == len(found) == 5
+    assert {"rnn#1", "rnn#2", "rnn#3", "grad_of_rnn#1", "grad_of_rnn#2"} == set(found)
+
+
+def test_loops_in_loops_are_told_apart_in_errors_too():
+    table = T.ivector("table")
+
+    def outer(at):
+        rows, _ = scan(lambda k: table[k], outputs_info=at, n_steps=2, name="walk")
+        return rows[-1]
+
+    rows, _ = scan(outer, outputs_info=T.constant(0, dtype="int32"), n_steps=3, name="walk")
+    f = function([table], rows)
+    with pytest.raises(scanviz.ScanvizError, match="loop `walk#2`, at step 0, in loop `walk#1`, at step 2"):
+        f(np.array([1, 2, 3, 4], "int32"))
+
+
+def test_names_are_the_same_after_pickling_and_when_a_rewritten_graph_is_compiled_again():
+    x = T.vector("x")
+    f = function([x], [helper(x, 0.5), helper(x, 0.25)], mode=Mode("numpy", "all,-ScanMerge"))
+    assert names(pickle.loads(pickle.dumps(f))) == names(f)
+    assert names(function([x], f.outputs[1])) == ["rnn"]

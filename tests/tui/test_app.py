@@ -116,7 +116,7 @@ async def test_y_copies_names_and_arguments_as_a_shell_reads_them():
     ):
         await at(app, pilot, "Steps")
         await pilot.press("y")
-        assert app.clipboard == "scanviz report p.scanviz --scan 'FILE of $HOME'"
+        assert app.clipboard == "scanviz report p.scanviz --scan 'FILE of $HOME#1'"
         await at(app, pilot, "Output")
         await pilot.press("y")
         assert app.clipboard == "scanviz profile 'my script.py' 'a b'"

@@ -96,7 +96,7 @@ def test_the_forward_loop_keeps_one_state_a_chunk_and_is_run_again():
     kept, _ = scanviz.scan_checkpoints(rnn, X, h0, W, name="long", n_steps=12, save_every_N=4)
     f = scanviz.function([X, W, h0], scanviz.grad(T.sum(kept[-1]), W))
     names = [loop.name for loop, _ in all_loops(f.program)]
-    assert names == ["long_outer", "long_inner", "grad_of_long_outer", "long_inner", "grad_of_long_inner"]
+    assert names == ["long_outer", "long_inner#1", "grad_of_long_outer", "long_inner#2", "grad_of_long_inner"]
     forward = next(loop for loop, _ in all_loops(f.program) if loop.name == "long_outer")
     assert [slot.result is not None for slot in forward.states] == [True] and not forward.step_outputs
 

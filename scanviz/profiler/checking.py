@@ -19,7 +19,9 @@ import numpy as np
 from scanviz.engine import observe
 from scanviz.engine.observe import CompiledFunction, Observer
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
-from scanviz.profiler.check_finding import Frame, finding_of, moves_only
+from scanviz.profiler.check_finding import finding_of
+from scanviz.profiler.check_frame import Frame
+from scanviz.profiler.check_origin import moves_only
 from scanviz.record.finding import CheckedRecord, FindingRecord
 
 
@@ -128,7 +130,8 @@ class Checker(Observer):
         frames, found = self._frames(), self._loops.get(loop)
         if frames and found is not None:
             inside = any(each is found for each in frames[-1].program.instructions)
-            frames.append(Frame(frames[0].event, found.body, found, next(self._runs[loop]), inside))
+            run = next(self._runs[loop])
+            frames.append(Frame(frames[0].event, found.body, found, run, inside, n_steps))
 
     def loop_end(
         self,

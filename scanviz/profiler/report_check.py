@@ -21,6 +21,8 @@ _PROBLEMS = {
     "shape": "a shape that changed",
 }
 
+MEANT = "an infinity on purpose, such as a mask or the logarithm of 0: to look for NaN alone: scanviz check --nan SCRIPT"
+
 
 def render_check(record: CheckedRecord, *, width: int = 100, color: bool = False) -> str:
     """Return what a check found, or what it looked at.
@@ -62,13 +64,7 @@ def _nothing(record: CheckedRecord) -> list[Line]:
 
 
 def _found(found: FindingRecord) -> list[Line]:
-    inner = found.loops[-1] if found.loops else None
-    where = "outside of loops"
-    if inner is not None:
-        where = f"in loop {plain(inner.loop)} at step {amount(inner.step)}"
-        if inner.forward_loop is not None and inner.forward_step is not None:
-            where += f", back over step {amount(inner.forward_step)} of loop {plain(inner.forward_loop)}"
-    lines = [Line(f"scanviz check: {_PROBLEMS[found.problem]} {where}", HEADING, wraps=True)]
+    lines = [Line(f"scanviz check: {_PROBLEMS[found.problem]} {_where(found)}", HEADING, wraps=True)]
     call = f"{plain(found.function)}, call {amount(found.call)}"
     lines.append(Line(f"  function   {call}", wraps=True))
     lines += [Line(f"  loop       {_loop(each)}", wraps=True) for each in reversed(found.loops)]
@@ -77,6 +73,8 @@ def _found(found: FindingRecord) -> list[Line]:
         lines.append(Line(f"  line       {_line(found.source)}", wraps=True))
     lines += [Line(f"  gave       {_value(found.result)}", HOT, wraps=True)]
     lines += [Line(f"  read       by loop {_loop(each)}", wraps=True) for each in found.read_at]
+    if found.problem == "inf":
+        lines.append(Line(f"  meant?     {MEANT}", QUIET, wraps=True))
     if found.expected:
         lines.append(Line(f"  expected   {plain(found.expected)}", wraps=True))
     lines.append(Line(f"  {_made_of(found)}", QUIET, wraps=True))
@@ -88,6 +86,26 @@ def _found(found: FindingRecord) -> list[Line]:
         lines.append(Line("  the step began with:", QUIET))
     lines += [Line(f"    {plain(each.name)}  {_value(each)}", wraps=True) for each in found.step_inputs]
     return lines
+
+
+def _where(found: FindingRecord) -> str:
+    """Return all loops that a finding stands in, innermost first; those that read what was computed for all their steps too."""
+    read = [f"for {_step(each)}" for each in found.read_at[:1]]
+    if not found.loops:
+        return ", ".join(["outside of loops", *read])
+    inner, *around = reversed(found.loops)
+    at = f"in loop {plain(inner.loop)} at step {amount(inner.step)}{_back(inner)}"
+    return ", ".join([at, *(f"in {_step(each)}" for each in around), *read])
+
+
+def _step(place: LoopPlaceRecord) -> str:
+    return f"step {amount(place.step)} of loop {plain(place.loop)}{_back(place)}"
+
+
+def _back(place: LoopPlaceRecord) -> str:
+    if place.forward_loop is None or place.forward_step is None:
+        return ""
+    return f", back over step {amount(place.forward_step)} of loop {plain(place.forward_loop)}"
 
 
 def _made_of(found: FindingRecord) -> str:

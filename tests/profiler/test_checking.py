@@ -14,7 +14,7 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.profiler.checking import Checker, Wanted
 from scanviz.profiler.report_check import check_as_json, render_check
-from scanviz.record.finding import CheckedRecord, FindingRecord
+from scanviz.record.finding import CheckedRecord, FindingRecord, LoopPlaceRecord
 
 
 def found(f: Any, *values: Any, **wanted: Any) -> FindingRecord:
@@ -43,6 +43,12 @@ def rnn() -> Any:
 
     h, _ = scanviz.scan(step, x, T.zeros(3), w, name="rnn")
     return scanviz.function([x, w], h[-1], name="train")
+
+
+def _gradient_step(finding: FindingRecord) -> LoopPlaceRecord:
+    """Return the step of a gradient's loop that a finding is in, or that reads what was computed before it for all steps."""
+    [place] = finding.loops or finding.read_at
+    return place
 
 
 def test_a_nan_planted_at_a_step_is_found_there() -> None:
@@ -75,11 +81,11 @@ def test_an_infinity_in_a_gradient_names_the_forward_step() -> None:
     data = np.full(50, 1e-4)
     data[12] = 0.0
     finding = found(slope, data)
-    [place] = finding.loops
+    place = _gradient_step(finding)
     assert finding.problem == "inf" and place.loop == "grad_of_roots"
     assert (place.step, place.forward_loop, place.forward_step) == (37, "roots", 12)
     assert finding.source is not None and "T.sqrt" in finding.source.text
-    text = render_check(CheckedRecord(finding=finding))
+    text = render_check(CheckedRecord(finding=finding), width=200)
     assert "back over step 12 of loop roots" in text
 
 
@@ -94,7 +100,7 @@ def test_a_cell_of_a_mitmot_is_followed_to_its_forward_step_with_several_taps() 
     f = scanviz.function([x], scanviz.grad(h[-1], x))
     data = np.full(30, 1e-3)
     data[7] = 0.0
-    [place] = found(f, data).loops
+    place = _gradient_step(found(f, data))
     assert (place.loop, place.forward_step, place.step) == ("grad_of_two taps", 7, 22)
 
 
@@ -110,7 +116,7 @@ def test_a_truncated_gradient_counts_back_from_the_last_step() -> None:
     f = scanviz.function([x], scanviz.grad(h[-1], x))
     data = np.full(50, 1e-4)
     data[47] = 0.0
-    [place] = found(f, data).loops
+    place = _gradient_step(found(f, data))
     assert (place.forward_step, place.step) == (47, 2)
 
 
@@ -313,3 +319,68 @@ def test_the_text_is_of_the_finding() -> None:
     assert text.startswith("scanviz check: NaN in loop rnn at step 731\n")
     assert "T.log(T.dot(h, w) + x_t + 2.0)" in text and "test_checking.py:" in text
     assert "1 NaN, first at [1]" in text and "inputs that had none" in text
+
+
+def test_both_loops_of_a_nested_gradient_are_named_with_the_steps_that_they_go_back_over() -> None:
+    def inner(row: Any, h: Any) -> Any:
+        cells, _ = scanviz.scan(lambda v, c: c + T.sqrt(v * (1.0 + c * c)), row, h, name="cells")
+        return cells[-1]
+
+    x = T.matrix("x")
+    rows, _ = scanviz.scan(inner, x, T.constant(0.0), name="rows")
+    data = np.full((6, 5), 1e-3)
+    data[2, 1] = 0.0
+    for rewrites in ("all", "none"):
+        f = scanviz.function([x], scanviz.grad(rows[-1], x), mode=scanviz.Mode("numpy", rewrites))
+        finding = found(f, data)
+        text = " ".join(render_check(CheckedRecord(finding=finding)).split())
+        heading = text.partition(" function ")[0]
+        assert "loop grad_of_rows" in heading and "back over step 2 of loop rows" in heading
+        assert "loop grad_of_cells" in heading and "back over step 1 of loop cells" in heading
+
+
+@pytest.mark.parametrize("place", ["before", "after", "once"])
+def test_work_that_left_a_loop_is_told_by_its_own_line(place: str) -> None:
+    x, w = T.matrix("x"), T.matrix("w")
+
+    def step(x_t: Any, h: Any, w: Any) -> Any:
+        if place == "before":
+            early = T.dot(T.log(x_t), w)  # the line
+            return T.tanh(early + h), h
+        if place == "once":
+            same = T.log(w)  # the line
+            return T.tanh(T.dot(h, same) + x_t), h
+        h = T.tanh(x_t + h)
+        late = T.log(T.dot(h, w))  # the line
+        return h, late
+
+    outputs, _ = scanviz.scan(step, x, [T.zeros(3), None], w, name="rnn")
+    f = scanviz.function([x, w], outputs)
+    data = np.ones((5, 3))
+    data[3, 1] = -10
+    finding = found(f, data, -np.eye(3) if place == "once" else np.eye(3))
+    assert not finding.loops, "the test is about work that was moved"
+    assert finding.source is not None and finding.source.text.endswith("# the line")
+
+
+def test_a_given_infinity_is_followed_through_a_loop_that_has_ended() -> None:
+    p = T.vector("p")
+    (a, _), _ = scanviz.scan(lambda v, a, b: (b, v), p, [T.constant(0.0), T.constant(0.0)], name="delay")
+    total, _ = scanviz.scan(lambda a, s: s + a, a, T.constant(0.0), name="use")
+    f = scanviz.function([p], total)
+    finding = found(f, np.array([0.0, -np.inf, 2.0, 3.0]))
+    assert finding.cause == "given" and [each.loop for each in finding.loops] == ["use"]
+    [origin] = [each.origin for each in finding.inputs if each.where is not None]
+    assert "input p, as the caller gave it, by way of loop delay" in origin
+    text = " ".join(render_check(CheckedRecord(finding=finding)).split())
+    assert "it came so from outside: input p, as the caller gave it, by way of loop delay" in text
+
+
+def test_an_infinity_that_may_be_meant_names_the_option_that_passes_it() -> None:
+    x = T.vector("x")
+    masked = scanviz.function([x], T.where(x > 0, x, -np.inf))
+    text = render_check(CheckedRecord(finding=found(masked, np.array([1.0, -1.0]))), width=200)
+    assert "to look for NaN alone: scanviz check --nan SCRIPT" in text
+    nothing(masked, np.array([1.0, -1.0]), nan=True, inf=False)
+    log = scanviz.function([x], T.log(x))
+    assert "--nan" not in render_check(CheckedRecord(finding=found(log, np.array([-1.0]))), width=200)

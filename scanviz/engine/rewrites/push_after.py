@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
+from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import always_computed, own_tier, result_of, size_nodes, step_outputs_of
-from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, running_sums
+from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, maker_of, running_sums
 from scanviz.engine.rewrites.rows import Rows, reads_whole
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.rewrites.words import counted, named
@@ -162,7 +163,8 @@ def _sums_of_rows(view: ScanView, level: Level) -> Match | None:
     new, mapping = rows.rebuilt(gone)
     for each in chosen:
         source, axes = _summand(each.term)
-        total = sum_of(rows.of(source), axis=(0, *(axis + 1 for axis in axes)))
+        with moved_from(*maker_of(each)):
+            total = sum_of(rows.of(source), axis=(0, *(axis + 1 for axis in axes)))
         mapping.update(last_rows(each, total, view, new.n_steps))
     return Match(mapping, f"{named(each.state.name for each in chosen)}: rows are summed after the loop")
 

@@ -19,6 +19,7 @@ from typing import Literal
 
 from scanviz.engine.gradient.accumulate import is_zeros
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.provenance import Provenance, moved_from
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem
 from scanviz.engine.ops.linalg import DOT, MATMUL, dot
@@ -86,10 +87,18 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
     gone = [each.state for each, _ in products]
     new, mapping = rows.rebuilt(gone)
     for each, ((a, a_turned), (b, b_turned)) in products:
-        product = _product_of_rows(rows.of(a), a_turned, rows.of(b), b_turned, each.term)
+        with moved_from(*maker_of(each)):
+            product = _product_of_rows(rows.of(a), a_turned, rows.of(b), b_turned, each.term)
         mapping.update(last_rows(each, product, view, new.n_steps))
     says = f"{named(each.state.name for each, _ in products)}: products added up in the loop are one product after it"
     return Match(mapping, says)
+
+
+def maker_of(running: RunningSum) -> tuple[Provenance, int]:
+    """Return where what is added up comes from: the provenance and id of its node, or of the sum's."""
+    node = running.term.owner or running.state.writes[0].owner
+    assert node is not None  # a running sum is the result of an addition
+    return node.provenance, node.birth
 
 
 def running_sums(view: ScanView, level: Level) -> tuple[list[RunningSum], Refusal | None]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.shape import dimshuffle
 
@@ -34,7 +35,8 @@ def batched(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Va
         return None
     if not all(isinstance(each.type, TensorType) for each in (*inputs, node.outputs[0])):
         return None
-    found = row(node, inputs, rows)
+    with moved_from(node.provenance, node.birth):
+        found = row(node, inputs, rows)
     if found is None or tensor_type(found).ndim != tensor_type(node.outputs[0]).ndim + 1:
         return None
     return found

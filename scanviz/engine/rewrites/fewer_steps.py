@@ -23,8 +23,23 @@ from scanviz.engine.ops.size_equality import surely_not_negative
 from scanviz.engine.ops.support import constant, constant_integer
 from scanviz.engine.ops.symbolic_shape import as_size
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import at_least, outer_of, rebuilt_loop, result_of, sequences_of
-from scanviz.engine.rewrites.row_reads import SIZES, Read, asks, from_the_end, read_of, reindexed
+from scanviz.engine.rewrites.loops import (
+    always_computed,
+    at_least,
+    outer_of,
+    rebuilt_loop,
+    result_of,
+    sequences_of,
+)
+from scanviz.engine.rewrites.row_reads import (
+    SIZES,
+    Read,
+    cannot_fail,
+    from_the_end,
+    read_of,
+    reindexed,
+    work_of,
+)
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.rewrites.words import some
 from scanviz.engine.scan.loop import SCAN, ScanView
@@ -85,19 +100,29 @@ def _reads(view: ScanView, level: Level) -> Reads | Refusal:
             return Refusal(f"all rows of `{variable.name}` are wanted", 1)
         for node, position in level.readers(result):
             read = read_of(node, position, n)
-            name = describe(node.outputs[0])
             if read is None:
-                return Refusal(f"`{name}` may read the last row of `{variable.name}`", 2)
-            if view.op.until is not None and from_the_end(read):
-                return Refusal(f"`{name}` counts from the end of a loop that may end early", 2)
-            if variable.keep != ALL and not _counts_back(read):
-                return Refusal(f"`{variable.name}` keeps only its last rows", 2)
-            if asks(read, view.node):
-                return Refusal(f"which row `{name}` is, the loop computes itself", 2)
-            if isinstance(read.exists, int) and isinstance(n, int) and n + read.exists < 0:
-                return Refusal(f"there is no row `{name}`", 2)
+                return Refusal(f"`{describe(node.outputs[0])}` may read the last row of `{variable.name}`", 2)
+            why = _no_bound(read, variable, view, level)
+            if why is not None:
+                return Refusal(why, 2)
             found.append((variable, read))
     return found
+
+
+def _no_bound(read: Read, variable: State | StepOutput, view: ScanView, level: Level) -> str | None:
+    """Return why a reader does not tell after which step nothing is read, None if it does."""
+    name, n, work = describe(read.node.outputs[0]), _simplest(view.n_steps), work_of(read)
+    if view.op.until is not None and from_the_end(read):
+        return f"`{name}` counts from the end of a loop that may end early"
+    if variable.keep != ALL and not _counts_back(read):
+        return f"`{variable.name}` keeps only its last rows"
+    if view.node in work:
+        return f"which row `{name}` is, the loop computes itself"
+    if not cannot_fail(work) and read.node not in always_computed(level.outputs):
+        return f"`{name}` is read by a branch that may not be taken, and what it asks for may be an error"
+    if isinstance(read.exists, int) and isinstance(n, int) and n + read.exists < 0:
+        return f"there is no row `{name}`"
+    return None
 
 
 def _counts_back(read: Read) -> bool:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import Dim
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, rebuild
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rebuild, tensor_type
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, Number, input_entries
+from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.size_equality import surely_not_negative
 from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import SymbolicDims, as_size
@@ -152,10 +153,18 @@ def from_the_end(read: Read) -> bool:
     )
 
 
-def asks(read: Read, node: Apply) -> bool:
-    """Return whether what a reader asks for is itself computed from a node."""
-    inputs = [each for each in (read.start, read.stop) if isinstance(each, Variable)]
-    return bool(inputs) and node in set(toposort(inputs))
+def work_of(read: Read) -> list[Apply]:
+    """Return what is computed for the numbers that a reader asks with."""
+    return toposort([each for each in (read.start, read.stop) if isinstance(each, Variable)])
+
+
+def cannot_fail(work: Sequence[Apply]) -> bool:
+    """Return whether work is arithmetic on single numbers and sizes, which costs nothing and raises no error."""
+    return all(
+        node.op.declaration is DIMENSION
+        or (node.op.declaration.family == "elementwise" and tensor_type(node.outputs[0]).ndim == 0)
+        for node in work
+    )
 
 
 def reindexed(read: Read, result: Variable, n: Dim, steps: Dim, fewer: Dim, kept: int | None) -> Variable:
@@ -240,4 +249,4 @@ def _written(number: Dim, inputs: list[Variable]) -> Number:
     return INPUT
 
 
-__all__ = ["SIZES", "Read", "asks", "first_entry", "from_the_end", "read_of", "reindexed"]
+__all__ = ["SIZES", "Read", "cannot_fail", "first_entry", "from_the_end", "read_of", "reindexed", "work_of"]

@@ -107,22 +107,22 @@ def test_as_many_steps_are_taken_as_what_is_read_needs(count, read, steps, mode)
 )
 def test_a_row_that_only_a_call_knows_is_the_last_step(index, count, steps):
     (n, inputs), i = steps, T.lscalar("i")
-    values = [STEPS for _ in inputs]
-    assert taken([*inputs, i], [powers(n)[i]], *values, index) == {"powers": count}
+    values, o = [STEPS for _ in inputs], powers(n)
+    assert taken([*inputs, i], [o[i]], *values, index) == {"powers": count}
     if -20 <= index < 20:
-        assert taken([*inputs, i], [powers(n)[i], powers(n)[3]], *values, index) == {"powers": max(count, 4)}
+        assert taken([*inputs, i], [o[i], o[3]], *values, index) == {"powers": max(count, 4)}
 
 
 @pytest.mark.parametrize("stop", [-25, -20, -10, -1, 0, 7, 20, 30])
 @pytest.mark.parametrize("start", [None, -12, 3])
 def test_slices_whose_bounds_only_a_call_knows_are_bounds_too(start, stop, steps):
     (n, inputs), i, j = steps, T.lscalar("i"), T.lscalar("j")
-    values = [STEPS for _ in inputs]
-    found = taken([*inputs, i], [powers(n)[start:i]], *values, stop)
+    values, o = [STEPS for _ in inputs], powers(n)
+    found = taken([*inputs, i], [o[start:i]], *values, stop)
     assert found == {"powers": len(range(*slice(0, stop).indices(STEPS)))}
-    taken([*inputs, i, j], [powers(n)[j:i], powers(n)[j:-4]], *values, stop, start or 0)
-    taken([*inputs, i], [powers(n)[i:start:-1]], *values, stop)
-    taken([*inputs, i, j], [powers(n)[i:j:-2], powers(n)[-4:j:-1]], *values, stop, start or 0)
+    taken([*inputs, i, j], [o[j:i], o[j:-4]], *values, stop, start or 0)
+    taken([*inputs, i], [o[i:start:-1]], *values, stop)
+    taken([*inputs, i, j], [o[i:j:-2], o[-4:j:-1]], *values, stop, start or 0)
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 9, 10, 11, 12])
@@ -212,6 +212,15 @@ def test_a_row_that_the_loop_itself_computes_is_no_bound():
     o = powers(n)
     assert taken([n], [o[T.cast(o[1], "int64")]], 20) == {"powers": 20}
     assert "the loop computes itself" in refusals([o[T.cast(o[1], "int64")]], [n])
+
+
+def test_what_only_a_branch_that_is_not_taken_asks_for_is_not_computed_for_the_bound():
+    n, c, y = T.lscalar("n"), T.lscalar("c"), T.lvector("y")
+    o = powers(n)
+    assert taken([n, c, y], [scanviz.ifelse(c, o[y[9]], o[2])], 20, 0, [1]) == {"powers": 20}
+    assert "a branch that may not be taken" in refusals([scanviz.ifelse(c, o[y[9]], o[2])], [n, c, y])
+    assert taken([n, c, y], [scanviz.ifelse(c, o[n // 4], o[2])], 20, 0, [1]) == {"powers": 6}
+    assert taken([n, y], [o[y[1]]], 20, [1, 4]) == {"powers": 5}
 
 
 def test_what_the_rule_does_is_told():

@@ -44,11 +44,24 @@ class Expression(NamedTuple):
     def apply(self, arguments: Sequence[Any]) -> Any:
         """Return the value for arguments: symbolic for variables, an array for arrays."""
         symbolic = any(isinstance(each, Variable) for each in arguments)
-        values = list(arguments)
-        for operation, positions in self.steps:
+        values, needed = list(arguments), self.needed(len(arguments))
+        for place, (operation, positions) in enumerate(self.steps, start=len(arguments)):
+            if place not in needed:
+                values.append(None)
+                continue
             given = [values[k] for k in positions]
             values.append(operation.symbolic(*given) if symbolic else np.asarray(operation.plain(*given)))
         return values[self.final]
+
+    def needed(self, arguments: int) -> set[int]:
+        """Return the positions that the value depends on, those of the first ``arguments`` among them."""
+        found, stack = set[int](), [self.final]
+        while stack:
+            place = stack.pop()
+            if place not in found:
+                found.add(place)
+                stack.extend(self.steps[place - arguments][1] if place >= arguments else ())
+        return found
 
     def shape(self, shapes: Sequence[Shape], dtype: str) -> Shape:
         """Return the shape of the value for arguments of some shapes."""
@@ -132,7 +145,7 @@ def fed_back(
     """
     wanted, count, floating = shapes[own], len(shapes), dtype.startswith("float")
     found = expression
-    if floating and any(operation.grows for operation, _ in found.steps) and own in _read(found, count):
+    if floating and any(operation.grows for operation, _ in found.steps) and own in found.needed(count):
         found = found.then(TANH, arguments=count)
     shape = found.shape(shapes, dtype)
     while len(shape) > len(wanted):
@@ -146,15 +159,3 @@ def fed_back(
     if found.shape(shapes, dtype) != wanted:
         found = found.then(SPREAD if dtype != "bool" else SPREAD_TRUTH, own, arguments=count)
     return found
-
-
-def _read(expression: Expression, arguments: int) -> set[int]:
-    """Return the arguments that the value depends on."""
-    needed, stack = set[int](), [expression.final]
-    while stack:
-        place = stack.pop()
-        if place < arguments:
-            needed.add(place)
-        else:
-            stack.extend(expression.steps[place - arguments][1])
-    return needed

@@ -62,8 +62,8 @@ class LoopCase:
         As given to scan.
     symbolic_steps : bool
         Whether the number of steps is an input, and not known when building.
-    static : frozenset of str
-        The names of inputs whose sizes are known when building.
+    static, constant : frozenset of str
+        The names of inputs whose sizes are known when building, and of those whose values are, which then are no inputs.
     go_backwards : bool
         As given to scan.
     nested : Expression or None
@@ -84,6 +84,7 @@ class LoopCase:
     nested: Expression | None
     symbolic_steps: bool = False
     static: frozenset[str] = frozenset()
+    constant: frozenset[str] = frozenset()
     inputs: list[tuple[Variable, Array]] = field(default_factory=list)
 
     def shapes(self) -> list[Shape]:
@@ -95,6 +96,12 @@ class LoopCase:
         ]
         return [*found, found[0]] if self.nested is not None else found
 
+    def reads_nested(self) -> bool:
+        """Return whether anything depends on the loop inside the step, whose value is the last argument."""
+        count = len(self.shapes())
+        read = [each.value for each in self.outputs] + ([self.update] if self.update is not None else [])
+        return any(count - 1 in each.needed(count) for each in read)
+
     def build(
         self, every: int | None = None, **options: Any
     ) -> tuple[list[Variable], Updates, list[tuple[Variable, Array]], SharedVariable | None]:
@@ -105,6 +112,8 @@ class LoopCase:
         inputs: list[tuple[Variable, Array]] = []
 
         def symbol(values: Array, name: str) -> Variable:
+            if name in self.constant:
+                return T.constant(values, name=name)
             known = values.shape if name in self.static else (None,) * values.ndim
             variable = T.tensor(values.dtype, known, name)
             inputs.append((variable, values))

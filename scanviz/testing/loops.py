@@ -27,6 +27,7 @@ def random_loops(
     longest: int = 7,
     smooth: bool = False,
     symbolic_steps: bool = False,
+    constants: bool = False,
 ) -> LoopCase:
     """Draw a random loop.
 
@@ -43,6 +44,8 @@ def random_loops(
         condition still makes the number of steps jump.)
     symbolic_steps : bool
         Whether the number of steps may be an input, ``steps``.
+    constants : bool
+        Whether inputs may be constants, whose values are known when building.
     """
     dtype = draw(st.sampled_from([each for each in dtypes if not smooth or each.startswith("float")]))
     whole = draw(st.sampled_from(WHOLE_SHAPES))
@@ -51,15 +54,15 @@ def random_loops(
         _sequence(draw, draw(shapes_within(whole)), dtype, steps) for _ in range(draw(st.integers(0, 2)))
     ]
     results = [(_output_taps(draw), draw(shapes_within(whole))) for _ in range(draw(st.integers(1, 3)))]
-    constants = [_array(draw, draw(shapes_within(whole)), dtype) for _ in range(draw(st.integers(0, 1)))]
+    fixed = [_array(draw, draw(shapes_within(whole)), dtype) for _ in range(draw(st.integers(0, 1)))]
     captured = _array(draw, draw(shapes_within(whole)), dtype) if draw(st.booleans()) else None
     start = _array(draw, draw(shapes_within(whole)), dtype) if updates and draw(st.booleans()) else None
     shapes = [each.values.shape[1:] for each in sequences for _ in each.taps]
     own = [len(shapes) + sum(len(taps) for taps, _ in results[:k]) for k in range(len(results))]
     shapes += [shape for taps, shape in results for _ in taps]
-    shapes += [each.shape for each in (*constants, captured, start) if each is not None]
+    shapes += [each.shape for each in (*fixed, captured, start) if each is not None]
     if not shapes:
-        constants, shapes = [_array(draw, whole, dtype)], [whole]
+        fixed, shapes = [_array(draw, whole, dtype)], [whole]
     shared = len(shapes) - 1
     inner = (
         _nested(draw, shapes[0], dtype, whole, smooth) if nesting and draw(st.integers(0, 3)) == 0 else None
@@ -79,7 +82,7 @@ def random_loops(
         whole,
         sequences,
         outputs,
-        constants,
+        fixed,
         captured,
         update,
         start,
@@ -89,6 +92,7 @@ def random_loops(
         inner,
         symbolic_steps and draw(st.booleans()),
         frozenset(draw(st.sets(st.sampled_from(_NAMES)))),
+        frozenset(draw(st.sets(st.sampled_from(_NAMES), max_size=2))) if constants else frozenset(),
     )
 
 

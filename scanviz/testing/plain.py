@@ -13,6 +13,11 @@ from scanviz.testing.loop_case import LoopCase
 def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
     """Return the results of a loop and the last value of its shared variable.
 
+    Raises
+    ------
+    ValueError
+        If a sequence is too short for the steps, or a state or output changes its shape; and whatever NumPy raises.
+
     Examples
     --------
     >>> from hypothesis import find
@@ -27,7 +32,11 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
         len(each.values) - (high - low) for each, low, high in zip(case.sequences, lows, highs, strict=True)
     ]
     steps = case.n_steps if case.n_steps is not None else min(possible)
-    rows: list[list[Any]] = [[] if each.initial is None else list(each.initial) for each in case.outputs]
+    if any(max(count, 0) < steps for count in possible):
+        raise ValueError(f"a sequence has {min(possible)} rows for {steps} steps")
+    rows: list[list[Array]] = [
+        [] if each.initial is None else [np.asarray(row) for row in each.initial] for each in case.outputs
+    ]
     depths = [0 if each.initial is None else -min(each.taps) for each in case.outputs]
     state = None if case.shared_start is None else case.shared_start.copy()
     for t in range(steps):
@@ -41,18 +50,33 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
         values += [each for each in (case.captured, state) if each is not None]
         values = [np.asarray(each) for each in values]
         if case.nested is not None:
-            last = values[0]
-            for _ in range(3):
-                last = np.asarray(case.nested.apply([last, values[0]]), case.dtype)
-            values.append(last)
+            values.append(_nested(case, values[0]) if case.reads_nested() else None)
         results = [np.asarray(each.value.apply(values), case.dtype) for each in case.outputs]
         if case.update is not None:
-            state = np.asarray(case.update.apply(values), case.dtype)
+            state = _same_shape(state, np.asarray(case.update.apply(values), case.dtype))
         for kept, result in zip(rows, results, strict=True):
-            kept.append(result)
+            _append(kept, result)
         if case.stop is not None and np.sum(results[0]) > case.stop:
             break
     return [
-        np.array(kept[depth:], case.dtype).reshape(-1, *output.shape)
+        np.array(kept[depth:], case.dtype).reshape(-1, *(kept[0].shape if kept else output.shape))
         for kept, depth, output in zip(rows, depths, case.outputs, strict=True)
     ], state
+
+
+def _nested(case: LoopCase, first: Array) -> Array:
+    assert case.nested is not None
+    rows = [first]
+    for _ in range(3):
+        _append(rows, np.asarray(case.nested.apply([rows[-1], first]), case.dtype))
+    return rows[-1]
+
+
+def _append(rows: list[Array], row: Array) -> None:
+    rows.append(_same_shape(rows[0] if rows else None, row))
+
+
+def _same_shape(before: Array | None, row: Array) -> Array:
+    if before is not None and before.shape != row.shape:
+        raise ValueError(f"a row of shape {row.shape} after rows of shape {before.shape}")
+    return row

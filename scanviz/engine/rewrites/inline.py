@@ -11,7 +11,7 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import outer_of
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
-from scanviz.engine.scan.unroll import row_of_one_step
+from scanviz.engine.scan.unroll import row_of_one_step, unchecked_sequence
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -33,6 +33,9 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
         return Refusal(
             f"the number of steps of `{view.op.scan_name}` {known}, not 1", 0 if steps is None else 1
         )
+    unchecked = unchecked_sequence(view.op.variables, view.outer_input)
+    if unchecked is not None:
+        return Refusal(f"nothing but the loop looks whether `{unchecked.name}` has a row", 2)
     values: dict[Variable, Variable] = {}
     for each in view.op.variables:
         values.update(_first_values(each, view))

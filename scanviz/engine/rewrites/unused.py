@@ -1,6 +1,6 @@
 """remove_constants_and_unused_inputs_scan: what a loop carries along without need.
 
-- a non-sequence that is a constant is written into the step; so is a sequence whose rows are all the same;
+- a non-sequence that is a constant is written into the step; so is a sequence whose rows are all the same, if it is long enough;
 - two sequences, or two non-sequences, that are the same variable around the loop become one;
 - what the step does not read is not given to it;
 - states and results that nobody reads, in the loop or after it, are not computed.
@@ -96,6 +96,8 @@ class _Edit:
     def _same_row(self, sequence: LoopSequence, fixed: list[str]) -> None:
         """Write a sequence whose rows are all the same into the step."""
         outer = self.view.outer_input(sequence)
+        if not self._long_enough(sequence):
+            return
         if isinstance(outer, Constant) and len(outer.value) and _equal_rows(outer):
             kind = tensor_type(outer).with_shape(outer.value.shape[1:])
             self.values[sequence.slice] = Constant(kind, outer.value[0], sequence.name)

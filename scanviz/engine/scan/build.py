@@ -21,7 +21,7 @@ from scanviz.engine.scan.arguments import non_sequence_arguments, output_argumen
 from scanviz.engine.scan.loop import Scan, ScanSettings
 from scanviz.engine.scan.result import ScanResult
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps
-from scanviz.engine.scan.unroll import unroll_one_step
+from scanviz.engine.scan.unroll import unchecked_sequence, unroll_one_step
 from scanviz.engine.scan.updates import Updates, updates_of_loop
 
 
@@ -120,7 +120,7 @@ def scan(
     step = assemble.build_step(wanted, settings.name)
     cuts = cut_sequences(wanted.sequences, go_backwards)
     parts = assemble.loop_parts(wanted, step, cuts)
-    if constant_integer(steps) == 1:
+    if constant_integer(steps) == 1 and unchecked_sequence(parts.variables, parts.outer.get) is None:
         results, updates = unroll_one_step(parts, settings.name)
     else:
         results, updates = _apply(parts, steps, settings)

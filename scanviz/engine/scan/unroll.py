@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.size_equality import surely_equal
 from scanviz.engine.ops.state_shape import state_shape
@@ -30,6 +33,25 @@ def unroll_one_step(parts: LoopParts, name: str) -> tuple[list[Variable], Update
             result[each] = row_of_one_step(each, result[each], parts.outer[each], name)
     final = {shared: result[variable] for variable, shared in parts.shared}
     return [_as_rows(each, result[each]) for each in parts.outputs], updates_of_loop(final)
+
+
+def unchecked_sequence(
+    variables: Iterable[LoopVariable], outer: Callable[[LoopVariable], Variable | None]
+) -> Sequence | None:
+    """Return a sequence of which, without the loop, nobody would find that it has no row; None if there is none.
+
+    A loop looks at the length of each of its sequences, a step only at rows that a result depends on: here rows that
+    none of the results depends on count.
+    """
+    listed = list(variables)
+    read = set(leaves([value for each in listed for value in inner_outputs(each)]))
+    for each in listed:
+        if isinstance(each, Sequence) and each.slice not in read:
+            rows = outer(each)
+            size = shape_of(rows)[0] if rows is not None else 0
+            if not isinstance(size, int) or size == 0:
+                return each
+    return None
 
 
 def row_of_one_step(state: State, value: Variable, initial: Variable, loop: str) -> Variable:

@@ -28,7 +28,7 @@ from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.plain import run_plainly
 from scanviz.testing.readings import ALL_ROWS, LAST_ROW, READINGS, Reading
 
-LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True)
+LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
 NO_STEPS = random_loops(dtypes=("float64", "float32"), symbolic_steps=True, longest=0).filter(
     lambda case: not len(run_plainly(case)[0][0])
 )

@@ -9,6 +9,8 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg as la
 from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.shape import dimshuffle
+from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.batching.table import BATCHING, rank
 
 
@@ -31,12 +33,14 @@ def _product(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> V
 
 def _of_pairs(a: Variable, b: Variable, left: int, right: int) -> Variable:
     """Return the product of each row of one with the same row of the other."""
-    if left == right == 1:
+    if left == right == 1 and surely_equal(shape_of(a)[1], shape_of(b)[1]):  # other sizes would broadcast
         products = e.multiply(a, b)
         return sum_of(products, axis=1, dtype=tensor_type(products).dtype)  # a sum alone would be wider
     first = dimshuffle(a, 0, "x", 1) if left == 1 else a
     second = dimshuffle(b, 0, 1, "x") if right == 1 else b
     product = la.matmul(first, second)
+    if left == right == 1:
+        return dimshuffle(product, 0)
     if left == 1:
         return _one_column(product)
     return dimshuffle(product, 0, 1) if right == 1 else product

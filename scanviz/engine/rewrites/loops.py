@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.traversal import leaves, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.elementwise import minimum
@@ -253,6 +253,20 @@ def rows_of_steps(
         return getitem(rows, slice(None, count))
     where = view.node.provenance.source
     return first_rows(rows, count, sequence.name, view.op.scan_name, where)
+
+
+def unread_sequence(view: ScanView, level: Level) -> LoopSequence | None:
+    """Return a sequence that may be too short and that the step does not read, so that the loop alone finds it; or None."""
+    read = set(leaves(view.op.inner_outputs))
+    for each in sequences_of(view.op):
+        if each.slice not in read and not at_least(level.shape(outer_of(view, each))[0], view.n_steps):
+            return each
+    return None
+
+
+def nobody_checks(sequence: LoopSequence) -> str:
+    """Return why a loop stays that has such an :func:`unread_sequence`."""
+    return f"nothing but the loop looks whether `{sequence.name}`, which no step reads, is long enough"
 
 
 def at_least(size: object, n_steps: Variable) -> bool:

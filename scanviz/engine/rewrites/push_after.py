@@ -125,6 +125,8 @@ def _computed_after(
         return Refusal(too_much, 4)
     if not any(each not in rows.extra for each in varying) and not rows.extra:
         return Refusal("it depends on nothing that changes from step to step", 2)
+    if (unchecked := rows.unchecked(leaving)) is not None:
+        return Refusal(unchecked, 4)
     if not rows.possible(leaving):
         return Refusal(f"`{view.op.scan_name}` would have no result left to count its steps by", 4)
     _, mapping = rows.rebuilt(list(leaving))
@@ -157,9 +159,9 @@ def _sums_of_rows(view: ScanView, level: Level) -> Match | None:
         source, _ = _summand(each.term)
         if rows.has(source) and rows.costs_nothing(source) and tensor_type(source).ndim:
             chosen.append(each)
-    if not chosen or not rows.possible([each.state for each in chosen]):
-        return None
     gone: list[LoopVariable] = [each.state for each in chosen]
+    if not chosen or not rows.possible(gone) or rows.unchecked(gone) is not None:
+        return None
     new, mapping = rows.rebuilt(gone)
     for each in chosen:
         source, axes = _summand(each.term)

@@ -24,6 +24,7 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
     always_computed,
     closure,
+    nobody_checks,
     non_sequences_of,
     outer_of,
     own_tier,
@@ -33,6 +34,7 @@ from scanviz.engine.rewrites.loops import (
     sequences_of,
     size_nodes,
     step_outputs_of,
+    unread_sequence,
 )
 from scanviz.engine.rewrites.rows import reads_whole
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
@@ -66,6 +68,8 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
         return Refusal(_why_none(view.op, nodes, "non-sequences"))
     if (refusal := own_tier(view)) is not None:
         return refusal
+    if _keeps_none(view, same) and (unread := unread_sequence(view, level)) is not None:
+        return Refusal(nobody_checks(unread), 3)
     leaving = _frontier(movable, nodes, view.op.inner_outputs)
     wanted = list(dict.fromkeys([*leaving, *(each.value for each in same)]))
     before = dict(zip(wanted, replace(wanted, given, check=False), strict=True))
@@ -132,6 +136,11 @@ def _filled(value: Variable, view: ScanView) -> Variable:
     return alloc(value, [view.n_steps, *(as_size(each) for each in shape_of(value))])
 
 
+def _keeps_none(view: ScanView, gone: Collection[LoopVariable]) -> bool:
+    """Return whether a loop without some of its results has none left."""
+    return all(each in gone for each in view.op.variables if view.outer_output(each) is not None)
+
+
 def _without(
     view: ScanView,
     gone: Collection[LoopVariable],
@@ -139,8 +148,7 @@ def _without(
     added: Mapping[LoopVariable, Variable],
 ) -> tuple[ScanView | None, dict[Variable, Variable]]:
     """Return the loop without some results and with inputs added; None where it has no results left."""
-    left = [each for each in view.op.variables if view.outer_output(each) is not None and each not in gone]
-    if not left:
+    if _keeps_none(view, gone):
         return None, {}
     return rebuilt_loop(view, dict.fromkeys(gone), added=list(added), outer=dict(added), values=values)
 
@@ -177,6 +185,8 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
         for each in step_outputs_of(op)
         if each.keep == ALL and each.value in moving.rows and each.value not in moving.same
     ]
+    if _keeps_none(view, given_out) and (unread := unread_sequence(view, level)) is not None:
+        return Refusal(nobody_checks(unread), 3)
     if not moved and not given_out:
         return Refusal("no operation of rows has a batched meaning", 3)
     gone = set(moved)

@@ -85,6 +85,8 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
     if too_much is not None:
         return Refusal(too_much, 4)
     gone = [each.state for each, _ in products]
+    if (unchecked := rows.unchecked(gone)) is not None:
+        return Refusal(unchecked, 4)
     new, mapping = rows.rebuilt(gone)
     for each, ((a, a_turned), (b, b_turned)) in products:
         with moved_from(*maker_of(each)):

@@ -12,6 +12,7 @@ from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, dimension
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
+    nobody_checks,
     non_sequences_of,
     outer_of,
     rebuilt_loop,
@@ -19,6 +20,7 @@ from scanviz.engine.rewrites.loops import (
     rows_of_steps,
     sequences_of,
     states_of,
+    unread_sequence,
 )
 from scanviz.engine.rewrites.worth import MOST_ROW_BYTES, bytes_of_rows
 from scanviz.engine.scan.loop import ScanView
@@ -158,6 +160,12 @@ class Rows:
                 for each in self.view.op.variables
             )
         )
+
+    def unchecked(self, gone: Collection[LoopVariable]) -> str | None:
+        """Return what nobody would check without the loop, which has no result left then; None where all is well."""
+        left = any(has_outer_output(each) and each not in gone for each in self.view.op.variables)
+        unread = None if left or self.extra else unread_sequence(self.view, self.level)
+        return None if unread is None else nobody_checks(unread)
 
     def rebuilt(self, gone: Sequence[LoopVariable]) -> tuple[ScanView, dict[Variable, Variable]]:
         """Return the loop with the rows asked for as results, and some results taken away; and what its results replace."""

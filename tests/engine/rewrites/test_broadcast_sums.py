@@ -104,3 +104,22 @@ def test_one_step_that_reads_no_row_still_needs_one(mode):
     assert run(rows, mode, {c: np.ones(1)}) == [1]
     with pytest.raises(scanviz.ScanvizError, match="too short"):
         run(rows, mode, {c: np.ones(0)})
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda a, b, s: (a * 2, s + 1),
+        lambda a, b, s: (T.exp(a), s + a),
+        lambda a, b, s: (T.constant(1.0), s + a),
+        lambda a, b, s: (a, s),
+    ],
+)
+def test_a_sequence_that_no_step_reads_must_be_long_enough_whatever_leaves_the_loop(step, mode):
+    other = T.vector("other")
+    (rows, sums), _ = scanviz.scan(step, [c, other], [None, T.constant(0.0)], n_steps=n)
+    for wanted in (rows, sums[-1], [rows, sums[-1]]):
+        run(wanted, mode, {c: np.ones(3), other: np.ones(3), n: 3})
+        with pytest.raises(scanviz.ScanvizError, match="`other` is too short"):
+            run(wanted, mode, {c: np.ones(3), other: np.ones(2), n: 3})

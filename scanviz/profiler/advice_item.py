@@ -107,11 +107,8 @@ class Place:
         """Return why a rule did not fire on the loop, where that was recorded."""
         if self.function.rewrites is None:
             return None
-        parent = next((each.name for each in self.record.loops if each.key == self.loop.parent), "")
-        wanted = (rule, parent, f"loop `{self.loop.name}`")
-        found = (
-            each for each in self.function.rewrites.refusals if (each.rule, each.loop, each.node) == wanted
-        )
+        wanted = (rule, f"loop `{self.loop.name}`")  # no other loop of the function has that name
+        found = (each for each in self.function.rewrites.refusals if (each.rule, each.node) == wanted)
         return next(found, None)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -48,12 +48,15 @@ class GraphCase:
         For each row a value for each input.
     expected : list of list of array
         For each row the value of each output, computed operation by operation as NumPy does.
+    failing : list of Variable
+        Results without a value, or with one that machines do not agree on: they stand beside the graph.
     """
 
     inputs: list[Variable]
     outputs: list[Variable]
     rows: list[list[Array]]
     expected: list[list[Array]]
+    failing: list[Variable] = field(default_factory=list)
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{each.name}: {each.type}" for each in self.inputs)
@@ -91,6 +94,7 @@ class GraphPool:
         self.inputs: list[Variable] = []
         self.given: list[list[Array]] = [[] for _ in range(rows)]
         self.known: list[Variable] = []
+        self.failing: list[Variable] = []
         self.values: list[dict[Variable, Array]] = [{} for _ in range(rows)]
 
     def choose(self, options: Sequence[Any]) -> Any:
@@ -114,6 +118,7 @@ class GraphPool:
         fresh = [valued(nodes, values) for values in self.values]
         for values, found in zip(self.values, fresh, strict=True):
             if found is None:
+                self.failing.append(made)
                 return False
             values.update(found)
         self.known.append(made)
@@ -139,7 +144,9 @@ class GraphPool:
             return self.array()
         among = moderate_numbers if self.moderate else special_numbers
         numbers = among(tensor_type(self.array()).dtype)
-        number = constant(self.choose((*numbers[:3], *numbers)))
+        number = constant(
+            self.choose(self.choose((numbers[:3], numbers[:3], numbers)))
+        )  # 0, 1 and -1 above all
         if how == "number":
             return number
         like = self.array()
@@ -251,7 +258,7 @@ def grown(
     read = {each for one in made_here for each in (one.owner.inputs if one.owner else ())}
     outputs = [each for each in made_here if each not in read] or pool.inputs[:1]
     expected = [[values[each] for each in outputs] for values in pool.values]
-    return GraphCase(pool.inputs, outputs, pool.given, expected)
+    return GraphCase(pool.inputs, outputs, pool.given, expected, pool.failing)
 
 
 def random_graphs(most: int = 30, **options: Any) -> st.SearchStrategy[GraphCase]:

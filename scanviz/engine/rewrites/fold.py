@@ -11,6 +11,12 @@ from scanviz.engine.rewrites.rule import GENERAL, Rewritten, graph_rule
 from scanviz.engine.rewrites.words import counted
 
 LARGEST = 64  # elements of a constant made here
+RUN_TIME_ERRORS = (
+    ScanvizError,
+    ValueError,
+    ArithmeticError,
+    IndexError,
+)  # those of NumPy get their place when run
 FAMILIES = frozenset(("elementwise", "reduce", "shape", "index"))
 
 
@@ -46,7 +52,7 @@ def _folded(node: Apply) -> Constant | None:
     try:
         with np.errstate(all="ignore"):
             value = np.asarray(node.op.perform(values)[0])
-    except ScanvizError:
+    except RUN_TIME_ERRORS:
         return None
     kind = tensor_type(node.outputs[0])
     if value.size > LARGEST:

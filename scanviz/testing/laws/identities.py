@@ -70,7 +70,13 @@ def all_rules_together_keep_every_bit(case: GraphCase) -> None:
     _check(case, Selection("all"))
 
 
-@law(sample=60, case=random_graphs(most=6, among=UNSAFE_OPERATIONS, moderate=True))
+@law(sample=60, case=random_graphs())
+def an_error_of_numbers_waits_for_the_run(case: GraphCase) -> None:
+    """What has no value, such as an integer to a negative power, is rewritten like anything else: it may never be computed."""
+    rewritten(case.failing, Selection("all"))
+
+
+@law(sample=60, case=random_graphs(most=15, among=UNSAFE_OPERATIONS, moderate=True))
 def unsafe_rules_keep_dtypes_and_what_is_finite(case: GraphCase) -> None:
     """Rules used on request keep dtype and shape; what is finite may round, and wrong are only numbers that are not finite."""
     after = rewritten(case.outputs, Selection("none").including(UNSAFE))
@@ -79,14 +85,16 @@ def unsafe_rules_keep_dtypes_and_what_is_finite(case: GraphCase) -> None:
             values_of(after, case.inputs, row), expected, case.outputs, strict=True
         ):
             assert mine.dtype == theirs.dtype and mine.shape == theirs.shape, written(output)
-            if _all_plain(case, row):
+            if _is_plain(output, case.inputs, row):
                 assert_close(mine, theirs, written(output), 1e-3 if theirs.dtype == "float32" else 1e-9)
 
 
-def _all_plain(case: GraphCase, row: Sequence[Array]) -> bool:
-    """Return whether all that a graph computes is finite, and exact enough for rounding to stay small."""
-    made = [each for node in toposort(case.outputs) for each in node.outputs]
-    found = values_of(made, case.inputs, row)
+def _is_plain(output: Variable, inputs: Sequence[Variable], row: Sequence[Array]) -> bool:
+    """Return whether rounding is small in an output: few operations, of finite numbers, none of float16."""
+    made = [each for node in toposort([output]) for each in node.outputs]
+    if sum(each.owner is not None and each.owner.op.declaration in UNSAFE_OPERATIONS for each in made) > 3:
+        return False
+    found = values_of(made, inputs, row)
     return all(np.isfinite(each).all() and each.dtype != "float16" for each in found)
 
 

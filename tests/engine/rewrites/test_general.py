@@ -111,6 +111,14 @@ def test_draws_from_one_state_are_one_and_from_two_are_two():
     assert (first != second).all()
 
 
+def test_numbers_without_a_value_are_an_error_of_the_branch_that_computes_them():
+    n = T.lscalar("n")
+    chosen = scanviz.function([n], T.ifelse(n, T.constant(3), T.constant(2) ** T.constant(-1)))
+    assert chosen(1) == 3
+    with pytest.raises(scanviz.ScanvizError, match="test_general.py.*negative integer powers"):
+        chosen(0)
+
+
 def test_small_constants_are_folded_and_errors_left_to_run_time():
     x = T.vector("x")
     f = scanviz.function([x], x * (T.constant(2.0) * T.constant(3.0)))

@@ -35,6 +35,7 @@ from scanviz.engine.scan.checkpoints import scan_checkpoints
 from scanviz.engine.scan.returns import until
 from scanviz.engine.scan.updates import Updates
 from scanviz.engine.scan.views import filter, foldl, foldr, map, reduce
+from scanviz.engine.tracebacks import install as _shorten_tracebacks
 from scanviz.tensor import dot, ifelse
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*__all__, "__version__"})
 
 
 def _make_profiler() -> Observer:
@@ -89,6 +90,7 @@ def _picture(what: Any) -> dict[str, str]:
 
 
 PICTURES.append(_picture)
+_shorten_tracebacks()
 
 __all__ = [
     "Constant",

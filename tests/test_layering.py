@@ -40,6 +40,7 @@ ENGINE_LAYERS = (
     ("observe",),
     ("graph",),
     ("notebook",),
+    ("tracebacks",),
     ("config",),
     ("errors",),
 )

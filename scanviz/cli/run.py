@@ -1,7 +1,7 @@
 """Run a script, a module (-m) or code (-c) as python does.
 
 Tracebacks show the program's own frames; errors of scanviz come without frames inside scanviz.
-SCANVIZ_DEBUG=1 shows them all.
+SCANVIZ_TRACEBACK=full shows them all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Settings of the process: defaults of dtypes and of scan, read from environment variables at import.
 
-``SCANVIZ_FLOATX=float32``, ``SCANVIZ_MODE=reference`` and ``SCANVIZ_REWRITES=all,-PushOutDot1`` set the first values;
-assignment changes them later.
+``SCANVIZ_FLOATX=float32``, ``SCANVIZ_MODE=reference``, ``SCANVIZ_REWRITES=all,-PushOutDot1`` and ``SCANVIZ_TRACEBACK=full`` set the
+first values; assignment changes them later.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class Config:
         words such as ``"all,-PushOutDot1"``.
     scan : ScanConfig
         Defaults of loops.
+    traceback : str
+        ``"short"`` hides scanviz's own frames in the tracebacks that Python prints, ``"full"`` shows them.
 
     Examples
     --------
@@ -47,13 +49,28 @@ class Config:
     True
     """
 
-    __slots__ = ("_floatX", "mode", "rewrites", "scan")
+    __slots__ = ("_floatX", "_traceback", "mode", "rewrites", "scan")
 
     def __init__(self) -> None:
         self.floatX = os.environ.get("SCANVIZ_FLOATX", "float64")
         self.mode = os.environ.get("SCANVIZ_MODE", "auto")
         self.rewrites = os.environ.get("SCANVIZ_REWRITES", "auto")
         self.scan = ScanConfig()
+        debugging = "full" if os.environ.get("SCANVIZ_DEBUG") else "short"
+        self.traceback = os.environ.get("SCANVIZ_TRACEBACK", debugging)
+
+    @property
+    def traceback(self) -> str:
+        """Whether tracebacks that Python prints are ``"short"`` or ``"full"``."""
+        return self._traceback
+
+    @traceback.setter
+    def traceback(self, value: str) -> None:
+        if value not in ("short", "full"):
+            raise ScanvizValueError(
+                "config.traceback cannot be set", expected="'short' or 'full'", found=repr(value)
+            )
+        self._traceback = value
 
     @property
     def floatX(self) -> str:

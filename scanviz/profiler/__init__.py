@@ -5,3 +5,7 @@ from __future__ import annotations
 from scanviz.profiler.session import Session, profile
 
 __all__ = ["Session", "profile"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -50,3 +50,7 @@ __all__ = sorted(
 )
 _numpy_functions.PUBLIC.update({"": lambda: __all__, "linalg.": lambda: linalg.__all__})
 del _methods
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

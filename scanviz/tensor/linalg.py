@@ -42,6 +42,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def inv(a: Any) -> Variable:
     """Inverse of square matrices.
 

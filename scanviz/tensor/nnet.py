@@ -39,6 +39,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def sigmoid(x: Any) -> Variable:
     """Logistic function, 1 / (1 + exp(-x)).
 

@@ -61,6 +61,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _MAKING = (
     threading.RLock()
 )  # of draws: no two of a stream may begin with one state, whatever threads they are built in

@@ -18,3 +18,7 @@ __all__ = [
     "unroll",
     "verify_grad",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

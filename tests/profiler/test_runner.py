@@ -141,6 +141,6 @@ def test_an_error_of_scanviz_behind_one_of_the_program_is_tidied_too():
 
 
 def test_every_frame_is_kept_for_those_who_debug_scanviz(monkeypatch):
-    monkeypatch.setenv("SCANVIZ_DEBUG", "1")
+    monkeypatch.setattr(scanviz.config, "traceback", "full")
     error = shown(wrong_scan)
     assert names(error)[:1] == ["wrong_scan"] and len(names(error)) > 1

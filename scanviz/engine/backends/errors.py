@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.backends.wording import Words, tells_an_index, worded
 from scanviz.engine.errors import (
-    NumericalError,
     ScanvizError,
-    ScanvizIndexError,
-    ScanvizTypeError,
     ScanvizValueError,
     ShapeError,
 )
@@ -26,7 +24,15 @@ from scanviz.engine.program.instructions import (
 )
 
 _OF_LOOPS = (FIRST_ROWS, STATE_SHAPE)  # their errors are those of a loop, and name it
-TRANSLATED = (ValueError, TypeError, IndexError, ArithmeticError, np.linalg.LinAlgError, ScanvizError)
+TRANSLATED = (
+    ValueError,
+    TypeError,
+    IndexError,
+    ArithmeticError,
+    MemoryError,
+    np.linalg.LinAlgError,
+    ScanvizError,
+)
 
 
 def translate(
@@ -62,38 +68,40 @@ def translate(
     inputs = ", ".join(
         _input(program, number, value) for number, value in zip(instruction.inputs, values, strict=False)
     )
-    inside = f" in loop `{loop.name}`" if loop is not None else ""
-    if isinstance(error, ScanvizError):
-        what, expected, found, fix = error.what, error.expected, error.found, error.fix
+    if isinstance(error, ScanvizError) and not tells_an_index(error):
+        named = _named(instruction, error.what)
+        words = Words(type(error), named, error.expected, error.found, error.fix)
+        where = error.where if error.where is not None else source
     else:
-        what, expected = _reworded(str(error), values)
-        found = fix = None
-    of_loop = isinstance(instruction, LoopInstruction) or instruction.op.declaration in _OF_LOOPS
-    named = "" if of_loop else f"{instruction.op.name}: "
-    kind = type(error) if isinstance(error, ScanvizError) else _kind(error)
-    told = kind(
-        f"{named}{what}{inside}",
+        words, where = worded(error, program, instruction, values), source
+    told = words.kind(
+        words.what + _of_loop(instruction, loop),
         text=text,
-        where=error.where if isinstance(error, ScanvizError) and error.where is not None else source,
-        step=step,
-        expected=expected,
-        found=found if found is not None else inputs or None,
-        fix=fix,
+        where=where,
+        step=step if loop is not None else words.step,
+        expected=words.expected,
+        found=words.found if words.found is not None else inputs or None,
+        fix=words.fix,
     )
     told.told = True  # once in the user's words is enough; loops around it add their names alone
     told.__dict__["loops"] = [loop.key] if loop is not None else []
     return told
 
 
-def _reworded(message: str, values: Sequence[Any]) -> tuple[str, str | None]:
-    """Return what NumPy says without the shape of the result's buffer, which only some tiers have, and what was expected."""
-    if "operands could not be broadcast together" not in message:
-        return message, None
-    shapes = " and ".join(dict.fromkeys(str(np.shape(each)) for each in values))
-    return (
-        f"shapes {shapes} do not broadcast together",
-        "along each axis, counted from the last, equal sizes or 1",
-    )
+def _named(instruction: AnyInstruction, what: str) -> str:
+    """Return what one of our own errors says, with the operation in front where it does not name a loop."""
+    of_loop = isinstance(instruction, LoopInstruction) or instruction.op.declaration in _OF_LOOPS
+    return what if of_loop else f"{instruction.op.name}: {what}"
+
+
+def _of_loop(instruction: AnyInstruction, loop: LoopInstruction | None) -> str:
+    """Return which loop an operation belongs to: one that runs it, or one whose work a rule has taken out of its steps."""
+    if loop is not None:
+        return f" in loop `{loop.name}`"
+    scans, rule = instruction.provenance.scans, instruction.provenance.rule
+    if not scans or isinstance(instruction, LoopInstruction):
+        return ""
+    return f" in loop `{scans[-1]}`, {'for all its steps at once' if rule else 'outside of its steps'}"
 
 
 def _add_loop(error: ScanvizError, loop: LoopInstruction | None, step: int | None) -> None:
@@ -104,16 +112,6 @@ def _add_loop(error: ScanvizError, loop: LoopInstruction | None, step: int | Non
     loops.append(loop.key)
     inner = f", at step {error.step}" if error.step is not None else ""
     error.what, error.step = f"{error.what}{inner}, in loop `{loop.name}`", step
-
-
-def _kind(error: BaseException) -> type[ScanvizError]:
-    if isinstance(error, np.linalg.LinAlgError | ArithmeticError):
-        return NumericalError
-    if isinstance(error, IndexError):
-        return ScanvizIndexError
-    if isinstance(error, TypeError):
-        return ScanvizTypeError
-    return ShapeError if "shape" in str(error) or "broadcast" in str(error) else ScanvizValueError
 
 
 def _input(program: Program, number: int, value: Any) -> str:

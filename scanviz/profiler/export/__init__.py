@@ -82,3 +82,7 @@ class MissingLibraryError(Exception):
 
 
 __all__ = ["FORMATS", "Format", "MissingLibraryError", "export"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

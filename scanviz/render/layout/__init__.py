@@ -7,3 +7,7 @@ Should even that one be stopped, nodes stand in plain rows: a picture always com
 from scanviz.render.layout.chain import ENGINES, FORMATS, CannotDrawError, Drawing, drawn
 
 __all__ = ["ENGINES", "FORMATS", "CannotDrawError", "Drawing", "drawn"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,3 +7,7 @@
 from scanviz.render.page.build import Extras, page
 
 __all__ = ["Extras", "page"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -40,3 +40,7 @@ FAMILIES = (
     watching,
 )
 __all__ = ["FAMILIES", "Law", "all_laws", "law"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

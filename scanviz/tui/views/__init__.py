@@ -22,3 +22,7 @@ VIEWS: tuple[type[View], ...] = (
 )
 
 __all__ = ["VIEWS", "View"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

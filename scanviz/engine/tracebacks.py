@@ -1,0 +1,144 @@
+"""Which frames of a traceback a user sees: those of the program, and none of scanviz's.
+
+For an error of scanviz the message says what is wrong and on which line, so frames inside scanviz say nothing more; likewise where
+scanviz called back into the program (the function of a step) and that failed.  An error that breaks out inside scanviz by mistake
+keeps all its frames: they are what a report needs.  ``SCANVIZ_TRACEBACK=full``, or ``config.traceback = "full"``, keeps them.
+
+Frames are hidden where a traceback is printed, by hooks that call whatever printed it before, and come back after: debuggers and
+test runners see them all, and a call that raises nothing pays nothing.
+
+Limits: the exceptions inside an exception group are shown as they are; notebooks print tracebacks in their own way.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from scanviz.engine.config import config
+from scanviz.engine.errors import ScanvizError
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# What scanviz itself calls: frames there are no more the program's than scanviz's own.
+_CALLED_LIBRARIES = {"numpy", "scipy", "cupy"} | sys.stdlib_module_names
+
+
+def install() -> None:
+    """Let tracebacks that Python prints, of the main thread and of others, show the program's frames alone."""
+    print_it, print_of_thread = sys.excepthook, threading.excepthook
+
+    def hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
+        with program_frames(value):
+            print_it(kind, value, value.__traceback__ if trace is not None else None)
+
+    def thread_hook(arguments: threading.ExceptHookArgs) -> None:
+        if arguments.exc_value is None:
+            print_of_thread(arguments)
+            return
+        with program_frames(arguments.exc_value):
+            shown = (
+                arguments.exc_type,
+                arguments.exc_value,
+                arguments.exc_value.__traceback__,
+                arguments.thread,
+            )
+            print_of_thread(threading.ExceptHookArgs(shown))
+
+    sys.excepthook, threading.excepthook = hook, thread_hook
+
+
+@contextmanager
+def program_frames(error: BaseException) -> Iterator[None]:
+    """Let an error and those it came from have the program's frames alone in the block, unless all are asked for."""
+    if config.traceback == "full":
+        yield
+        return
+    before = [
+        (each, each.__traceback__, each.__cause__, each.__context__, each.__suppress_context__)
+        for each in _chain(error)
+    ]
+    try:
+        tidy_chain(error)
+        yield
+    finally:
+        for each, trace, cause, context, suppressed in before:
+            each.__traceback__, each.__cause__, each.__context__ = trace, cause, context
+            each.__suppress_context__ = suppressed
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Iterate over an error and all that it came from."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        each = waiting.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            waiting += [each.__cause__, each.__context__]
+
+
+def frames(trace: TracebackType | None) -> list[TracebackType]:
+    """Return the frames of a traceback, outermost first."""
+    found = []
+    while trace is not None:
+        found.append(trace)
+        trace = trace.tb_next
+    return found
+
+
+def is_own(trace: TracebackType) -> bool:
+    """Return whether a frame is one of scanviz's."""
+    file = trace.tb_frame.f_code.co_filename
+    return file.startswith((_PACKAGE, "<scanviz")) and trace.tb_frame.f_globals.get("__name__") != "__main__"
+
+
+def _is_program(trace: TracebackType) -> bool:
+    module = str(trace.tb_frame.f_globals.get("__name__", ""))
+    return not is_own(trace) and module.partition(".")[0] not in _CALLED_LIBRARIES
+
+
+def tidy_chain(error: BaseException) -> None:
+    """Hide scanviz's frames in an error and in those it came from, and scanviz's inner errors altogether."""
+    for each in _chain(error):
+        if isinstance(each, ScanvizError):
+            _unlink_inner_errors(each)
+        _tidy(each)
+
+
+def _tidy(error: BaseException) -> None:
+    found = frames(error.__traceback__)
+    kept = [each for each in found if not is_own(each)]
+    last_own = max((place for place, each in enumerate(found) if is_own(each)), default=-1)
+    programs_error = any(_is_program(each) for each in found[last_own + 1 :])
+    if not kept or not (isinstance(error, ScanvizError) or programs_error):
+        return
+    shown: TracebackType | None = None
+    for each in reversed(kept):
+        shown = TracebackType(shown, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    error.__traceback__ = shown
+
+
+def _unlink_inner_errors(error: BaseException) -> None:
+    """Let an error come from what the program raised, not from what scanviz caught to explain it.
+
+    Where scanviz itself cut the chain it cut off its own inner error: what stood behind that one is looked for all the same.
+    """
+    origin = error.__cause__ or error.__context__
+    if origin is None or (error.__cause__ is not None and _has_program_frames(origin)):
+        return
+    while origin is not None and not _has_program_frames(origin):
+        origin = origin.__cause__ or origin.__context__
+    error.__cause__ = None
+    error.__context__, error.__suppress_context__ = origin, origin is None
+
+
+def _has_program_frames(error: BaseException) -> bool:
+    return any(_is_program(each) for each in frames(error.__traceback__))
+
+
+__all__ = ["frames", "install", "is_own", "program_frames", "tidy_chain"]

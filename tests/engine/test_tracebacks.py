@@ -1,0 +1,111 @@
+"""Tracebacks that Python prints end in the user's frame; nothing is taken from those who debug."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import scanviz
+from scanviz.engine.tracebacks import program_frames
+
+SCRIPT = """
+import scanviz, sys, threading
+from scanviz import tensor as T
+x = T.vector("x")
+
+def identity():
+    return x * (x == 1)
+
+def in_step():
+    def step(x_t):
+        return 1 / 0
+    return scanviz.scan(step, sequences=x)
+
+def at_run_time():
+    f = scanviz.function([x], x[3])
+    return f([1.0])
+
+def attribute():
+    return x.nonsense
+
+def of_numpy():
+    import numpy
+    return numpy.tanh(x)
+
+def chained():
+    try:
+        identity()
+    except scanviz.ScanvizError as error:
+        raise KeyError("mine") from error
+
+def in_thread():
+    thread = threading.Thread(target=identity)
+    thread.start()
+    thread.join()
+
+def hooked():
+    before = sys.excepthook
+    sys.excepthook = lambda *told: (print("mine", file=sys.stderr), before(*told))
+    identity()
+
+globals()[sys.argv[1]]()
+"""
+
+
+def printed(tmp_path, what, **environment):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    root = os.path.dirname(os.path.dirname(os.path.abspath(scanviz.__file__)))
+    given = {**os.environ, "PYTHONPATH": root, **environment}
+    done = subprocess.run(
+        [sys.executable, script, what], capture_output=True, text=True, env=given, check=False
+    )
+    frames = [each.split(" in ")[1] for each in done.stderr.splitlines() if each.startswith("  File ")]
+    return frames, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("what", "frames"),
+    [
+        ("identity", ["<module>", "identity"]),
+        ("in_step", ["<module>", "in_step", "step"]),
+        ("at_run_time", ["<module>", "at_run_time"]),
+        ("attribute", ["<module>", "attribute"]),
+        ("of_numpy", ["<module>", "of_numpy"]),
+        ("chained", ["chained", "identity", "<module>", "chained"]),
+        ("hooked", ["<module>", "hooked", "identity"]),
+    ],
+)
+def test_the_users_frame_is_the_last_one(tmp_path, what, frames):
+    found, text = printed(tmp_path, what)
+    assert found == frames, text
+    assert ("mine" in text) == (what in ("hooked", "chained"))
+
+
+def test_a_thread_shows_the_users_frame_last_too(tmp_path):
+    found, text = printed(tmp_path, "in_thread")
+    assert found[-1] == "identity" and "scanviz/engine" not in text.replace("scanviz.engine", "")
+
+
+@pytest.mark.parametrize("switch", ["SCANVIZ_TRACEBACK", "SCANVIZ_DEBUG"])
+def test_all_frames_are_shown_where_they_are_asked_for(tmp_path, switch):
+    found, _ = printed(tmp_path, "identity", **{switch: "full"})
+    assert len(found) > 3
+
+
+def test_frames_come_back_when_the_traceback_is_printed():
+    x = scanviz.tensor.vector("x")
+    with pytest.raises(scanviz.ScanvizError) as caught:
+        _ = x * (x == 1)
+    error = caught.value
+    whole = error.__traceback__
+    with program_frames(error):
+        assert error.__traceback__.tb_next is None
+    assert error.__traceback__ is whole and whole.tb_next is not None
+
+
+def test_the_setting_takes_two_words():
+    assert scanviz.config.traceback in ("short", "full")
+    with pytest.raises(ValueError, match="'short' or 'full'"):
+        scanviz.config.traceback = "long"

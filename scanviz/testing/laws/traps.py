@@ -20,8 +20,11 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import InternalError, ScanvizError
+from scanviz.engine.graph.declaration import declarations, declared
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import DTYPES
+from scanviz.engine.mode import Mode
+from scanviz.engine.ops.elementwise import ElementwiseDeclaration
 from scanviz.testing.laws.law import law
 
 
@@ -180,3 +183,96 @@ def misuse_of_a_loop_or_a_function_is_an_error_written_for_people(
         assert "scanviz" not in own.filename or own.filename == __file__, (
             error
         )  # Python's own refusal of an operator or a call
+
+
+_ELEMENTWISE = sorted(
+    each.name for each in declarations() if isinstance(each, ElementwiseDeclaration) and hasattr(T, each.name)
+)
+_NUMBERS = [each for each in _VARIABLES if each.dtype != "bool"]
+
+
+@law(
+    sample=60,
+    name=st.sampled_from(
+        [*_ELEMENTWISE, "sum", "mean", "max", "dot", "cast", "stack", "set_subtensor", "until", "ifelse"]
+    ),
+    place=st.integers(0, 2),
+    number=st.sampled_from(_NUMBERS),
+    same=st.booleans(),
+)
+def what_python_says_of_identity_is_never_a_number(
+    name: str, place: int, number: Variable, same: bool
+) -> None:
+    """``a == b`` on variables gives a Python bool, which no operation takes for a number or a condition."""
+    found: Any = (number == number) if same else (number == T.scalar())  # that is the mistake
+    assert type(found) is bool
+    calls: dict[str, Callable[[], Any]] = {
+        "cast": lambda: T.cast(found, "float64"),
+        "stack": lambda: T.stack([T.scalar(), found]),
+        "set_subtensor": lambda: T.set_subtensor(T.vector()[0], found),
+        "until": lambda: scanviz.until(found),
+        "ifelse": lambda: scanviz.ifelse(found, number, number),
+    }
+    if name in _ELEMENTWISE:
+        arity = declared(name).arity  # type: ignore[attr-defined]  # elementwise
+        given = [found if k == place % arity else number for k in range(arity)]
+        calls[name] = lambda: getattr(T, name)(*given)
+    elif name not in calls:
+        calls[name] = lambda: getattr(T, name)(*([found, number][: 2 if name == "dot" else 1]))
+    try:
+        result = calls[name]()
+    except ScanvizError as error:
+        assert isinstance(error, TypeError) and "T.eq(a, b)" in str(error.fix), error
+        return
+    raise AssertionError(f"{name} took {found} and gave {result!r}")
+
+
+@law(
+    sample=25,
+    places=st.lists(st.integers(-3, 2), min_size=1, max_size=6),
+    wrong=st.tuples(st.integers(0, 5), st.sampled_from([-9, -4, 3, 8])),
+    go_backwards=st.booleans(),
+    fed_back=st.booleans(),
+    tap=st.sampled_from([0, -1, 1]),
+    tier=st.sampled_from(["numpy", "reference"]),
+    rewrites=st.booleans(),
+)
+def an_index_out_of_bounds_is_told_of_its_loop_and_step(
+    places: list[int],
+    wrong: tuple[int, int],
+    go_backwards: bool,
+    fed_back: bool,
+    tap: int,
+    tier: str,
+    rewrites: bool,
+) -> None:
+    """An index outside of an array in a step is an error of that loop and step, wherever a rule computes it."""
+    position = wrong[0] % len(places)
+    given = np.array([*places[:position], wrong[1], *places[position + 1 :], *[0] * abs(tap)], np.int64)
+    where, values = T.lvector("where"), T.vector("values")
+
+    def step(place: Variable, *before: Variable) -> Variable:
+        found = values[place] * 2.0
+        return found + before[0] if before else T.tanh(found)
+
+    rows = scanviz.scan(
+        step,
+        sequences={"input": where, "taps": [tap]},
+        outputs_info=0.0 if fed_back else None,
+        go_backwards=go_backwards,
+        name="picks",
+        return_updates=False,
+    )
+    seen = given[: len(given) - abs(tap)] if tap <= 0 else given[abs(tap) :]
+    if go_backwards:
+        seen = seen[::-1]
+    outside = [k for k, each in enumerate(seen) if not -3 <= each < 3]
+    compute = scanviz.function([where, values], rows, mode=Mode(tier, "all" if rewrites else "none"))
+    try:
+        compute(given, [1.0, 2.0, 3.0])
+    except ScanvizError as error:
+        assert outside and isinstance(error, IndexError), error
+        assert "`picks`" in error.what and f"index {seen[outside[0]]} " in error.what, error
+        assert error.step == outside[0], (error, outside)
+    else:
+        assert not outside

@@ -1,4 +1,4 @@
-"""Random loops in which functions with bad points are guarded: by ``where``, by an index, by a mask that keeps a state.
+"""Random loops in which bad points are left out: by ``where``, an index, a mask that keeps a state, or because no one reads them.
 
 The functions are analytic where they are alive, so the oracle is a complex step: ``Im f(x + ih v) / h`` of a plain NumPy loop
 is the derivative along v to the last digit, and what a guard leaves out takes no part in it.
@@ -54,7 +54,8 @@ LINKS = (
     _same("shifted", lambda m, x, w: x - w),
     _same("square", lambda m, x, w: x * x),
 )
-KINDS = ("where", "index", "state")
+# how bad elements are left out; by the last two only those of the last row, of which the step's rows, or a state, are not read
+KINDS = ("where", "index", "state", "unread rows", "unread state")
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class GuardedLoop:
         Of bool, like ``rows``: where the chain is analytic and moderate.
     kind : str
         How bad elements are left out.
+    last_alone : bool
+        Whether the cost reads the last row that it may read, and no other.
     """
 
     links: Sequence[Link]
@@ -80,9 +83,12 @@ class GuardedLoop:
     weight: Array
     alive: Array
     kind: str
+    last_alone: bool
 
     def cost(self, x: Variable, w: Variable) -> Variable:
         """Return a number computed by a scan of symbolic rows and weight."""
+        if self.kind == "unread state":
+            return self._late_cost(x, w)
 
         def step(x_t: Variable, alive_t: Variable, places_t: Variable, h: Variable) -> Variable:
             y = x_t
@@ -90,6 +96,8 @@ class GuardedLoop:
                 y = each.symbolic(y, w)
             if self.kind == "index":
                 return T.sin(y[places_t] + 0.5 * h[places_t])
+            if self.kind == "unread rows":
+                return T.sin(y + 0.5 * h)
             if self.kind == "where":
                 return T.where(alive_t, T.sin(y + 0.5 * h), 0.5 * h + x_t)
             return T.where(alive_t, T.sin(y * h), h)
@@ -100,8 +108,26 @@ class GuardedLoop:
             T.constant(np.full(3, 0.7)),
             name="guarded",
         )
-        total: Variable = T.sum(found[-1] * np.arange(1.0, 4.0)) + T.sum(T.sin(found))
-        return total
+        return self._read(found[:-1] if self.kind == "unread rows" else found)
+
+    def _late_cost(self, x: Variable, w: Variable) -> Variable:
+        """Return the same of a loop with a state that only the next step reads, so that no one reads it after the last."""
+
+        def step(x_t: Variable, y: Variable, h: Variable) -> tuple[Variable, Variable]:
+            following = x_t
+            for each in self.links:
+                following = each.symbolic(following, w)
+            return following, T.sin(y + 0.5 * h)
+
+        (_, found), _ = scan(
+            step, x, [T.constant(np.full(3, 0.3)), T.constant(np.full(3, 0.7))], name="guarded"
+        )
+        return self._read(found)
+
+    def _read(self, rows: Variable) -> Variable:
+        """Return the number that is differentiated, of the last row alone or of all."""
+        total: Variable = T.sum(rows[-1] * np.arange(1.0, 4.0))
+        return total if self.last_alone else total + T.sum(T.sin(rows))
 
     def places(self) -> Array:
         """Return for each element of a row the place of one that is good: itself where it is."""
@@ -112,19 +138,28 @@ class GuardedLoop:
     def plain(self, x: Array, w: Any) -> Any:
         """Return the same number by a plain loop over complex arrays."""
         h: Any = np.full(3, 0.7, x.dtype)
+        y: Any = np.full(3, 0.3, x.dtype)
         kept = []
         for x_t, alive_t, places_t in zip(x, self.alive, self.places(), strict=True):
+            before = y
             y = np.where(alive_t, x_t, x_t[places_t])  # a bad element is never computed with
             for each in self.links:
                 y = each.plain(y, w)
-            if self.kind == "index":
+            if self.kind == "unread state":
+                h = np.sin(before + 0.5 * h)
+            elif self.kind == "unread rows":
+                h = np.sin(y + 0.5 * h)
+            elif self.kind == "index":
                 h = np.sin(y + 0.5 * h[places_t])
             elif self.kind == "where":
                 h = np.where(alive_t, np.sin(y + 0.5 * h), 0.5 * h + x_t)
             else:
                 h = np.where(alive_t, np.sin(y * h), h)
             kept.append(h)
-        return np.sum(kept[-1] * np.arange(1.0, 4.0)) + np.sum(np.sin(kept))
+        if self.kind == "unread rows":
+            kept.pop()
+        total = np.sum(kept[-1] * np.arange(1.0, 4.0))
+        return total if self.last_alone else total + np.sum(np.sin(kept))
 
     def slope(self, along_rows: Array, along_weight: float) -> float:
         """Return the derivative along a direction, by a complex step."""
@@ -154,12 +189,15 @@ def guarded_loops(draw: st.DrawFn) -> GuardedLoop:
         links = [LINKS[0]]
         good = [0.4, 1.7]
     elements = st.sampled_from([-2.0, -1.0, 0.0, 0.0, 1.0, 2.0, 40.0]) | st.sampled_from(good)
-    steps = draw(st.integers(1, 4))
+    kind = draw(st.sampled_from(KINDS))
+    unread = kind.startswith("unread")
+    steps = draw(st.integers(2 if unread else 1, 4))
     rows = np.array(
         [[draw(elements), draw(elements), draw(st.sampled_from(good))] for _ in range(steps)]
     ).reshape(steps, 3)
-    alive = _alive(links, rows, weight)
-    return GuardedLoop(links, rows, weight, alive, draw(st.sampled_from(KINDS)))
+    if unread:
+        rows[:-1] = np.where(_alive(links, rows[:-1], weight), rows[:-1], good[0])
+    return GuardedLoop(links, rows, weight, _alive(links, rows, weight), kind, draw(st.booleans()))
 
 
 __all__ = ["KINDS", "LINKS", "GuardedLoop", "Link", "guarded_loops"]

@@ -71,3 +71,12 @@ def test_rewrites_are_measured_against_the_same_functions_without(tmp_path):
     (kept,) = [row["rows"] for row in rows if "rows" in row]
     assert kept < 5  # of 10,000 steps
     assert any(row["what"] == "LSTM with its gradient" and row["ms"] > 0 for row in rows)
+
+
+def test_growth_with_the_number_of_loops_is_fitted_for_each_kind_of_function(tmp_path):
+    done = run("scaling.py", "--quick", "--json", str(tmp_path / "scaling.json"))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8"))["rows"]
+    fitted = {row["what"]: row["exponents"] for row in rows if "exponents" in row}
+    assert set(fitted) == {"chain", "apart", "together", "stacked", "updated", "deep"}
+    assert all(set(each) == {"build", "first_call", "call"} for each in fitted.values())

@@ -190,8 +190,8 @@ def a_gradient_in_the_step_with_respect_to_a_non_sequence_is_a_row_of_the_jacobi
 ) -> None:
     """Gradients in a step, of work done before it with respect to what was passed, are the rows of a Jacobian."""
     x, w = T.vector("x"), T.vector("w")
-    middle = first.apply([x, w]) + 0 * x
-    y = second.apply([x, w, middle]) + 0 * x  # of the right length whatever was drawn
+    middle = _as_row(first.apply([x, w])) + 0 * x
+    y = _as_row(second.apply([x, w, middle])) + 0 * x  # of the right length whatever was drawn
 
     def row(i: Variable, y: Variable, x: Variable, w: Variable) -> Variable:
         slope: Variable = grad(y[i], x, disconnected_inputs="ignore")
@@ -204,13 +204,20 @@ def a_gradient_in_the_step_with_respect_to_a_non_sequence_is_a_row_of_the_jacobi
     found, whole = function([x, w], [rows, jacobian(y, x)], mode="numpy")(*values)
 
     def plain(at: Array) -> Array:
-        between = first.apply([at, values[1]]) + np.zeros(3)
-        return np.asarray(second.apply([at, values[1], between]) + np.zeros(3))
+        between = _as_row(first.apply([at, values[1]])) + np.zeros(3)
+        return np.asarray(_as_row(second.apply([at, values[1], between])) + np.zeros(3))
 
     step = 1e-6 * np.eye(3)
     slopes = [(plain(values[0] + each) - plain(values[0] - each)) / 2e-6 for each in step]
     np.testing.assert_allclose(found, np.stack(slopes, axis=1), rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(found, whole, rtol=1e-9, atol=1e-12)
+
+
+def _as_row(value: Any) -> Any:
+    """Return a variable or an array summed over all axes but the last."""
+    while value.ndim > 1:
+        value = value.sum(axis=0)
+    return value
 
 
 @law(sample=10, case=random_loops(longest=0, stops=False, smooth=True, symbolic_steps=True))

@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from scanviz import tensor
+from scanviz import starting, tensor  # noqa: F401  # starting first: it acts before all that takes time
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import Function, In, Out, function

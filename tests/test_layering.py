@@ -28,6 +28,7 @@ LAYERS = (
     ("compat",),
     ("tensor",),
     ("engine",),
+    ("starting",),
 )
 ENGINE_LAYERS = (
     ("function",),

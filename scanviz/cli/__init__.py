@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
+import signal
 import sys
 from collections.abc import Sequence
+
+from scanviz.record.plain_text import cannot_write, write_text
+from scanviz.starting import interrupts_are_raised
 
 COMMANDS = {
     "profile": "run a script and show where its loops spend their time",
@@ -34,20 +40,69 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(arguments)
+        interrupts_are_raised()
+        code = _dispatch(arguments)
+        _flush()
+        return code
     except UsageError as error:
-        sys.stderr.write(f"scanviz: {error}\n")
+        write_text(f"scanviz: {error}\n", sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        if _ended_by_program():
+            raise
+        return _interrupted()
     except BrokenPipeError:
         if _ran_program():
             raise
-        sys.stderr.close()  # the reader of our output has gone, as with `scanviz report FILE | head`
+        _write_no_more()  # the reader of our output has gone, as with `scanviz report FILE | head`
         return 141
     except Exception as error:
         if not _is_own(error):
             raise
-        sys.stderr.write(f"scanviz: {error}\n")
+        _write_no_more()
+        write_text(f"scanviz: {error}\n", sys.stderr)
         return 1
+
+
+def _flush() -> None:
+    """Write out what is left, unless standard output is a program's.
+
+    Raises
+    ------
+    CannotWriteError
+        If standard output takes no more, as on a full disk.
+    """
+    if _ran_program() or sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise cannot_write(sys.stdout, error) from None
+
+
+def _write_no_more() -> None:
+    """Let what standard output does not take go nowhere, so that python does not try again at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        try:
+            sys.stdout.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _interrupted() -> int:
+    """Return the exit code after ctrl+c that reached no program; the process dies by the signal at its end where it can."""
+    exits = sys.modules.get("scanviz.profiler.exits")
+    if exits is not None and exits.EXIT.number is None:
+        exits.EXIT.number = signal.SIGINT
+    return 130
+
+
+def _ended_by_program() -> bool:
+    """Return whether a KeyboardInterrupt came out of a program that was run, whose traceback is then shown."""
+    exits = sys.modules.get("scanviz.profiler.exits")
+    return exits is not None and exits.EXIT.ended_by_program
 
 
 def _is_own(error: Exception) -> bool:
@@ -67,11 +122,11 @@ def _dispatch(arguments: list[str]) -> int:
 
     first = arguments[0] if arguments else "--help"
     if first in ("-h", "--help", "help"):
-        sys.stdout.write(_help())
+        write_text(_help(), sys.stdout)
         return 0 if arguments else 2
     if first in ("-V", "--version"):
         package = sys.modules["scanviz"]  # loaded before this file, and right without an installation
-        sys.stdout.write(f"scanviz {package.__version__}\n")
+        write_text(f"scanviz {package.__version__}\n", sys.stdout)
         return 0
     if first not in COMMANDS:
         raise UsageError(

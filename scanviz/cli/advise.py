@@ -6,11 +6,11 @@ the run. Estimates say how they were made. With --json, the same as data.
 
 from __future__ import annotations
 
-import json
 import sys
 
 from scanviz.cli.files import loaded, one_file
 from scanviz.cli.options import Option, help_text, parse
+from scanviz.record.plain_text import write_json, write_text
 
 USAGE = "advise [options] FILE"
 OPTIONS = (Option(("--json",), "", "print the advice as JSON"),)
@@ -21,20 +21,19 @@ def main(arguments: list[str]) -> int:
     """Print advice and return the exit code."""
     parsed = parse(arguments, OPTIONS, program=False)
     if "help" in parsed.options:
-        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     path = one_file(parsed.rest, "advise")
     from scanviz.profiler.advice import advice_of
     from scanviz.profiler.advice_report import advice_json, render_advice
-    from scanviz.profiler.report import columns_of, wants_color, write_fitting
+    from scanviz.profiler.report import columns_of, wants_color
 
     record = loaded(path)
     advice = advice_of(record)
     out = sys.stdout
     if "json" in parsed.options:
-        json.dump(advice_json(record, advice), out)
-        out.write("\n")
+        write_json(advice_json(record, advice), out)
         return 0
     width = min(columns_of(out), _WIDEST)
-    write_fitting(render_advice(record, advice, width=width, color=wants_color(out)), out)
+    write_text(render_advice(record, advice, width=width, color=wants_color(out)), out)
     return 0

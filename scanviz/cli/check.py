@@ -14,6 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of
+from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
     from scanviz.profiler.checking import Wanted
@@ -35,7 +36,7 @@ def main(arguments: list[str]) -> int:
     """Check a program; where nothing is found it ends the process by its own exit code."""
     parsed = parse(arguments, OPTIONS, program=True)
     if "help" in parsed.options:
-        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     big = _big(parsed)
     program = program_of(parsed.rest, "check")
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
     try:
         return run_checked(program, _wanted(parsed, big), "json" in parsed.options)
     except CannotRunError as error:
-        sys.stderr.write(f"scanviz: {error}\n")
+        write_text(f"scanviz: {error}\n", sys.stderr)
         return error.code
 
 

@@ -10,7 +10,6 @@ the runs are not alike or something is wrong with the command line or the files.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.files import loaded
 from scanviz.cli.options import Option, UsageError, help_text, parse
+from scanviz.record.plain_text import write_json, write_text
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
     parsed = parse(arguments, OPTIONS, program=False)
     options = parsed.options
     if "help" in options:
-        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     if len(parsed.rest) != 2:
         raise UsageError(f"which profiles? scanviz compare takes two, A and B, found {len(parsed.rest)}")
@@ -46,20 +46,19 @@ def main(arguments: list[str]) -> int:
     top = parsed.number("top", 12)
     from scanviz.profiler.compare import compare
     from scanviz.profiler.compare_report import render_comparison, render_refusal
-    from scanviz.profiler.report import wants_color, write_fitting
+    from scanviz.profiler.report import wants_color
 
     comparison = compare(*map(_loaded, parsed.rest))
     if comparison.unlike and "anyway" not in options:
         text = render_refusal(comparison, width=_width(sys.stderr), color=wants_color(sys.stderr))
-        write_fitting(text, sys.stderr)
+        write_text(text, sys.stderr)
         return 2
     if "json" in options:
-        json.dump(comparison.to_json(fail_over), sys.stdout, indent=1)
-        sys.stdout.write("\n")
+        write_json(comparison.to_json(fail_over), sys.stdout, indent=1)
     else:
         width, color = _width(sys.stdout), wants_color(sys.stdout)
         text = render_comparison(comparison, width=width, top=top, color=color, fail_over=fail_over)
-        write_fitting(text, sys.stdout)
+        write_text(text, sys.stdout)
     return int(fail_over is not None and bool(comparison.slower_than(fail_over)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import platform
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from scanviz.cli.options import Option, UsageError, help_text, parse
+from scanviz.record.plain_text import write_json, write_text
 
 USAGE = "doctor [--json]"
 OPTIONS = (Option(("--json",), "", "print the findings as JSON"),)
@@ -53,22 +53,21 @@ def main(arguments: list[str]) -> int:
     """Print what works and return exit code 0."""
     parsed = parse(arguments, OPTIONS, program=False)
     if "help" in parsed.options:
-        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     if parsed.rest:
         raise UsageError(f"doctor takes no arguments, found {parsed.rest[0]!r}")
     findings = [*_backends(), *_extras(), _dot(), _driver()]
     if "json" in parsed.options:
-        json.dump([each._asdict() for each in findings], sys.stdout, indent=1)
-        sys.stdout.write("\n")
+        write_json([each._asdict() for each in findings], sys.stdout, indent=1)
         return 0
     place = f"Python {platform.python_version()}, {platform.machine()} {platform.system()}"
-    sys.stdout.write(f"scanviz {sys.modules['scanviz'].__version__}, {place}\n")
+    write_text(f"scanviz {sys.modules['scanviz'].__version__}, {place}\n", sys.stdout)
     for kind in dict.fromkeys(each.kind for each in findings):
-        sys.stdout.write(f"\n{kind}\n")
+        write_text(f"\n{kind}\n", sys.stdout)
         for each in findings:
             if each.kind == kind:
-                sys.stdout.write(_line(each))
+                write_text(_line(each), sys.stdout)
     return 0
 
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from scanviz.cli.files import loaded, one_file
+from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, one_file, write_to_standard_output
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, suggestion
 from scanviz.profiler.export import FORMATS, MissingLibraryError, export
-from scanviz.record.plain_text import plain
+from scanviz.record.errors import CannotWriteError
+from scanviz.record.plain_text import plain, write_text
+from scanviz.record.reading import kind_at
+from scanviz.record.writing import replacing
 
 USAGE = "export [options] FILE"
 OPTIONS = (
@@ -29,7 +32,7 @@ def main(arguments: list[str]) -> int:
     parsed = parse(arguments, OPTIONS, program=False)
     if "help" in parsed.options:
         formats = "\n".join(f"  {name:<11} {each.about}" for name, each in FORMATS.items())
-        sys.stdout.write(help_text(USAGE, f"{__doc__}\nformats:\n{formats}", OPTIONS))
+        write_text(help_text(USAGE, f"{__doc__}\nformats:\n{formats}", OPTIONS), sys.stdout)
         return 0
     path = one_file(parsed.rest, "export")
     name = parsed.options.get("format")
@@ -39,7 +42,7 @@ def main(arguments: list[str]) -> int:
     try:
         pieces = export(record, name)
     except MissingLibraryError as error:
-        sys.stderr.write(f"scanviz: {error}\n")
+        write_text(f"scanviz: {error}\n", sys.stderr)
         return 1
     table = parsed.options.get("table")
     if table is not None:
@@ -56,7 +59,7 @@ def main(arguments: list[str]) -> int:
 def _target(parsed: Parsed, path: Path, table: str | None) -> Path | None:
     """Return where the result goes, None for standard output."""
     given = parsed.options.get("output")
-    if given == "-":
+    if given in STANDARD_OUTPUT:
         return None
     if given is not None:
         return Path(given)
@@ -71,38 +74,34 @@ def _deliver(pieces: dict[str, bytes], target: Path | None, suffix: str, force: 
     if target is None:
         if len(pieces) > 1:
             raise UsageError(f"only one table fits into standard output: --table {'|'.join(pieces)}")
-        sys.stdout.flush()
-        sys.stdout.buffer.write(*pieces.values())
-        sys.stdout.flush()
+        write_to_standard_output(*pieces.values())
         return
-    files = {target: pieces[""]} if "" in pieces else {target / f"{k}{suffix}": v for k, v in pieces.items()}
-    folder = target.parent if "" in pieces else target
-    _refuse_what_is_there(target, files, force)
+    whole = "" in pieces
+    files = {target: pieces[""]} if whole else {target / f"{k}{suffix}": v for k, v in pieces.items()}
     try:
-        if "" not in pieces:
-            folder.mkdir(exist_ok=True)
+        if not whole:
+            _make_folder(target)
+        for file in files:
+            free_place(file, force=force, ours=_never, what="", fix="--force replaces it")
         for file, data in files.items():
-            write_whole(file, data, force)
+            with replacing(file, None if force else _never) as stream:
+                stream.write(data)
+    except CannotWriteError as error:
+        raise UsageError(str(error)) from None
+    write_text(f"saved {plain(str(target))}\n", sys.stderr)
+
+
+def _make_folder(target: Path) -> None:
+    """Make the folder that tables are written to, where there is none."""
+    try:
+        kind = kind_at(target)
+        if kind not in ("nothing", "a folder"):
+            raise UsageError(f"{target} is {kind}; tables are written to a folder")
+        target.mkdir(exist_ok=True)
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error.strerror or error}") from None
-    sys.stderr.write(f"saved {plain(str(target))}\n")
 
 
-def _refuse_what_is_there(target: Path, files: dict[Path, bytes], force: bool) -> None:
-    """Refuse a target that cannot be written, or that would replace something without having been told to."""
-    if not target.parent.is_dir():
-        raise UsageError(f"{target} cannot be written: there is no folder {target.parent}")
-    if target in files:
-        if target.is_dir():
-            raise UsageError(f"{target} is a folder; a file is to be written")
-    elif target.exists() and not target.is_dir():
-        raise UsageError(f"{target} is a file; tables are written to a folder")
-    there = next((each for each in files if each.exists() or each.is_symlink()), None)
-    if there is not None and not force:
-        raise UsageError(f"{there} exists; --force replaces it")
-
-
-def write_whole(file: Path, data: bytes, replace: bool) -> None:
-    """Write a file; without ``replace`` one that has appeared meanwhile is left alone, and is an error."""
-    with open(file, "wb" if replace else "xb") as stream:
-        stream.write(data)
+def _never(path: Path) -> bool:
+    """Return that a file is none of ours: exports have no mark."""
+    return False

@@ -1,15 +1,20 @@
-"""Files that commands read and write: one profile, and a place where something may be written."""
+"""Files that commands read and write: one profile, a place where something may be written, or standard output."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scanviz.cli.options import Option, Parsed, UsageError, as_given, parse
+from scanviz.record.plain_text import cannot_write, write_text
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
+
+STANDARD_OUTPUT = ("-", "/dev/stdout")  # as -o takes it
+FORCE = "--force replaces it, -o names another"
 
 
 def one_file(rest: Sequence[str], command: str) -> Path:
@@ -61,10 +66,13 @@ def loaded(path: Path) -> ProfileRecord:
     ScanvizError
         If it is no profile.
     """
+    from scanviz.record.errors import CannotReadError
     from scanviz.record.file import load
 
     try:
         return load(path)
+    except CannotReadError as error:
+        raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
 
@@ -79,10 +87,12 @@ def profile_place(path: Path, *, force: bool) -> Path:
     """
     from scanviz.record.file import is_profile
 
-    return free_place(path, force=force, ours=is_profile, what="scanviz profile")
+    if str(path) in STANDARD_OUTPUT:
+        raise UsageError("a profile is saved as a file, not on standard output: -o names one")
+    return free_place(path.absolute(), force=force, ours=is_profile, what="scanviz profile")
 
 
-def free_place(path: Path, *, force: bool, ours: Callable[[Path], bool], what: str) -> Path:
+def free_place(path: Path, *, force: bool, ours: Callable[[Path], bool], what: str, fix: str = FORCE) -> Path:
     """Return a path that may be written: nothing is there, or something that scanviz wrote, or it may be replaced.
 
     Parameters
@@ -90,20 +100,50 @@ def free_place(path: Path, *, force: bool, ours: Callable[[Path], bool], what: s
     path : Path
         Where.
     force : bool
-        Whether anything may be replaced.
+        Whether any file may be replaced; what is no file never is.
     ours : callable
         Whether a file is one that scanviz wrote.
     what : str
         What such a file is called, such as ``"page of scanviz"``.
+    fix : str
+        How another file is replaced.
 
     Raises
     ------
     UsageError
         If it may not be written.
     """
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        reason = "it is a folder" if path.is_dir() else "there is no such folder"
-        raise UsageError(f"{path} cannot be written: {reason}")
-    if path.exists() and not force and not ours(path):
-        raise UsageError(f"{path} exists and is no {what}; --force replaces it, -o names another")
+    from scanviz.record.errors import CannotWriteError
+    from scanviz.record.writing import check_place
+
+    try:
+        check_place(path, None if force else ours, what, fix)
+    except CannotWriteError as error:
+        raise UsageError(str(error)) from None
     return path
+
+
+def write_to_standard_output(data: bytes) -> None:
+    """Write a file's content to standard output: byte for byte, but to a terminal as harmless text.
+
+    Raises
+    ------
+    UsageError
+        If it is no text, and standard output is a terminal.
+    """
+    if not sys.stdout.isatty():
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+        except BrokenPipeError:  # nobody reads any more
+            raise
+        except OSError as error:
+            raise cannot_write(sys.stdout, error) from None
+        return
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(
+            "this format is no text, and standard output is a terminal: -o names a file"
+        ) from None
+    write_text(text, sys.stdout)

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scanviz.cli.files import loaded, options_after_file
+from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, options_after_file
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import functions_called, loops_called, not_one_function, not_one_loop
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import plain, write_text
 
 if TYPE_CHECKING:
     from scanviz.record.loops import LoopRecord
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
     """Draw a graph and return the exit code; a script that is run ends the process by its own."""
     parsed = parse(arguments, OPTIONS, program=True)
     if "help" in parsed.options:
-        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     of_file = bool(parsed.rest) and parsed.rest[0].endswith(".scanviz")
     if of_file:
@@ -88,15 +88,12 @@ def main(arguments: list[str]) -> int:
 
     def show(record: ProfileRecord, stream: TextIO) -> None:
         with contextlib.suppress(BrokenPipeError):
-            try:
-                _deliver(record, parsed, target, own or stream, stream)
-            except UsageError as error:
-                stream.write(f"scanviz: {error}\n")
+            _deliver(record, parsed, target, own or stream, stream)
 
     try:
         run_profiled(program, Wishes(None, False, 8, None, "steps", show))
     except CannotRunError as error:
-        sys.stderr.write(f"scanviz: {error}\n")
+        write_text(f"scanviz: {error}\n", sys.stderr)
         return error.code
     return 0
 
@@ -119,7 +116,7 @@ def _target(parsed: Parsed) -> Target:
         If the format is unknown, or a file is there that scanviz did not draw.
     """
     given = parsed.options.get("output")
-    if given is None:
+    if given is None or given in STANDARD_OUTPUT:
         return Target(None, "txt")
     from scanviz.render.marks import is_picture
 
@@ -130,12 +127,8 @@ def _target(parsed: Parsed) -> Target:
         raise UsageError(
             f"the ending of {given} says no format{suggestion(form, (*DRAWN, *WRITTEN))}; endings: {known}"
         )
-    if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(
-            f"{given} cannot be written: {'it is a folder' if path.is_dir() else 'there is no such folder'}"
-        )
-    if path.exists() and "force" not in parsed.options and not is_picture(path):
-        raise UsageError(f"{given} exists and was not drawn by scanviz; --force replaces it")
+    force = "force" in parsed.options
+    free_place(path, force=force, ours=is_picture, what="picture of scanviz", fix="--force replaces it")
     return Target(path, form)
 
 
@@ -149,17 +142,18 @@ def _deliver(record: ProfileRecord, parsed: Parsed, target: Target, out: TextIO,
     except (CannotDrawError, ScanvizError) as error:
         raise UsageError(str(error)) from None
     if target.path is None:
-        out.write(data.decode("utf-8"))
+        write_text(data.decode("utf-8"), out)
         out.flush()
         return
-    from scanviz.record.file import replacing
-    from scanviz.render.marks import marked
+    from scanviz.record.writing import replacing
+    from scanviz.render.marks import is_picture, marked
 
-    with replacing(target.path) as stream:
+    ours = None if "force" in parsed.options else is_picture
+    with replacing(target.path, ours, "picture of scanviz") as stream:
         stream.write(marked(data, target.form))
-    said.write(f"wrote {target.path.name}{f', laid out by {engine}' if engine else ''}\n")
+    write_text(f"wrote {target.path.name}{f', laid out by {engine}' if engine else ''}\n", said)
     for each in notes:
-        said.write(f"  {plain(each)}\n")
+        write_text(f"  {plain(each)}\n", said)
 
 
 def _made(

@@ -10,9 +10,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from scanviz.cli.files import free_place, loaded, one_file
+from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, one_file, write_to_standard_output
 from scanviz.cli.options import Option, help_text, parse
 from scanviz.record.model import ProfileRecord
+from scanviz.record.plain_text import write_text
 
 USAGE = "html [options] FILE"
 OPTIONS = (
@@ -25,18 +26,18 @@ def main(arguments: list[str]) -> int:
     """Write the page of a profile and return the exit code."""
     parsed = parse(arguments, OPTIONS, program=False)
     if "help" in parsed.options:
-        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     path = one_file(parsed.rest, "html")
     given = parsed.options.get("output")
-    target = None if given == "-" else checked_target(given, path.name, "force" in parsed.options)
+    target = None if given in STANDARD_OUTPUT else checked_target(given, path.name, "force" in parsed.options)
     record = loaded(path)
     text = page_of(record)
     if target is None:
-        sys.stdout.write(text)
+        write_to_standard_output(text.encode("utf-8"))
         return 0
-    write_page(text, target)
-    sys.stderr.write(f"wrote {target}\n")
+    write_page(text, target, force="force" in parsed.options)
+    write_text(f"wrote {target}\n", sys.stderr)
     return 0
 
 
@@ -54,13 +55,10 @@ def checked_target(given: str | None, profile: str, force: bool) -> Path:
 
 def is_page(path: Path) -> bool:
     """Return whether a file is a page that scanviz wrote."""
+    from scanviz.record.reading import ends_of
     from scanviz.render.page.build import MARK
 
-    try:
-        with path.open("rb") as file:
-            return f"<!-- {MARK} -->".encode() in file.read(200)
-    except OSError:
-        return False
+    return f"<!-- {MARK} -->".encode() in ends_of(path, 200, 0)
 
 
 def page_of(record: ProfileRecord) -> str:
@@ -79,9 +77,15 @@ def _advice(record: ProfileRecord) -> list[dict[str, str]]:
     ]
 
 
-def write_page(text: str, target: Path) -> None:
-    """Write a page, all of it or nothing."""
-    from scanviz.record.file import replacing
+def write_page(text: str, target: Path, *, force: bool) -> None:
+    """Write a page, all of it or nothing; what has appeared meanwhile and is no page is replaced only by force.
 
-    with replacing(target) as stream:
+    Raises
+    ------
+    CannotWriteError
+        If it cannot be written.
+    """
+    from scanviz.record.writing import replacing
+
+    with replacing(target, None if force else is_page, "page of scanviz") as stream:
         stream.write(text.encode("utf-8"))

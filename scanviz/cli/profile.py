@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from scanviz.cli.files import profile_place
 from scanviz.cli.options import Option, help_text, parse, program_of
 from scanviz.cli.run import set_mode
+from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
@@ -46,7 +47,7 @@ def main(arguments: list[str]) -> int:
     parsed = parse(arguments, OPTIONS, program=True)
     options = parsed.options
     if "help" in options:
-        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     top = parsed.number("top", 8)
     program = program_of(parsed.rest, "profile")
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> int:
     from scanviz.profiler.runner import CannotRunError
 
     if "output" in options:
-        output = profile_place(Path(options["output"]).absolute(), force="force" in options)
+        output = profile_place(Path(options["output"]), force="force" in options)
     else:
         output = free_name(Path.cwd() / f"{program.stem}.scanviz")
     also = _page_writer(options["html"], output.name, options) if "html" in options else None
@@ -74,10 +75,11 @@ def main(arguments: list[str]) -> int:
                 options.get("detail", "steps"),
                 values=(options["values"] or "*") if "values" in options else None,
                 also=also,
+                force="force" in options,
             ),
         )
     except CannotRunError as error:
-        sys.stderr.write(f"scanviz: {error}\n")
+        write_text(f"scanviz: {error}\n", sys.stderr)
         return error.code
     return 0
 
@@ -89,8 +91,8 @@ def _page_writer(given: str, profile: str, options: dict[str, str]) -> Callable[
     target = checked_target(given or None, profile, "force" in options).absolute()
 
     def write(record: ProfileRecord) -> None:
-        write_page(page_of(record), target)
+        write_page(page_of(record), target, force="force" in options)
         if "quiet" not in options:
-            sys.stderr.write(f"wrote {target}\n")
+            write_text(f"wrote {target}\n", sys.stderr)
 
     return write

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from scanviz.cli.options import Parsed, UsageError
 from scanviz.profiler.units import counted
+from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
@@ -37,7 +38,10 @@ def profile_repeatedly(
     parsed: Parsed, count: int, output: Path, also: Callable[[ProfileRecord], None] | None
 ) -> int:
     """Run a program several times, save what was recorded and return the exit code of its last run."""
+    from scanviz.profiler.exits import terminations_as_interrupts, watch_the_end
+    from scanviz.profiler.profiled_run import free_name
     from scanviz.profiler.repeats import INTERRUPTED, run_repeatedly
+    from scanviz.record.errors import CannotWriteError
     from scanviz.record.file import save
 
     options = parsed.options
@@ -46,24 +50,27 @@ def profile_repeatedly(
         for name in _OF_THE_RUN
         if name in options
     ]
-    done = run_repeatedly([*given, *parsed.rest], count)
+    watch_the_end()
+    with terminations_as_interrupts():
+        done = run_repeatedly([*given, *parsed.rest], count)
     code = done.code if done.code >= 0 else 128 - done.code
     if done.record is None:
         if code == INTERRUPTED:
-            sys.stderr.write("scanviz: interrupted before there was anything to save\n")
+            write_text("scanviz: interrupted before there was anything to save\n", sys.stderr)
         return code
+    place = output if "force" in options else free_name(output)
     try:
-        save(done.record, output)
-    except OSError as error:
-        sys.stderr.write(f"scanviz: the profile could not be saved as {output}: {error}\n")
+        save(done.record, place)
+    except CannotWriteError as error:
+        write_text(f"scanviz: the profile could not be saved: {error}\n", sys.stderr)
         return code or 1
     if also is not None:
         also(done.record)
     if "quiet" not in options:
-        _report(parsed, done.record, output)
+        _report(parsed, done.record, place)
     if code != 0:
         kept = f"the profile holds {counted(1 + len(done.record.repeats), 'run')}"
-        sys.stderr.write(f"scanviz: run {done.runs} of {count} ended with exit code {code}; {kept}\n")
+        write_text(f"scanviz: run {done.runs} of {count} ended with exit code {code}; {kept}\n", sys.stderr)
     return code
 
 
@@ -71,8 +78,8 @@ def _report(parsed: Parsed, record: ProfileRecord, output: Path) -> None:
     from scanviz.profiler.report import print_report
 
     sys.stdout.flush()
-    sys.stderr.write("\n")
+    write_text("\n", sys.stderr)
     print_report(record, sys.stderr, top=parsed.number("top", 8), scan_name=parsed.options.get("scan"))
     runs = 1 + len(record.repeats)
     told = f"the first of {runs} runs; scanviz compare uses them all" if runs > 1 else "one run"
-    sys.stderr.write(f"{told}\nsaved {output}  (scanviz report {shlex.quote(str(output))})\n")
+    write_text(f"{told}\nsaved {output}  (scanviz report {shlex.quote(str(output))})\n", sys.stderr)

@@ -6,13 +6,13 @@ a profile that was made with `scanviz profile --values`.
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
 from scanviz.cli.files import loaded, one_file
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse
 from scanviz.record.names import not_one_loop
+from scanviz.record.plain_text import write_json, write_text
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
     """Print a report and return the exit code."""
     parsed = parse(arguments, OPTIONS, program=False)
     if "help" in parsed.options:
-        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     path = one_file(parsed.rest, "report")
     from scanviz.profiler.report import print_report
@@ -44,8 +44,7 @@ def main(arguments: list[str]) -> int:
     if problem:
         raise UsageError(f"{parsed.rest[0]}: {problem}")
     if "json" in parsed.options:
-        json.dump(record.to_json(), sys.stdout)
-        sys.stdout.write("\n")
+        write_json(record.to_json(), sys.stdout)
     elif "values" in parsed.options:
         _print_values(record, step, wanted)
     else:
@@ -65,9 +64,9 @@ def _step(parsed: Parsed) -> int | None:
 
 
 def _print_values(record: ProfileRecord, step: int | None, name: str | None) -> None:
-    from scanviz.profiler.report import columns_of, wants_color, write_fitting
+    from scanviz.profiler.report import columns_of, wants_color
     from scanviz.profiler.report_values import render_values
 
     out = sys.stdout
     text = render_values(record, width=columns_of(out), step=step, scan_name=name, color=wants_color(out))
-    write_fitting(text, out)
+    write_text(text, out)

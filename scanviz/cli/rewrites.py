@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TextIO
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import not_one_function
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import plain, write_json, write_text
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
@@ -65,10 +65,10 @@ def main(arguments: list[str]) -> int:
     """Show rewrites and return the exit code; a program that is run ends the process by its own."""
     parsed = parse(arguments, OPTIONS, program=True)
     if "help" in parsed.options:
-        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     if "rules" in parsed.options:
-        sys.stdout.write(_rules())
+        write_text(_rules(), sys.stdout)
         return 0
     view = _view(parsed)
     if parsed.rest and parsed.rest[0].endswith(".scanviz"):
@@ -118,7 +118,7 @@ def _run_and_show(program: Program, view: RewritesView, own: TextIO | None) -> i
         with uncalled.watching():
             run_profiled(program, Wishes(None, False, 8, None, "steps", show))
     except CannotRunError as error:
-        sys.stderr.write(f"scanviz: {error}\n")
+        write_text(f"scanviz: {error}\n", sys.stderr)
         return error.code
     return 0
 
@@ -256,28 +256,24 @@ def _unknown(record: ProfileRecord, view: RewritesView) -> str:
 
 def _show(record: ProfileRecord, view: RewritesView, as_json: bool, stream: TextIO) -> None:
     from scanviz.profiler.report_rewrites import chosen, render_rewrites
-    from scanviz.profiler.report_text import plainest
 
     problem = _unknown(record, view)
     if problem:  # of a script: only at its end it is known what there is
-        sys.stderr.write(f"scanviz: {problem}\n")
+        write_text(f"scanviz: {problem}\n", sys.stderr)
         return
     if not record.functions and not as_json:
-        stream.write("no function was built\n")
+        write_text("no function was built\n", stream)
         return
     if as_json:
-        import json
-
         from scanviz.record.codec import encode
 
         data = [{"function": each.name, "rewrites": encode(each.rewrites)} for each in chosen(record, view)]
-        json.dump(data, stream)
-        stream.write("\n")
+        write_json(data, stream)
         stream.flush()
         return
     color = stream.isatty() and not os.environ.get("NO_COLOR")
     text = render_rewrites(record, view, width=width_of(stream), color=color)
-    stream.write(plainest(text, getattr(stream, "encoding", None) or "utf-8"))
+    write_text(text, stream)
 
 
 def width_of(stream: TextIO) -> int:

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from scanviz.cli.rewrites import width_of
 from scanviz.profiler.ablation import Effect, ablate
 from scanviz.profiler.captured_calls import CapturedCall, CapturedCalls, Uncalled
+from scanviz.profiler.exits import watch_the_end
 from scanviz.profiler.report_rewrites import RewritesView
-from scanviz.profiler.report_text import HEADING, QUIET, TITLE, WARNING, Line, plainest, styled, table
-from scanviz.profiler.runner import CannotRunError, Program, die_by_interrupt, run
+from scanviz.profiler.report_text import HEADING, QUIET, TITLE, WARNING, Line, styled, table
+from scanviz.profiler.runner import CannotRunError, Program, run
 from scanviz.profiler.units import duration
 from scanviz.profiler.verification import CannotRunAgainError, Checked, Verification, bisect, verify
 from scanviz.record.file import load, save
 from scanviz.record.model import FunctionRecord
 from scanviz.record.names import functions_called
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import plain, write_text
 from scanviz.record.rewrites import EffectRecord, RewritesRecord
 from scanviz.record.rewrites_snapshot import rewrites_record
 
@@ -67,7 +68,7 @@ def run_and_measure(program: Program, wanted: Wanted) -> int:
     """
     captured, uncalled, process = CapturedCalls(), Uncalled(), os.getpid()
     stream = sys.stderr  # the program may put another in its place
-    die_by_interrupt()
+    watch_the_end()
 
     def measure() -> int:
         return show_measured(captured, uncalled.functions, wanted, stream) if os.getpid() == process else 0
@@ -77,7 +78,7 @@ def run_and_measure(program: Program, wanted: Wanted) -> int:
             run(program)
             _wait_for_threads()
     except CannotRunError as error:
-        stream.write(f"scanviz: {error}\n")
+        write_text(f"scanviz: {error}\n", stream)
         return error.code
     except SystemExit as error:
         if error.code not in (None, 0):
@@ -106,15 +107,15 @@ def show_measured(captured: CapturedCalls, uncalled: list[Function], wanted: Wan
     try:
         problem = wanted.problem([*(each.function for each in captured.calls), *captured.left_out, *uncalled])
         if problem:
-            stream.write(f"scanviz: {problem}\n")
+            write_text(f"scanviz: {problem}\n", stream)
             return 2
         for line in _lines(captured, uncalled, wanted, width):
             text = styled(line, width, color)
-            stream.write(plainest(text, getattr(stream, "encoding", None) or "utf-8") + "\n")
+            write_text(text + "\n", stream)
             stream.flush()
             right = right and line.style != WARNING
     except KeyboardInterrupt:
-        stream.write("\nscanviz: interrupted; what stands above is measured\n")
+        write_text("\nscanviz: interrupted; what stands above is measured\n", stream)
         return INTERRUPTED
     except BrokenPipeError:  # nobody reads any more
         return 141

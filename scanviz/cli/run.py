@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from scanviz.cli.options import Option, help_text, parse, program_of
+from scanviz.record.plain_text import write_text
 
 USAGE = "run [options] SCRIPT [arguments]"
 OPTIONS = (
@@ -20,17 +21,18 @@ def main(arguments: list[str]) -> int:
     """Run a program; it ends the process by its own exit code."""
     parsed = parse(arguments, OPTIONS, program=True)
     if "help" in parsed.options:
-        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     program = program_of(parsed.rest, "run")
     set_mode(parsed.options.get("mode"))
-    from scanviz.profiler.runner import CannotRunError, die_by_interrupt, run
+    from scanviz.profiler.exits import watch_the_end
+    from scanviz.profiler.runner import CannotRunError, run
 
-    die_by_interrupt()
+    watch_the_end()
     try:
         run(program)
     except CannotRunError as error:
-        sys.stderr.write(f"scanviz: {error}\n")
+        write_text(f"scanviz: {error}\n", sys.stderr)
         return error.code
     return 0
 

@@ -7,13 +7,19 @@ Keys: ? helps, 1 to 8 choose tabs, q quits. It needs the extra `tui`: pip instal
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scanviz.cli.files import options_after_file
 from scanviz.cli.options import Option, UsageError, as_given, help_text, parse
+from scanviz.record.plain_text import write_text
+
+if TYPE_CHECKING:
+    from scanviz.tui.source import Source
 
 GARBAGE = 1_000_000  # objects more than before at which those are looked for that nothing holds
 FRAMES = "240"  # a second, at most: keys are answered one by one
@@ -38,7 +44,7 @@ def main(arguments: list[str]) -> int:
     """Show a profile and return the exit code."""
     parsed = parse(arguments, OPTIONS, program=True)
     if "help" in parsed.options:
-        sys.stdout.write(help_text(USAGE, __doc__, OPTIONS))
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     if not parsed.rest:
         raise UsageError("what is to be shown? scanviz tui FILE, or scanviz tui SCRIPT [arguments]")
@@ -48,7 +54,9 @@ def main(arguments: list[str]) -> int:
     try:
         _import_textual()
     except ImportError:
-        sys.stderr.write('scanviz: the terminal application needs Textual: pip install "scanviz[tui]"\n')
+        write_text(
+            'scanviz: the terminal application needs Textual: pip install "scanviz[tui]"\n', sys.stderr
+        )
         return 1
     if "web" in parsed.options:
         from scanviz.tui.web import serve
@@ -85,21 +93,32 @@ def _shown(rest: list[str], options: dict[str, str], of_file: bool) -> int:
         if of_file
         else LiveSource(rest, _saved_as(rest, options), _of_profile(options))
     )
-    app = ScanvizApp(source)
-    if "theme" in options:
-        app.theme = options["theme"]
-    gc.freeze()  # the record stays as long as the application: looking through it again and again costs pauses
-    gc.set_threshold(GARBAGE)  # what drawing makes is looked through by the application, between keys
-    gc.enable()
+    stop_wanted = True  # unless the application says so itself: ctrl+c before there is one
     try:
+        app = ScanvizApp(source)
+        app.ends_on_signals = True
+        if "theme" in options:
+            app.theme = options["theme"]
+        gc.freeze()  # the record stays as long as the application: looking through it again and again costs pauses
+        gc.set_threshold(GARBAGE)  # what drawing makes is looked through by the application, between keys
+        gc.enable()
         app.run()
+        stop_wanted = app.stop_wanted
     finally:
-        if app.stop_wanted:
-            sys.stderr.write("scanviz: stopping the script; its profile is being saved\n")
-            source.stop()
-        source.close()
-        sys.stderr.write(source.farewell())
+        _say_goodbye(source, stop_wanted)
     return app.return_code or source.exit_code()
+
+
+def _say_goodbye(source: Source, stop: bool) -> None:
+    """Let go of the source, and tell what became of it; the terminal may be gone."""
+    with contextlib.suppress(OSError):
+        if stop and source.running:
+            write_text("scanviz: stopping the script; its profile is being saved\n", sys.stderr)
+    if stop:
+        source.stop()
+    source.close()
+    with contextlib.suppress(OSError):
+        write_text(source.farewell(), sys.stderr)
 
 
 def _is_file(rest: list[str]) -> bool:
@@ -128,7 +147,7 @@ def _saved_as(rest: list[str], options: dict[str, str]) -> Path:
     else:
         program = Program("script", rest[0], rest[1:])
     if "output" in options:
-        return profile_place(Path(options["output"]).absolute(), force="force" in options)
+        return profile_place(Path(options["output"]), force="force" in options)
     return free_name(Path.cwd() / f"{program.stem}.scanviz")
 
 

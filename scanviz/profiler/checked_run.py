@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import sys
 from typing import TextIO
 
 from scanviz.engine import observe
 from scanviz.profiler.checking import Checker, Wanted
-from scanviz.profiler.report import columns_of, wants_color, write_fitting
+from scanviz.profiler.exits import EXIT, watch_the_end
+from scanviz.profiler.report import columns_of, wants_color
 from scanviz.profiler.report_check import check_as_json, render_check
-from scanviz.profiler.runner import CannotRunError, Program, die_by_interrupt, run
+from scanviz.profiler.runner import CannotRunError, Program, run
 from scanviz.record.finding import FindingRecord
+from scanviz.record.plain_text import write_json, write_text
 
 
 def run_checked(program: Program, wanted: Wanted, as_json: bool) -> int:
@@ -28,7 +29,7 @@ def run_checked(program: Program, wanted: Wanted, as_json: bool) -> int:
     """
     checker = Checker(wanted)
     ending = _Ending(checker, as_json)
-    die_by_interrupt()
+    watch_the_end()
     atexit.register(ending.finish)
     observe.attach(checker)
     try:
@@ -71,7 +72,7 @@ class _Ending:
         observe.detach(self.checker)
         self._print()
         if self.checker.finding is not None and not self.fails:
-            os._exit(1)
+            EXIT.failed = True
 
     def _in_child(self, finding: FindingRecord) -> None:
         if os.getpid() != self.process:
@@ -82,11 +83,11 @@ class _Ending:
         try:
             sys.stdout.flush()
             if self.as_json:
-                self.out.write(json.dumps(check_as_json(record), allow_nan=False) + "\n")
+                write_json(check_as_json(record), self.out)
                 self.out.flush()
             else:
                 out = self.stream
-                write_fitting(render_check(record, width=columns_of(out), color=wants_color(out)), out)
+                write_text(render_check(record, width=columns_of(out), color=wants_color(out)), out)
                 out.flush()
         except (OSError, ValueError):  # closed streams: there is nobody left to tell
             return

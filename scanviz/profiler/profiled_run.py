@@ -17,13 +17,15 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scanviz.engine import observe
+from scanviz.profiler.exits import EXIT, watch_the_end
 from scanviz.profiler.live_file import live_file
 from scanviz.profiler.progress import Progress
 from scanviz.profiler.recorder import Recorder
-from scanviz.profiler.runner import CannotRunError, Program, die_by_interrupt, run
+from scanviz.profiler.runner import CannotRunError, Program, run
 from scanviz.record.file import is_profile, save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import plain, write_text
+from scanviz.record.signals import signals_wait
 
 if TYPE_CHECKING:
     from scanviz.profiler.tracing import Tracer
@@ -50,6 +52,8 @@ class Wishes(NamedTuple):
         Keep values of the loops that this pattern names; None for none.
     also : callable, optional
         What else is done with the record, such as writing its page.
+    force : bool
+        Whether the profile replaces whatever stands in its place when it is saved.
     """
 
     output: Path | None
@@ -60,6 +64,7 @@ class Wishes(NamedTuple):
     show: Callable[[ProfileRecord, TextIO], None] | None = None
     values: str | None = None
     also: Callable[[ProfileRecord], None] | None = None
+    force: bool = False
 
 
 def free_name(path: Path) -> Path:
@@ -83,7 +88,7 @@ def run_profiled(program: Program, wishes: Wishes) -> None:
     recorder = Recorder("ops" if wishes.detail == "ops" else "steps")
     recorder.describe_script(program.title, program.arguments)
     ended = Ending(recorder, wishes, tracer)
-    die_by_interrupt()
+    watch_the_end()
     atexit.register(ended.finish)
     ended.catch_termination()
     observe.attach(recorder)
@@ -151,63 +156,97 @@ class Ending:
         return with_traces(self.recorder.record(), self.tracer)
 
     def finish(self) -> None:
-        """Save the profile and print the report, once, in the process that was asked to."""
+        """Save the profile and print the report, once, in the process that was asked to.
+
+        Signals wait until the profile is saved; one that comes later leaves out the rest.
+        """
         if self.done or os.getpid() != self.process:
             return
         self.done = True
-        self.progress.stop()
-        self._detach()
-        self.recorder.finish(self.outcome)
-        record = self._record()
-        live = self.live
+        saved: Path | None = None
+        try:
+            with signals_wait():
+                self.progress.stop()
+                self._detach()
+                if not EXIT.began:  # an earlier profile of that name stays
+                    return
+                self.recorder.finish(self.outcome)
+                record = self._record()
+                saved = self._saved(record)
+            self._show_all(record, saved)
+        except KeyboardInterrupt:
+            EXIT.number = signal.SIGINT
+            told = f"the profile is saved as {saved}" if saved else "no profile is saved"
+            self._try(lambda: write_text(f"\nscanviz: interrupted; {told}\n", self.stream))
+        except BaseException:
+            EXIT.failed = True
+            raise
+
+    def _saved(self, record: ProfileRecord) -> Path | None:
+        """Save the profile and return where; what has come to stand in its place meanwhile and is no profile is left alone."""
+        live, output = self.live, self.wishes.output
         if live is not None:
-            self._try(lambda: live.stop(record), "")
-        output = self.wishes.output
-        saved = output is not None and self._try(
-            lambda: save(record, output), f"the profile could not be saved as {output}"
-        )
-        also = self.wishes.also
+            self._try(lambda: live.stop(record))
+        if output is None:
+            return None
+        places: list[Path] = []
+
+        def keep() -> None:
+            places.append(output if self.wishes.force else free_name(output))
+            save(record, places[0])
+
+        return places[0] if self._must(keep, f"the profile could not be saved as {output}") else None
+
+    def _show_all(self, record: ProfileRecord, saved: Path | None) -> None:
+        also, show = self.wishes.also, self.wishes.show
         if also is not None:
-            self._try(lambda: also(record), "the page could not be written")
+            self._must(lambda: also(record), "the page could not be written")
         if self.wishes.quiet:
             return
-        self._try(self._flush, "")
-        self._try(lambda: self._print(saved), "the report could not be printed")
+        self._try(self._flush)
+        if show is not None:
+            self._must(lambda: show(record, self.stream), "")
+        else:
+            self._try(lambda: self._print(record, saved))
 
-    def _print(self, saved: bool) -> None:
+    def _print(self, record: ProfileRecord, saved: Path | None) -> None:
         from scanviz.profiler.report import print_report
 
-        if self.wishes.show is not None:
-            self.wishes.show(self._record(), self.stream)
-            return
-        self.stream.write("\n")
-        print_report(self._record(), self.stream, top=self.wishes.top, scan_name=self.wishes.scan)
+        write_text("\n", self.stream)
+        print_report(record, self.stream, top=self.wishes.top, scan_name=self.wishes.scan)
         if saved:
-            self.stream.write(
-                f"saved {self.wishes.output}  (scanviz report {shlex.quote(str(self.wishes.output))})\n"
-            )
+            write_text(f"saved {saved}  (scanviz report {shlex.quote(str(saved))})\n", self.stream)
         if self.tracer is not None and self.tracer.loop_names and not self.tracer.matched:
             names = ", ".join(map(plain, self.tracer.loop_names[:8]))
-            self.stream.write(
-                f"scanviz: no loop is named {plain(self.tracer.pattern)!r}: no values; loops: {names}\n"
+            write_text(
+                f"scanviz: no loop is named {plain(self.tracer.pattern)!r}: no values; loops: {names}\n",
+                self.stream,
             )
 
     @staticmethod
     def _flush() -> None:
         sys.stdout.flush()
 
-    def _try(self, action: Callable[[], None], problem: str) -> bool:
-        """Do something that must not hide how the program itself ended."""
+    def _must(self, action: Callable[[], None], problem: str) -> bool:
+        """Do what was asked for; where it fails that is told, and the exit code is not 0."""
+        error = self._try(action)
+        if error is None:
+            return True
+        EXIT.failed = EXIT.failed or self.outcome.status == "ok"
+        told = f"{problem}: {error}" if problem else str(error)
+        self._try(
+            lambda: write_text(f"scanviz: {told}\n", self.stream)
+        )  # a closed stderr: there is nobody left to tell
+        return False
+
+    @staticmethod
+    def _try(action: Callable[[], None]) -> Exception | None:
+        """Do something and return what went wrong: the program's own ending comes first, whatever it is."""
         try:
             action()
-        except Exception as error:  # whatever it is, the program's own ending comes first
-            if problem:
-                try:
-                    self.stream.write(f"scanviz: {problem}: {error}\n")
-                except Exception:  # a closed stderr: there is nobody left to tell
-                    return False
-            return False
-        return True
+        except Exception as error:
+            return error
+        return None
 
     def catch_termination(self) -> None:
         """Save the profile before SIGTERM or SIGHUP ends the process, unless the program handles the signal itself."""

@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from scanviz.profiler.exits import Terminated
 from scanviz.record.file import load
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.sample import FIRST
@@ -118,7 +119,9 @@ def _run_once(arguments: Sequence[str], first: bool, start: int | None) -> int:
     )
     try:
         return process.wait()
-    except BaseException:  # ctrl+c reaches the program too: it gets the time to end by itself
+    except BaseException as error:  # ctrl+c reaches the program too: it gets the time to end by itself
+        if isinstance(error, Terminated):  # this did not
+            process.terminate()
         try:
             process.wait(timeout=5)
         except subprocess.TimeoutExpired:

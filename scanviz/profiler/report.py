@@ -11,12 +11,12 @@ from typing import TextIO
 
 from scanviz.profiler.report_gradients import gradient_lines
 from scanviz.profiler.report_loops import function_lines, loop_lines
-from scanviz.profiler.report_text import HEADING, QUIET, WARNING, Line, plainest, styled
+from scanviz.profiler.report_text import HEADING, QUIET, WARNING, Line, styled
 from scanviz.profiler.report_values import TWICE
 from scanviz.profiler.units import counted, duration, share
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import plain, write_text
 
 NARROWEST = 40
 USUAL_TOP = 8
@@ -76,7 +76,7 @@ def print_report(
     Signs that the file's encoding lacks are replaced by similar ones.
     """
     columns = width if width is not None else columns_of(file)
-    write_fitting(
+    write_text(
         render_report(record, width=columns, top=top, scan_name=scan_name, color=wants_color(file)), file
     )
 
@@ -84,11 +84,6 @@ def print_report(
 def wants_color(file: TextIO) -> bool:
     """Return whether a file is a terminal that wants colours."""
     return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def write_fitting(text: str, file: TextIO) -> None:
-    """Write text with the signs that the file's encoding lacks replaced by similar ones."""
-    file.write(plainest(text, getattr(file, "encoding", None) or "utf-8"))
 
 
 def columns_of(file: TextIO) -> int:
@@ -203,5 +198,4 @@ __all__ = [
     "print_report",
     "render_report",
     "wants_color",
-    "write_fitting",
 ]

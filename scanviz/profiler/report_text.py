@@ -10,12 +10,10 @@ import textwrap
 import unicodedata
 from typing import NamedTuple
 
+from scanviz.record.plain_text import plain
+
 HEADING, TITLE, QUIET, WARNING, HOT = "1", "1;36", "2", "33", "31"
 _WITH_UNIT = re.compile(r"(?<=\d) (?=(?:[µnm]?s|%|[KMG]?i?B)(?!\w))")
-_PLAIN_SIGNS = str.maketrans(
-    {"·": "-", "…": "~", "–": "-", "×": "x", "→": ">", "µ": "u", "█": "#"}
-    | dict(zip("▁▂▃▄▅▆▇", "_..::++", strict=True))
-)
 
 
 class Line(NamedTuple):
@@ -24,7 +22,7 @@ class Line(NamedTuple):
     Attributes
     ----------
     text : str
-        Without colours.
+        Without colours; what could steer a terminal is written out when the line is styled.
     style : str
         The terminal's code of its style, empty for plain.
     wraps : bool
@@ -34,30 +32,6 @@ class Line(NamedTuple):
     text: str
     style: str = ""
     wraps: bool = False
-
-
-def plainest(text: str, encoding: str) -> str:
-    """Return text that an encoding can hold, signs it lacks replaced by similar ones.
-
-    Examples
-    --------
-    >>> plainest("3 µs · ▁█ · é", "ascii")
-    '3 us - _# - ?'
-    """
-    try:
-        text.encode(encoding)
-    except (UnicodeEncodeError, LookupError):
-        known = encoding if _known(encoding) else "ascii"
-        return text.translate(_PLAIN_SIGNS).encode(known, "replace").decode(known)
-    return text
-
-
-def _known(encoding: str) -> bool:
-    try:
-        "".encode(encoding)
-    except LookupError:
-        return False
-    return True
 
 
 def columns(text: str) -> int:
@@ -112,9 +86,10 @@ def styled(line: Line, width: int, color: bool) -> str:
     mean 3 s,
         max 5 s
     """
-    texts = [line.text.rstrip()]
+    whole = plain(line.text)
+    texts = [whole.rstrip()]
     if line.wraps and columns(texts[0]) > width:
-        indent = " " * (len(line.text) - len(line.text.lstrip()))
+        indent = " " * (len(whole) - len(whole.lstrip()))
         bound = _WITH_UNIT.sub("\u00a0", texts[0].lstrip())  # a number and its unit stay together
         wrapped = textwrap.wrap(bound, width, initial_indent=indent, subsequent_indent=indent + "    ")
         texts = [each.replace("\u00a0", " ") for each in wrapped]
@@ -137,6 +112,7 @@ def table(rows: list[list[str]], left: int, width: int) -> list[str]:
     """
     if not rows:
         return []
+    rows = [[plain(cell) for cell in row] for row in rows]
     widths = [max(columns(row[k]) for row in rows) for k in range(len(rows[0]))]
     others = sum(widths[1:]) + 2 * (len(widths) - 1)
     widths[0] = min(widths[0], max(12, width - others))

@@ -10,36 +10,14 @@ first; ``sys.orig_argv`` tells of scanviz.
 
 from __future__ import annotations
 
-import atexit
 import builtins
-import contextlib
-import os
 import signal
 import sys
 import types
 
+from scanviz.profiler.exits import EXIT
 from scanviz.profiler.runner_frames import show_program_only
 from scanviz.profiler.runner_load import CannotRunError, Program, load, set_path0
-
-_interrupted: list[bool] = []
-
-
-def die_by_interrupt() -> None:
-    """Let the process die by SIGINT at its very end, as python does, if ctrl+c ended the program.
-
-    Call it before anything else is to be done at the end: what is registered first is done last.
-    """
-
-    def finish() -> None:
-        if not _interrupted or not hasattr(signal, "SIGINT") or sys.platform == "win32":
-            return
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):  # a closed stream has nothing to lose
-                stream.flush()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    atexit.register(finish)
 
 
 def run(program: Program) -> None:
@@ -62,14 +40,16 @@ def run(program: Program) -> None:
         if program.kind != "module":
             set_path0(loaded.path0)
         sys.modules["__main__"] = module
+        EXIT.began = True
         exec(loaded.code, module.__dict__)
     except (SystemExit, CannotRunError):
         raise
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
-            _interrupted.append(True)
+            EXIT.number = signal.SIGINT
+            EXIT.ended_by_program = EXIT.began
         show_program_only(error, run.__code__)
         raise
 
 
-__all__ = ["CannotRunError", "Program", "die_by_interrupt", "run"]
+__all__ = ["CannotRunError", "Program", "run"]

@@ -15,9 +15,12 @@ import importlib.util
 import io
 import os
 import pkgutil
+import stat
 import sys
 from types import CodeType
-from typing import Any, Literal, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
+
+LONGEST = 2**24  # bytes of a program that is no file
 
 
 class Program(NamedTuple):
@@ -117,7 +120,7 @@ def _script(target: str) -> Loaded:
     try:
         with io.open_code(path) as stream:
             compiled = pkgutil.read_code(stream) if path.endswith(".pyc") else None
-            source = stream.read() if compiled is None else b""
+            source = _source(stream, path) if compiled is None else b""
     except OSError as error:
         raise CannotRunError(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2) from None
     loader: Any = importlib.machinery.SourceFileLoader("__main__", path)
@@ -133,6 +136,16 @@ def _script(target: str) -> Loaded:
         "__cached__": None,
     }
     return Loaded(compiled, attributes, target, os.path.dirname(os.path.realpath(path)))
+
+
+def _source(stream: IO[bytes], path: str) -> bytes:
+    """Read a program; of what is no file, such as a pipe or ``/dev/zero``, only so much."""
+    if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        return stream.read()
+    source = stream.read(LONGEST + 1)
+    if len(source) > LONGEST:
+        raise CannotRunError(f"can't open file {path!r}: it is too large for a program", 2)
+    return source
 
 
 def _folder(target: str, path: str) -> Loaded:

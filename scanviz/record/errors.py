@@ -2,4 +2,13 @@
 
 from scanviz.engine.errors import ScanvizError, ScanvizTypeError, ScanvizValueError
 
-__all__ = ["ScanvizError", "ScanvizTypeError", "ScanvizValueError"]
+
+class CannotReadError(ScanvizError, OSError):
+    """Something that is to be read cannot be opened, or is no file."""
+
+
+class CannotWriteError(ScanvizError, OSError):
+    """A file cannot be written: there is no place, something else stands there, or the disk is full."""
+
+
+__all__ = ["CannotReadError", "CannotWriteError", "ScanvizError", "ScanvizTypeError", "ScanvizValueError"]

@@ -1,12 +1,28 @@
-"""Text from scripts made harmless: every view writes what it shows of a record through here."""
+"""The one gate for text on its way to a terminal: what scripts, records and file names hold is made harmless here.
+
+Twice.  Views write what they take from a record through :func:`plain`, so that it has the width that it is laid out for.
+Whatever goes to a stream goes there through :func:`write_text` (or :func:`write_json`), which lets nothing pass but letters,
+line ends, tabs and colours; a test looks that nothing else writes to standard output or standard error.  What the terminal
+application draws goes through a filter at the same place (``tui/harmless.py``).
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
+from typing import Any, TextIO
+
+from scanviz.record.errors import CannotWriteError
 
 # Controls, line separators, directions of writing, invisible characters and lone surrogates.
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+_UNSAFE = "\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+_OF_A_LINE = re.compile(f"[{_UNSAFE}]")
+# The same but line ends, tabs, and what begins a colour: ``ESC [ numbers m``.
+_OF_A_TEXT = re.compile(rf"\x1b(?!\[[0-9;]{{1,19}}m)|(?![\n\t\x1b])[{_UNSAFE}]")
+_PLAIN_SIGNS = str.maketrans(
+    {"·": "-", "…": "~", "–": "-", "×": "x", "→": ">", "µ": "u", "█": "#"}
+    | dict(zip("▁▂▃▄▅▆▇", "_..::++", strict=True))
 )
 
 
@@ -18,4 +34,100 @@ def plain(text: str) -> str:
     >>> print(plain("a\x1b[31mb\nc"))
     a\x1b[31mb\nc
     """
-    return _UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+    return _OF_A_LINE.sub(_written_out, text)
+
+
+def is_plain(text: str) -> bool:
+    r"""Return whether a line of text is harmless as it is.
+
+    Examples
+    --------
+    >>> is_plain("h[t-1]"), is_plain("\x1b[2J")
+    (True, False)
+    """
+    return _OF_A_LINE.search(text) is None
+
+
+def plain_lines(text: str) -> str:
+    r"""Return text of several lines made harmless: as :func:`plain`, but lines, tabs and colours stay.
+
+    Colours of a record are no danger, and are written out where a view has used :func:`plain`.
+
+    Examples
+    --------
+    >>> print(plain_lines("first\nsecond\x1b]0;title\x07"))
+    first
+    second\x1b]0;title\x07
+    """
+    return _OF_A_TEXT.sub(_written_out, text)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return found.group().encode("unicode_escape").decode()
+
+
+def plainest(text: str, encoding: str) -> str:
+    """Return text that an encoding can hold, signs it lacks replaced by similar ones.
+
+    Examples
+    --------
+    >>> plainest("3 µs · ▁█ · é", "ascii")
+    '3 us - _# - ?'
+    """
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        known = encoding if _known(encoding) else "ascii"
+        return text.translate(_PLAIN_SIGNS).encode(known, "replace").decode(known)
+    return text
+
+
+def _known(encoding: str) -> bool:
+    try:
+        "".encode(encoding)
+    except LookupError:
+        return False
+    return True
+
+
+def write_text(text: str, stream: TextIO) -> None:
+    """Write text to a stream that may be a terminal: harmless, and in signs that its encoding has.
+
+    Raises
+    ------
+    CannotWriteError
+        If the stream takes no more.
+    BrokenPipeError
+        If nobody reads it any more.
+    """
+    _write(plainest(plain_lines(text), getattr(stream, "encoding", None) or "utf-8"), stream)
+
+
+def write_json(data: Any, stream: TextIO, indent: int | None = None) -> None:
+    r"""Write data as JSON and a line end; all that could steer a terminal is escaped as JSON has it.
+
+    Examples
+    --------
+    >>> import sys
+    >>> write_json({"name": "a\x1b[2Jb\x7f"}, sys.stdout)
+    {"name": "a\u001b[2Jb\u007f"}
+    """
+    _write(json.dumps(data, indent=indent, allow_nan=False).replace("\x7f", "\\u007f") + "\n", stream)
+
+
+def _write(text: str, stream: TextIO) -> None:
+    try:
+        stream.write(text)
+    except BrokenPipeError:  # nobody reads any more
+        raise
+    except OSError as error:
+        raise cannot_write(stream, error) from None
+
+
+def cannot_write(stream: TextIO, error: OSError) -> CannotWriteError:
+    """Return the error for a stream that takes no more, as on a full disk."""
+    name = "standard output" if stream is sys.stdout else "the output"
+    return CannotWriteError(f"{name} cannot be written: {error.strerror or error}")
+
+
+__all__ = ["cannot_write", "is_plain", "plain", "plain_lines", "plainest", "write_json", "write_text"]

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from scanviz.record.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.record.file import replacing
 from scanviz.record.model import ProfileRecord
 from scanviz.record.snapshot import snapshot
+from scanviz.record.writing import check_place, replacing
 from scanviz.render.characters import drawing_text
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
@@ -155,7 +155,9 @@ class Picture:
         Raises
         ------
         ScanvizValueError
-            If the ending says no format, or a file is there that scanviz did not draw and ``force`` is not given.
+            If the ending says no format.
+        CannotWriteError
+            If the file cannot be written, or one is there that scanviz did not draw and ``force`` is not given.
         """
         target = Path(path)
         form = target.suffix.removeprefix(".").lower()
@@ -164,12 +166,10 @@ class Picture:
                 f"the ending of {target.name} says no format",
                 expected=".svg, .png, .pdf, .dot, .html, .txt, .json or .graphml",
             )
-        if target.exists() and not force and not is_picture(target):
-            raise ScanvizValueError(
-                f"{target.name} exists and was not drawn by scanviz", fix="save(path, force=True)"
-            )
+        ours = None if force else is_picture
+        check_place(target, ours, "picture of scanviz", "save(path, force=True) replaces it")
         drawing = written(self.diagram, form, self.wishes)
-        with replacing(target) as stream:
+        with replacing(target, ours, "picture of scanviz") as stream:
             stream.write(marked(drawing.data, form))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:

@@ -6,6 +6,8 @@ import struct
 import zlib
 from pathlib import Path
 
+from scanviz.record.reading import ends_of
+
 MARK = "scanviz-picture-1: made by scanviz graph, which may replace this file"
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -19,14 +21,7 @@ def is_picture(path: Path) -> bool:
     False
     """
     mark = MARK.encode()
-    try:
-        with path.open("rb") as file:
-            if mark in file.read(2000):
-                return True
-            file.seek(max(0, path.stat().st_size - 400))
-            return mark in file.read()
-    except OSError:
-        return False
+    return mark in ends_of(path, 2000, 400)
 
 
 def marked(data: bytes, format: str) -> bytes:

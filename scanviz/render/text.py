@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, VariableSnapshot
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import plain, write_text
 
 _KINDS = ("sequence", "mitmot", "mitsot", "sitsot", "carry", "nitsot", "non_sequence")
 _STYLES = {
@@ -182,7 +182,7 @@ def print_graph(graph: GraphSnapshot, file: TextIO, *, types: bool = False, line
     """Print a graph, in colour on a terminal that wants it."""
     tty = hasattr(file, "isatty") and file.isatty()
     if not tty or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        file.write(graph_text(graph, types=types, lines=lines))
+        write_text(graph_text(graph, types=types, lines=lines), file)
         return
     from rich.console import Console
     from rich.text import Text

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import gc
 import os
 import shlex
-from collections.abc import Iterable
+import signal
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -14,6 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.events import Resize
+from textual.filter import LineFilter
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Input, TabbedContent, TabPane
@@ -21,6 +25,7 @@ from textual.widgets import Input, TabbedContent, TabPane
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.focus import focus_now
+from scanviz.tui.harmless import Harmless
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.keys_line import KeysLine
 from scanviz.tui.leave import LeaveScreen
@@ -84,15 +89,21 @@ class ScanvizApp(App[None]):
                 "none"  # an answer is worth more than how it moves, above all over a slow line
             )
         self.source = source
+        self._harmless = Harmless()
         self.views: list[View] = []
         self.stop_wanted = (
             False  # whether a script that runs is to be stopped after the application has ended
         )
+        self.ends_on_signals = False  # whether SIGTERM and SIGHUP leave the terminal as it was
         self._status = ""
         self._came_from: list[tuple[int, State]] = []  # tabs that led to others by enter
         self._searched_tree = False
         self._chosen = 0  # the tab that is seen
         self._fresh = False  # whether a record was read that is not shown yet
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return what all lines go through on their way to the terminal."""
+        return [*super().get_line_filters(), self._harmless]
 
     def compose(self) -> ComposeResult:
         """Lay the application out."""
@@ -119,6 +130,19 @@ class ScanvizApp(App[None]):
         self.set_interval(TIDYING, partial(gc.collect, 1))
         if self.source.live:
             self._timer = self.set_interval(NEWS, self.take_news)
+        if self.ends_on_signals:
+            self._listen_to_signals()
+
+    def _listen_to_signals(self) -> None:
+        """Leave the terminal as it was when SIGTERM or SIGHUP ends the application; a script that runs is let run on."""
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                with contextlib.suppress(
+                    NotImplementedError, RuntimeError
+                ):  # not here, or not in this thread
+                    leave = partial(self.exit, return_code=128 + number)
+                    asyncio.get_running_loop().add_signal_handler(number, leave)
 
     def _prepare(self) -> None:
         for each in self.views:

@@ -58,6 +58,7 @@ class LiveSource(Source):
         self._live, self.printed = self._watched / "live.scanviz", self._folder / "output.txt"
         self._stamp = self._place = 0
         self._next = 0.0
+        self._unsaved = ""  # why what was recorded could not be saved
         self.finished = False  # whether the last record was read
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
@@ -122,8 +123,10 @@ class LiveSource(Source):
         if self.record.outcome.status == "running":
             self.record = replace(self.record, outcome=_outcome(self._process.returncode or 0))
         if not self.was_saved() and self.record.functions:
-            with contextlib.suppress(OSError):
+            try:
                 save(self.record, self.saved)
+            except OSError as error:
+                self._unsaved = str(error)
 
     def was_saved(self) -> bool:
         """Return whether a profile of this run was saved."""
@@ -191,13 +194,15 @@ class LiveSource(Source):
         lines.append(
             f"saved {self.saved}  (scanviz tui {self.saved})"
             if self.was_saved()
-            else "scanviz: no profile was saved: nothing was recorded"
+            else f"scanviz: no profile was saved: {self._unsaved or 'nothing was recorded'}"
         )
         return "\n".join(lines) + "\n"
 
     def exit_code(self) -> int:
-        """Return the script's exit code; 0 while it runs."""
+        """Return the script's exit code; 0 while it runs, never 0 where what was recorded could not be saved."""
         code = self._process.poll()
+        if code == 0 and self._unsaved:
+            return 1
         return 0 if code is None else code if code >= 0 else 128 - code
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 
+from scanviz.record.plain_text import write_text
+
 
 def serve(arguments: list[str], port: int) -> int:
     """Serve ``scanviz tui`` with these arguments until it is interrupted, and return the exit code.
@@ -14,14 +16,15 @@ def serve(arguments: list[str], port: int) -> int:
     try:
         from scanviz.tui.web_server import LocalServer
     except ImportError:
-        sys.stderr.write('scanviz: --web needs textual-serve: pip install "scanviz[tui-web]"\n')
+        write_text('scanviz: --web needs textual-serve: pip install "scanviz[tui-web]"\n', sys.stderr)
         return 1
     command = shlex.join([sys.executable, "-m", "scanviz", "tui", *arguments])
     try:
         LocalServer(command, port).serve()
     except OSError as error:
-        sys.stderr.write(
-            f"scanviz: port {port} cannot be had: {error.strerror or error}; --port names another\n"
+        write_text(
+            f"scanviz: port {port} cannot be had: {error.strerror or error}; --port names another\n",
+            sys.stderr,
         )
         return 1
     return 0

@@ -16,6 +16,8 @@ from pathlib import Path
 from aiohttp import web
 from textual_serve.server import Server
 
+from scanviz.record.plain_text import write_text
+
 _ADDRESS = "127.0.0.1"
 _PAGE = Path(__file__).parent / "web_page"
 
@@ -43,6 +45,7 @@ class LocalServer(Server):
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
         """Answer with the page; take the token out of the address first."""
+        self._check_name(request)
         if "token" in request.query and self._is_token(request.query["token"]):
             found = web.HTTPFound("/")
             found.set_cookie(self._cookie, self.token, httponly=True, samesite="Strict")
@@ -63,22 +66,32 @@ class LocalServer(Server):
 
     def _check(self, request: web.Request) -> None:
         """Refuse who has no token, other sites' pages, and other names for this address."""
+        self._check_name(request)
+        if not self._is_token(request.cookies.get(self._cookie, "")):
+            raise _refused()
+
+    def _check_name(self, request: web.Request) -> None:
+        """Refuse other sites' pages and other names for this address, whatever they know."""
         origin = request.headers.get("Origin", self.public_url)
-        ours = origin == self.public_url and self.public_url == f"http://{request.host}"
-        if not ours or not self._is_token(request.cookies.get(self._cookie, "")):
-            raise web.HTTPForbidden(text="Open the address that `scanviz tui --web` has printed.\n")
+        if origin != self.public_url or self.public_url != f"http://{request.host}":
+            raise _refused()
 
     def _is_token(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode(), self.token.encode())
+        """Return whether this is the token; bytes that are no text are not."""
+        return secrets.compare_digest(given.encode("utf-8", "surrogateescape"), self.token.encode())
 
     async def on_startup(self, app: web.Application) -> None:
         """Say where it is."""
-        sys.stderr.write(f"scanviz: open {self.address}  (ctrl+c ends it)\n")
+        write_text(f"scanviz: open {self.address}  (ctrl+c ends it)\n", sys.stderr)
         sys.stderr.flush()
 
     def initialize_logging(self) -> None:
         """Print what goes wrong, and not each request."""
         logging.basicConfig(level="WARNING")
+
+
+def _refused() -> web.HTTPForbidden:
+    return web.HTTPForbidden(text="Open the address that `scanviz tui --web` has printed.\n")
 
 
 __all__ = ["LocalServer"]

@@ -110,7 +110,7 @@ def test_steps_side_by_side_connections_and_mappings(folder):
         (("--scan", "rn", "kept.scanviz"), "did you mean rnn?"),
         (("--function", "trin", "kept.scanviz"), "did you mean train?"),
         (("-o", "x.svgg", "kept.scanviz"), "did you mean svg?"),
-        (("-o", "nowhere/x.svg", "kept.scanviz"), "there is no such folder"),
+        (("-o", "nowhere/x.svg", "kept.scanviz"), "there is no folder"),
         (("--depth", "x", "kept.scanviz"), "--depth takes a number"),
         (("--mappings", "-o", "x.svg", "kept.scanviz"), "are text"),
         (("nothing.scanviz",), "cannot be read"),

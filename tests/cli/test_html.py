@@ -71,7 +71,7 @@ def test_a_page_goes_to_standard_output_where_that_is_asked_for(folder):
         ((), 2, "which profile?"),
         (("nothing.scanviz",), 2, "cannot be read"),
         (("script.py",), 1, "is no scanviz profile"),
-        (("-o", "nowhere/x.html", "script.py"), 2, "there is no such folder"),
+        (("-o", "nowhere/x.html", "script.py"), 2, "there is no folder"),
         (("--frce", "script.py"), 2, "did you mean --force?"),
     ],
 )

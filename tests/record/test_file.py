@@ -182,14 +182,16 @@ def test_an_entry_with_another_name_is_refused(name: str, tmp_path: Path) -> Non
 
 
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused_unread(tmp_path: Path) -> None:
-    path = write(tmp_path / "bomb.scanviz", {"record.json": b" " * (profile_file.MAX_DOCUMENT + 10)})
+    path = write(
+        tmp_path / "bomb.scanviz", {"record.json": b" " * (profile_file.LIMITS.of("record.json") + 10)}
+    )
     assert path.stat().st_size < 2**20
     with pytest.raises(ScanvizError, match="too large"):
         load(path)
 
 
 def test_a_file_with_very_many_entries_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profile_file, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(profile_file, "LIMITS", profile_file.LIMITS._replace(entries=3))
     path = write(tmp_path / "many.scanviz", {f"series/{k}.npy": b"" for k in range(4)})
     with pytest.raises(ScanvizError, match="too large"):
         load(path)

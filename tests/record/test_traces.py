@@ -18,6 +18,7 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.profiler.report_values import render_values
 from scanviz.record import file as profile_file
 from scanviz.record.codec import decode
+from scanviz.record.errors import CannotWriteError
 from scanviz.record.file import load, save
 from scanviz.record.loops import LoopVariableRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
@@ -119,8 +120,8 @@ def test_a_profile_without_values_has_no_entries_for_them(tmp_path: Path) -> Non
         ({"values_0": array(np.ones((3, 2)), np.int64)}, "float64 of shape"),
         ({"values_0": array(SPECIAL.reshape(-1))}, "float64 of shape"),
         ({"values_0": array(np.asfortranarray(SPECIAL))}, "wrong form"),
-        ({"values_0": b"no array"}, "damaged"),
-        ({"values_0": b""}, "damaged"),
+        ({"values_0": b"no array"}, "no array of version 1.0"),
+        ({"values_0": b""}, "no array of version 1.0"),
         ({"values_0": b"\x93NUMPY\x02\x00" + array(SPECIAL)[8:]}, "version 1.0"),
         ({"values_0": None}, "row for each of its 3 steps"),
         ({"statistics_0": None}, "row for each of its 3 steps"),
@@ -150,9 +151,15 @@ def test_an_array_of_objects_is_refused_and_never_unpickled(tmp_path: Path) -> N
 
 
 def test_an_array_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profile_file, "MAX_VALUES", 160)
+    path = rewritten(tmp_path)
+    largest = {**profile_file.LIMITS.largest, "values": 160}
+    monkeypatch.setattr(profile_file, "LIMITS", profile_file.LIMITS._replace(largest=largest))
     with pytest.raises(ScanvizError, match="values/0.npy in the profile is too large"):
-        load(rewritten(tmp_path))
+        load(path)
+    with pytest.raises(
+        CannotWriteError, match="its values/0.npy has 176 bytes"
+    ):  # nothing is saved that cannot be read
+        save(small(), path)
 
 
 def test_a_header_that_promises_more_than_there_is_is_refused(tmp_path: Path) -> None:

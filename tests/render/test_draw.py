@@ -9,7 +9,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.record.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.record.errors import CannotWriteError, ScanvizTypeError, ScanvizValueError
 from scanviz.render.draw import Wishes, written
 from tests.render.pictures import hostile_picture, taps_pictures, xml_of
 
@@ -64,7 +64,7 @@ def test_a_picture_is_written_again_but_never_over_a_file_of_somebody_else(tmp_p
     scanviz.draw(sums, file)
     assert file.read_bytes() == before and before
     file.write_text("my own")
-    with pytest.raises(ScanvizValueError, match="was not drawn by scanviz"):
+    with pytest.raises(CannotWriteError, match="is no picture of scanviz"):
         scanviz.draw(sums, file)
     assert file.read_text() == "my own"
     scanviz.draw(sums, file, force=True)

@@ -144,6 +144,41 @@ def test_nobody_else_is_let_in(served):
     asyncio.run(run())
 
 
+def answer_to(port, request):
+    """Return the first line of the answer to bytes of our own, which no client would send."""
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(request)
+        return connection.makefile("rb").readline().decode("latin-1").strip()
+
+
+def test_the_right_token_under_another_name_of_this_address_is_refused(served):
+    path = served.address.removeprefix(served.url.rstrip("/"))
+    asyncio.run(waited(served))
+    for host in (f"elsewhere.example:{served.port}", f"localhost:{served.port}", "127.0.0.1"):
+        request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        assert answer_to(served.port, request.encode()) == "HTTP/1.1 403 Forbidden", host
+
+
+def test_bytes_that_are_no_text_are_no_token_and_no_error_of_the_server(served):
+    asyncio.run(waited(served))
+    name = f"scanviz-{served.port}".encode()
+    head = f"Host: 127.0.0.1:{served.port}\r\nConnection: close\r\n".encode()
+    requests = [
+        b"GET / HTTP/1.1\r\n" + head + b"Cookie: " + name + b"=\xff\xfe\x80\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + head + b'Cookie: "; =;;' + name + b'="\\377\\ud800"\r\n\r\n',
+        b"GET /?token=%ff%fe%ed%a0%80 HTTP/1.1\r\n" + head + b"\r\n",
+        b"GET /ws HTTP/1.1\r\n" + head + b"Cookie: " + name + b"=\xed\xa0\x80\r\n\r\n",
+    ]
+    for request in requests:
+        assert answer_to(served.port, request) == "HTTP/1.1 403 Forbidden", request
+
+
+async def waited(served):
+    """Wait until the server answers."""
+    async with aiohttp.ClientSession(cookie_jar=jar()) as stranger:
+        assert (await get(stranger, served.url))[0] == 403
+
+
 def test_a_taken_port_is_named(tmp_path):
     save(traced_record(), tmp_path / "rnn.scanviz")
     with socket.socket() as taken:

@@ -16,8 +16,10 @@ from scanviz.testing.laws import (
     many_loops,
     names,
     oracle,
+    records,
     rewrites,
     semantics,
+    signals,
     threads,
     traps,
     watching,
@@ -38,6 +40,8 @@ FAMILIES = (
     threads,
     traps,
     watching,
+    records,
+    signals,
 )
 __all__ = ["FAMILIES", "Law", "all_laws", "law"]
 

@@ -1,0 +1,101 @@
+"""How the process ends when that is known only at its very end, after the program's own handlers and threads.
+
+A program that ctrl+c ended dies by SIGINT, as under python, so that a shell's loop around it ends too.  A profile that could not be
+saved is never exit code 0, although python takes no exit code any more when its handlers run.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+_TERMINATIONS = ("SIGTERM", "SIGHUP")
+
+
+@dataclass(slots=True)
+class Exit:
+    """What is known so far.
+
+    Attributes
+    ----------
+    began : bool
+        Whether code of the program has run.
+    ended_by_program : bool
+        Whether a KeyboardInterrupt that is under way came out of the program, and has its own traceback.
+    number : int or None
+        The signal that the process dies by.
+    failed : bool
+        Whether what was asked for could not be done, so that 0 would be a lie.
+    """
+
+    began: bool = False
+    ended_by_program: bool = False
+    number: int | None = None
+    failed: bool = False
+
+
+EXIT = Exit()  # of this process: there is one end
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP, where it is treated like ctrl+c."""
+
+
+def watch_the_end() -> None:
+    """See to the way the process ends.
+
+    Call it before anything else is to be done at the end: what is registered first is done last.
+    """
+    atexit.register(_finish)
+
+
+def _finish() -> None:
+    if EXIT.number is not None and sys.platform != "win32":
+        die_by(EXIT.number)
+    if EXIT.failed:
+        _end_with(1)
+
+
+def die_by(number: int) -> None:
+    """End the process by a signal, at once but for what is still to be written."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # a closed stream has nothing to lose
+            stream.flush()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def _end_with(code: int) -> None:
+    """End the process in python's full way, with another exit code than it would have: for this, the last of its handlers."""
+    atexit._clear()
+    ctypes.pythonapi.Py_Exit(code)
+
+
+@contextmanager
+def terminations_as_interrupts() -> Iterator[None]:
+    """Raise ``Terminated`` in the block where SIGTERM or SIGHUP would end the process at once; it then dies by it at its end."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        EXIT.number = number
+        raise Terminated
+
+    numbers = [getattr(signal, each) for each in _TERMINATIONS if hasattr(signal, each)]
+    caught = [each for each in numbers if signal.getsignal(each) is signal.SIG_DFL]
+    for number in caught:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in caught:
+            signal.signal(number, signal.SIG_DFL)
+
+
+__all__ = ["EXIT", "Exit", "Terminated", "die_by", "terminations_as_interrupts", "watch_the_end"]

@@ -1,0 +1,134 @@
+"""Zip archives from anybody, taken apart with every size checked: what the archive says of itself is never believed.
+
+Before anything is unpacked the file's size, the length of its directory, the number of entries, their names, their packing and the
+sizes that they state are looked at; while it is unpacked, what really comes.  Names are keys of a dict, never paths.  Whatever the
+readers of the standard library raise for damaged bytes is one error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from typing import IO, NamedTuple
+
+from scanviz.record.errors import ScanvizError, ScanvizValueError
+from scanviz.record.reading import open_file
+
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_LONGEST_ENTRY_OF_DIRECTORY = 256  # bytes: ours have less than 80
+
+
+class Limits(NamedTuple):
+    """What an archive may hold.
+
+    Attributes
+    ----------
+    names : pattern
+        Names of entries.
+    entries : int
+        How many there may be.
+    total : int
+        Bytes of all of them, unpacked; the file itself may be as large.
+    largest : dict of str to int
+        Bytes of one entry, by the part of its name before a slash.
+    """
+
+    names: re.Pattern[str]
+    entries: int
+    total: int
+    largest: dict[str, int]
+
+    def of(self, name: str) -> int:
+        """Return how many bytes an entry may have: as the part of its name before a slash says."""
+        return self.largest[name.partition("/")[0]]
+
+
+def entries_of(path: str | os.PathLike[str], limits: Limits) -> dict[str, bytes]:
+    """Return the entries of an archive by name.
+
+    Raises
+    ------
+    ScanvizError
+        If it is no archive, is damaged, is beyond a limit, or holds something else.
+    OSError
+        If it cannot be opened.
+    """
+    name = os.fspath(path)
+    with open_file(name) as stream:
+        try:
+            if os.fstat(stream.fileno()).st_size > limits.total:
+                raise ScanvizValueError(f"{name} is too large for a scanviz profile")
+            with zipfile.ZipFile(_Directory(stream, limits.entries * _LONGEST_ENTRY_OF_DIRECTORY)) as archive:
+                _check(archive, name, limits)
+                return {
+                    each.filename: _unpacked(archive, each, limits.of(each.filename))
+                    for each in archive.infolist()
+                }
+        except ScanvizError:
+            raise
+        except (
+            Exception
+        ) as error:  # zipfile and zlib raise a dozen kinds for damaged bytes, not all on purpose
+            raise ScanvizValueError(
+                f"{name} is no scanviz profile, or it is damaged", found=f"{type(error).__name__}: {error}"
+            ) from None
+
+
+def comment_of(path: str | os.PathLike[str]) -> bytes:
+    """Return the comment of a zip archive, nothing if it is none or cannot be read."""
+    try:
+        with open_file(path) as stream, zipfile.ZipFile(stream) as archive:
+            return archive.comment
+    except Exception:  # as above
+        return b""
+
+
+class _Directory:
+    """A file of which no single piece may be read that is longer than a directory may be: zipfile reads it at once.
+
+    Packed data are read through it as well, in pieces of at most the same size.
+    """
+
+    def __init__(self, stream: IO[bytes], longest: int) -> None:
+        self._stream, self._longest = stream, max(longest, 2**17)  # also a comment is looked for
+        self.seek, self.tell, self.seekable, self.close = (
+            stream.seek,
+            stream.tell,
+            stream.seekable,
+            stream.close,
+        )
+
+    def read(self, size: int = -1) -> bytes:
+        """Read, at most as much as a directory may have."""
+        return self._stream.read(self._longest if size < 0 else min(size, self._longest))
+
+
+def _check(archive: zipfile.ZipFile, name: str, limits: Limits) -> None:
+    """Refuse an archive by what its directory says."""
+    entries = archive.infolist()
+    if len(entries) > limits.entries or sum(each.file_size for each in entries) > limits.total:
+        raise ScanvizValueError(f"{name} is too large for a scanviz profile")
+    for each in entries:
+        if not limits.names.fullmatch(each.filename):
+            raise ScanvizValueError(
+                f"{name} holds something that is no part of a profile", found=repr(each.filename[:80])
+            )
+        if each.flag_bits & 1 or each.compress_type not in _PACKINGS:
+            raise ScanvizValueError(f"{name} is encrypted or packed in an unknown way")
+    if len({each.filename for each in entries}) != len(entries):
+        raise ScanvizValueError(f"{name} holds an entry twice")
+
+
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> bytes:
+    """Return an entry's bytes, never more than the limit whatever its header says."""
+    with archive.open(entry) as stream:
+        data = stream.read(limit + 1)
+    if len(data) > limit:
+        raise ScanvizValueError(
+            f"{entry.filename} in the profile is too large", expected=f"at most {limit} bytes"
+        )
+    return data
+
+
+__all__ = ["Limits", "comment_of", "entries_of"]

@@ -1,0 +1,120 @@
+"""The one way out for files: written beside their place under another name, and put there whole in one step.
+
+Nothing that a user made is lost: a write that fails or is interrupted leaves what was there before, and nothing beside it; what
+scanviz did not make is replaced only if that is asked for, and folders, FIFOs and devices never are.  Links are followed, as the
+shell's ``>`` does.  Ctrl+c and termination wait until a file stands in its place (:mod:`scanviz.record.signals`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from scanviz.record.errors import CannotWriteError
+from scanviz.record.reading import kind_at
+from scanviz.record.signals import signals_wait
+
+TEMPORARY = ".scanviz-"  # begins the name of a file that is not finished
+
+
+def check_place(path: Path, ours: Callable[[Path], bool] | None, what: str, fix: str) -> None:
+    """Refuse a place where a file may not be put.
+
+    Parameters
+    ----------
+    path : Path
+        Where.
+    ours : callable, optional
+        Whether a file there is one that scanviz made and may be replaced; None if any may.
+    what : str
+        What such a file is called, such as ``"page of scanviz"``; empty where no file is.
+    fix : str
+        How to have it replaced all the same.
+
+    Raises
+    ------
+    CannotWriteError
+        If there is no such folder, or something there that is not to be replaced.
+
+    Examples
+    --------
+    >>> check_place(Path(os.devnull), None, "scanviz profile", "")
+    Traceback (most recent call last):
+        ...
+    scanviz.record.errors.CannotWriteError: /dev/null cannot be written: it is a device
+    """
+    place = Path(os.path.realpath(path))
+    try:
+        kind, around = kind_at(place), kind_at(place.parent)
+        taken = kind == "a file" and ours is not None and not ours(place)
+    except OSError as error:
+        raise _cannot(path, error) from None
+    if around != "a folder":
+        raise CannotWriteError(f"{path} cannot be written: there is no folder {path.parent}")
+    if kind not in ("nothing", "a file"):
+        raise CannotWriteError(f"{path} cannot be written: it is {kind}")
+    if taken:
+        raise CannotWriteError(f"{path} exists{f' and is no {what}' if what else ''}; {fix}")
+
+
+@contextmanager
+def replacing(
+    target: Path, ours: Callable[[Path], bool] | None = None, what: str = ""
+) -> Iterator[IO[bytes]]:
+    """Open a file that takes the target's place when the block ends well, and vanishes when it does not.
+
+    Parameters
+    ----------
+    target : Path
+        The place.
+    ours : callable, optional
+        Whether a file that has appeared there meanwhile may be replaced; None if any may.
+    what : str
+        What such a file is called.
+
+    Raises
+    ------
+    CannotWriteError
+        If it cannot be written; what was there before is as it was.
+    """
+    place = Path(os.path.realpath(target))
+    temporary = place.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
+    with signals_wait():
+        try:
+            check_place(target, ours, what, "it was left as it is")
+            try:
+                with _created(temporary, place) as stream:
+                    yield stream
+                check_place(target, ours, what, "it was left as it is")
+                os.replace(temporary, place)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    temporary.unlink()
+                raise
+        except CannotWriteError:
+            raise
+        except OSError as error:
+            raise _cannot(target, error) from None
+
+
+def _created(temporary: Path, place: Path) -> IO[bytes]:
+    """Create a file with the permissions of the one that it is to replace, or those that a new one gets."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    stream = os.fdopen(os.open(temporary, flags, 0o666), "wb")
+    with contextlib.suppress(OSError):  # a new file
+        os.chmod(temporary, place.stat().st_mode & 0o777)
+    return stream
+
+
+def _cannot(path: Path, error: OSError) -> CannotWriteError:
+    found = CannotWriteError(f"{path} cannot be written: {error.strerror or error}")
+    found.errno = error.errno
+    return found
+
+
+__all__ = ["TEMPORARY", "check_place", "replacing"]

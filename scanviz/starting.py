@@ -1,0 +1,31 @@
+"""Ctrl+c while the command is being imported: the process ends at once and quietly, as any other command does.
+
+Importing NumPy and scanviz takes a third of a second, in which python would answer ctrl+c with a traceback through its import
+machinery.  So where this process is the ``scanviz`` command, and nothing else, SIGINT has the system's own meaning from the
+import of this module until :func:`scanviz.cli.main` takes over.  ``import scanviz`` in a user's program changes nothing.
+"""
+
+import os
+import signal
+import sys
+
+
+def is_the_command() -> bool:
+    """Return whether this process was started as ``scanviz …`` or ``python -m scanviz …``, and is being imported for that."""
+    first = os.path.basename(sys.argv[0]) if sys.argv else ""
+    if first in ("scanviz", "scanviz.exe"):
+        return True
+    words = sys.orig_argv
+    return first == "-m" and "-m" in words and words[words.index("-m") + 1 :][:1] == ["scanviz"]
+
+
+def interrupts_are_raised() -> None:
+    """Let ctrl+c raise ``KeyboardInterrupt`` again, where it was made to end the process quietly."""
+    if QUIET and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Not where it is ignored, as in a shell's background job.
+QUIET = is_the_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+if QUIET:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,0 +1,30 @@
+"""The gate between what the application draws and the terminal: no control character of a record passes.
+
+Views write unsafe characters out (:func:`scanviz.record.plain_text.plain`), so that they are seen and have a width.  What one of
+them forgets is left out here, where every line of every widget comes by, notices and titles included.
+"""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
+
+from scanviz.record.plain_text import is_plain, plain
+
+
+class Harmless(LineFilter):
+    """Leaves out what could steer the terminal; what takes a column becomes a blank, so that the rest stays in its place."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments of a line without unsafe characters."""
+        if all(is_plain(each.text) for each in segments if not each.control):
+            return segments
+        return [
+            each if each.control else Segment(_without_unsafe(each.text), each.style) for each in segments
+        ]
+
+
+def _without_unsafe(text: str) -> str:
+    return "".join(each if plain(each) == each else " " * cell_len(each) for each in text)

@@ -1,0 +1,189 @@
+"""Commands and what is no ordinary file: devices, FIFOs, folders, full disks, odd names and odd clocks."""
+
+import io
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+
+from scanviz.record.file import load, save
+from scanviz.record.model import ProfileRecord
+from scanviz.testing import hostile
+from tests.cli.test_fidelity import ENVIRONMENT, LOOP, launch, script  # noqa: F401  # the fixture is used by name
+
+pytestmark = pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="devices and FIFOs are POSIX")
+READING = ("report", "html", "advise", "rewrites", "export -f json", "compare p.scanviz", "graph", "tui")
+WRITING = (
+    "html p.scanviz -o",
+    "export -f json p.scanviz -o",
+    "graph p.scanviz -o",
+    "profile s.py -o",
+    "profile s.py --html=",
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "p.scanviz").write_bytes(hostile.archive_of(hostile.entries()))
+    (tmp_path / "s.py").write_text("")
+    os.mkfifo(tmp_path / "fifo.scanviz")
+    os.mkfifo(tmp_path / "fifo.svg")
+    (tmp_path / "folder.scanviz").mkdir()
+    (tmp_path / "folder.svg").mkdir()
+    (tmp_path / "zero.scanviz").symlink_to("/dev/zero")
+    (tmp_path / "zero.svg").symlink_to("/dev/zero")
+    return tmp_path
+
+
+def names(place):
+    return sorted(each.name for each in place.iterdir())
+
+
+@pytest.mark.parametrize("what, kind", [("fifo", "a FIFO"), ("folder", "a folder"), ("zero", "a device")])
+@pytest.mark.parametrize("command", READING)
+def test_what_is_no_file_is_not_read(folder, command, what, kind):
+    done = launch(folder, "-m", "scanviz", *command.split(), f"{what}.scanviz")
+    assert done.returncode in (1, 2) and "Traceback" not in done.stderr
+    assert f"it is {kind}" in done.stderr or "needs a terminal" in done.stderr
+
+
+@pytest.mark.parametrize("what, kind", [("fifo", "a FIFO"), ("folder", "a folder"), ("zero", "a device")])
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("command", WRITING)
+def test_what_is_no_file_is_not_written_to_even_by_force(folder, command, force, what, kind):
+    before = names(folder)
+    *words, last = command.split()
+    target = [f"{last}{what}.svg"] if last.endswith("=") else [last, f"{what}.svg"]
+    if words[0] == "profile":  # its options stand before the script
+        words, target = [*words[:1], *target], words[1:]
+    done = launch(folder, "-m", "scanviz", words[0], *(["--force"] if force else []), *words[1:], *target)
+    assert done.returncode == 2 and f"it is {kind}" in done.stderr and "Traceback" not in done.stderr
+    assert names(folder) == before and stat.S_ISCHR(os.stat("/dev/zero").st_mode)
+
+
+@pytest.mark.parametrize(
+    "command", ["report p.scanviz", "html -o - p.scanviz", "export -f json -o /dev/stdout p.scanviz"]
+)
+def test_a_full_disk_behind_standard_output_is_told(folder, command):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "scanviz", *command.split()],
+            cwd=folder, env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "scanviz: standard output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["html -o out.x", "export -f json -o out.x", "graph --engine own -o out.svg", "profile"]
+)
+def test_a_full_disk_leaves_what_was_there_and_is_never_exit_code_0(folder, command):
+    target = folder / {"graph": "out.svg", "profile": "s.scanviz"}.get(command.split()[0], "out.x")
+    save(ProfileRecord(script="before"), target)
+    before, there = target.read_bytes(), names(folder)
+    (folder / "s.py").write_text(LOOP)
+    words = [
+        *command.split(),
+        *(["--force"] if command != "profile" else []),
+        "s.py" if command == "profile" else "p.scanviz",
+    ]
+
+    def little():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    done = launch(folder, "-m", "scanviz", *words, preexec_fn=little)
+    assert done.returncode in (1, 2), done
+    assert (
+        "cannot be written" in done.stderr
+        and "File too large" in done.stderr
+        and "Traceback" not in done.stderr
+    )
+    assert target.read_bytes() == before and names(folder) == there
+
+
+def test_a_saved_link_is_followed_and_stays_one(folder):
+    (folder / "elsewhere").mkdir()
+    (folder / "s.scanviz").symlink_to("elsewhere/real.scanviz")
+    done = launch(folder, "-m", "scanviz", "profile", "-q", "s.py")
+    assert done.returncode == 0 and (folder / "s.scanviz").is_symlink()
+    assert load(folder / "elsewhere" / "real.scanviz").script == "s.py"
+
+
+def test_a_file_that_has_come_in_the_meantime_is_not_replaced(folder):
+    (folder / "s.py").write_text("open('s.scanviz', 'w').write('mine')")
+    done = launch(folder, "-m", "scanviz", "profile", "s.py")
+    assert done.returncode == 0 and "saved " in done.stderr and "s-1.scanviz" in done.stderr
+    assert (folder / "s.scanviz").read_text() == "mine" and load(folder / "s-1.scanviz").script == "s.py"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "\x1b]0;owned\x07.scanviz"],
+        ["report", "--top\x1b[2J", "p.scanviz"],
+        ["rep\x1b[2Jort"],
+        ["html", "-o", "no\x1b[2J/x.html", "p.scanviz"],
+        ["export", "-f", "j\x1b[2J", "p.scanviz"],
+        ["graph", "--function", "\x1b[2J", "p.scanviz"],
+        ["rewrites", "--why", "\x9b2J\u202e", "p.scanviz"],
+        ["profile", "\x1b[2J.py"],
+        ["profile", "-m", "a\x1b[2J"],
+        ["tui", "--theme", "\x1b[2J", "p.scanviz"],
+        ["report", "x" * 300],
+        ["html", "-o", "x" * 300, "p.scanviz"],
+        ["html", "-o", "x" * 250, "p.scanviz"],
+    ],
+)
+def test_nothing_in_a_command_line_steers_the_terminal(folder, arguments):
+    done = launch(folder, "-m", "scanviz", *arguments)
+    assert ("Traceback" not in done.stderr and done.stdout.isprintable) or done.returncode == 0
+    assert all(each.isprintable() or each == "\n" for each in done.stderr + done.stdout), done.stderr
+
+
+def test_a_clock_before_1980_saves_profiles_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("time.time", lambda: -1e9)
+    monkeypatch.setattr("time.localtime", lambda *_: (1938, 4, 24, 22, 13, 20, 6, 114, 0))
+    save(ProfileRecord(script="old.py"), tmp_path / "old.scanviz")
+    assert load(tmp_path / "old.scanviz").script == "old.py"
+    with zipfile.ZipFile(io.BytesIO((tmp_path / "old.scanviz").read_bytes())) as archive:
+        assert {each.date_time for each in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_a_script_that_is_a_fifo_runs_and_one_without_end_is_refused(tmp_path):
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m scanviz run <(echo 'print(6 * 7)'); {sys.executable} -m scanviz run /dev/zero"],
+        cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.stdout == "42\n" and done.returncode == 2 and "too large for a program" in done.stderr
+
+
+STARTED = """
+import runpy, sys
+class Told:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy":
+            print("importing", flush=True)
+sys.meta_path.insert(0, Told())
+sys.orig_argv[1:], sys.argv = ["-m", "scanviz"], ["-m", "report", "p.scanviz"]
+runpy.run_module("scanviz", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.05, 0.15, 0.3])
+def test_ctrl_c_while_the_command_is_imported_is_quiet(folder, wait):
+    process = subprocess.Popen(
+        [sys.executable, "-c", STARTED], cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert process.stdout.readline() == "importing\n"
+    time.sleep(wait)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGINT) and errors == ""

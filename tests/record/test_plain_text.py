@@ -1,0 +1,85 @@
+"""Text on its way to a terminal goes through one gate, which lets nothing pass that steers it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz.profiler.report_text import Line, styled, table
+from scanviz.record.plain_text import is_plain, plain, plain_lines, write_json, write_text
+from scanviz.testing.hostile import TEXTS, texts
+
+PACKAGE = Path(scanviz.__file__).parent
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ud800-\udfff]")
+# Who writes to a terminal by another way, and why.
+OTHER_WAYS = {
+    "record/plain_text.py": "it is the gate",
+    "profiler/progress.py": "moves the cursor, and writes numbers of its own alone",
+    "cli/files.py": "bytes of a file, to what is no terminal",
+    "render/layout/worker.py": "bytes of a picture, to scanviz itself",
+    "render/text.py": "Rich colours what went through plain()",
+}
+
+
+@given(texts() | st.text())
+def test_nothing_steering_passes(text: str) -> None:
+    assert is_plain(plain(text)) and not STEERING.search(plain(text)) and plain(plain(text)) == plain(text)
+    shown = plain_lines(text)
+    assert not STEERING.search(re.sub(r"\x1b\[[0-9;]*m", "", shown)) and plain_lines(shown) == shown
+
+
+@given(texts() | st.text(), st.booleans(), st.integers(1, 60))
+def test_a_line_and_a_table_of_a_report_are_harmless(text: str, wraps: bool, width: int) -> None:
+    assert not STEERING.search(styled(Line(text, wraps=wraps), width, False))
+    for row in table([[text, "a"], ["b", text]], 1, width):
+        assert is_plain(row)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_json_stays_json(text: str) -> None:
+    out = io.StringIO()
+    write_json({text: [text]}, out)
+    assert is_plain(out.getvalue()[:-1]) and json.loads(out.getvalue()) == {text: [text]}
+
+
+def test_what_a_stream_has_no_letters_for_is_replaced() -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, "ascii", write_through=True)
+    write_text("µ \x1b[1mä\x1b[0m \x1b]0;x\x07\n", stream)
+    assert raw.getvalue() == b"u \x1b[1m?\x1b[0m \\x1b]0;x\\x07\n"
+
+
+def test_nothing_is_written_to_a_terminal_but_through_the_gate() -> None:
+    found = []
+    for folder in ("cli", "profiler", "tui", "render", "record"):
+        for path in sorted((PACKAGE / folder).rglob("*.py")):
+            name = path.relative_to(PACKAGE).as_posix()
+            if name not in OTHER_WAYS:
+                found += [f"{name}:{line}" for line in _writes(path.read_text("utf-8"))]
+    assert found == []
+
+
+def _writes(source: str) -> list[int]:
+    """Return the lines that print, or write to standard output or standard error or a stream that may be one."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        told = ast.unparse(node.func)
+        if re.fullmatch(
+            r"print|json\.dump|(sys\.|self\.)?_*(std\w+|stream|out|said|file|own)(\.buffer)?\.write(lines)?",
+            told,
+        ):
+            binary = told == "stream.write" and any(
+                re.search(r"encode|marked|data", ast.unparse(each)) for each in node.args
+            )  # a file that replacing() has opened
+            lines += [] if binary else [node.lineno]
+    return lines

@@ -10,18 +10,23 @@ from __future__ import annotations
 import copy
 import functools
 import io
+import itertools
 import json
 import tempfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
 Place = tuple[str | int, ...]
 _WORDS = {"detail", "kind", "role", "status", "reasons"}  # fields that take certain words only
+_ROWS = {"rows", "row_edits"}  # fields of which each text is JSON: a row of a graph
+_WORDS_OF_ROWS = {"input", "constant", "shared", "parameter", "computed", "sequence", "non_sequence", "sitsot", "mitsot"} | {
+    "mitmot", "nitsot", "carry", "float64[]", "int64[]",
+}  # fmt: skip
 
 # Each steers something: terminals (titles, colours, cursors, clipboards, 8-bit controls), lines, directions, markup of Rich and
 # Textual, HTML, scripts, SVG, DOT, shells and tables.
@@ -83,18 +88,19 @@ class Change:
         Which form of place, and which place of that form.
     action : str
         ``"put"`` a value anywhere, a ``"text"`` or a ``"number"`` where one is, ``"drop"`` what is there, or put it there
-        ``"twice"`` (lists), or ``"swap"`` it for what stands at another place of the form.
+        ``"twice"`` (lists), ``"swap"`` it for what stands at another place of the form, or put a text behind names in
+        ``"rows"`` of graphs.
     value : object
         What is put.
-    everywhere : bool
-        Whether all places of the form are changed.
+    everywhere : {"one", "form", "all"}
+        Whether one place is changed, all of the form, or all of every form.
     """
 
     form: int
     which: int
     action: str
     value: Any
-    everywhere: bool
+    everywhere: Literal["one", "form", "all"]
 
 
 def texts() -> st.SearchStrategy[str]:
@@ -104,9 +110,17 @@ def texts() -> st.SearchStrategy[str]:
 
 def changes_of_texts() -> st.SearchStrategy[list[Change]]:
     """Changes that put hostile texts where texts are: most such records are taken for profiles, so that views show them."""
-    everywhere = st.booleans()
-    one = st.builds(Change, _numbers(), _numbers(), st.just("text"), texts(), everywhere)
-    return st.lists(one, min_size=1, max_size=12)
+    everywhere = st.sampled_from(["one", "form", "form"])
+    some = st.builds(Change, _numbers(), _numbers(), st.just("text"), texts(), everywhere)
+    action = st.sampled_from(["text", "rows"])
+    all_of_them = st.builds(Change, st.just(0), st.just(0), action, texts(), st.just("all"))
+    return st.lists(some, min_size=1, max_size=12) | st.builds(
+        _one_then, all_of_them, st.lists(some, max_size=4)
+    )
+
+
+def _one_then(first: Change, others: list[Change]) -> list[Change]:
+    return [first, *others]
 
 
 def changes() -> st.SearchStrategy[list[Change]]:
@@ -116,7 +130,7 @@ def changes() -> st.SearchStrategy[list[Change]]:
     )
     action = st.sampled_from(["put", "drop", "twice", "swap", "swap", "number", "number", "text"])
     one = st.builds(
-        Change, _numbers(), _numbers(), action, values, st.sampled_from([False, False, False, True])
+        Change, _numbers(), _numbers(), action, values, st.sampled_from(["one", "one", "one", "form"])
     )
     return st.lists(one, min_size=1, max_size=4)
 
@@ -180,7 +194,9 @@ def _apply(change: Change, document: Any) -> None:
     if not forms:
         return
     all_of_it = list(forms.values())[change.form % len(forms)]
-    chosen = all_of_it if change.everywhere else [all_of_it[change.which % len(all_of_it)]]
+    if change.everywhere == "all":
+        all_of_it = list(itertools.chain(*forms.values()))
+    chosen = [all_of_it[change.which % len(all_of_it)]] if change.everywhere == "one" else all_of_it
     for k, place in enumerate(reversed(chosen)):  # from the end: what is dropped moves those behind it
         other = all_of_it[(change.which + change.form + k + 1) % len(all_of_it)]
         _put(change, document, place, other)
@@ -189,8 +205,22 @@ def _apply(change: Change, document: Any) -> None:
 def _is_meant(change: Change, place: Place, value: Any) -> bool:
     """Return whether a change is one of values such as this."""
     if change.action == "text":
-        return isinstance(value, str) and not set(place) & _WORDS
+        return isinstance(value, str) and not set(place) & (_WORDS | _ROWS)
+    if change.action == "rows":
+        return isinstance(value, str) and bool(set(place) & _ROWS)
     return change.action != "number" or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _row_with(row: str, text: str) -> str:
+    """Return a row of a graph with a text behind every name in it: names that lead to one another still do."""
+
+    def with_text(value: Any) -> Any:
+        if isinstance(value, list):
+            return list(map(with_text, value))
+        return value + text if isinstance(value, str) and value not in _WORDS_OF_ROWS else value
+
+    depth, tag, *others = json.loads(row)
+    return json.dumps([depth, tag, *with_text(others)])
 
 
 def _at(document: Any, place: Place) -> Any:
@@ -200,7 +230,9 @@ def _at(document: Any, place: Place) -> Any:
 def _put(change: Change, document: Any, place: Place, other: Place) -> None:
     around: Any = _at(document, place[:-1])
     key: Any = place[-1]
-    if change.action == "swap":
+    if change.action == "rows":
+        around[key] = _row_with(around[key], change.value)
+    elif change.action == "swap":
         around[key] = copy.deepcopy(_at(document, other))
     elif change.action == "drop":
         del around[key]

@@ -37,8 +37,13 @@ def folder(tmp_path):
     (tmp_path / "folder.scanviz").mkdir()
     (tmp_path / "folder.svg").mkdir()
     (tmp_path / "zero.scanviz").symlink_to("/dev/zero")
-    (tmp_path / "zero.svg").symlink_to("/dev/zero")
-    return tmp_path
+    ours, theirs = (
+        os.openpty()
+    )  # never a device of the system: root would replace it, should that not be refused
+    (tmp_path / "tty.svg").symlink_to(os.ttyname(theirs))
+    yield tmp_path
+    os.close(ours)
+    os.close(theirs)
 
 
 def names(place):
@@ -53,7 +58,7 @@ def test_what_is_no_file_is_not_read(folder, command, what, kind):
     assert f"it is {kind}" in done.stderr or "needs a terminal" in done.stderr
 
 
-@pytest.mark.parametrize("what, kind", [("fifo", "a FIFO"), ("folder", "a folder"), ("zero", "a device")])
+@pytest.mark.parametrize("what, kind", [("fifo", "a FIFO"), ("folder", "a folder"), ("tty", "a device")])
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("command", WRITING)
 def test_what_is_no_file_is_not_written_to_even_by_force(folder, command, force, what, kind):
@@ -64,7 +69,7 @@ def test_what_is_no_file_is_not_written_to_even_by_force(folder, command, force,
         words, target = [*words[:1], *target], words[1:]
     done = launch(folder, "-m", "scanviz", words[0], *(["--force"] if force else []), *words[1:], *target)
     assert done.returncode == 2 and f"it is {kind}" in done.stderr and "Traceback" not in done.stderr
-    assert names(folder) == before and stat.S_ISCHR(os.stat("/dev/zero").st_mode)
+    assert names(folder) == before and stat.S_ISCHR(os.stat(folder / "tty.svg").st_mode)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from scanviz.testing.laws import (
     many_loops,
     names,
     oracle,
+    places,
     records,
     rewrites,
     semantics,
@@ -42,6 +43,7 @@ FAMILIES = (
     watching,
     records,
     signals,
+    places,
 )
 __all__ = ["FAMILIES", "Law", "all_laws", "law"]
 

@@ -85,7 +85,7 @@ def _interrupted(
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "NO_COLOR": "1"},
+        env=_environment(),
         start_new_session=True,
     )
     assert process.stdout is not None
@@ -114,3 +114,43 @@ def _read_until(stream: IO[bytes], word: str) -> str:
             break
         told += line
     return told
+
+
+@law(
+    sample=1,
+    words=st.sampled_from(_COMMANDS),
+    room=st.integers(0, 30_000),
+    earlier=st.booleans(),
+)
+def a_disk_that_fills_up_loses_nothing(words: str, room: int, earlier: bool) -> None:
+    """Where a profile has no room on the disk, the earlier one stays whole, nothing else does, and the exit code is not 0."""
+    if sys.platform == "win32":
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "wave.scanviz"
+        (Path(folder) / "wave.py").write_text(_SCRIPT, "utf-8")
+        if earlier:
+            save(_EARLIER, place)
+        limited = "import resource, runpy, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        limited += f"resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room})); runpy.run_module('scanviz', run_name='__main__')"
+        done = subprocess.run(
+            [sys.executable, "-c", limited, *words.split()],
+            cwd=folder,
+            env=_environment(),
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+        saved = place.exists() and load(place).script != _EARLIER.script
+        page = "--html" not in words or (Path(folder) / "wave.html").exists()
+        assert (done.returncode == 0) == (saved and page), done
+        assert done.returncode == 0 or "cannot be written" in done.stderr, done
+        assert "Traceback" not in done.stderr and (place.exists() or not earlier), done
+        left = {each.name for each in Path(folder).iterdir()} - {"wave.py", "wave.scanviz", "wave.html"}
+        assert not left, f"left behind: {left}"
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of a command that imports what this process does."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "NO_COLOR": "1"}

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
 from textual.widgets import Static
 
+from scanviz.record.errors import ScanvizError
 from scanviz.record.model import FunctionRecord
 from scanviz.render.characters import drawing_lines
 from scanviz.render.diagram.build import diagram_of
@@ -88,6 +89,12 @@ class GraphView(View):
         self.query_one("#graph-text", Static).update(self._text())
 
     def _lines(self, function: FunctionRecord | None, loop: str | None, width: int) -> list[str]:
+        try:
+            return self._drawing(function, loop, width)
+        except ScanvizError as error:  # what a record holds of a graph is looked at only now
+            return str(error).split("\n")
+
+    def _drawing(self, function: FunctionRecord | None, loop: str | None, width: int) -> list[str]:
         graph = None if function is None else function.graph
         if self.built and function is not None and function.rewrites is not None:
             graph = function.rewrites.snapshot(0)

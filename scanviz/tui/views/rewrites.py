@@ -13,8 +13,10 @@ from textual.widgets import DataTable
 
 from scanviz.profiler.report_rewrites import RewritesView as Wishes
 from scanviz.profiler.report_rewrites import applications_of, step_lines, why_not_lines
+from scanviz.profiler.report_text import Line
 from scanviz.profiler.report_why import why_lines
 from scanviz.profiler.units import duration
+from scanviz.record.errors import ScanvizError
 from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.tui.counterparts import NO_SIGN, SIGN, Counterparts, counterparts
@@ -138,6 +140,12 @@ class RewritesView(View):
             self.call_after_refresh(self.redraw)
 
     def _text(self, width: int) -> Text:
+        try:
+            return self._told(width)
+        except ScanvizError as error:  # what a record holds of a graph is looked at only now
+            return report_text([Line(each) for each in str(error).split("\n")], width)
+
+    def _told(self, width: int) -> Text:
         history, loop = self.history, self.state.loop_record
         if history is None:
             return Text("no rewrites of this function were recorded")

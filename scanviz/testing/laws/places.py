@@ -85,7 +85,7 @@ def _what_is_there(folder: Path) -> dict[str, tuple[int, bytes | str]]:
 
 
 @law(
-    sample=12,
+    sample=8,
     there=st.sampled_from(_THERE),
     words=st.sampled_from([*_WRITING, *_READING]),
     force=st.booleans(),

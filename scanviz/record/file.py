@@ -105,6 +105,7 @@ def load(path: str | os.PathLike[str]) -> ProfileRecord:
     record = decode(ProfileRecord, _document(entries, name))
     loops = tuple(_with_series(entries, each) for each in record.loops)
     record = replace(record, loops=loops, traces=_with_values(entries, record.traces))
+    _refuse_what_belongs_to_nothing(entries, record, name)
     check(record)
     return record
 
@@ -132,6 +133,15 @@ def _document(entries: Mapping[str, bytes], name: str) -> Any:
             fix="pip install --upgrade scanviz",
         )
     return document
+
+
+def _refuse_what_belongs_to_nothing(entries: Mapping[str, bytes], record: ProfileRecord, name: str) -> None:
+    count = sum(len(trace.variables) for trace in record.traces)
+    meant = {_DOCUMENT, *(f"series/{each.key}.npy" for each in record.loops)}
+    meant.update(f"{kind}/{k}.npy" for kind in ("values", "statistics") for k in range(count))
+    others = sorted(set(entries) - meant)
+    if others:
+        raise ScanvizValueError(f"{name} holds something that is no part of a profile", found=repr(others[0]))
 
 
 def _with_series(entries: Mapping[str, bytes], loop: LoopRecord) -> LoopRecord:

@@ -12,7 +12,7 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -54,7 +54,26 @@ def watch_the_end() -> None:
 
     Call it before anything else is to be done at the end: what is registered first is done last.
     """
-    atexit.register(_finish)
+    at_the_end(_finish)
+
+
+def at_the_end(action: Callable[[], None]) -> None:
+    """Register what is to be done when python ends, even if ctrl+c comes in the moment in which it is called.
+
+    Nothing can be caught before the first instruction, and what python calls in that moment is over.  So it is called twice, and
+    has to see to it that it does its work once; that it was interrupted is no message worth printing.
+    """
+    atexit.register(action)
+    atexit.register(action)
+    tell = sys.unraisablehook
+
+    def hook(found: sys.UnraisableHookArgs) -> None:
+        if isinstance(found.exc_value, KeyboardInterrupt) and found.object == action:
+            EXIT.number = signal.SIGINT
+        else:
+            tell(found)
+
+    sys.unraisablehook = hook
 
 
 def _finish() -> None:
@@ -98,4 +117,12 @@ def terminations_as_interrupts() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-__all__ = ["EXIT", "Exit", "Terminated", "die_by", "terminations_as_interrupts", "watch_the_end"]
+__all__ = [
+    "EXIT",
+    "Exit",
+    "Terminated",
+    "at_the_end",
+    "die_by",
+    "terminations_as_interrupts",
+    "watch_the_end",
+]

@@ -6,7 +6,6 @@ program that is terminated by a signal saves it first and then dies by that sign
 
 from __future__ import annotations
 
-import atexit
 import os
 import shlex
 import signal
@@ -17,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scanviz.engine import observe
-from scanviz.profiler.exits import EXIT, watch_the_end
+from scanviz.profiler.exits import EXIT, at_the_end, watch_the_end
 from scanviz.profiler.live_file import live_file
 from scanviz.profiler.progress import Progress
 from scanviz.profiler.recorder import Recorder
@@ -89,7 +88,7 @@ def run_profiled(program: Program, wishes: Wishes) -> None:
     recorder.describe_script(program.title, program.arguments)
     ended = Ending(recorder, wishes, tracer)
     watch_the_end()
-    atexit.register(ended.finish)
+    at_the_end(ended.finish)
     ended.catch_termination()
     observe.attach(recorder)
     if tracer is not None:
@@ -135,6 +134,7 @@ class Ending:
         self.progress = Progress(recorder.progress)
         self.live = live_file(recorder)
         self.done = False
+        self.saved: Path | None = None
         self.process = os.getpid()
         self.stream = sys.stderr  # the program may put another in its place, for its own messages
 
@@ -158,29 +158,37 @@ class Ending:
     def finish(self) -> None:
         """Save the profile and print the report, once, in the process that was asked to.
 
-        Signals wait until the profile is saved; one that comes later leaves out the rest.
+        Signals wait until the profile is saved; one that comes later leaves out the rest, one that comes before they wait is kept
+        for the end.
         """
-        if self.done or os.getpid() != self.process:
-            return
-        self.done = True
-        saved: Path | None = None
-        try:
-            with signals_wait():
+        while not self.done and os.getpid() == self.process:
+            try:
+                self._finish()
+            except KeyboardInterrupt:
+                EXIT.number = signal.SIGINT
+                self._try(self._tell_interrupted)
+
+    def _finish(self) -> None:
+        record = None
+        with signals_wait():
+            self.done = True
+            try:
                 self.progress.stop()
                 self._detach()
-                if not EXIT.began:  # an earlier profile of that name stays
-                    return
-                self.recorder.finish(self.outcome)
-                record = self._record()
-                saved = self._saved(record)
-            self._show_all(record, saved)
-        except KeyboardInterrupt:
-            EXIT.number = signal.SIGINT
-            told = f"the profile is saved as {saved}" if saved else "no profile is saved"
-            self._try(lambda: write_text(f"\nscanviz: interrupted; {told}\n", self.stream))
-        except BaseException:
-            EXIT.failed = True
-            raise
+                if EXIT.began:  # else an earlier profile of that name stays
+                    self.recorder.finish(self.outcome)
+                    record = self._record()
+                    self.saved = self._saved(record)
+            except BaseException:
+                EXIT.failed = True
+                raise
+        if record is not None:
+            self._show_all(record, self.saved)
+
+    def _tell_interrupted(self) -> None:
+        if self.done:  # else it is saved now
+            told = f"the profile is saved as {self.saved}" if self.saved else "no profile is saved"
+            write_text(f"\nscanviz: interrupted; {told}\n", self.stream)
 
     def _saved(self, record: ProfileRecord) -> Path | None:
         """Save the profile and return where; what has come to stand in its place meanwhile and is no profile is left alone."""

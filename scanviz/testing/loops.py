@@ -147,11 +147,12 @@ def _output(
     smooth: bool,
 ) -> OutputCase:
     """Return an output; a state is what the step computes, or adds that up."""
-    value = draw(expressions(shapes, dtype, whole, smooth=smooth))
+    adds = bool(taps) and draw(st.booleans())
+    value = draw(expressions(shapes, dtype, whole, 1 if adds else 4, smooth))
     if not taps:
         return OutputCase(value, None, taps, value.shape(shapes, dtype))
     row = shapes[own]
-    value = fed_back(value, shapes, dtype, own, adds=draw(st.booleans()))
+    value = fed_back(value, shapes, dtype, own, adds=adds)
     return OutputCase(value, _array(draw, (-min(taps), *row), dtype), taps, row)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -61,13 +62,19 @@ def disturbed(draw: st.DrawFn) -> LoopCase:
         assume(parts[k].ndim)
         parts[k] = parts[k][cut]
     elif kind == "sequences":
-        rows = parts[k].values
-        parts[k] = dataclasses.replace(parts[k], values=rows[cut] if draw(st.booleans()) else rows[:-1])
+        rows = draw(
+            st.sampled_from([parts[k].values, np.broadcast_to(parts[k].values[:1], parts[k].values.shape)])
+        )
+        parts[k] = dataclasses.replace(
+            parts[k], values=rows[draw(st.sampled_from([cut, slice(-1), slice(0)]))]
+        )
     else:
         assume(parts[k].initial is not None and parts[k].shape)
         initial = parts[k].initial[cut]
         parts[k] = dataclasses.replace(parts[k], initial=initial, shape=initial.shape[1:])
     changed: dict[str, Any] = {kind: parts}
+    if kind == "sequences" and draw(st.booleans()):
+        changed["constant"] = case.constant | {f"x{k}"}
     return dataclasses.replace(case, **changed)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 import numpy as np
@@ -40,6 +40,7 @@ def _is_about_values(rule: Rule) -> bool:
 
 
 # A rule for each operation that it is meant for, once at least: those with long tables are asked more often.
+ROUNDING = {"float16": 0.05, "float32": 1e-3, "float64": 1e-2}  # of float64 what was float16 before, too
 ON_REQUEST = {each for rule in all_rules() if UNSAFE in rule.tags for each in rule.on}
 UNSAFE_OPERATIONS = tuple(each for each in ROWS if each in ON_REQUEST or each in (e.sqrt, e.sigmoid))
 RULES = [each for each in all_rules() if _is_about_values(each) for _ in [None, *each.on]]
@@ -57,14 +58,14 @@ def _check(case: GraphCase, selection: Selection) -> None:
                 raise
 
 
-@law(sample=150, drawn=st.sampled_from(RULES).flatmap(_graphs_for))
+@law(sample=100, drawn=st.sampled_from(RULES).flatmap(_graphs_for))
 def a_rule_alone_keeps_every_bit(drawn: tuple[str, GraphCase]) -> None:
     """A rule alone keeps dtype, shape and every bit of what a graph of any dtypes gives of any numbers."""
     rule, case = drawn
     _check(case, Selection("none").including(rule))
 
 
-@law(sample=150, case=random_graphs())
+@law(sample=100, case=random_graphs())
 def all_rules_together_keep_every_bit(case: GraphCase) -> None:
     """All rules together keep dtype, shape and every bit of what a graph of any dtypes gives of any numbers."""
     _check(case, Selection("all"))
@@ -76,26 +77,27 @@ def an_error_of_numbers_waits_for_the_run(case: GraphCase) -> None:
     rewritten(case.failing, Selection("all"))
 
 
-@law(sample=60, case=random_graphs(most=15, among=UNSAFE_OPERATIONS, moderate=True))
+@law(sample=40, case=random_graphs(among=UNSAFE_OPERATIONS, moderate=True))
 def unsafe_rules_keep_dtypes_and_what_is_finite(case: GraphCase) -> None:
     """Rules used on request keep dtype and shape; what is finite may round, and wrong are only numbers that are not finite."""
-    after = rewritten(case.outputs, Selection("none").including(UNSAFE))
-    for row, expected in zip(case.rows, case.expected, strict=True):
-        for mine, theirs, output in zip(
-            values_of(after, case.inputs, row), expected, case.outputs, strict=True
-        ):
+    made = [each for node in toposort(case.outputs) for each in node.outputs]
+    after = rewritten(made, Selection("none").including(UNSAFE))
+    for row in case.rows:
+        before = dict(zip(made, values_of(made, case.inputs, row), strict=True))
+        for mine, output in zip(values_of(after, case.inputs, row), made, strict=True):
+            theirs = before[output]
             assert mine.dtype == theirs.dtype and mine.shape == theirs.shape, written(output)
-            if _is_plain(output, case.inputs, row):
-                assert_close(mine, theirs, written(output), 1e-3 if theirs.dtype == "float32" else 1e-9)
+            if _is_plain(output, before):
+                assert_close(mine, theirs, written(output), ROUNDING.get(theirs.dtype.name, 0))
 
 
-def _is_plain(output: Variable, inputs: Sequence[Variable], row: Sequence[Array]) -> bool:
-    """Return whether rounding is small in an output: few operations, of finite numbers, none of float16."""
-    made = [each for node in toposort([output]) for each in node.outputs]
-    if sum(each.owner is not None and each.owner.op.declaration in UNSAFE_OPERATIONS for each in made) > 3:
-        return False
-    found = values_of(made, inputs, row)
-    return all(np.isfinite(each).all() and each.dtype != "float16" for each in found)
+def _is_plain(output: Variable, values: Mapping[Variable, Array]) -> bool:
+    """Return whether rounding is small in an output: of two operations, or three but in float16, of finite numbers."""
+    nodes = toposort([output])
+    found = [values[each] for node in nodes for each in node.outputs]
+    most = 2 if any(each.dtype == "float16" for each in found) else 3
+    count = sum(node.op.declaration in UNSAFE_OPERATIONS for node in nodes)
+    return count <= most and all(np.isfinite(each).all() for each in found)
 
 
 def _is_one_operation(node: Apply, inputs: Sequence[Variable]) -> bool:

@@ -218,3 +218,21 @@ def threads_build_what_they_would_build_alone(case: LoopCase, threads: int) -> N
             np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
         again = f.rewrites.all_graphs()[-1]
         assert list(places(again)) == list(places(f.rewrites.final)), "rewriting again gave other nodes"
+
+
+@law(
+    sample=3,
+    lengths=st.lists(st.lists(st.integers(0, 90), min_size=1, max_size=4), min_size=4, max_size=8),
+    detail=st.sampled_from(["steps", "steps", "steps", "ops"]),
+)
+def profiled_calls_in_threads_take_each_step_once(lengths: list[list[int]], detail: Any) -> None:
+    """Many short calls of a profiled loop in threads count their steps right, and the profile counts the same."""
+    x = T.vector("x")
+    counts, _ = scanviz.scan(lambda x_t, count: count + x_t, x, T.constant(0.0), name="counting")
+    f, recorder = function([x], counts, mode=Mode("numpy")), Recorder(detail, price=FREE)
+    with observe.observed_by(recorder):
+        found = at_once([partial(lambda mine: [f(np.ones(each)) for each in mine], mine) for mine in lengths])
+    for mine, results in zip(lengths, found, strict=True):
+        for steps, result in zip(mine, results, strict=True):
+            np.testing.assert_array_equal(result, np.arange(1.0, steps + 1))
+    _check_record(recorder.record(), [each for mine in lengths for each in mine], rewrites=False)

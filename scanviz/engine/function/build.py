@@ -250,7 +250,7 @@ def _cast_given(old: Variable, new: Variable, may_lose: bool) -> Variable:
 def _updates(updates: Any) -> dict[SharedVariable, Variable]:
     found = Updates()
     for key, value in _pairs(updates, "updates"):
-        if key in found:
+        if isinstance(key, SharedVariable) and key in found:
             raise ScanvizValueError(f"`{describe(key)}` is updated twice", where=user_line())
         found[key] = as_variable(value)
     return {key: agree_update(key, value, user_line()) for key, value in found.items()}

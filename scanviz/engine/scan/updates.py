@@ -39,20 +39,14 @@ class Updates(dict[SharedVariable, Variable]):
         self.update(pairs)
 
     def __setitem__(self, key: SharedVariable, value: Variable) -> None:
-        given: object = key  # annotations do not stop a user
-        if not isinstance(given, SharedVariable):
-            shown = describe(given) if isinstance(given, Variable) else repr(given)
-            raise ScanvizTypeError(
-                f"only shared variables can be updated, `{shown}` is none",
-                where=user_line(),
-                fix="shared(value)",
-            )
+        _check_key(key)
         super().__setitem__(key, value)
 
     def update(self, *others: Any, **more: Any) -> None:
         """Take over all pairs of other mappings or lists of pairs; a key given twice must have the same value."""
         for other in (*others, more):
             for key, value in _pairs(other):
+                _check_key(key)
                 if key in self and self[key] is not value:
                     raise ScanvizValueError(
                         f"two different updates for `{describe(key)}`",
@@ -77,6 +71,16 @@ class Updates(dict[SharedVariable, Variable]):
 
     def __or__(self, other: Any) -> Updates:  # type: ignore[override]  # conflicts are refused, so the result is one of ours
         return self.__add__(other)
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, SharedVariable):
+        shown = describe(key) if isinstance(key, Variable) else repr(key)
+        raise ScanvizTypeError(
+            f"only shared variables can be updated, `{shown}` is none",
+            where=user_line(),
+            fix="shared(value)",
+        )
 
 
 def _pairs(given: Any) -> Iterable[tuple[Any, Any]]:

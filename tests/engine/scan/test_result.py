@@ -78,7 +78,13 @@ def test_a_step_may_return_the_pair_of_a_loop_inside():
     assert rows.ndim == 2
 
 
-@pytest.mark.parametrize("wrong", [1, x, None, [x], [(x,)], 1.5])
+@pytest.mark.parametrize("wrong", [1, x, None, [x], [(x,)], 1.5, [([1, 2], [3, 4])]])
 def test_updates_take_pairs_alone(wrong):
-    with pytest.raises(TypeError, match="updates"):
+    with pytest.raises(TypeError, match="update"):
         scanviz.Updates().update(wrong)
+
+
+def test_a_function_updates_shared_variables_alone():
+    for key in ([1, 2], {"a": 1}, x):
+        with pytest.raises(TypeError, match="only shared variables can be updated"):
+            scanviz.function([], [], updates=[(key, 1.0)])

@@ -1,4 +1,4 @@
-"""An index of an index is one index: ``x[i][j]`` is ``x[i, j]``, ``x[2:][3:]`` is ``x[5:]``, ``out[1:][-1]`` is ``out[-1]``.
+"""An index of an index is one index: ``x[i][j]`` is ``x[i, j]``, ``x[2:][3:]`` is ``x[5:]``, ``x[::-1][0]`` is ``x[-1]``.
 
 What is done:
 
@@ -8,10 +8,8 @@ What is done:
   least decides;
 - an index that picks everything, ``x[:]``, is left out.
 
-A row counted from the end of a slice that leaves out first rows, ``out[1:][-1]``, is the same row of the whole: then the loop
-that made ``out`` need not keep the others.  If the slice turns out to have too few rows, the error is only found where
-the whole has too few as well; where that is known before, the index stays, and its error with it.  A row counted from the
-start of a slice that leaves out last rows, ``x[:-1][0]``, gains nothing and stays where the number of rows is not known.
+A row of a slice that leaves out others, ``x[1:][-1]`` or ``x[:-1][0]``, is a row of the whole only where the slice surely has it:
+of one row, ``x[1:]`` has none, and the index is an error that must not become a value.
 """
 
 from __future__ import annotations
@@ -175,7 +173,7 @@ def _row(interval: Interval, entry: Entry, axis: int, size_of: SizeOf) -> Part |
     found = row_of(interval, index, rows)
     if found is None:
         return NOT_MERGED
-    if found.needs > rows and found.place >= 0:
+    if found.needs > rows:
         return Refusal(f"it is not known that there are {some(found.needs, 'row')}, which the index needs", 2)
     return Part(Entry("integer", found.place))
 

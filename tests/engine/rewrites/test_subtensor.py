@@ -33,7 +33,7 @@ GIVENS = {
 }
 
 MERGED = [
-    (x[1:][-1], "index[-1](x)"),
+    (five[1:][-1], "index[-1](five)"),
     (x[2:][0], "index[2](x)"),
     (x[2:][3:], "index[5:](x)"),
     (x[1:][:-1], "index[1:-1](x)"),
@@ -62,7 +62,7 @@ MERGED = [
     (m[:, None][1:, 0], "index[1:](m)"),
     (m[2][None, 1:], "index[2, None, 1:](m)"),
     (m[1:][:, None, 2], "index[1:, None, 2](m)"),
-    (m[1:][2:][::-1][0], "index[-1](m)"),
+    (m[1:][2:][::-1][0], "index[-1](index[3:](m))"),
     (x[:], "x"),
     (x[0:], "x"),
     (m[:, ::1], "m"),
@@ -118,12 +118,21 @@ def test_an_index_that_is_surely_too_large_keeps_its_error():
         evaluate(early, GIVENS)
 
 
-def test_the_last_of_all_rows_but_the_first_is_the_last_row():
-    """What a loop gives with its start in front; the loop then need not keep its rows."""
-    h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(0.5), name="total")
-    f = scanviz.function([x], h[1:][-1])
+def test_the_last_of_all_rows_but_the_first_is_the_last_row_where_there_are_two():
+    h, _ = scanviz.scan(lambda h: h + 1.0, outputs_info=T.constant(0.5), n_steps=7, name="total")
+    f = scanviz.function([], h[1:][-1])
     assert [each.says for each in f.rewrites if each.rule == "ScanSaveMem"] == ["`h` keeps only its last row"]
-    assert f([1.0, 2.0, 3.0]) == 6.5
+    assert f() == 7.5
+
+
+@pytest.mark.parametrize("pick", [lambda h: h[1:][-1], lambda h: h[2:][-2], lambda h: h[:-1][0]])
+def test_a_row_that_a_slice_does_not_have_is_no_row_of_the_whole(pick):
+    h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(0.5), name="total")
+    f = scanviz.function([x], pick(h))
+    assert f([1.0, 2.0, 3.0, 4.0]).shape == ()
+    for few in ([], [1.0]):
+        with pytest.raises(IndexError):
+            f(few)
 
 
 NUMBERS = st.one_of(st.none(), st.integers(-7, 7))
@@ -338,7 +347,7 @@ def test_chains_of_indices_give_the_same_elements(data):
 
 
 def test_rules_about_indices_work_together_with_all_others():
-    before = T.tanh(m[1:] * 2.0)[::-1][0] + m.T[:, -1]
+    before = T.tanh(m[::-1] * 2.0)[0] + m.T[:, -1]
     f = scanviz.function([m], before)
     assert [each.op.name for each in f.program.instructions].count("index") == 1
     plain = scanviz.function([m], before, mode=Mode("reference", "none"))

@@ -1,32 +1,71 @@
-"""Whether two computations gave the same, up to the rounding of a dtype."""
+"""Comparing arrays: in every bit but the kind of NaN, or up to rounding with the special values where they are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from scanviz.engine.graph.nodes import Array
 
-TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 0.1}
+ONE_OPERATION = {
+    "float16": 2e-2,
+    "float32": 2e-5,
+    "float64": 1e-12,
+}  # what rounding of a few operations may differ by
+WHOLE_LOOP = {"float16": 0.1, "float32": 1e-3, "float64": 1e-9}  # and of the steps of a loop
+
+
+def assert_same_bits(found: Any, expected: Any, what: str = "") -> None:
+    """Raise an AssertionError unless dtype, shape and every element are the same: NaN as NaN, zeros of one sign.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> assert_same_bits(np.array([np.nan, 0.0]), np.array([np.nan, 0.0]))
+    """
+    mine, theirs = _alike(found, expected, what)
+    if mine.tobytes() == theirs.tobytes():
+        return
+    np.testing.assert_array_equal(mine, theirs, err_msg=what)
+    if theirs.dtype.kind == "f":
+        there = ~np.isnan(theirs)
+        np.testing.assert_array_equal(
+            np.signbit(mine)[there], np.signbit(theirs)[there], err_msg=f"signs of {what}"
+        )
+
+
+def assert_close(found: Any, expected: Any, what: str = "", tolerance: float | None = None) -> None:
+    """Raise an AssertionError unless dtype and shape are the same, floats up to rounding, NaN and infinities in their places."""
+    mine, theirs = _alike(found, expected, what)
+    if theirs.dtype.kind != "f":
+        np.testing.assert_array_equal(mine, theirs, err_msg=what)
+        return
+    near = ONE_OPERATION[theirs.dtype.name] if tolerance is None else tolerance
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(mine, theirs, rtol=near, atol=near, err_msg=what)
 
 
 def check_same(
     found: Sequence[Array | None], expected: Sequence[Array | None], dtype: str, what: str = ""
 ) -> None:
-    """Raise unless arrays agree in dtype, shape and, up to the rounding of ``dtype``, values.
+    """Raise unless arrays of a loop agree in dtype, shape and, up to the rounding of ``dtype``, values.
 
     Raises
     ------
     AssertionError
         If they do not.
     """
-    tolerance = TOLERANCE.get(dtype, 1e-9)
     for k, (mine, theirs) in enumerate(zip(found, expected, strict=True)):
         if mine is None or theirs is None:
             assert mine is theirs, (what, k)
-            continue
-        a, b = np.asarray(mine), np.asarray(theirs)
-        assert a.dtype == b.dtype, (what, k, a.dtype, b.dtype)
-        assert a.shape == b.shape, (what, k, a.shape, b.shape)
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"{what} {k}")
+        else:
+            assert_close(mine, theirs, f"{what} {k}", WHOLE_LOOP.get(dtype, WHOLE_LOOP["float64"]))
+
+
+def _alike(found: Any, expected: Any, what: str) -> Sequence[Any]:
+    mine, theirs = np.asarray(found), np.asarray(expected)
+    assert mine.dtype == theirs.dtype, f"{what}: {mine.dtype} and not {theirs.dtype}"
+    assert mine.shape == theirs.shape, f"{what}: shape {mine.shape} and not {theirs.shape}"
+    return mine, theirs

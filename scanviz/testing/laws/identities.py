@@ -20,7 +20,7 @@ from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.pipeline import rewritten
 from scanviz.engine.rewrites.rule import UNSAFE, Rule, all_rules
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.testing.bits import assert_close, assert_same_bits
+from scanviz.testing.comparing import assert_close, assert_same_bits
 from scanviz.testing.declared import ROWS, UnfitError
 from scanviz.testing.fresh_operands import FreshOperands
 from scanviz.testing.graphs import GraphCase, random_graphs, valued, values_of, written

@@ -68,12 +68,25 @@ class Rows:
         self._states = {read: each for each in states_of(view.op) for read in each.reads.values()}
         for each in view.op.variables:
             if isinstance(each, StepOutput) and each.keep == ALL:
-                self._writes.setdefault(each.value, each)
+                self._gives(each.value, each)
             elif isinstance(each, State) and each.kind != "mitmot" and each.keep == ALL:
-                self._writes.setdefault(each.writes[0], each)
+                self._gives(each.writes[0], each)
                 self._reads.update({read: (each, tap) for tap, read in each.reads.items()})
+        for read, (state, _) in self._reads.items():
+            written = self._writes.get(read)
+            if written is not None and self._is_whole(state) and not self._is_whole(written):
+                del self._writes[read]
         self._new: ScanView | None = None
         self._mapping: dict[Variable, Variable] = {}
+
+    def _gives(self, value: Variable, giver: LoopVariable) -> None:
+        """Take notice of a result that has the rows of a value; one whose rows are kept anyway goes before others."""
+        known = self._writes.get(value)
+        if known is None or (self._is_whole(giver) and not self._is_whole(known)):
+            self._writes[value] = giver
+
+    def _is_whole(self, giver: LoopVariable) -> bool:
+        return reads_whole(result_of(self.view, giver), self.level)
 
     def same(self, variable: Variable) -> Variable | None:
         """Return the value of a non-sequence, None for what changes from step to step."""
@@ -91,7 +104,7 @@ class Rows:
         if variable in self._sequences:
             return True
         giver = self._writes.get(variable) or self._reads.get(variable, (None, 0))[0]
-        return giver is not None and reads_whole(result_of(self.view, giver), self.level)
+        return giver is not None and self._is_whole(giver)
 
     def need(self, variable: Variable) -> None:
         """Ask for the rows of a variable; for a sum to a shape, for the rows of what is summed."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from scanviz.record.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.record.model import ProfileRecord
+from scanviz.record.plain_text import plain
 from scanviz.record.snapshot import snapshot
 from scanviz.record.writing import check_place, replacing
 from scanviz.render.characters import drawing_text
@@ -94,7 +95,7 @@ def _page(diagram: Diagram, wishes: Wishes) -> Drawing:
     from scanviz.render.page.drawings import inline_svg
 
     drawing = drawn(diagram, "svg", wishes.engine, wishes.seconds, types=wishes.types)
-    title = html.escape(diagram.title)
+    title = html.escape(plain(diagram.title))
     text = (
         f'<!DOCTYPE html>\n<!-- {MARK} -->\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"

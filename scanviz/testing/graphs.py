@@ -167,12 +167,12 @@ def valued(nodes: Sequence[Apply], known: Mapping[Variable, Array]) -> dict[Vari
                 each.value if isinstance(each, Constant) else found[each] if each in found else known[each]
                 for each in node.inputs
             ]
-            if not _agreed(node, given):
-                return None
             try:
                 results = node.op.perform(given)
             except (ScanvizError, ValueError, ZeroDivisionError):
-                return None  # no value there: integers to negative powers, rows that do not exist
+                return None  # no value there: integers to negative powers, shapes that do not fit, rows that do not exist
+            if not _agreed(node, given):
+                return None
             found.update(zip(node.outputs, map(np.asarray, results), strict=True))
     return found
 

@@ -115,15 +115,23 @@ def all_rules_together_keep_what_is_computed(case: LoopCase, readings: list[Read
 
 
 @law(sample=8, case=LOOPS, readings=st.lists(st.sampled_from([ALL_ROWS, LAST_ROW]), min_size=3, max_size=3))
-def a_second_run_of_the_pipeline_changes_nothing(case: LoopCase, readings: list[Reading]) -> None:
-    """After the pipeline no rule of loops finds anything to do."""
+def the_pipeline_run_again_and_again_comes_to_an_end(case: LoopCase, readings: list[Reading]) -> None:
+    """Rewritten again, a graph gives the same, and after a few runs no rule of loops finds anything to do.
+
+    Late phases open work to early ones now and then, so a second run may find some; what each run finds is less.
+    """
     graph = graph_of(case, readings)
-    once = RewriteHistory(graph.wanted, Selection("all")).final
-    again = RewriteHistory(once, Selection("all"))
-    check_same(graph.run(PLAIN, again.final), graph.run(PLAIN, once), case.dtype)
     tags: dict[str, Any] = {each.name: each.tags for each in all_rules()}
-    left = [each.rule for each in again if "scan" in tags[each.rule]]
-    assert not left, left
+    now = RewriteHistory(graph.wanted, Selection("all")).final
+    expected = graph.run(PLAIN, now)
+    for _ in range(4):
+        again = RewriteHistory(now, Selection("all"))
+        now = again.final
+        check_same(graph.run(PLAIN, now), expected, case.dtype)
+        left = [each.rule for each in again if "scan" in tags[each.rule]]
+        if not left:
+            return
+    raise AssertionError(f"the fifth run still applies {left}")
 
 
 @law(sample=8, case=NO_STEPS)

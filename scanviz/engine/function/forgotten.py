@@ -55,13 +55,15 @@ def _forgotten(
     if not loops:
         return
     read = {each for node in nodes for each in node.inputs} | set(graph)
-    for node in loops:
-        view = ScanView(node)
+    views = [ScanView(node) for node in loops]
+    # by loop variable: a loop that a gradient asks for more results holds those of the loop that the user wrote
+    kept = {each for view in views for each in view.op.variables if view.outer_output(each) in read}
+    for node, view in zip(loops, views, strict=True):
         states = [each for each in view.op.variables if isinstance(each, State) and each.shared is not None]
         forgotten = [
             each.shared
             for each in states
-            if each.shared is not None and each.shared not in taken and view.outer_output(each) not in read
+            if each.shared is not None and each.shared not in taken and each not in kept
         ]
         if forgotten and node.provenance.rule is None:
             yield view, forgotten

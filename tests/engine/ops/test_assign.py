@@ -158,7 +158,7 @@ def test_a_value_that_does_not_fit_its_place_is_refused():
 def test_a_place_out_of_bounds_at_run_time_names_the_variables(mode):
     x, i = vector("weights"), Variable(TensorType("int64", ()), "i")
     call = function([x, i], inc_subtensor(getitem(x, i), 1.0), mode=mode)
-    with pytest.raises(ScanvizIndexError, match=r"(?s)index 9 is out of bounds.*size 3.*`weights`"):
+    with pytest.raises(ScanvizIndexError, match=r"index 9 is out of bounds for `weights`, which has 3 rows"):
         call(np.zeros(3), 9)
 
 

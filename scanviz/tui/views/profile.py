@@ -171,9 +171,9 @@ def _pair(state: State) -> Table | None:
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     for each in (forward, *backward):
-        table.add_column(plain(each.name), justify="right", overflow="ellipsis")
+        table.add_column(Text(plain(each.name)), justify="right", overflow="ellipsis")
     for title, value in _FACTS:
-        table.add_row(title, *(value(each) for each in (forward, *backward)))
+        table.add_row(title, *(Text(value(each)) for each in (forward, *backward)))
     return table
 
 

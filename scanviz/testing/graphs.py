@@ -203,8 +203,9 @@ def _in_range(value: Array, dtype: str) -> bool:
 
 
 def _both_zeros(values: Sequence[Array]) -> bool:
-    signs = [np.signbit(each[each == 0]) for each in map(np.asarray, values) if each.dtype.kind == "f"]
-    return len({bool(sign) for each in signs for sign in each}) > 1
+    """Return whether there are zeros of both signs; those of integers become positive ones."""
+    zeros = [each[each == 0].astype(np.float64) for each in map(np.asarray, values)]
+    return len({bool(sign) for each in zeros for sign in np.signbit(each)}) > 1
 
 
 @functools.cache

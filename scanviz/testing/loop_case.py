@@ -30,12 +30,16 @@ class SequenceCase:
 
 @dataclass(frozen=True)
 class OutputCase:
-    """An output: what the step returns for it, the shape of that, and its initial rows and taps if it is fed back."""
+    """An output: what the step returns for it, the shape of that, and its initial rows and taps if it is fed back.
+
+    ``from_zeros`` says that the initial rows are zeros which the graph makes, in the shape of an input: how most sums begin.
+    """
 
     value: Expression
     initial: Array | None
     taps: tuple[int, ...]
     shape: Shape
+    from_zeros: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,9 +164,11 @@ class LoopCase:
     def _info(self, k: int, output: OutputCase, symbol: Any) -> Any:
         if output.initial is None:
             return None
-        if output.taps == (-1,):
-            return symbol(output.initial[-1], f"h{k}")
-        return dict(initial=symbol(output.initial, f"h{k}"), taps=list(output.taps))
+        single = output.taps == (-1,)
+        initial = symbol(output.initial[-1] if single else output.initial, f"h{k}")
+        if output.from_zeros:
+            initial = T.zeros_like(initial)
+        return initial if single else dict(initial=initial, taps=list(output.taps))
 
     def _nested(self, values: list[Variable]) -> Variable:
         """Return the last value of a loop over three copies of the first argument."""

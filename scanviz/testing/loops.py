@@ -153,7 +153,8 @@ def _output(
         return OutputCase(value, None, taps, value.shape(shapes, dtype))
     row = shapes[own]
     value = fed_back(value, shapes, dtype, own, adds=adds)
-    return OutputCase(value, _array(draw, (-min(taps), *row), dtype), taps, row)
+    initial, from_zeros = _array(draw, (-min(taps), *row), dtype), adds and not smooth and draw(st.booleans())
+    return OutputCase(value, np.zeros_like(initial) if from_zeros else initial, taps, row, from_zeros)
 
 
 def _nested(draw: st.DrawFn, row: Shape, dtype: str, whole: Shape, smooth: bool) -> Expression:

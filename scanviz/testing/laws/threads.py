@@ -50,7 +50,7 @@ def _other_values(case: LoopCase, seed: int) -> LoopCase:
         case,
         sequences=[replace(each, values=other(each.values)) for each in case.sequences],
         outputs=[
-            each if each.initial is None else replace(each, initial=other(each.initial))
+            each if each.initial is None or each.from_zeros else replace(each, initial=other(each.initial))
             for each in case.outputs
         ],
         constants=[other(each) for each in case.constants],

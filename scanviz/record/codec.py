@@ -210,7 +210,8 @@ def _integer(data: Any) -> int:
 
 
 def _float(data: Any) -> float:
-    if type(data) not in (int, float) or not -_LIMIT < data < _LIMIT:  # NaN is neither
+    # NaN is neither; a whole number may become the limit when it is rounded
+    if type(data) not in (int, float) or not -_LIMIT < data < _LIMIT or abs(float(data)) >= _LIMIT:
         raise _MisfitError("a finite number", data)
     return float(data)
 

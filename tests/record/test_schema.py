@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from scanviz.record.codec import field_types
+from scanviz import ScanvizError
+from scanviz.record.codec import decode, encode, field_types
 from scanviz.record.model import SCHEMA, ProfileRecord
+from scanviz.record.rewrites import EffectRecord
 from scanviz.record.schema import (
     BEGIN,
     END,
@@ -57,3 +59,10 @@ def test_types_are_told_in_json_words() -> None:
     hints = field_types(ProfileRecord)
     assert json_type(hints["arguments"]) == "list of string"
     assert json_type(hints["loops"]) == "list of [Loop](#loop)"
+
+
+def test_a_whole_number_that_rounds_to_the_limit_is_no_finite_number_of_a_record():
+    effect = encode(EffectRecord("merge_equal", 1.0, 1.0, 1.0))
+    assert decode(EffectRecord, {**effect, "ratio": 2**62}).ratio == 2.0**62
+    with pytest.raises(ScanvizError, match="a finite number"):
+        decode(EffectRecord, {**effect, "ratio": 2**63 - 1})

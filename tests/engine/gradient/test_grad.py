@@ -231,3 +231,10 @@ def test_graphs_of_gradients_know_where_they_come_from():
     found = scanviz.grad(cost, x)
     provenance = found.owner.provenance
     assert provenance.rule == "gradient" and "test_grad.py" in str(provenance.source) and provenance.parents
+
+
+@pytest.mark.parametrize("known", [True, 3, "h", [1], [(1, 2, 3)]])
+def test_known_gradients_that_are_no_pairs_are_refused(known):
+    x = T.vector("x")
+    with pytest.raises(ScanvizError, match="known_grads"):
+        scanviz.grad(T.sum(x), x, known_grads=known)

@@ -127,10 +127,13 @@ def _regrouped(ufunc: np.ufunc) -> Rewriting:
         if outer is None or inner is None or source is None or not is_float(source.outputs[0]):
             return None  # integers wrap around before they are floats, truth values are 0 and 1
         kind = tensor_type(node.outputs[0])
+        first, second = (
+            np.asarray(each[1], kind.dtype) for each in (inner, outer)
+        )  # as the chain meets them
         with np.errstate(all="ignore"):
-            number = np.asarray(ufunc(inner[1], outer[1]), kind.dtype)
-        if not np.isfinite(number):
-            return Refusal("the constants together overflow", 1)
+            number = np.asarray(ufunc(first, second), kind.dtype)
+        if not np.isfinite(number) or (not number and first and second and ufunc is np.multiply):
+            return Refusal("the constants together overflow, or vanish", 1)
         both = build_one(node.op, inner[0], Constant(TensorType(kind.dtype, ()), number))
         return rewritten(node, both, "constants of a chain are one")
 

@@ -11,6 +11,7 @@ from scanviz import tensor as T
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import leaves
+from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import BROADCAST_SIZE
 from scanviz.testing import rewritten_by
 from tests.engine.rewrites.checking import after, check_kept, check_same, reasons, written
@@ -278,8 +279,16 @@ def test_ones_of_a_quotient_with_itself_are_unsafe():
 def test_unsafe_constants_that_overflow_stay():
     before = (x * 1e200) * 1e200
     assert after("unsafe_arithmetic", before) == written(before)
-    assert reasons("unsafe_arithmetic", before) == ["the constants together overflow"]
+    assert reasons("unsafe_arithmetic", before) == ["the constants together overflow, or vanish"]
+    vanishing = (x * 1e-200) * 1e-200
+    assert after("unsafe_arithmetic", vanishing) == written(vanishing)
     assert reasons("unsafe_arithmetic", x / 0.0) == ["the reciprocal of the constant is not finite"]
+
+
+def test_unsafe_constants_meet_as_the_floats_that_the_chain_makes_of_them():
+    large = np.int64(-(2**62))
+    (found,) = rewritten_by("unsafe_arithmetic", [(x * T.constant(large)) * T.constant(np.int64(4))])
+    check_same(evaluate(found, {x: np.ones(2)}), np.full(2, -(2.0**64)))
 
 
 UNSAFE_STAY = [

@@ -91,7 +91,7 @@ def _initial(case: LoopCase, k: int, named: dict[str, Variable]) -> list[Variabl
     output = case.outputs[k]
     if output.initial is None:
         return []
-    given = named[f"h{k}"]
+    given = T.zeros_like(named[f"h{k}"]) if output.from_zeros else named[f"h{k}"]
     return [given] if output.taps == (-1,) else [given[row] for row in range(-min(output.taps))]
 
 

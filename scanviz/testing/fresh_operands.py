@@ -46,10 +46,10 @@ class FreshOperands:
         self.positive.add(variable)
         return variable
 
-    def value(self, variable: Variable) -> Array:
-        """Return a value for an input."""
-        kind = tensor_type(variable)
+    def value(self, variable: Variable, size: int | None = None) -> Array:
+        """Return a value for an input, of ``size`` along each axis if that is given."""
+        kind, size = tensor_type(variable), self.size if size is None else size
         if variable not in self.positive:
-            return special_array(self.rng, kind.dtype, (self.size,) * kind.ndim, moderate=True)
-        factor = np.array([[self.rng.uniform(-1, 1) for _ in range(self.size)] for _ in range(self.size)])
-        return np.asarray(factor @ factor.T + 2 * np.eye(self.size), kind.dtype)
+            return special_array(self.rng, kind.dtype, (size,) * kind.ndim, moderate=True)
+        factor = np.array([[self.rng.uniform(-1, 1) for _ in range(size)] for _ in range(size)])
+        return np.asarray(factor @ factor.T + 2 * np.eye(size), kind.dtype)

@@ -23,7 +23,7 @@ from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, tensor_
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import BOOLEAN, DTYPES, FLOATS
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops import reduce
+from scanviz.engine.ops import linalg, reduce
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import alloc, dimension
 from scanviz.engine.ops.support import constant
@@ -179,14 +179,19 @@ def valued(nodes: Sequence[Apply], known: Mapping[Variable, Array]) -> dict[Vari
 
 # Operations of which NumPy gives either zero of 0.0 and -0.0, as they come to lie in a vector register.
 EITHER_ZERO = frozenset((e.maximum, e.minimum, e.fmax, e.fmin, e.clip, reduce.max, reduce.min))
+# A library of matrix products may leave out what is multiplied by 0, infinities and NaN too, depending on shapes.
+PRODUCTS = frozenset((linalg.DOT, linalg.MATMUL, linalg.BATCHED_DOT, linalg.TENSORDOT))
 
 
 def _agreed(node: Apply, given: Sequence[Array]) -> bool:
     """Return whether a value depends neither on the machine nor on where NumPy finds it in memory.
 
-    Casts to integers stay in range, zeros that are compared have one sign, ``0.5`` is no exponent of 0 and of -inf.
+    Casts to integers stay in range, zeros that are compared have one sign, ``0.5`` is no exponent of 0 and of -inf, and what
+    is not finite meets no 0 in a product of matrices.
     """
     declaration = node.op.declaration
+    if declaration in PRODUCTS:
+        return all(bool(np.all(np.isfinite(each))) for each in given)
     if declaration is e.CAST:
         return _in_range(given[0], node.op.parameters.dtype)
     if declaration is e.power:

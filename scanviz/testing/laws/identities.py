@@ -106,7 +106,10 @@ def _is_one_operation(node: Apply, inputs: Sequence[Variable]) -> bool:
 
 @law(sample=200, seed=st.integers(0, 2**32 - 1))
 def a_batched_meaning_is_the_operation_on_each_row(seed: int) -> None:
-    """Each operation over a new leading axis is, for every dtype and choice of operands with rows, the one on each row."""
+    """Each operation over a new leading axis is, for every dtype and choice of operands with rows, the one on each row.
+
+    Where operands do not fit, and a row alone is an error, all rows together are one too.
+    """
     rng = Random(seed)
     pool = FreshOperands(rng)
     try:
@@ -118,22 +121,53 @@ def a_batched_meaning_is_the_operation_on_each_row(seed: int) -> None:
     count = rng.choice((0, 1, 2, 3))
     has = {each: rng.choice((False, True)) for each in pool.inputs}
     has[rng.choice(pool.inputs)] = True
-    values = {x: [pool.value(x) for _ in range(max(count, 1))] for x in pool.inputs}
+    sizes = _sizes(rng, pool) if count else {}  # of no rows none fails
+    values = {x: [pool.value(x, sizes.get(x)) for _ in range(max(count, 1))] for x in pool.inputs}
     outer = {x: T.tensor(tensor_type(x).dtype, (None, *tensor_type(x).shape)) if has[x] else x for x in has}
     rows = [has.get(each, False) for each in node.inputs]
     found = batched(node, [outer.get(each, each) for each in node.inputs], rows)
     if found is None:
         return
     assert tensor_type(found).dtype == tensor_type(node.outputs[0]).dtype
+    every = {outer[x]: np.stack(values[x])[:count] if has[x] else values[x][0] for x in has}
+    if sizes and _fails(node, {x: values[x][0] for x in has}):
+        assert _fails_together(found, every), f"a value where {written(node.outputs[0])} fails at {values}"
+        return
     alone = [valued([node], {x: values[x][k if has[x] else 0] for x in has}) for k in range(count)]
     expected = [each[node.outputs[0]] for each in alone if each is not None]
     if len(expected) < count:
         return  # no value there, or none that machines agree on
-    mine = evaluate(found, {outer[x]: np.stack(values[x])[:count] if has[x] else values[x][0] for x in has})
+    mine = evaluate(found, every)
     what = f"{written(node.outputs[0])} with rows {rows} at {values}: {written(found)}"
     assert mine.shape[0] == count, f"{mine.shape[0]} rows and not {count}, of {what}"
     for one, row in zip(mine, expected, strict=True):
         assert_close(one, row, what)
+
+
+def _sizes(rng: Random, pool: FreshOperands) -> dict[Variable, int]:
+    """Return now and then for one input, of sizes that are not known, a size that is not that of the others."""
+    free = [x for x in pool.inputs if tensor_type(x).shape and set(tensor_type(x).shape) == {None}]
+    if not free or rng.random() < 0.7:
+        return {}
+    return {rng.choice(free): rng.choice([size for size in (1, 2, 3) if size != pool.size])}
+
+
+def _fails(node: Apply, known: dict[Variable, Array]) -> bool:
+    given = [each.value if isinstance(each, Constant) else known[each] for each in node.inputs]
+    try:
+        with np.errstate(all="ignore"):
+            node.op.perform(given)
+    except (ScanvizError, ValueError):
+        return True
+    return False
+
+
+def _fails_together(found: Variable, given: dict[Variable, Array]) -> bool:
+    try:
+        evaluate(found, given)
+    except (ScanvizError, ValueError):
+        return True
+    return False
 
 
 def _built_anew(node: Apply, inputs: Sequence[Variable]) -> Apply:

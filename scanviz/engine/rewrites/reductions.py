@@ -186,6 +186,8 @@ def _filled_sum(node: Apply, source: Apply, sizes: Sequence[Any]) -> Variable | 
         return constant(0, dtype)
     if unknown or known == 0:
         return Refusal("how many numbers are summed is not known", 2)
+    if dtype == "bool":  # a sum of truth values is whether one of them is true
+        return constant(bool(number), dtype)
     total = int(known) * (int(number) if float(number).is_integer() else 0)
     exact = 2 ** (np.finfo(dtype).nmant + 1) if dtype.startswith("float") else np.iinfo(dtype).max
     if number == 0 or not float(number).is_integer() or abs(total) > exact:

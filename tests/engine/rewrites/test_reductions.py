@@ -11,6 +11,7 @@ from scanviz import tensor as T
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import BROADCAST_SIZE
 from scanviz.engine.ops.symbolic_shape import as_size
@@ -202,3 +203,10 @@ def test_sums_to_shapes_give_the_same_bits(data):
     ]
     values = [each[: shape[0] * shape[1]].reshape(shape) for each, shape in zip(signs, shapes, strict=True)]
     check_kept([RULE, "resolve_shapes"], wanted, {a: values[0], d: values[1]})
+
+
+@pytest.mark.parametrize("number", [True, False])
+def test_a_sum_of_equal_truth_values_is_whether_one_is_true(number):
+    before = T.sum(T.alloc(T.constant(number), 3), dtype="bool")
+    (found,) = rewritten_by("simplify_reductions", [before])
+    assert found.type.dtype == "bool" and bool(evaluate(found, {})) is number

@@ -20,7 +20,7 @@ from scanviz.engine.graph.traversal import leaves, toposort
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.mode import Mode, as_mode
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.options import listed
+from scanviz.engine.ops.options import listed, pairs
 from scanviz.engine.ops.shape import KnownSize
 from scanviz.engine.ops.support import as_value, as_variable, check_meant
 from scanviz.engine.scan.agreement import agree_update
@@ -101,7 +101,7 @@ def function(
         profile,
     )
     graph = [*(each.variable for each in plan.outputs), *plan.updates.values()]
-    replaced = [key for key, _ in _pairs(givens, "givens")]
+    replaced = [key for key, _ in pairs(givens, "givens")]
     warn_of_forgotten_updates(graph, {*plan.updates, *replaced}, no_default_updates)
     return Function(plan, started)
 
@@ -195,27 +195,9 @@ def _out(value: Any) -> Out:
     return Out(as_variable(value))
 
 
-def _pairs(given: Any, what: str) -> list[tuple[Any, Any]]:
-    if given is None:
-        return []
-    if not isinstance(given, Updates):
-        check_meant(given)
-    if isinstance(given, Variable):
-        raise ScanvizTypeError(
-            f"{what} must be a dict or a list of pairs", where=user_line(), found=f"`{describe(given)}`"
-        )
-    pairs = list(given.items()) if isinstance(given, Mapping) else listed(given, what)
-    for each in pairs:
-        if not isinstance(each, tuple | list) or len(each) != 2:
-            raise ScanvizTypeError(
-                f"{what} must be a dict or a list of pairs", where=user_line(), found=repr(each)
-            )
-    return [(key, value) for key, value in pairs]
-
-
 def _givens(givens: Any, allow_downcast: bool | None) -> dict[Variable, Variable]:
     found: dict[Variable, Variable] = {}
-    for old, value in _pairs(givens, "givens"):
+    for old, value in pairs(givens, "givens"):
         if not isinstance(old, Variable):
             raise ScanvizTypeError("givens replace symbolic variables", where=user_line(), found=repr(old))
         new = as_value(value)
@@ -249,7 +231,7 @@ def _cast_given(old: Variable, new: Variable, may_lose: bool) -> Variable:
 
 def _updates(updates: Any) -> dict[SharedVariable, Variable]:
     found = Updates()
-    for key, value in _pairs(updates, "updates"):
+    for key, value in pairs(updates, "updates"):
         if isinstance(key, SharedVariable) and key in found:
             raise ScanvizValueError(f"`{describe(key)}` is updated twice", where=user_line())
         found[key] = as_variable(value)

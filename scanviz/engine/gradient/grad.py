@@ -22,7 +22,7 @@ from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.traversal import depending_on
 from scanviz.engine.graph.types import TensorType, fits
-from scanviz.engine.ops.options import listed
+from scanviz.engine.ops.options import listed, pairs
 from scanviz.engine.ops.shape import alloc
 from scanviz.engine.ops.support import as_variable, check_meant, constant
 from scanviz.engine.ops.symbolic_shape import as_size
@@ -247,7 +247,7 @@ def _check_choice(name: str, found: object, allowed: Sequence[str]) -> None:
 def _seeds(cost: Any, known_grads: Any) -> dict[Variable, Variable]:
     """Return what the sweep starts from: the gradients that are known, and 1 for the cost if its is not."""
     known: dict[Variable, Variable] = {}
-    for variable, value in _pairs_of(known_grads):
+    for variable, value in pairs(known_grads, "known_grads"):
         given = as_variable(value)
         if not isinstance(variable, Variable) or not fits(given.type, variable.type):
             shown = describe(variable) if isinstance(variable, Variable) else repr(variable)
@@ -263,20 +263,6 @@ def _seeds(cost: Any, known_grads: Any) -> dict[Variable, Variable]:
     if not seeds:
         raise ScanvizValueError("there is nothing to differentiate", where=user_line(), fix="grad(cost, wrt)")
     return seeds
-
-
-def _pairs_of(known_grads: Any) -> list[tuple[Any, Any]]:
-    if known_grads is None:
-        return []
-    pairs = (
-        list(known_grads.items()) if isinstance(known_grads, Mapping) else listed(known_grads, "known_grads")
-    )
-    for pair in pairs:
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ScanvizTypeError(
-                "known_grads must be a dict or a list of pairs", where=user_line(), found=repr(pair)
-            )
-    return pairs
 
 
 def _checked_cost(cost: Any) -> Variable:

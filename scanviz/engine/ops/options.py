@@ -55,9 +55,23 @@ def listed(value: Any, what: str) -> list[Any]:
     raise _no_option(value, what, "a list")
 
 
+def pairs(value: Any, what: str) -> list[tuple[Any, Any]]:
+    """Return an option that is a mapping or a list of pairs, as pairs; None is none."""
+    if value is None:
+        return []
+    wrong = f"{what} must be a dict or a list of pairs"
+    if isinstance(value, Variable):
+        raise ScanvizTypeError(wrong, where=user_line(), found=f"`{describe(value)}`")
+    found = list(value.items()) if isinstance(value, Mapping) else listed(value, what)
+    for each in found:
+        if not isinstance(each, tuple | list) or len(each) != 2:
+            raise ScanvizTypeError(wrong, where=user_line(), found=repr(each))
+    return [(key, item) for key, item in found]
+
+
 def _no_option(value: Any, what: str, expected: str) -> ScanvizTypeError:
     shown = f"`{describe(value)}`, symbolic" if isinstance(value, Variable) else repr(value)
     return ScanvizTypeError(f"{what} cannot be used", where=user_line(), expected=expected, found=shown)
 
 
-__all__ = ["MOST_DIMENSIONS", "listed", "real", "truth", "whole"]
+__all__ = ["MOST_DIMENSIONS", "listed", "pairs", "real", "truth", "whole"]

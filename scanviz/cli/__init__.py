@@ -36,9 +36,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str, optional
         Arguments without the program's name; ``sys.argv[1:]`` by default.
     """
+    from scanviz.cli.options import one_command
+
+    with one_command():
+        return _run(list(sys.argv[1:] if argv is None else argv))
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command, and tell what stopped it in words unless that is a program's own matter."""
     from scanviz.cli.options import UsageError
 
-    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         interrupts_are_raised()
         code = _dispatch(arguments)

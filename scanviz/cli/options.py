@@ -7,13 +7,16 @@ the options as they do for python.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from scanviz.profiler.runner import Program
 
-_ran: list[bool] = []
+# Whether the command under way has begun to run a program: a process may give several commands, one even inside a program.
+_ran: ContextVar[bool] = ContextVar("ran", default=False)
 
 
 class UsageError(Exception):
@@ -162,7 +165,7 @@ def program_of(rest: list[str], command: str) -> Program:
         raise UsageError(
             f"what is to be run? scanviz {command} SCRIPT [arguments]  (or -m module, or -c code)"
         )
-    _ran.append(True)
+    _ran.set(True)
     if rest[0] in ("-m", "-c"):
         if len(rest) < 2:
             raise UsageError(f"{rest[0]} needs {'a module' if rest[0] == '-m' else 'code'}")
@@ -170,9 +173,19 @@ def program_of(rest: list[str], command: str) -> Program:
     return Program("script", rest[0], rest[1:])
 
 
+@contextmanager
+def one_command() -> Iterator[None]:
+    """Count what runs in the block as one command: what an earlier one in this process did is no matter of its."""
+    token = _ran.set(False)
+    try:
+        yield
+    finally:
+        _ran.reset(token)
+
+
 def ran_program() -> bool:
-    """Return whether this process has begun to run a program of the user's."""
-    return bool(_ran)
+    """Return whether the command under way has begun to run a program of the user's."""
+    return _ran.get()
 
 
 def help_text(usage: str, about: str | None, options: Sequence[Option]) -> str:

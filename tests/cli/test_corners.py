@@ -3,10 +3,13 @@
 import json
 import signal
 import sys
+import textwrap
 import zipapp
 
 import pytest
 
+import scanviz
+from scanviz.cli import main
 from scanviz.record.file import load
 from tests.cli.test_fidelity import LOOP, both, launch, script  # noqa: F401  # the fixture is used by name
 
@@ -174,3 +177,20 @@ def test_doctor_as_json_tells_how_to_get_what_is_missing(tmp_path):
 def test_the_version_is_said_without_an_installation(tmp_path):
     done = launch(tmp_path, "-m", "scanviz", "--version")
     assert done.returncode == 0 and done.stdout.startswith("scanviz 0.")
+
+
+def test_a_command_after_one_that_ran_a_program_still_refuses_in_words(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "power.py").write_text(textwrap.dedent(LOOP))
+    assert main(["graph", "-o", "out.json", "power.py"]) == 0
+    (tmp_path / "damaged.scanviz").write_bytes(b"no profile")
+    assert main(["report", "damaged.scanviz"]) == 1
+    assert "damaged.scanviz" in capsys.readouterr().err
+
+
+def test_a_command_that_a_program_gives_does_not_change_what_becomes_of_its_error(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "from scanviz.cli import main\nmain(['report', 'missing.scanviz'])\nraise scanviz.ScanvizError('mine')\n"
+    (tmp_path / "program.py").write_text(textwrap.dedent(LOOP) + text)
+    with pytest.raises(scanviz.ScanvizError, match="mine"):
+        main(["graph", "-o", "out.json", "program.py"])

@@ -179,19 +179,20 @@ def valued(nodes: Sequence[Apply], known: Mapping[Variable, Array]) -> dict[Vari
 
 # Operations of which NumPy gives either zero of 0.0 and -0.0, as they come to lie in a vector register.
 EITHER_ZERO = frozenset((e.maximum, e.minimum, e.fmax, e.fmin, e.clip, reduce.max, reduce.min))
-# A library of matrix products may leave out what is multiplied by 0, infinities and NaN too, depending on shapes.
+# A library of matrix products may leave out what is multiplied by 0, infinities and NaN too, depending on shapes; and a sum of
+# terms that are all -0.0 is either zero, as it begins with 0.0 or with the first term.
 PRODUCTS = frozenset((linalg.DOT, linalg.MATMUL, linalg.BATCHED_DOT, linalg.TENSORDOT))
 
 
 def _agreed(node: Apply, given: Sequence[Array]) -> bool:
     """Return whether a value depends neither on the machine nor on where NumPy finds it in memory.
 
-    Casts to integers stay in range, zeros that are compared have one sign, ``0.5`` is no exponent of 0 and of -inf, and what
-    is not finite meets no 0 in a product of matrices.
+    Casts to integers stay in range, zeros that are compared have one sign, ``0.5`` is no exponent of 0 and of -inf, and a
+    product of matrices has neither what is not finite nor terms of -0.0.
     """
     declaration = node.op.declaration
     if declaration in PRODUCTS:
-        return all(bool(np.all(np.isfinite(each))) for each in given)
+        return all(bool(np.all(np.isfinite(each))) for each in given) and not _negative_zeros(given)
     if declaration is e.CAST:
         return _in_range(given[0], node.op.parameters.dtype)
     if declaration is e.power:
@@ -211,6 +212,12 @@ def _both_zeros(values: Sequence[Array]) -> bool:
     """Return whether there are zeros of both signs; those of integers become positive ones."""
     zeros = [each[each == 0].astype(np.float64) for each in map(np.asarray, values)]
     return len({bool(sign) for each in zeros for sign in np.signbit(each)}) > 1
+
+
+def _negative_zeros(factors: Sequence[Array]) -> bool:
+    """Return whether a product of elements of some arrays may be -0.0."""
+    floats = [np.asarray(each, np.float64) for each in factors]
+    return any(np.any(each == 0) for each in floats) and any(np.any(np.signbit(each)) for each in floats)
 
 
 @functools.cache

@@ -133,7 +133,7 @@ derivatives(
     lambda t, a, b, y: -t * y / b,
     poles=_of(surely_not_zero, 1),
 )
-derivatives(e.floor_divide, None, None)
+derivatives(e.floor_divide, None, None, poles=_of(surely_not_zero, 1))
 derivatives(
     e.mod,
     lambda t, a, b, y: t,

@@ -185,7 +185,9 @@ def test_the_gradient_along_a_direction_is_the_difference(case, chosen, seed):
         move: compute([a + move * v for a, v in zip(at, along, strict=True)])[:2]
         for move in (2e-5, 1e-5, -1e-5, -2e-5)
     }
-    assume(all(each == steps for each, _ in moved.values()))  # the number of steps of a loop with a stop jumps
+    assume(
+        all(each == steps for each, _ in moved.values())
+    )  # the number of steps of a loop with a stop jumps
     coarse, fine = ((moved[move][1] - moved[-move][1]) / (2 * move) for move in (2e-5, 1e-5))
     # A state that doubles at each step makes the cost wind quickly: Richardson's extrapolation takes the error of move**2 off.
     np.testing.assert_allclose(expected, (4 * fine - coarse) / 3, rtol=1e-6, atol=1e-6)

@@ -7,7 +7,10 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.gradient.guards import POLES
+from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops.elementwise import ElementwiseDeclaration
 from scanviz.testing.singular import SINGULAR_POINTS
 
 INF = float("inf")
@@ -48,6 +51,31 @@ def test_a_guard_stands_only_where_it_can_matter():
     assert not guards(scanviz.grad(T.sum(T.sqrt(T.var(x) + 1e-5) * x), x))
     assert len(guards(scanviz.grad(T.sum(T.where(x > 0, T.log(x), x)), x))) == 1
     assert len(guards(scanviz.grad(T.sum(T.sqrt(x)), x))) == 1
+
+
+def node_of(declaration):
+    """Return a node of an elementwise operation of vectors, or None where it takes no floats or gives none."""
+    given = [T.lvector("n")] if declaration.name == "polygamma" else []
+    given += [T.vector(f"x{k}") for k in range(declaration.arity - len(given))]
+    try:
+        result = declaration(*given)
+    except scanviz.ScanvizError:
+        return None
+    return result.owner if result.type.dtype == "float64" else None
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [each for each in declarations() if isinstance(each, ElementwiseDeclaration) and node_of(each)],
+    ids=lambda each: each.name,
+)
+def test_what_gives_no_finite_value_of_finite_ones_is_known_to_have_poles(declaration):
+    node = node_of(declaration)
+    axis = [-1000.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 1000.0]
+    given = [each.ravel() for each in np.meshgrid(*[axis] * len(node.inputs))]
+    given = [each.astype(x.type.dtype) for each, x in zip(given, node.inputs, strict=True)]
+    values = scanviz.function(node.inputs, node.outputs[0], mode="reference")(*given)
+    assert np.isfinite(values).all() or POLES[declaration](node)
 
 
 def test_a_mixed_second_derivative_is_not_lost_where_a_factor_happens_to_be_zero():

@@ -80,3 +80,12 @@ def test_growth_with_the_number_of_loops_is_fitted_for_each_kind_of_function(tmp
     fitted = {row["what"]: row["exponents"] for row in rows if "exponents" in row}
     assert set(fitted) == {"chain", "apart", "together", "stacked", "updated", "deep"}
     assert all(set(each) == {"build", "first_call", "call"} for each in fitted.values())
+
+
+def test_short_calls_are_measured_beside_another_checkout(tmp_path):
+    done = run(
+        "calls.py", "--rounds", "1", "--before", str(FOLDER.parent), "--json", str(tmp_path / "calls.json")
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "calls.json").read_text(encoding="utf-8"))["rows"]
+    assert len(rows) == 10 and all(row["us"] > 0 < row["ratio"] for row in rows)

@@ -30,6 +30,20 @@ DETAIL_BYTES = (
 class _Run(NamedTuple):
     number: int
     begun: int
+    around: _Run | None  # what its thread had open before: a call was made while it ran
+
+
+def _with_those_around(run: _Run | None) -> list[_Run]:
+    found = []
+    while run is not None:
+        found.append(run)
+        run = run.around
+    return found
+
+
+class _Call(NamedTuple):
+    thread: int
+    runs: list[int]  # of each loop, how many its thread had open before; empty where it had none of any loop
 
 
 class LoopTally:
@@ -75,9 +89,7 @@ class LoopTally:
         self._waiting = np.empty(0, np.int64)  # times that wait to be counted
         self._filled = 0
         self._pieces: list[tuple[int, int, int]] = []  # of what waits: run, first step, number of steps
-        self._open: dict[
-            int, list[_Run]
-        ] = {}  # by thread; several where a call was made while another one ran
+        self._open: dict[int, _Run] = {}  # by thread, the innermost
         self._operations = OperationTally(len(record.operations))
         self._tiers: dict[tuple[str, str], list[int]] = {}
         self._totals = _Totals()
@@ -93,7 +105,7 @@ class LoopTally:
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
         """Open a run."""
         totals = self._totals
-        self._open.setdefault(thread, []).append(_Run(totals.runs, now))
+        self._open[thread] = _Run(totals.runs, now, self._open.get(thread))
         totals.runs += 1
         totals.buffer_bytes = max(totals.buffer_bytes, buffer_bytes)
 
@@ -125,8 +137,8 @@ class LoopTally:
             self._operations.add(series)
             times = np.maximum(times - int((a_step - 1) * self._price.stamp_ns), np.minimum(times, 1))
         if self.detailed and count:
-            runs = self._open.get(thread)
-            self._gather(runs[-1].number if runs else 0, series.first, times)
+            run = self._open.get(thread)
+            self._gather(run.number if run is not None else 0, series.first, times)
 
     def _gather(self, run: int, first: int, times: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
         count = len(times)
@@ -172,7 +184,7 @@ class LoopTally:
 
     def open_runs(self, thread: int) -> int:
         """Return how many runs a thread has open: more than one where a call was made while another one ran."""
-        return len(self._open.get(thread, ()))
+        return len(_with_those_around(self._open.get(thread)))
 
     def abandon(self, thread: int, kept: int, now: int) -> None:
         """Close the runs that a thread has open but the first ``kept`` of them: an error ended the others."""
@@ -183,12 +195,9 @@ class LoopTally:
             self._totals.total_ns += max(0, now - run.begun)
 
     def _pop(self, thread: int) -> _Run | None:
-        runs = self._open.get(thread)
-        if not runs:
-            return None
-        run = runs.pop()
-        if not runs:
-            del self._open[thread]  # threads come and go
+        run = self._open.pop(thread, None)
+        if run is not None and run.around is not None:
+            self._open[thread] = run.around
         return run
 
     def made(self, tier: str, why: str, elapsed_ns: int) -> None:
@@ -211,7 +220,7 @@ class LoopTally:
         self._count()
         totals, operations = self._totals, self._operations
         operations.settle()
-        going_on = [run for runs in self._open.values() for run in runs]
+        going_on = [run for innermost in self._open.values() for run in _with_those_around(innermost)]
         running = sum(max(0, now - run.begun) for run in going_on)
         body, copies, rest = operations.division(self._price.stamp_ns)
         return replace(
@@ -277,7 +286,7 @@ class FunctionTally:
         self._histogram = Histogram()
         self._operations = OperationTally(len(record.operations))
         self._errors, self._first_ns = 0, 0
-        self._open: dict[int, list[int]] = {}  # call → runs of each loop that its thread had open before it
+        self._open: dict[int, _Call] = {}
 
     @property
     def calls(self) -> int:
@@ -286,7 +295,8 @@ class FunctionTally:
 
     def begin(self, call: int, thread: int) -> None:
         """Open a call."""
-        self._open[call] = [each.open_runs(thread) for each in self.loops]
+        within = any(each.thread == thread for each in self._open.values())  # a call that another one makes
+        self._open[call] = _Call(thread, [each.open_runs(thread) for each in self.loops] if within else [])
 
     def end(self, call: int, thread: int, now: int, elapsed_ns: int, failed: bool) -> None:
         """Close a call; runs of loops that an error left open inside it are closed with it."""
@@ -296,8 +306,9 @@ class FunctionTally:
         self._histogram.add_one(elapsed_ns)
         if failed:
             self._errors += 1
-            for each, kept in zip(self.loops, before or [0] * len(self.loops), strict=True):
-                each.abandon(thread, kept, now)
+            kept = before.runs if before is not None and before.runs else [0] * len(self.loops)
+            for each, count in zip(self.loops, kept, strict=True):
+                each.abandon(thread, count, now)
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation outside of loops."""

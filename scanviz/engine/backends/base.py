@@ -7,7 +7,7 @@ add theirs under the entry-point group ``scanviz.backends``; the value is a clas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from scanviz.engine.observe import Observer, StepSeries
@@ -82,14 +82,38 @@ class Watch:
         for each in self.observers:
             each.specialised(self.function, loop, elapsed_ns, tier, why)
 
+    def function_begin(self, call: int) -> None:
+        """Tell that a call starts; where one of the observers raises, those told before it are told the end."""
+        told = 0
+        try:
+            for each in self.observers:
+                each.function_begin(self.function, call)
+                told += 1
+        except BaseException as error:
+            Watch(self.function, self.observers[:told]).function_end(call, 0, error)
+            raise
+
+    def function_end(self, call: int, elapsed_ns: int, error: BaseException | None) -> None:
+        """Tell that a call ended, all of the observers though one of them may raise."""
+        told = 0
+        try:
+            for each in self.observers:
+                told += 1
+                each.function_end(self.function, call, elapsed_ns, error)
+        finally:
+            if told < len(self.observers):
+                Watch(self.function, self.observers[told:]).function_end(call, elapsed_ns, error)
+
     def loop_begin(self, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Tell that a loop starts; where one of the observers raises, those told before it are told the end."""
-        for place, each in enumerate(self.observers):
-            try:
+        told = 0
+        try:
+            for each in self.observers:
                 each.loop_begin(self.function, loop, n_steps, buffer_bytes)
-            except BaseException as error:
-                Watch(self.function, self.observers[:place]).loop_end(loop, 0, 0, 0, error)
-                raise
+                told += 1
+        except BaseException as error:
+            Watch(self.function, self.observers[:told]).loop_end(loop, 0, 0, 0, error)
+            raise
 
     def loop_steps(self, series: StepSeries) -> None:
         """Tell a chunk of steps."""
@@ -105,19 +129,15 @@ class Watch:
         self, loop: int, steps: int, elapsed_ns: int, setup_ns: int, error: BaseException | None
     ) -> None:
         """Tell that a loop ended, all of the observers though one of them may raise."""
-        tell_all(
-            self.observers,
-            lambda each: each.loop_end(self.function, loop, steps, elapsed_ns, setup_ns, error),
-        )
-
-
-def tell_all(observers: tuple[Observer, ...], tell: Callable[[Observer], None]) -> None:
-    """Tell each of the observers, also those after one that raises; the last error is the one that is raised."""
-    if observers:
+        told = 0
         try:
-            tell(observers[0])
+            for each in self.observers:
+                told += 1
+                each.loop_end(self.function, loop, steps, elapsed_ns, setup_ns, error)
         finally:
-            tell_all(observers[1:], tell)
+            if told < len(self.observers):
+                rest = Watch(self.function, self.observers[told:])
+                rest.loop_end(loop, steps, elapsed_ns, setup_ns, error)
 
 
 class Executable(Protocol):

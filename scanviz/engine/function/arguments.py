@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,80 +20,6 @@ def to_host(value: Any) -> Array:
     """Return an array in the host's memory."""
     array: Array = value.get() if is_on_device(value) else value
     return array
-
-
-def may_share_memory(first: Any, second: Any) -> bool:
-    """Return whether two arrays, both of the host or both of the device, may share memory; on a device, by their spans."""
-    on_device = is_on_device(first)
-    if on_device != is_on_device(second):
-        return False
-    if not on_device:
-        return bool(np.may_share_memory(first, second))
-    (a, b), (c, d) = _span(first), _span(second)
-    return a < d and c < b
-
-
-def _span(value: Any) -> tuple[int, int]:
-    """Return the addresses of an array's first byte and of the one after its last."""
-    told = value.__cuda_array_interface__
-    shape, size, start = told["shape"], np.dtype(told["typestr"]).itemsize, told["data"][0]
-    if 0 in shape:
-        return start, start
-    strides = told.get("strides")
-    if strides is None:  # C order
-        return start, start + size * int(np.prod(shape, dtype=np.int64))
-    reach = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]
-    return start + sum(each for each in reach if each < 0), start + size + sum(
-        each for each in reach if each > 0
-    )
-
-
-class Memory:
-    """Arrays that are held, asked whether another may share memory with one of them.
-
-    Two arrays that own their memory never share it, so an array is compared with those that look into the same one alone;
-    arrays over memory of somebody else (a file, another library, a device) are compared with all of their kind.  So asking for a
-    thousand arrays takes a thousand steps, not a million.
-    """
-
-    __slots__ = ("_elsewhere", "_owned")
-
-    def __init__(self, arrays: Iterable[Any] = ()) -> None:
-        self._owned: dict[int, list[Any]] = {}  # owner of the memory → the arrays that look into it
-        self._elsewhere: list[Any] = []
-        for each in arrays:
-            self.add(each)
-
-    def add(self, array: Any) -> None:
-        """Hold one more array."""
-        owner = _owner(array)
-        if owner is None:
-            self._elsewhere.append(array)
-        elif owner in self._owned:
-            self._owned[owner].append(array)
-        else:
-            self._owned[owner] = [array]
-
-    def may_hold(self, array: Any) -> bool:
-        """Return whether an array may share memory with one that is held."""
-        owner = _owner(array)
-        if owner is not None:
-            near = self._owned.get(owner)
-            if near is None and not self._elsewhere:
-                return False
-            return any(may_share_memory(array, each) for each in (*(near or ()), *self._elsewhere))
-        held = (each for near in self._owned.values() for each in near)
-        return any(may_share_memory(array, each) for each in (*held, *self._elsewhere))
-
-
-def _owner(array: Any) -> int | None:
-    """Return which array owns the memory that an array looks into, None where it is no array's own."""
-    if not isinstance(array, np.ndarray):
-        return None
-    owner: Any = array
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
-    return id(owner) if owner.flags.owndata else None
 
 
 class In:

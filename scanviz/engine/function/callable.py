@@ -10,13 +10,12 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-import numpy as np
-
 from scanviz.engine import observe
-from scanviz.engine.backends.base import Watch, tell_all
+from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.function.arguments import In, Memory, Out, is_on_device, to_host
+from scanviz.engine.function.arguments import In, Out, is_on_device, to_host
+from scanviz.engine.function.memory import Memory, unshared
 from scanviz.engine.function.names import told_apart
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.provenance import SourceLine
@@ -105,6 +104,7 @@ class Function(Shown):
             "compile": compiled - lowered,
         }
         self._constants = Memory(self.program.constants.values())
+        self._borrowed = [*(False for _ in plan.updates), *(each.borrow for each in plan.outputs)]
         self._position = {each.name: k for k, each in enumerate(plan.inputs) if each.name}
         self._updated = sorted(plan.updates, key=id)
         # observers that have heard of it; each is told once, before it is told of any call, whatever thread calls
@@ -155,20 +155,25 @@ class Function(Shown):
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Compute the outputs for input values, and update shared variables if all went well."""
         arguments = self._arguments(values, named)
+        if not self._updated:
+            return self._structured(self._computed(arguments))
         with ExitStack() as held:
             for each in self._updated:
                 held.enter_context(each.lock)
-            with COMMIT_LOCK:
-                state = [each.get_value(borrow=True) for each in self.plan.shared]
-            results = self._run([*arguments, *state])
-            count = len(self.plan.outputs)
-            outputs, fresh = results[:count], results[count:]
-            memory = Memory((*arguments, *state))
-            fresh = _unshared([to_host(each) for each in fresh], (memory,))
-            outputs = _unshared(outputs, (memory, self._constants), self.plan.outputs)
-            if fresh:
-                self._commit(fresh)
+            outputs = self._computed(arguments)
         return self._structured(outputs)
+
+    def _computed(self, arguments: list[Array]) -> list[Array]:
+        """Return the outputs, after updates of shared variables; whoever calls holds their locks."""
+        if self.plan.shared:
+            with COMMIT_LOCK:
+                arguments = [*arguments, *(each.get_value(borrow=True) for each in self.plan.shared)]
+        results, count = self._run(arguments), len(self.plan.outputs)
+        fresh = [to_host(each) for each in results[count:]]
+        found = unshared([*fresh, *results[:count]], self._borrowed, arguments, self._constants)
+        if fresh:
+            self._commit(found[: len(fresh)])
+        return found[len(fresh) :]
 
     def _arguments(self, values: Sequence[Any], named: dict[str, Any]) -> list[Array]:
         inputs = self.plan.inputs
@@ -214,11 +219,13 @@ class Function(Shown):
         return self._watched(arrays, watching)
 
     def _watched(self, arrays: list[Array], watching: tuple[observe.Observer, ...]) -> list[Array]:
-        self._introduce(watching)
-        looking = tuple(each for each in watching if each.detail == "values")
-        timing = tuple(each for each in watching if each.detail != "values")
-        if not looking or not timing:
+        for each in watching:
+            if each not in self._told:
+                self._introduce(each)
+        looking = tuple([each for each in watching if each.detail == "values"])
+        if not looking or len(looking) == len(watching):
             return self._told_run(arrays, watching)
+        timing = tuple([each for each in watching if each.detail != "values"])
         try:
             results = self._told_run(arrays, timing)
         except Exception:
@@ -230,17 +237,17 @@ class Function(Shown):
         self._told_run(arrays, looking)
         return results
 
-    def _introduce(self, watching: tuple[observe.Observer, ...]) -> None:
-        """Tell those who have not heard of this function yet what it is."""
+    def _introduce(self, observer: observe.Observer) -> None:
+        """Tell one who has not heard of this function yet what it is; noted when it is told, so no lock is needed to ask."""
         with self._telling:
-            for each in watching:
-                if each not in self._told:
-                    each.compiled(
-                        observe.CompiledFunction(
-                            self.key, self.name, self, self.program, self.backend, self.build_ns, self.where
-                        )
-                    )
-                    self._told.add(each)
+            if observer in self._told:  # by another thread since
+                return
+            observer.compiled(
+                observe.CompiledFunction(
+                    self.key, self.name, self, self.program, self.backend, self.build_ns, self.where
+                )
+            )
+            self._told.add(observer)
 
     def _told_run(self, arrays: list[Array], watching: tuple[observe.Observer, ...]) -> list[Array]:
         """Run the program once, and tell it to some of the observers.
@@ -248,26 +255,16 @@ class Function(Shown):
         Those that time and those that look at every value are told of runs of their own, which compute the same, so that looking
         does not change what is timed.
         """
-        call = next(_calls)
-        told: list[observe.Observer] = []
-        begun = time.perf_counter_ns()
+        call, watch, begun = next(_calls), Watch(self.key, watching), time.perf_counter_ns()
+        watch.function_begin(call)
         try:
-            for each in watching:
-                each.function_begin(self.key, call)
-                told.append(each)
-            begun = time.perf_counter_ns()
-            results = self._executable.run(arrays, Watch(self.key, watching))
+            begun = time.perf_counter_ns()  # inside: an interrupt in it ends what has begun
+            results = self._executable.run(arrays, watch)
         except BaseException as error:
-            self._tell_end(call, tuple(told), begun, error)
+            watch.function_end(call, time.perf_counter_ns() - begun, error)
             raise
-        self._tell_end(call, watching, begun, None)
+        watch.function_end(call, time.perf_counter_ns() - begun, None)
         return results
-
-    def _tell_end(
-        self, call: int, told: tuple[observe.Observer, ...], begun: int, error: BaseException | None
-    ) -> None:
-        elapsed = time.perf_counter_ns() - begun
-        tell_all(told, lambda each: each.function_end(self.key, call, elapsed, error))
 
     def _commit(self, fresh: Sequence[Array]) -> None:
         with COMMIT_LOCK:
@@ -292,19 +289,3 @@ class Function(Shown):
         from scanviz.engine.function.pickling import reduce_function
 
         return reduce_function(self.plan)
-
-
-def _unshared(arrays: Sequence[Any], held: Sequence[Memory], wanted: Sequence[Out] = ()) -> list[Array]:
-    """Return arrays, copied where they share memory with held ones or with one another, unless borrowing is wanted.
-
-    The first of ``held`` holds them too, afterwards.
-    """
-    kept: list[Array] = []
-    for k, each in enumerate(arrays):
-        array: Any = each if is_on_device(each) else np.asarray(each)
-        borrow = bool(wanted) and wanted[k].borrow
-        if not borrow and any(one.may_hold(array) for one in held):
-            array = array.copy()
-        held[0].add(array)
-        kept.append(array)
-    return kept

@@ -19,6 +19,11 @@ class Pool(Generic[T]):
     most : int
         How many are kept; those given back beyond them are let go.
 
+    Attributes
+    ----------
+    give_back : callable
+        Keeps what a run is done with for a later one.
+
     Examples
     --------
     >>> pool = Pool(list, 1)
@@ -28,11 +33,12 @@ class Pool(Generic[T]):
     (True, False)
     """
 
-    __slots__ = ("_kept", "_make")
+    __slots__ = ("_kept", "_make", "give_back")
 
     def __init__(self, make: Callable[[], T], most: int) -> None:
         self._make = make
         self._kept: deque[T] = deque(maxlen=most)  # its methods are atomic: no lock is needed
+        self.give_back: Callable[[T], None] = self._kept.append
 
     def take(self) -> T:
         """Return what was given back last, or a new one."""
@@ -44,10 +50,6 @@ class Pool(Generic[T]):
     def __len__(self) -> int:
         """Return how many are left by users and in nobody's hands."""
         return len(self._kept)
-
-    def give_back(self, used: T) -> None:
-        """Keep what a run is done with for a later one."""
-        self._kept.append(used)
 
 
 __all__ = ["Pool"]

@@ -87,68 +87,43 @@ def chunks(steps: int, detail: str, pace: Pace | None = None) -> Iterator[tuple[
 
 def run_watched(call: LoopCall, scratch: list[Any], watch: Watch) -> int:
     """Run all steps, telling observers; return the steps done.  Steps done before an error or ctrl+c are told too."""
-    watched, pace = WatchedRun(call, watch), call.runner.paces.take()
-    watch.loop_begin(call.loop.key, call.steps, call.bytes_held())
+    done, spent, pace = 0, 0, call.runner.paces.take()
+    key, code_of = call.loop.key, call.runner.code.variant
+    watch.loop_begin(key, call.steps, call.bytes_held())
     try:
         call.check_rows()
-        watched.run(scratch, pace)
-        watched.tell_rows()
-    except BaseException as error:
-        try:
-            watched.tell_rows()
-        finally:
-            watched.end(error)
-        raise
-    watched.end(None)
-    call.runner.paces.give_back(pace)
-    return watched.done
-
-
-class WatchedRun:
-    """How far a watched run of a loop has come.
-
-    Attributes
-    ----------
-    done : int
-        Whole steps told to observers.
-    """
-
-    __slots__ = ("_spent_ns", "call", "done", "watch")
-
-    def __init__(self, call: LoopCall, watch: Watch) -> None:
-        self.call, self.watch, self.done, self._spent_ns = call, watch, 0, 0
-
-    def run(self, scratch: list[Any], pace: Pace) -> None:
-        """Run all steps in chunks, each by the variant that ``pace`` says."""
-        call = self.call
-        for variant, first, end in chunks(call.steps, self.watch.detail, pace):
-            if self.done == call.steps:  # the stop condition held
-                break
-            while first < end and self.done < call.steps:
+        for variant, first, end in chunks(call.steps, watch.detail, pace):
+            while first < end and done < call.steps:  # fewer are left where the stop condition held
                 last = call.chunk_end(first, end)
-                code = call.runner.code.variant(call.made, variant)  # written before the clock starts
+                code = code_of(call.made, variant)  # written before the clock starts
                 stamps: Ticks | Stamps = Ticks(first, last) if variant == "steps" else Stamps()
                 try:
                     first = call.run_chunk(code, first, last, scratch, stamps.record)
                     stamps.end()
                 finally:
-                    self._tell(stamps.series(call, self.done), pace)
+                    series = stamps.series(call, done)
+                    count, taken = len(series.step_ns), int(series.step_ns.sum())
+                    done, spent = done + count, spent + taken
+                    if count:
+                        pace.step_ns = taken // count
+                        watch.loop_steps(series)
+            if done == call.steps:
+                break
+        watch.loop_rows(key, call.row_bytes())
+    except BaseException as error:
+        try:
+            watch.loop_rows(key, call.row_bytes())
+        finally:
+            _tell_end(call, watch, done, spent, error)
+        raise
+    _tell_end(call, watch, done, spent, None)
+    call.runner.paces.give_back(pace)
+    return done
 
-    def _tell(self, series: StepSeries, pace: Pace) -> None:
-        count, taken = len(series.step_ns), int(series.step_ns.sum())
-        self.done, self._spent_ns = self.done + count, self._spent_ns + taken
-        if count:
-            pace.step_ns = taken // count
-            self.watch.loop_steps(series)
 
-    def tell_rows(self) -> None:
-        """Tell the bytes of the rows that the run holds now."""
-        self.watch.loop_rows(self.call.loop.key, self.call.row_bytes())
-
-    def end(self, error: BaseException | None) -> None:
-        """Tell the end of the run, by ``error`` if it is not None."""
-        elapsed, call = perf_counter_ns() - self.call.begun, self.call
-        self.watch.loop_end(call.loop.key, self.done, elapsed, max(0, elapsed - self._spent_ns), error)
+def _tell_end(call: LoopCall, watch: Watch, done: int, spent: int, error: BaseException | None) -> None:
+    elapsed = perf_counter_ns() - call.begun
+    watch.loop_end(call.loop.key, done, elapsed, max(0, elapsed - spent), error)
 
 
 class Ticks:

@@ -1,0 +1,153 @@
+"""What a short call costs, plain and profiled, and how that compares with another checkout of scanviz.
+
+    python benchmarks/calls.py [--before FOLDER] [--rounds N] [--json FILE]
+
+Each checkout runs in a process of its own; batches of calls take turns, and the clock is the thread's own, so that other work on
+the machine counts little.  ``git worktree add FOLDER COMMIT`` makes the folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE, CALLS = Path(__file__).resolve().parent.parent, 100
+
+
+def loop_of(start: Any, steps: Any, name: str, step: Callable[[Any], Any]) -> Any:
+    import scanviz
+
+    rows, _ = scanviz.scan(step, outputs_info=start, n_steps=steps, name=name)
+    return rows[-1]
+
+
+def functions() -> dict[str, tuple[Any, int]]:
+    """Return by name a function of a vector and a number of steps, and that number."""
+    import numpy as np
+
+    import scanviz
+    from scanviz import tensor as T
+
+    x, n = T.vector("x"), T.lscalar("n")
+
+    def inner(h):
+        return T.tanh(h * 0.9)
+
+    last = loop_of(x, n, "loop", inner)
+    nested = loop_of(x, n, "outer", lambda h: loop_of(h, n, "inner", inner) + 1)
+    chain = x
+    for k in range(12):
+        chain = loop_of(chain, n, f"loop {k}", inner) * 2
+    weight = scanviz.shared(np.ones(3), name="weight")
+    plain = scanviz.function([x, n], last, mode="numpy")
+    update = scanviz.function([x, n], last, updates=[(weight, weight * 0.5 + last.sum())], mode="numpy")
+    return {
+        "1 step": (plain, 1),
+        "20 steps": (plain, 20),
+        "20 steps, an update": (update, 20),
+        "6 loops in a loop": (scanviz.function([x, n], nested, mode="numpy"), 6),
+        "12 loops": (scanviz.function([x, n], chain, mode="numpy"), 3),
+    }
+
+
+def work() -> None:
+    """Time a batch of calls for each line read: the function's name and whether a session watches, parted by a tab."""
+    import numpy as np
+
+    import scanviz
+
+    made, start, session = functions(), np.linspace(-1, 1, 8), scanviz.profile()
+
+    def batch(name: str) -> float:
+        f, steps = made[name]
+        f(start, steps)
+        begun = time.thread_time_ns()
+        for _ in range(CALLS):
+            f(start, steps)
+        return (time.thread_time_ns() - begun) / CALLS / 1000
+
+    for name in made:
+        batch(name)
+    print("\t".join(made), flush=True)
+    for line in sys.stdin:
+        name, watched = line.rstrip("\n").split("\t")
+        if watched == "profiled":
+            with session:
+                print(batch(name), flush=True)
+        else:
+            print(batch(name), flush=True)
+
+
+class Worker:
+    """A process that measures one checkout."""
+
+    def __init__(self, checkout: Path) -> None:
+        command = [sys.executable, str(Path(__file__).resolve()), "--work"]
+        paths = {**os.environ, "PYTHONPATH": str(checkout)}
+        self.process = subprocess.Popen(
+            command, env=paths, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.names = self._line().split("\t")
+
+    def _line(self) -> str:
+        line = self.process.stdout.readline() if self.process.stdout is not None else ""
+        if not line:
+            raise SystemExit("a process that measures ended early")
+        return line.rstrip("\n")
+
+    def ask(self, name: str, how: str) -> float:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{name}\t{how}\n")
+        self.process.stdin.flush()
+        return float(self._line())
+
+
+def measured(workers: list[Worker], name: str, how: str, rounds: int) -> dict[str, Any]:
+    """Return one row of the table."""
+    found: list[list[float]] = [[] for _ in workers]
+    for _ in range(rounds):
+        for times, each in zip(found, workers, strict=True):
+            times.append(each.ask(name, how))
+    row: dict[str, Any] = {"call": name, "how": how, "us": statistics.median(found[0])}
+    if len(workers) == 2:
+        row["before_us"] = statistics.median(found[1])
+        row["ratio"] = statistics.median(a / b for a, b in zip(*found, strict=True))
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--before", type=Path, help="another checkout to compare with")
+    parser.add_argument("--rounds", type=int, default=31)
+    parser.add_argument("--json", help="write the rows there")
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        work()
+        return
+    from common import write_json
+
+    workers = [Worker(each) for each in (HERE, options.before) if each is not None]
+    rows = []
+    print(f"{'a call':<22}{'':>10}{'now':>12}{'before':>12}{'ratio':>8}")
+    for name in workers[0].names:
+        for how in ("plain", "profiled"):
+            row = measured(workers, name, how, options.rounds)
+            rows.append(row)
+            before = f"{row['before_us']:>9.1f} µs{row['ratio']:>8.3f}" if "ratio" in row else ""
+            print(f"{name:<22}{how:>10}{row['us']:>9.1f} µs{before}", flush=True)
+    for each in workers:
+        each.process.stdin.close()
+        each.process.wait()
+    write_json(options.json, rows, "calls")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Which arrays share memory: what a call returns or keeps is nobody else's, unless the user borrows it.
+
+Two arrays that own their memory never share it, so mostly it is enough that the owners of what a call found are others than
+those of what it was given.  Only where they are not, or where an owner is not known, arrays are compared with one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.function.arguments import is_on_device
+from scanviz.engine.graph.nodes import Array
+
+
+class Memory:
+    """Arrays that are held, asked whether another may share memory with one of them.
+
+    An array is compared with those that look into the same array's memory alone; arrays over memory of somebody else (a file,
+    another library, a device) are compared with all.  So asking for a thousand arrays takes a thousand steps, not a million.
+
+    Attributes
+    ----------
+    owners : set
+        Of the arrays' memory, as :func:`owner_of` tells them.
+    """
+
+    __slots__ = ("_elsewhere", "_owned", "owners")
+
+    def __init__(self, arrays: Iterable[Any] = ()) -> None:
+        self._owned: dict[int, list[Any]] = {}  # owner of the memory → the arrays that look into it
+        self._elsewhere: list[Any] = []
+        self.owners: set[int | None] = set()
+        for each in arrays:
+            self.add(each)
+
+    def add(self, array: Any) -> None:
+        """Hold one more array."""
+        owner = owner_of(array)
+        self.owners.add(owner)
+        if owner is None:
+            self._elsewhere.append(array)
+        else:
+            self._owned.setdefault(owner, []).append(array)
+
+    def may_hold(self, array: Any) -> bool:
+        """Return whether an array may share memory with one that is held."""
+        owner = owner_of(array)
+        if owner is not None:
+            near = self._owned.get(owner, [])
+            return any(may_share_memory(array, each) for each in (*near, *self._elsewhere))
+        held = (each for near in self._owned.values() for each in near)
+        return any(may_share_memory(array, each) for each in (*held, *self._elsewhere))
+
+
+def unshared(
+    arrays: Sequence[Any], borrowed: Sequence[bool], held: Sequence[Any], constants: Memory
+) -> list[Array]:
+    """Return what a call found, copied where it shares memory with what is held or with one found before it.
+
+    Parameters
+    ----------
+    arrays : sequence of array
+        What was found.
+    borrowed : sequence of bool
+        Which of them stay as they are in any case.
+    held : sequence of array
+        What the call was given.
+    constants : Memory
+        What every call holds.
+    """
+    found: list[Array] = [
+        each if type(each) is np.ndarray or is_on_device(each) else np.asarray(each) for each in arrays
+    ]
+    owners = {owner_of(each) for each in found}
+    if len(owners) == len(found) and None not in owners:
+        owners.add(None)  # memory of an unknown owner may be anybody's
+        if owners.isdisjoint([owner_of(each) for each in held]) and owners.isdisjoint(constants.owners):
+            return found
+    memory = Memory(held)
+    for k, each in enumerate(found):
+        if not borrowed[k] and (memory.may_hold(each) or constants.may_hold(each)):
+            found[k] = each.copy()
+        memory.add(found[k])
+    return found
+
+
+def owner_of(array: Any) -> int | None:
+    """Return which array owns the memory that an array looks into, None where it is no array's own.
+
+    Examples
+    --------
+    >>> rows = np.zeros((2, 3))
+    >>> owner_of(rows[1, 1:]) == owner_of(rows), owner_of(np.frombuffer(b"12345678"))
+    (True, None)
+    """
+    if not isinstance(array, np.ndarray):
+        return None
+    base = array.base
+    while isinstance(base, np.ndarray):
+        array, base = base, base.base
+    return id(array) if array.flags.owndata else None
+
+
+def may_share_memory(first: Any, second: Any) -> bool:
+    """Return whether two arrays, both of the host or both of the device, may share memory; on a device, by their spans."""
+    on_device = is_on_device(first)
+    if on_device != is_on_device(second):
+        return False
+    if not on_device:
+        return bool(np.may_share_memory(first, second))
+    (a, b), (c, d) = _span(first), _span(second)
+    return a < d and c < b
+
+
+def _span(value: Any) -> tuple[int, int]:
+    """Return the addresses of an array's first byte and of the one after its last."""
+    told = value.__cuda_array_interface__
+    shape, size, start = told["shape"], np.dtype(told["typestr"]).itemsize, told["data"][0]
+    if 0 in shape:
+        return start, start
+    strides = told.get("strides")
+    if strides is None:  # C order
+        return start, start + size * int(np.prod(shape, dtype=np.int64))
+    reach = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]
+    return start + sum(each for each in reach if each < 0), start + size + sum(
+        each for each in reach if each > 0
+    )

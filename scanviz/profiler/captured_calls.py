@@ -9,7 +9,7 @@ Functions that are built and never called are known too, so that none of a scrip
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -118,23 +118,36 @@ class Uncalled:
     @contextmanager
     def watching(self) -> Iterator[Uncalled]:
         """Watch functions that are built, and calls, in the block."""
-        build = Function.__init__
 
-        def built(function: Function, plan: Plan, started_ns: int | None = None) -> None:
-            build(function, plan, started_ns)
+        def built(function: Function) -> None:
             self._waiting[function.key] = function
 
         def called(function: Function, arrays: Sequence[Any]) -> None:
             self._waiting.pop(function.key, None)
 
-        # The engine tells of calls, not of building: a function that is never called is seen only where it is made.
-        Function.__init__ = built  # type: ignore[method-assign, assignment]
         CALLS.append(called)
         try:
-            yield self
+            with told_of_functions(built):
+                yield self
         finally:
             CALLS.remove(called)
-            Function.__init__ = build  # type: ignore[method-assign]
+
+
+@contextmanager
+def told_of_functions(told: Callable[[Function], None]) -> Iterator[None]:
+    """Tell of each function that is built in the block."""
+    build = Function.__init__
+
+    def built(function: Function, plan: Plan, started_ns: int | None = None) -> None:
+        build(function, plan, started_ns)
+        told(function)
+
+    # The engine tells of calls, not of building: a function that is never called is seen only where it is made.
+    Function.__init__ = built  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        Function.__init__ = build  # type: ignore[method-assign]
 
 
 def _bytes(arrays: Sequence[Any]) -> int:

@@ -7,13 +7,22 @@ which one is run.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.types import Type
+
+_loop_keys = itertools.count(1)
+
+
+def next_loop_key() -> int:
+    """Return a key that no loop of this process has."""
+    return next(_loop_keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +114,7 @@ class StateSlot:
     """
 
     name: str
-    kind: str
+    kind: Literal["sitsot", "mitsot", "mitmot"]
     outer: int
     reads: tuple[tuple[int, int], ...]
     writes: tuple[tuple[int, int], ...]

@@ -6,7 +6,6 @@ that branch is taken.  Results of loops that nothing reads get no register, so t
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Sequence
 
 from scanviz.engine.errors import InternalError
@@ -25,13 +24,12 @@ from scanviz.engine.program.instructions import (
     SequenceSlot,
     StateSlot,
     StepOutputSlot,
+    next_loop_key,
 )
 from scanviz.engine.program.lifetimes import with_frees
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, State, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
-
-_loop_keys = itertools.count(1)
 
 
 def lower(inputs: Sequence[Variable], outputs: Sequence[Variable], name: str) -> Program:
@@ -150,7 +148,7 @@ class _Lowering:
             provenance=node.provenance,
             birth=node.birth,
             frees=(),
-            key=next(_loop_keys),
+            key=next_loop_key(),
             name=op.scan_name,
             n_steps=n_steps,
             sequences=sequences,

@@ -17,6 +17,7 @@ from scanviz.testing.laws import (
     names,
     oracle,
     places,
+    programs,
     records,
     rewrites,
     semantics,
@@ -44,6 +45,7 @@ FAMILIES = (
     records,
     signals,
     places,
+    programs,
 )
 __all__ = ["FAMILIES", "Law", "all_laws", "law"]
 

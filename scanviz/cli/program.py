@@ -1,0 +1,183 @@
+"""Print the Programs that a script's functions run: registers, instructions, loops with their steps, and the user's lines.
+
+A script is run as under python; what it prints goes to standard error, and when it ends the Programs of its functions are
+printed on standard output, as they were after all rewrites and memory rules. -o writes one of them to a file, FILE.program, which
+this command prints again and a backend can run.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from scanviz.cli.files import free_place, options_after_file
+from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
+from scanviz.cli.run import set_mode
+from scanviz.record.plain_text import plain, write_text
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import Program
+
+USAGE = "program [options] SCRIPT|FILE.program [arguments]"
+ENDING = ".program"
+OPTIONS = (
+    Option(("--function",), "NAME", "this function alone"),
+    Option(("--scan",), "NAME", "this loop alone"),
+    Option(("-o", "--output"), "FILE", "write the Program of one function to FILE.program"),
+    Option(("--hash",), "", "print structural hashes, equal for Programs that compute the same"),
+    Option(("--force",), "", "replace FILE whatever it is"),
+    Option(("--mode",), "NAME", "tier that runs functions which name none"),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Print Programs and return the exit code; a script that fails ends the process by its own."""
+    parsed = parse(arguments, OPTIONS, program=True)
+    if "help" in parsed.options:
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
+        return 0
+    if parsed.rest and parsed.rest[0].endswith(".scanviz"):
+        raise UsageError(
+            "a profile holds no Programs: name the SCRIPT, or a FILE that `scanviz program -o` wrote"
+        )
+    if parsed.rest and parsed.rest[0].endswith(ENDING):
+        parsed = options_after_file(parsed, OPTIONS, "program")
+        _deliver([_read(Path(parsed.rest[0]))], parsed, None, sys.stdout)
+        return 0
+    target = _target(parsed)
+    program = program_of(parsed.rest, "program")
+    set_mode(parsed.options.get("mode"))
+    return _run(program, parsed, target)
+
+
+def _run(script, parsed: Parsed, target: Path | None) -> int:  # type: ignore[no-untyped-def]  # a Program of the runner
+    """Run a script and print the Programs of the functions that it built, also where it fails."""
+    from scanviz.cli.rewrites import own_output
+    from scanviz.profiler.captured_calls import told_of_functions
+    from scanviz.profiler.exits import watch_the_end
+    from scanviz.profiler.runner import CannotRunError, run
+
+    built: list[Program] = []
+    out, process = own_output("the Programs"), os.getpid()
+    watch_the_end()
+
+    def show() -> int:
+        if os.getpid() != process:
+            return 0
+        try:
+            with contextlib.suppress(BrokenPipeError):  # nobody reads any more
+                _deliver(built, parsed, target, out)
+        except UsageError as error:  # only at the script's end it is known what there is
+            write_text(f"scanviz: {error}\n", sys.stderr)
+            return 2
+        return 0
+
+    try:
+        with told_of_functions(lambda function: built.append(function.program)):
+            run(script)
+    except CannotRunError as error:
+        write_text(f"scanviz: {error}\n", sys.stderr)
+        return error.code
+    except BaseException:
+        atexit.register(show)  # after its traceback, and with its exit code
+        raise
+    return show()
+
+
+def _target(parsed: Parsed) -> Path | None:
+    given = parsed.options.get("output")
+    if given is None:
+        return None
+    if not given.endswith(ENDING):
+        raise UsageError(f"-o takes a FILE{ENDING}, not {given}")
+    path = Path(given).absolute()
+    free_place(
+        path, force="force" in parsed.options, ours=_is_program, what="Program", fix="--force replaces it"
+    )
+    return path
+
+
+def _is_program(path: Path) -> bool:
+    try:
+        _read(path)
+    except UsageError:
+        return False
+    return True
+
+
+def _read(path: Path) -> Program:
+    from scanviz.engine.program.codec import MisfitError
+    from scanviz.engine.program.file import from_bytes
+
+    try:
+        return from_bytes(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    except MisfitError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _deliver(programs: Sequence[Program], parsed: Parsed, target: Path | None, out: TextIO) -> None:
+    """Write or print the Programs that are asked for."""
+    chosen = _chosen(programs, parsed)
+    if target is not None:
+        _save(chosen, target)
+        return
+    from scanviz.engine.program.hashing import structural_hash
+    from scanviz.engine.program.printer import program_text
+
+    for each in chosen:
+        if "hash" in parsed.options:
+            write_text(f"{structural_hash(each)}  {plain(each.name)}\n", out)
+        else:
+            text = program_text(each, parsed.options.get("scan"))
+            write_text("".join(f"{plain(line)}\n" for line in text.splitlines()), out)
+    out.flush()
+
+
+def _chosen(programs: Sequence[Program], parsed: Parsed) -> list[Program]:
+    """Return the Programs of the function and with the loop that are asked for.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    from scanviz.engine.program.printer import loop_names
+
+    function, loop = parsed.options.get("function"), parsed.options.get("scan")
+    chosen = [each for each in programs if function in (None, each.name)]
+    if not chosen:
+        names = list(dict.fromkeys(each.name for each in programs))
+        raise UsageError(_none("function", function, names) if programs else "no function was built")
+    found = [each for each in chosen if loop is None or loop in loop_names(each)]
+    if not found:
+        raise UsageError(
+            _none("loop", loop, list(dict.fromkeys(n for each in chosen for n in loop_names(each))))
+        )
+    return found
+
+
+def _none(what: str, name: str | None, known: list[str]) -> str:
+    listed = ", ".join(map(plain, known)) or "none"
+    return f"there is no {what} named {name!r}{suggestion(name or '', known)}; {what}s: {listed}"
+
+
+def _save(chosen: Sequence[Program], target: Path) -> None:
+    from scanviz.engine.program.file import to_bytes
+    from scanviz.record.writing import replacing
+
+    if len(chosen) != 1:
+        names = ", ".join(plain(each.name) for each in chosen)
+        raise UsageError(f"-o writes the Program of one function: choose with --function among {names}")
+    with replacing(target, None, "Program") as stream:
+        stream.write(to_bytes(chosen[0]))
+    write_text(f"wrote {target.name}\n", sys.stderr)
+
+
+__all__ = ["main"]

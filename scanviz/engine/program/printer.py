@@ -1,0 +1,274 @@
+"""A Program as text: a line an instruction, with its registers, their types, where they live and the user's lines.
+
+::
+
+    program f(X: float64[?, ?], h%1: float64[?])
+      %2 = dimension{axis=0}(X)         int64[]       # rnn.py:4: rows, _ = scanviz.scan(step, X, h)
+      loop `rnn`: %2 steps                            # rnn.py:4
+        x_t from X                      float64[?]    sequence, tap 0
+        h[t-1] from h%1                 float64[?]    state h (sitsot), tap -1
+        step
+          %2 = x_t + h[t-1]             float64[?]    # rnn.py:3: return T.tanh(x_t + h)
+          %3 = tanh(%2)                 float64[?]    # rnn.py:3
+        h%4 from %3                     float64[?, ?] state h, tap 0, all rows
+      return h%4
+
+A register goes by the user's name, with ``%`` and its number where it has none or another of its program has the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.program.instructions import (
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    StateSlot,
+)
+
+Places = Callable[
+    [Program, int], str
+]  # what is said of where a register of a program lives; empty for nothing
+WIDEST = 56  # columns of text before the type; what is longer pushes its own line aside
+_INDENT = "  "
+
+
+class _Line(NamedTuple):
+    depth: int
+    text: str
+    type: str = ""
+    place: str = ""
+    source: SourceLine | None = None
+
+
+def program_text(
+    program: Program, loop: str | None = None, places: Places | None = None, *, lines: bool = True
+) -> str:
+    """Return a program as text.
+
+    Parameters
+    ----------
+    program : Program
+        What is printed.
+    loop : str, optional
+        Print this loop alone, by its name.
+    places : callable, optional
+        ``places(program, register)`` says where a register lives, as a plan has it.
+    lines : bool
+        Whether the user's lines stand at the end, with their text where they come first.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> from scanviz.engine.program.lower import lower
+    >>> x = T.vector("x")
+    >>> print(program_text(lower([x], [T.exp(x) + 1.0], "f"), lines=False))
+    program f(x: float64[?])
+      %1 = exp(x)    float64[?]
+      %3 = %1 + 1.0  float64[?]
+      return %3
+    """
+    printer = _Printer(places or (lambda program, number: ""))
+    if loop is None:
+        found = list(printer.program(program, 0))
+    else:
+        found = [
+            line
+            for around, each in _loops(program)
+            if each.name == loop
+            for line in printer.loop(around, each, 0)
+        ]
+    return _aligned(found, lines)
+
+
+def loop_names(program: Program) -> list[str]:
+    """Return the names of a program's loops, outer before inner."""
+    return [each.name for _, each in _loops(program)]
+
+
+def _loops(program: Program) -> Iterator[tuple[Program, LoopInstruction]]:
+    """Iterate over loops, each with the program that it is an instruction of."""
+    for each in program.instructions:
+        if isinstance(each, LoopInstruction):
+            yield program, each
+            yield from _loops(each.body)
+        elif isinstance(each, BranchInstruction):
+            yield from _loops(each.then_program)
+            yield from _loops(each.else_program)
+
+
+class _Printer:
+    """Makes the lines; names of registers are found once a program."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self._labels: dict[int, list[str]] = {}
+
+    def program(self, program: Program, depth: int) -> Iterator[_Line]:
+        given = ", ".join(f"{self.name(program, k)}: {program.registers[k].type}" for k in program.inputs)
+        yield _Line(depth, f"program {program.name}({given})")
+        yield from self.instructions(program, depth + 1)
+        yield _Line(depth + 1, f"return {self.names(program, program.outputs)}".rstrip())
+
+    def instructions(self, program: Program, depth: int) -> Iterator[_Line]:
+        for number, value in program.constants.items():
+            if value.ndim:
+                yield self.register(program, number, depth, f"{self.name(program, number)} constant")
+        for each in program.instructions:
+            match each:
+                case Instruction():
+                    yield from self.operation(program, each, depth)
+                case LoopInstruction():
+                    yield from self.loop(program, each, depth)
+                case BranchInstruction():
+                    yield from self.branch(program, each, depth)
+
+    def operation(self, program: Program, each: Instruction, depth: int) -> Iterator[_Line]:
+        symbol, names = each.op.declaration.symbol, [self.name(program, number) for number in each.inputs]
+        call = f"{each.op}({', '.join(names)})"
+        if symbol and len(names) == 2 and each.op.parameters is None:
+            call = f"{names[0]} {symbol} {names[1]}"
+        first, *others = each.outputs
+        text = f"{self.names(program, each.outputs)} = {call}"
+        yield self.register(program, first, depth, text, source=each.provenance.source)
+        for number in others:
+            yield self.register(program, number, depth + 1, self.name(program, number))
+
+    def loop(self, program: Program, loop: LoopInstruction, depth: int) -> Iterator[_Line]:
+        most = "at most " if loop.until is not None else ""
+        tier = f", on {loop.mode}" if loop.mode else ""
+        head = f"loop `{loop.name}`: {most}{self.name(program, loop.n_steps)} steps{tier}"
+        yield _Line(depth, head, source=loop.provenance.source)
+        body = loop.body
+
+        def given(inner: int, outer: int, says: str) -> _Line:
+            text = f"{self.name(body, inner)} from {self.name(program, outer)}"
+            return self.register(body, inner, depth + 1, text, says)
+
+        for slot in loop.sequences:
+            yield given(slot.inner, slot.outer, f"sequence, tap {slot.tap}")
+        for state in loop.states:
+            for tap, number in state.reads:
+                yield given(number, state.outer, f"state {state.name} ({state.kind}), tap {tap}")
+        for carry in loop.carries:
+            yield given(carry.read, carry.outer, f"carry {carry.name}")
+        for fixed in loop.non_sequences:
+            yield given(fixed.inner, fixed.outer, "the same in every step")
+        yield _Line(depth + 1, "step")
+        yield from self.instructions(body, depth + 2)
+        if loop.until is not None:
+            yield _Line(depth + 2, f"until {self.name(body, loop.until)}")
+        for result, number, says in _results(loop):
+            label = self.name(program, result) if result is not None else "nothing"
+            text = f"{label} from {self.name(body, number)}"
+            yield _Line(
+                depth + 1, text, str(program.registers[result].type) if result is not None else "", says
+            )
+
+    def branch(self, program: Program, branch: BranchInstruction, depth: int) -> Iterator[_Line]:
+        text = f"{self.names(program, branch.outputs)} = ifelse({self.name(program, branch.condition)})"
+        yield self.register(program, branch.outputs[0], depth, text, source=branch.provenance.source)
+        for side, inside, reads in (
+            ("then", branch.then_program, branch.then_inputs),
+            ("else", branch.else_program, branch.else_inputs),
+        ):
+            pairs = [
+                f"{self.name(inside, inner)} from {self.name(program, outer)}"
+                for inner, outer in zip(inside.inputs, reads, strict=True)
+            ]
+            yield _Line(depth + 1, f"{side} {', '.join(pairs)}".rstrip())
+            yield from self.instructions(inside, depth + 2)
+            yield _Line(depth + 2, f"return {self.names(inside, inside.outputs)}")
+
+    def register(
+        self,
+        program: Program,
+        number: int,
+        depth: int,
+        text: str,
+        says: str = "",
+        source: SourceLine | None = None,
+    ) -> _Line:
+        place = ", ".join(each for each in (says, self.places(program, number)) if each)
+        return _Line(depth, text, str(program.registers[number].type), place, source)
+
+    def names(self, program: Program, numbers: Sequence[int]) -> str:
+        """Return the names of registers."""
+        return ", ".join(self.name(program, number) for number in numbers)
+
+    def name(self, program: Program, number: int) -> str:
+        """Return what a register goes by."""
+        known = self._labels.get(id(program))
+        if known is None:
+            known = self._labels[id(program)] = _labels(program)
+        return known[number]
+
+
+def _labels(program: Program) -> list[str]:
+    count = Counter(each.name for each in program.registers)
+    found = []
+    for each in program.registers:
+        value = program.constants.get(each.number)
+        if value is not None and value.ndim == 0:
+            found.append(str(value))
+        else:
+            alone = each.name is not None and count[each.name] == 1
+            found.append(str(each.name) if alone else f"{each.name or ''}%{each.number}")
+    return found
+
+
+def _results(loop: LoopInstruction) -> Iterator[tuple[int | None, int, str]]:
+    """Iterate over what a loop keeps: register around it or None, register of the body, and in words what of it."""
+    for state in loop.states:
+        for tap, number in state.writes:
+            yield state.result, number, f"state {state.name}, tap {tap}, {_kept(state)}"
+        if state.history is not None:
+            yield state.history, state.writes[0][1], f"state {state.name}, all rows after the initial ones"
+    for output in loop.step_outputs:
+        yield output.result, output.inner, f"output {output.name}, {_rows(output.result, output.keep_last)}"
+    for carry in loop.carries:
+        yield carry.result, carry.write, f"carry {carry.name}, the last"
+
+
+def _kept(state: StateSlot) -> str:
+    if state.kind == "mitmot":
+        return "in the array that it starts from" if state.in_place else "the whole array"
+    return _rows(state.result, state.keep_last)
+
+
+def _rows(result: int | None, last: int | None) -> str:
+    if result is None:
+        return "not kept"
+    return "all rows" if last is None else "the last row" if last == 1 else f"the last {last} rows"
+
+
+def _aligned(lines: Sequence[_Line], with_sources: bool) -> str:
+    texts = [f"{_INDENT * each.depth}{each.text}" for each in lines]
+    told = [text for text, each in zip(texts, lines, strict=True) if each.type or each.source]
+    wide = max((len(text) for text in told if len(text) <= WIDEST), default=0)
+    types = max((len(each.type) for each in lines), default=0)
+    places = max((len(each.place) for each in lines if each.source), default=0)
+    shown: set[SourceLine] = set()
+    found = []
+    for text, each in zip(texts, lines, strict=True):
+        source = _source(each.source, shown) if with_sources else ""
+        rest = f"{each.type:<{types}}  {each.place:<{places}}  {source}".rstrip()
+        found.append(f"{text:<{wide}}  {rest}".rstrip() if rest else text)
+    return "\n".join(found)
+
+
+def _source(line: SourceLine | None, shown: set[SourceLine]) -> str:
+    """Return a user's line as a comment, with its text where it comes for the first time."""
+    if line is None:
+        return ""
+    text = "" if line in shown else " ".join(line.text().split())
+    shown.add(line)
+    return f"# {line}: {text}" if text else f"# {line}"
+
+
+__all__ = ["Places", "loop_names", "program_text"]

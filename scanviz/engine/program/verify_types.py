@@ -1,0 +1,191 @@
+"""Checking that a Program which came from elsewhere fits together: numbers in range, types, slots and bodies.
+
+Lowering makes Programs that do; one that was read from a file may not.  With :func:`~scanviz.engine.program.verify.verify_program`,
+which is also asked of lowered ones, nothing is left that a backend could stumble over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from scanviz.engine.errors import InternalError, ScanvizError
+from scanviz.engine.graph.nodes import Constant, Variable
+from scanviz.engine.graph.types import TensorType, Type, fits
+from scanviz.engine.program.instructions import (
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    StateSlot,
+)
+
+
+def verify_types(program: Program) -> None:
+    """Check the numbers and types of a program and of those inside it.
+
+    Raises
+    ------
+    InternalError
+        Naming the first that does not fit.
+    """
+    for number, register in enumerate(program.registers):
+        if register.number != number:
+            raise _wrong(program, f"register {number} is numbered {register.number}")
+    _in_range(program, (*program.inputs, *program.outputs, *program.constants))
+    if len({*program.inputs, *program.constants}) != len(program.inputs) + len(program.constants):
+        raise _wrong(program, "an input is there twice, or a constant")
+    for number, value in program.constants.items():
+        kind = program.registers[number].type
+        known = isinstance(kind, TensorType) and fits(TensorType(str(value.dtype), value.shape), kind)
+        if not known:
+            raise _wrong(program, f"constant {number} is no {kind}")
+    for index, instruction in enumerate(program.instructions):
+        _in_range(program, (*instruction.inputs, *instruction.outputs))
+        match instruction:
+            case Instruction():
+                _verify_operation(program, index, instruction)
+            case LoopInstruction():
+                _verify_loop(program, instruction)
+            case BranchInstruction():
+                _verify_branch(program, instruction)
+
+
+def _wrong(program: Program, what: str) -> InternalError:
+    return InternalError(f"`{program.name}`: {what}")
+
+
+def _in_range(program: Program, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        if not 0 <= number < len(program.registers):
+            raise _wrong(program, f"there is no register {number}")
+
+
+def alike(one: Type, other: Type, dropped: int = 0) -> bool:
+    """Return whether two types have one dtype, and one rank when ``dropped`` axes are taken from the first."""
+    if not isinstance(one, TensorType) or not isinstance(other, TensorType):
+        return one == other and not dropped
+    return one.dtype == other.dtype and one.ndim - dropped == other.ndim
+
+
+def _verify_operation(program: Program, index: int, instruction: Instruction) -> None:
+    op, types = instruction.op, [program.registers[number].type for number in instruction.outputs]
+    given = [_stand_in(program, number) for number in instruction.inputs]
+    try:
+        inferred = list(op.infer(given))
+    except (ScanvizError, IndexError, ValueError, TypeError, AttributeError, KeyError) as error:
+        raise _wrong(program, f"instruction {index}, {op.name}, cannot take what it is given") from error
+    if len(inferred) != len(types) or not all(map(alike, inferred, types)):
+        raise _wrong(program, f"instruction {index}, {op.name}, gives {inferred}, not {types}")
+
+
+def _stand_in(program: Program, number: int) -> Variable:
+    value = program.constants.get(number)
+    return (
+        Variable(program.registers[number].type)
+        if value is None
+        else Constant(program.registers[number].type, value)
+    )
+
+
+def _verify_loop(program: Program, loop: LoopInstruction) -> None:
+    body = loop.body
+    verify_types(body)
+    for slot in loop.states:
+        if not slot.writes:
+            raise _wrong(program, f"loop `{loop.name}`: state `{slot.name}` is never written")
+    pairs = list(_pairs(loop))
+    around = [outer for outer, _, _ in pairs] + [loop.n_steps]
+    results = [number for number in _results(loop) if number is not None]
+    _in_range(program, around)
+    _in_range(body, [*(inner for _, inner, _ in pairs), *_written(loop)])
+    if not {*around} <= {*loop.inputs} or sorted(results) != sorted(loop.outputs):
+        raise _wrong(program, f"loop `{loop.name}` and its slots disagree")
+    inner = [*(inner for _, inner, _ in pairs)]
+    if sorted(inner) != sorted(body.inputs) or _written(loop) != list(body.outputs):
+        raise _wrong(program, f"loop `{loop.name}` and its body disagree")
+    for outer, number, dropped in pairs:
+        if not alike(program.registers[outer].type, body.registers[number].type, dropped):
+            raise _wrong(program, f"loop `{loop.name}`: register {outer} does not fit {number} of its body")
+    for slot in loop.states:
+        _verify_state(program, loop, slot)
+    for result, number, added in _given(loop):
+        if result is not None and not alike(
+            program.registers[result].type, body.registers[number].type, added
+        ):
+            raise _wrong(program, f"loop `{loop.name}`: register {result} does not hold its result")
+    if not _is_number(program, loop.n_steps, "int64") or (
+        loop.until is not None and not _is_number(body, loop.until, None)
+    ):
+        raise _wrong(program, f"loop `{loop.name}`: its number of steps or its condition is no number")
+
+
+def _is_number(program: Program, number: int, dtype: str | None) -> bool:
+    kind = program.registers[number].type
+    return isinstance(kind, TensorType) and kind.ndim == 0 and dtype in (None, kind.dtype)
+
+
+def _pairs(loop: LoopInstruction) -> Iterator[tuple[int, int, int]]:
+    """Iterate over what goes in: register around the loop, register of the body, axes that a step takes away."""
+    yield from ((slot.outer, slot.inner, 1) for slot in loop.sequences)
+    for state in loop.states:
+        yield from ((state.outer, number, state.kind != "sitsot") for _, number in state.reads)
+    yield from ((slot.outer, slot.read, 0) for slot in loop.carries)
+    yield from ((slot.outer, slot.inner, 0) for slot in loop.non_sequences)
+
+
+def _given(loop: LoopInstruction) -> Iterator[tuple[int | None, int, int]]:
+    """Iterate over what comes out: register around the loop or None, register of the body, axes that the rows add."""
+    for state in loop.states:
+        yield state.result, state.writes[0][1], 1
+        yield state.history, state.writes[0][1], 1
+    yield from ((output.result, output.inner, 1) for output in loop.step_outputs)
+    yield from ((carry.result, carry.write, 0) for carry in loop.carries)
+
+
+def _results(loop: LoopInstruction) -> Iterator[int | None]:
+    yield from (result for result, _, _ in _given(loop))
+
+
+def _written(loop: LoopInstruction) -> list[int]:
+    found = [number for slot in loop.states for _, number in slot.writes]
+    found += [slot.inner for slot in loop.step_outputs]
+    found += [slot.write for slot in loop.carries]
+    return [*found, loop.until] if loop.until is not None else found
+
+
+def _verify_state(program: Program, loop: LoopInstruction, slot: StateSlot) -> None:
+    taps: Sequence[int] = [tap for tap, _ in (*slot.reads, *slot.writes)]
+    body = loop.body
+    rows = program.registers[slot.outer].type
+    numbers = [number for _, number in (*slot.reads, *slot.writes)]
+    dropped = int(slot.kind != "sitsot")
+    fit = all(alike(rows, body.registers[number].type, dropped) for number in numbers)
+    plain = slot.kind == "mitmot" or (
+        [tap for tap, _ in slot.writes] == [0]
+        and all(tap < 0 for tap, _ in slot.reads)
+        and not slot.in_place
+        and (slot.kind == "mitsot" or slot.offset == 1)
+    )
+    if not fit or not plain or slot.offset + min(taps) < 0 or (slot.keep_last or 0) < 0:
+        raise _wrong(
+            program, f"loop `{loop.name}`: state `{slot.name}` has taps or rows that do not go together"
+        )
+
+
+def _verify_branch(program: Program, branch: BranchInstruction) -> None:
+    sides = ((branch.then_program, branch.then_inputs), (branch.else_program, branch.else_inputs))
+    for inside, reads in sides:
+        verify_types(inside)
+        _in_range(program, reads)
+        given = [program.registers[number].type for number in reads]
+        wanted = [inside.registers[number].type for number in inside.inputs]
+        results = [inside.registers[number].type for number in inside.outputs]
+        outer = [program.registers[number].type for number in branch.outputs]
+        fit = len(given) == len(wanted) and all(map(alike, given, wanted))
+        if not fit or len(results) != len(outer) or not all(map(alike, results, outer)):
+            raise _wrong(program, f"the sides of ifelse do not fit: `{inside.name}`")
+    if not {branch.condition, *branch.then_inputs, *branch.else_inputs} <= {*branch.inputs}:
+        raise _wrong(program, "ifelse reads registers that are not among its inputs")
+
+
+__all__ = ["alike", "verify_types"]

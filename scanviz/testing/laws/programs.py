@@ -1,0 +1,106 @@
+"""Laws of Programs as data: what was written and read again runs, prints and hashes as before; what is damaged is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from scanviz.engine.backends.registry import resolve
+from scanviz.engine.function import Function, function
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.mode import Mode
+from scanviz.engine.program.codec import MisfitError
+from scanviz.engine.program.file import from_bytes, from_data, to_bytes, to_data
+from scanviz.engine.program.hashing import structural_hash
+from scanviz.engine.program.printer import program_text
+from scanviz.testing.laws.law import law
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import EVERY_DTYPE, random_loops
+
+LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
+_WRONG = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 12),
+    st.sampled_from((2**62, -(2**63), 1e400, 0.5)),
+    st.sampled_from(("", "x", "int64", "float32", "scan", "add", "index", "0x1p+3", "mitmot", "loop")),
+    st.just([]),
+    st.just({}),
+)
+
+
+def compiled(case: LoopCase, rewrites: bool, tier: str = "numpy") -> tuple[Function, list[Array]]:
+    """Return the function of a case, and what its program is given."""
+    results, updates, inputs, state = case.build()
+    f = function(
+        [variable for variable, _ in inputs],
+        results,
+        updates=updates,
+        mode=Mode(tier, "all" if rewrites else "none"),
+        on_unused_input="ignore",
+    )
+    given = [np.asarray(value) for _, value in inputs]
+    shared = [each.get_value() for each in f.plan.shared] if state is not None else []
+    return f, [*given, *shared]
+
+
+@law(sample=12, case=LOOPS, rewrites=st.booleans())
+def a_program_that_was_written_and_read_runs_and_hashes_as_before(case: LoopCase, rewrites: bool) -> None:
+    """A Program from its own bytes runs on every tier as before, and has the same text, hash and bytes."""
+    f, given = compiled(case, rewrites)
+    content = to_bytes(f.program)
+    read = from_bytes(content)
+    assert structural_hash(read) == structural_hash(f.program)
+    assert to_bytes(read) == content
+    assert program_text(read) == program_text(f.program)
+    for tier in ("numpy", "reference"):
+        one, other = (resolve(tier).compile(each).run(given, None) for each in (f.program, read))
+        for before, after in zip(one, other, strict=True):
+            assert before.dtype == after.dtype
+            np.testing.assert_array_equal(before, after)
+
+
+def _places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths to everything in JSON data but the whole."""
+    inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    found: list[tuple[Any, ...]] = []
+    for key, value in inside:
+        found += [(*path, key), *_places(value, (*path, key))]
+    return found
+
+
+@law(sample=25, case=LOOPS, rewrites=st.booleans(), choice=st.data())
+def a_damaged_program_is_refused_or_holds_together(case: LoopCase, rewrites: bool, choice: Any) -> None:
+    """A Program one of whose data was changed is refused with an error of its own, or can be compiled and written again."""
+    f, _ = compiled(case, rewrites)
+    data, arrays = to_data(f.program, frozenset(("key", "birth", "frees")))
+    data = copy.deepcopy(data)
+    path = choice.draw(st.sampled_from(_places(data)))
+    around = data
+    for key in path[:-1]:
+        around = around[key]
+    if choice.draw(st.integers(0, 5)) == 0:
+        del around[path[-1]]
+    else:
+        others = [each for place in _places(data) if (each := _at(data, place)) is not around[path[-1]]]
+        around[path[-1]] = copy.deepcopy(choice.draw(st.one_of(_WRONG, st.sampled_from(others))))
+    try:
+        read = from_data(json.loads(json.dumps(data)), arrays)
+    except MisfitError:
+        return
+    for tier in ("numpy", "reference"):
+        resolve(tier).compile(read)
+    assert structural_hash(from_bytes(to_bytes(read))) == structural_hash(read)
+
+
+def _at(data: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        data = data[key]
+    return data
+
+
+__all__ = ["compiled"]

@@ -1,0 +1,86 @@
+"""`scanviz program` in real processes."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import numpy as np, scanviz
+from scanviz import tensor as T
+x, w = T.matrix("x"), T.matrix("w")
+h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
+f = scanviz.function([x, w], [h[-1], scanviz.grad(T.sum(h[-1]), w)], name="train")
+g = scanviz.function([x], T.exp(x), name="apart")
+print("ran", f(np.ones((4, 2)), np.ones((2, 3)))[0].shape)
+"""
+
+
+def scanviz_(*arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "scanviz", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=dict(os.environ),
+    )
+
+
+@pytest.fixture
+def script(tmp_path):
+    (tmp_path / "rnn.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def test_the_programs_of_a_script_are_printed_and_nothing_else_is(script):
+    done = scanviz_("program", "rnn.py", cwd=script)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "ran (3,)\n"
+    assert "program train(" in done.stdout and "program apart(" in done.stdout
+    assert "loop `rnn`" in done.stdout and "loop `grad_of_rnn`" in done.stdout
+    assert "# rnn.py:5" in done.stdout and "state h (sitsot), tap -1" in done.stdout
+
+
+def test_one_loop_is_printed_and_a_name_that_is_none_is_told(script):
+    done = scanviz_("program", "--scan", "rnn", "rnn.py", cwd=script)
+    assert done.stdout.startswith("loop `rnn`") and "grad_of_rnn" not in done.stdout
+    done = scanviz_("program", "--scan", "rnm", "rnn.py", cwd=script)
+    assert done.returncode == 2 and "did you mean rnn?" in done.stderr, done.stderr
+
+
+def test_a_program_is_written_and_printed_again_with_the_same_hash(script):
+    several = scanviz_("program", "-o", "x.program", "rnn.py", cwd=script)
+    assert several.returncode == 2 and "--function" in several.stderr
+    written = scanviz_("program", "-o", "x.program", "--function", "train", "rnn.py", cwd=script)
+    assert written.returncode == 0 and "wrote x.program" in written.stderr, written.stderr
+    again = scanviz_("program", "-o", "x.program", "--function", "train", "rnn.py", cwd=script)
+    assert again.returncode == 0, again.stderr
+    printed = scanviz_("program", "x.program", cwd=script)
+    assert printed.stdout == scanviz_("program", "--function", "train", "rnn.py", cwd=script).stdout
+    hashes = [
+        scanviz_("program", "--hash", *rest, cwd=script).stdout
+        for rest in (["x.program"], ["--function", "train", "rnn.py"])
+    ]
+    assert hashes[0] == hashes[1] and hashes[0].endswith("  train\n")
+
+
+def test_what_is_no_program_is_refused_in_a_line(script):
+    (script / "bad.program").write_bytes(b"PK\x03\x04 and nothing more")
+    for name, told in (
+        ("bad.program", "no program that scanviz wrote"),
+        ("none.program", "cannot be read"),
+        ("x.scanviz", "profile holds no Programs"),
+    ):
+        done = scanviz_("program", name, cwd=script)
+        assert done.returncode == 2 and told in done.stderr and "Traceback" not in done.stderr
+    (script / "kept.program").write_text("not ours")
+    done = scanviz_("program", "-o", "kept.program", "--function", "train", "rnn.py", cwd=script)
+    assert done.returncode == 2 and (script / "kept.program").read_text() == "not ours"
+
+
+def test_the_programs_of_a_script_that_fails_are_printed_and_its_exit_code_is_kept(script):
+    (script / "fails.py").write_text(SCRIPT + "raise SystemExit(3)\n")
+    done = scanviz_("program", "fails.py", cwd=script)
+    assert done.returncode == 3 and "program train(" in done.stdout

@@ -1,0 +1,160 @@
+"""Programs as bytes, and their structural hash."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from io import BytesIO
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends.registry import resolve
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.declaration import declarations
+from scanviz.engine.program.codec import MisfitError
+from scanviz.engine.program.file import _parameter_classes, from_bytes, to_bytes
+from scanviz.engine.program.hashing import structural_hash
+from scanviz.engine.program.instructions import all_loops, loops
+
+SCRIPT = """
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.program.hashing import structural_hash
+x, w = T.matrix({x!r}), T.matrix("w")
+h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros({width}), w, name={loop!r})
+print(structural_hash(scanviz.function([x, w], [h, scanviz.grad(T.sum(h[-1]), w)]).program))
+"""
+
+
+def rnn(name="rnn", start=0.0):
+    x, w = T.matrix("x"), T.matrix("w")
+    h, _ = scanviz.scan(
+        lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.constant(np.full(3, start)), w, name=name
+    )
+    return scanviz.function([x, w], [h[-1], scanviz.grad(T.sum(h[-1]), w)], name="train")
+
+
+def changed(content, **edits):
+    """Return a program file with entries of its JSON replaced."""
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    data = json.loads(entries["program.json"])
+    entries["program.json"] = json.dumps({**data, **edits}).encode()
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, each in entries.items():
+            archive.writestr(name, each)
+    return out.getvalue()
+
+
+def test_a_program_from_its_bytes_runs_as_before():
+    f = rnn()
+    x, w = np.linspace(-1, 1, 8).reshape(4, 2), np.ones((2, 3))
+    read = from_bytes(to_bytes(f.program))
+    for tier in ("numpy", "reference"):
+        for one, other in zip(resolve(tier).compile(read).run([x, w], None), f(x, w), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-15)
+
+
+def test_an_error_of_a_program_that_was_read_still_names_the_users_line():
+    x = T.matrix("x")
+    h, _ = scanviz.scan(lambda x_t, h: x_t + h, x, T.zeros(2), name="added")
+    read = from_bytes(to_bytes(scanviz.function([x], h).program))
+    with pytest.raises(ScanvizError, match=r"test_file.py:\d+") as caught:
+        resolve("numpy").compile(read).run([np.ones((3, 5))], None)
+    assert "added" in str(caught.value)
+
+
+def test_the_graph_that_a_loop_came_from_is_not_written():
+    f = rnn()
+    read = from_bytes(to_bytes(f.program))
+    (loop, _), *_ = all_loops(read)
+    assert type(loop.op).__name__ == "Op" and loop.op.name == "scan"
+    assert loop.key not in {each.key for each, _ in all_loops(f.program)}
+
+
+def test_every_class_of_parameters_is_found_by_one_name():
+    found = _parameter_classes()
+    assert {"IndexParameters", "ReduceParameters", "CastParameters", "DrawParameters"} <= set(found)
+    modules = {each.perform.__module__ for each in declarations()} | {
+        each.infer.__module__ for each in declarations()
+    }
+    several = [
+        name
+        for name, kind in found.items()
+        if len({id(vars(sys.modules[m])[name]) for m in modules if name in vars(sys.modules.get(m, sys))}) > 1
+    ]
+    assert several == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"PK", b"no program", to_bytes(rnn().program)[:200]],
+    ids=["nothing", "two letters", "text", "cut off"],
+)
+def test_what_is_no_program_file_is_refused(content):
+    with pytest.raises(MisfitError):
+        from_bytes(content)
+
+
+def test_a_file_of_another_version_or_with_short_arrays_is_refused():
+    content = to_bytes(rnn().program)
+    with pytest.raises(MisfitError, match="another version"):
+        from_bytes(changed(content, version=99))
+    with pytest.raises(MisfitError, match="cut off or too long"):
+        from_bytes(changed(content, arrays=[{"dtype": "float64", "shape": [2**40, 2**40]}]))
+    with pytest.raises(MisfitError, match="no program"):
+        from_bytes(changed(content, more=1))
+
+
+def test_an_entry_that_is_compressed_is_refused():
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("program.json", "0" * 10**6)
+    with pytest.raises(MisfitError, match="not stored as it is"):
+        from_bytes(out.getvalue())
+
+
+def test_the_error_names_the_place_in_the_data():
+    content = to_bytes(rnn().program)
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        data = json.loads(archive.read("program.json"))["program"]
+    data["registers"][1]["type"] = ["float65", []]
+    with pytest.raises(MisfitError, match=r"program\.registers\[1\]\.type"):
+        from_bytes(changed(content, program=data))
+
+
+def test_the_hash_is_the_same_in_every_process_and_whatever_things_are_called():
+    found = set()
+    for seed, x, loop in (("1", "x", "rnn"), ("2", "data", "other")):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT.format(x=x, width=3, loop=loop)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+        )
+        found.add(done.stdout.strip())
+    assert len(found) == 1 and len(found.pop()) == 64
+
+
+def test_the_hash_tells_programs_apart_by_constants_kinds_and_wishes():
+    program = rnn().program
+    (loop,) = [each for each in loops(program) if each.name == "rnn"]
+    others = [
+        replace(program, instructions=tuple(new if each is loop else each for each in program.instructions))
+        for new in (
+            replace(loop, allow_gc=False),
+            replace(loop, mode="reference"),
+            replace(loop, reuse=False),
+        )
+    ]
+    hashes = {structural_hash(each) for each in (program, rnn(start=1e-9).program, *others)}
+    assert len(hashes) == 5
+    assert structural_hash(program) == structural_hash(rnn("another").program)

@@ -1,0 +1,74 @@
+"""Programs as text."""
+
+import numpy as np
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.ops.control import ifelse
+from scanviz.engine.program.lower import lower
+from scanviz.engine.program.printer import loop_names, program_text
+
+X, V, N = T.matrix("x"), T.vector("v"), T.lscalar("n")
+
+
+def text_of(outputs, inputs=(X, V, N), **options):
+    return program_text(lower(list(inputs), list(outputs), "f"), lines=False, **options)
+
+
+def test_a_loop_is_printed_with_what_goes_in_its_step_and_what_comes_out():
+    rows, _ = scanviz.scan(lambda x_t, v: T.tanh(x_t * 2.0 + v), X, V, name="rnn")
+    text = text_of([rows])
+    assert [" ".join(each.split()) for each in text.splitlines()] == [
+        "program f(x: float64[?, ?], v%1: float64[?], n: int64[])",
+        "%3 = dimension{axis=0}(x) int64[]",
+        "loop `rnn`: %3 steps",
+        "x[t] from x float64[?] sequence, tap 0",
+        "v[t-1] from v%1 float64[?] state v (sitsot), tap -1",
+        "step",
+        "%3 = x[t] * 2.0 float64[?]",
+        "%4 = %3 + v[t-1] float64[?]",
+        "%5 = tanh(%4) float64[?]",
+        "v%4 from %5 float64[?, ?] state v, tap 0, all rows",
+        "return v%4",
+    ]
+
+
+def test_the_users_lines_stand_once_with_their_text():
+    def step(x_t, v):
+        return T.tanh(x_t + v)
+
+    rows, _ = scanviz.scan(step, X, V, name="rnn")
+    text = program_text(lower([X, V], [rows], "f"))
+    assert text.count("T.tanh(x_t + v)") == 1
+    assert text.count("test_printer.py:") > 2
+
+
+def test_one_loop_alone_is_printed_wherever_it_stands():
+    def outer(x_t):
+        rows, _ = scanviz.scan(lambda each: each * 2.0, x_t, name="inner")
+        return rows
+
+    rows, _ = scanviz.scan(outer, X, name="outer")
+    program = lower([X], [rows], "f")
+    assert loop_names(program) == ["outer", "inner"]
+    text = program_text(program, "inner", lines=False)
+    assert text.startswith("loop `inner`") and "outer" not in text
+
+
+def test_a_stop_condition_a_branch_and_constants_are_printed():
+    table = T.constant(np.arange(3.0))
+    rows, _ = scanviz.scan(lambda v: (v + table, scanviz.until(v.sum() > 9)), outputs_info=V, n_steps=N)
+    text = text_of([ifelse(N > 2, rows[-1], T.exp(V))])
+    assert "at most n steps" in text and "until %" in text
+    assert "constant" in text and "ifelse(" in text and "then " in text and "else " in text
+
+
+def test_registers_of_one_name_are_told_apart_by_their_numbers():
+    one, other = T.vector("same"), T.vector("same")
+    text = text_of([one + other], (one, other))
+    assert "%2 = same%0 + same%1" in text
+
+
+def test_a_place_stands_beside_each_register():
+    text = text_of([T.exp(V) * 2.0], places=lambda program, number: f"at {number}")
+    assert "at 3" in text or "at 4" in text

@@ -34,6 +34,12 @@ def test_a_broken_law_is_a_finding_with_its_example():
     assert "1 findings" in summary(total) and "never_seven" in summary(total)
 
 
+def test_how_a_law_broke_first_is_told_before_its_smallest_example_is_sought(capsys):
+    run_here(BROKEN, seed=1, seconds=20)
+    told = capsys.readouterr().err
+    assert told.count("broken first by") == 1 and "assert number != 7" in told
+
+
 def test_the_command_counts_what_it_tried():
     command = [sys.executable, "-m", "scanviz.testing.laws", "--minutes", "0.01", "--jobs", "1", "loops"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -45,7 +45,13 @@ class Law:
     strategies: dict[str, SearchStrategy[Any]]
     sample: int
 
-    def run(self, examples: int | None = None, seed: int = 0, shrink: bool = True) -> int:
+    def run(
+        self,
+        examples: int | None = None,
+        seed: int = 0,
+        shrink: bool = True,
+        on_break: Callable[[], None] | None = None,
+    ) -> int:
         """Try examples, the same for the same seed, and return how many were tried.
 
         Parameters
@@ -56,6 +62,8 @@ class Law:
             Another one draws others.
         shrink : bool
             Whether an example that breaks the law is made as small as it can be before it is told.
+        on_break : callable, optional
+            Called, while the exception is handled, for the first example that breaks the law: making it small may take long.
 
         Raises
         ------
@@ -66,9 +74,15 @@ class Law:
 
         @functools.wraps(self.check)
         def counted(**drawn: Any) -> None:
-            nonlocal tried
+            nonlocal tried, on_break
             tried += 1
-            self.check(**drawn)
+            try:
+                self.check(**drawn)
+            except Exception:
+                if on_break is not None:
+                    on_break()
+                    on_break = None
+                raise
 
         phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
         wanted = settings(

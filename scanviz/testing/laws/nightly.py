@@ -55,13 +55,18 @@ def run_here(law: Law, seed: int, seconds: float) -> Slice:
     tried, examples, finding = 0, max(law.sample, 10), None
     for turn in itertools.count():
         try:
-            tried += law.run(examples, seed * 1_000 + turn)
+            tried += law.run(examples, seed * 1_000 + turn, on_break=_tell_first)
         except Exception:
             finding = traceback.format_exc()
             break
         if time.monotonic() - begun > seconds:
             break
     return Slice(law.name, seed, tried, time.monotonic() - begun, finding)
+
+
+def _tell_first() -> None:
+    """Tell how a law broke first, for the case that nobody waits until its smallest example has been found."""
+    print(f"broken first by:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
 
 
 def run_apart(law: Law, seed: int, seconds: float, patience: float) -> Slice:
@@ -71,8 +76,11 @@ def run_apart(law: Law, seed: int, seconds: float, patience: float) -> Slice:
     command += ["--seed", str(seed), "--seconds", str(seconds)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False)
-    except subprocess.TimeoutExpired:
-        return Slice(law.name, seed, 0, time.monotonic() - begun, f"no end after {patience:.0f} s")
+    except subprocess.TimeoutExpired as error:
+        said = (
+            error.stderr.decode("utf-8", "replace") if isinstance(error.stderr, bytes) else error.stderr or ""
+        )
+        return Slice(law.name, seed, 0, time.monotonic() - begun, f"no end after {patience:.0f} s\n{said}")
     for line in reversed(done.stdout.splitlines()):
         if line.startswith(_RESULT):
             return Slice(**json.loads(line.removeprefix(_RESULT)))

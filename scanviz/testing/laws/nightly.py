@@ -77,10 +77,9 @@ def run_apart(law: Law, seed: int, seconds: float, patience: float) -> Slice:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False)
     except subprocess.TimeoutExpired as error:
-        said = (
-            error.stderr.decode("utf-8", "replace") if isinstance(error.stderr, bytes) else error.stderr or ""
-        )
-        return Slice(law.name, seed, 0, time.monotonic() - begun, f"no end after {patience:.0f} s\n{said}")
+        said = getattr(error, "stderr", None) or b""  # bytes here, even where text was asked for
+        told = f"no end after {patience:.0f} s\n{said.decode('utf-8', 'replace')}"
+        return Slice(law.name, seed, 0, time.monotonic() - begun, told)
     for line in reversed(done.stdout.splitlines()):
         if line.startswith(_RESULT):
             return Slice(**json.loads(line.removeprefix(_RESULT)))

@@ -23,7 +23,7 @@ from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, tensor_
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import BOOLEAN, DTYPES, FLOATS
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops import linalg, reduce
+from scanviz.engine.ops import linalg
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import alloc, dimension
 from scanviz.engine.ops.support import constant
@@ -177,8 +177,6 @@ def valued(nodes: Sequence[Apply], known: Mapping[Variable, Array]) -> dict[Vari
     return found
 
 
-# Operations of which NumPy gives either zero of 0.0 and -0.0, as they come to lie in a vector register.
-EITHER_ZERO = frozenset((e.maximum, e.minimum, e.fmax, e.fmin, e.clip, reduce.max, reduce.min))
 # A library of matrix products may leave out what is multiplied by 0, infinities and NaN too, depending on shapes; and a sum of
 # terms that are all -0.0 is either zero, as it begins with 0.0 or with the first term.
 PRODUCTS = frozenset((linalg.DOT, linalg.MATMUL, linalg.BATCHED_DOT, linalg.TENSORDOT))
@@ -198,7 +196,7 @@ def _agreed(node: Apply, given: Sequence[Array]) -> bool:
     if declaration is e.power:
         base, exponent = given  # with one exponent for all NumPy takes a root, of which these differ
         return not bool(np.any(((base == 0) | (base == -np.inf)) & (exponent == 0.5)))
-    return declaration not in EITHER_ZERO or not _both_zeros(given)
+    return not node.op.facts.either_zero or not _both_zeros(given)
 
 
 def _in_range(value: Array, dtype: str) -> bool:

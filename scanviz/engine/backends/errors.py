@@ -13,8 +13,6 @@ from scanviz.engine.errors import (
     ScanvizValueError,
     ShapeError,
 )
-from scanviz.engine.ops.first_rows import FIRST_ROWS
-from scanviz.engine.ops.state_shape import STATE_SHAPE
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,
@@ -23,7 +21,6 @@ from scanviz.engine.program.instructions import (
     StepOutputSlot,
 )
 
-_OF_LOOPS = (FIRST_ROWS, STATE_SHAPE)  # their errors are those of a loop, and name it
 TRANSLATED = (
     ValueError,
     TypeError,
@@ -90,7 +87,7 @@ def translate(
 
 def _named(instruction: AnyInstruction, what: str) -> str:
     """Return what one of our own errors says, with the operation in front where it does not name a loop."""
-    of_loop = isinstance(instruction, LoopInstruction) or instruction.op.declaration in _OF_LOOPS
+    of_loop = isinstance(instruction, LoopInstruction) or instruction.op.facts.for_loop
     return what if of_loop else f"{instruction.op.name}: {what}"
 
 

@@ -13,8 +13,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.traversal import users
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.barrier import DISCONNECTED_GRAD
-from scanviz.engine.ops.elementwise import CAST, COMPARISONS
-from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
+from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.scan.strays import stray_of
 
 Way = list[tuple[Apply, Variable]]
@@ -72,10 +71,9 @@ def _stop(node: Apply, before: Variable, after: Variable, constants: Collection[
     name = f"`{describe(after)}`{place}"
     if after in constants:
         return f"consider_constant names {name}"
-    declaration = node.op.declaration
-    if declaration in (DIMENSION, BROADCAST_SIZE):
+    if node.op.facts.size == "is":
         return f"{name} is a size, and no size depends on values"
-    if declaration is DISCONNECTED_GRAD:
+    if node.op.declaration is DISCONNECTED_GRAD:
         return f"disconnected_grad{place} lets no derivative pass"
     if not is_differentiable(after):
         return f"{name} {_jumps(node, after)}"
@@ -87,7 +85,7 @@ def _stop(node: Apply, before: Variable, after: Variable, constants: Collection[
 
 def _jumps(node: Apply, after: Variable) -> str:
     """Return what a node makes that has no derivative: truth values, whole numbers, or no numbers at all."""
-    if node.op.name in COMPARISONS:
+    if node.op.facts.compares:
         return "compares: it jumps between true and false"
     kind = after.type
     if not isinstance(kind, TensorType):

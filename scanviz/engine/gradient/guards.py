@@ -31,32 +31,14 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import FLOATS, TensorType
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops import reduce as r
-from scanviz.engine.ops.assign import ASSIGN
-from scanviz.engine.ops.control import IFELSE
-from scanviz.engine.ops.first_rows import FIRST_ROWS
-from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
-from scanviz.engine.scan.loop import SCAN, Scan, ScanView
+from scanviz.engine.ops.index import INDEX, LAST_ROW
+from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import LoopVariable, State, has_outer_output, inner_inputs, inner_outputs
 
 # whether a node is one, as far as is known when building
 Test = Callable[[Apply], bool]
 POLES: dict[Declaration, Test] = {}
 STEEP: dict[Declaration, Test] = {}
-# their derivatives are the cotangent itself, whole or in part
-LINEAR = frozenset(
-    (
-        e.add, e.subtract, e.negative, e.positive, e.CAST, e.where, e.clip, e.maximum, e.minimum, e.fmax, e.fmin,
-        e.copysign,
-    )
-)  # fmt: skip
-SELECTING = frozenset(
-    (
-        e.where, e.clip, e.maximum, e.minimum, e.fmax, e.fmin, e.multiply_no_nan, r.max, r.min, IFELSE, INDEX, ASSIGN,
-        FIRST_ROWS, LAST_ROW,
-        STATE_HISTORY, SCAN,
-    )
-)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -82,16 +64,15 @@ class Guards:
         chosen = any(each in self.chosen or each in self.last for each in node.outputs)
         if not chosen and _is_last_row(node):
             self.last.add(node.inputs[0])
-        elif chosen or node.op.declaration in SELECTING:
+        elif chosen or node.op.facts.selects:
             self.chosen.update(node.inputs)
 
     def holds(self, node: Apply, position: int) -> bool:
         """Return whether a derivative with respect to an input may be zero times what is not finite."""
-        declaration = node.op.declaration
         output = node.outputs[0]
-        if declaration in LINEAR or not (output in self.chosen or output in self.last):
+        if node.op.facts.unit_slope or not (output in self.chosen or output in self.last):
             return False
-        if declaration is e.multiply:
+        if node.op.declaration is e.multiply:
             return node.inputs[1 - position] in self.wild
         return _is(POLES, node) or any(each in self.wild for each in (*node.inputs, *node.outputs))
 
@@ -139,7 +120,7 @@ def tangents_of(nodes: Sequence[Apply]) -> Iterator[None]:
 def may_be_infinite(node: Apply, position: int) -> bool:
     """Return whether the tangent of an input may be infinite, and the slope with respect to it 0."""
     infinite = _INFINITE.get()
-    return infinite is not None and node.op.declaration not in LINEAR and node.inputs[position] in infinite
+    return infinite is not None and not node.op.facts.unit_slope and node.inputs[position] in infinite
 
 
 def _is(table: dict[Declaration, Test], node: Apply) -> bool:

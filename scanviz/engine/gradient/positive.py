@@ -11,12 +11,8 @@ import numpy as np
 from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
 from scanviz.engine.graph.types import INTEGERS
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops import reduce as r
-from scanviz.engine.ops.shape import ALLOC, BROADCAST_SIZE, DIMENSION, DIMSHUFFLE, RESHAPE
 
 _DEEPEST = 6
-_SAME = frozenset((ALLOC, DIMSHUFFLE, RESHAPE, e.positive))  # the first input's elements, in another shape
-_NOT_NEGATIVE = frozenset((e.square, e.absolute, e.exp, e.exp2, e.sqrt, e.sigmoid, e.softplus, e.hypot))
 
 
 def is_finite_constant(variable: Constant) -> bool:
@@ -60,8 +56,8 @@ def surely_positive(variable: Variable, depth: int = 0) -> bool:
             return positive(1, 2)
         case e.sqrt | e.square:
             return positive(0)
-        case declaration:
-            return declaration in _SAME and positive(0)
+        case _:
+            return node.op.facts.same_elements and positive(0)
 
 
 def surely_not_negative(variable: Variable, depth: int = 0) -> bool:
@@ -71,18 +67,15 @@ def surely_not_negative(variable: Variable, depth: int = 0) -> bool:
         return is_finite_constant(variable) and bool((variable.value >= 0).all())
     if node is None or depth > _DEEPEST:
         return False
-    declaration = node.op.declaration
-    if declaration in _NOT_NEGATIVE or surely_positive(variable, depth):
+    declaration, facts = node.op.declaration, node.op.facts
+    if facts.sign in ("not negative", "no minus zero") or surely_positive(variable, depth):
         return True
     if declaration is e.multiply and node.inputs[0] is node.inputs[1]:
         return True
-    if declaration in (r.sum, e.CAST) or declaration in _SAME:
-        return surely_not_negative(node.inputs[0], depth + 1)
     if declaration is e.divide:
         return surely_not_negative(node.inputs[0], depth + 1) and surely_positive(node.inputs[1], depth + 1)
-    if declaration in (e.add, e.multiply):
-        return all(surely_not_negative(each, depth + 1) for each in node.inputs)
-    return False
+    counting = node.inputs[:1] if facts.same_elements else node.inputs  # without sizes
+    return facts.sign == "kept" and all(surely_not_negative(each, depth + 1) for each in counting)
 
 
 def is_size(variable: Variable, depth: int = 0) -> bool:
@@ -92,7 +85,7 @@ def is_size(variable: Variable, depth: int = 0) -> bool:
     node = variable.owner
     if node is None or depth > _DEEPEST or tensor_type(variable).dtype not in INTEGERS:
         return False
-    if node.op.declaration in (DIMENSION, BROADCAST_SIZE):
+    if node.op.facts.size == "is":
         return True
     return node.op.declaration is e.multiply and all(is_size(each, depth + 1) for each in node.inputs)
 

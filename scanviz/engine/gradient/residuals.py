@@ -22,9 +22,6 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType
-from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import is_basic
 from scanviz.engine.ops.random import STATE_WORDS, WORDS_STATE
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.symbolic_shape import Shape
@@ -42,26 +39,13 @@ from scanviz.engine.scan.variables import (
     Sequence as LoopSequence,
 )
 
-_CHEAP_FAMILIES = frozenset(("shape", "join", "creation", "barrier"))
-_CHEAP = frozenset(
-    (
-        e.add, e.subtract, e.multiply, e.divide, e.negative, e.positive, e.absolute, e.sign, e.square, e.reciprocal,
-        e.maximum, e.minimum, e.fmax, e.fmin, e.equal, e.not_equal, e.less, e.less_equal, e.greater, e.greater_equal,
-        e.logical_and, e.logical_or, e.logical_xor, e.logical_not, e.where, e.clip, e.CAST, e.floor, e.ceil,
-        e.isnan, e.isinf, e.isfinite, e.multiply_no_nan,
-    )
-)  # fmt: skip
-
 # gives the backward step's variable for a loop variable of the forward loop and the tap to read it at
 RowOf = Callable[[LoopVariable, int], Variable]
 
 
 def is_cheap(node: Apply) -> bool:
     """Return whether computing a node again costs less than keeping its result of every step."""
-    declaration = node.op.declaration
-    if declaration is INDEX:
-        return is_basic(node.op.parameters)
-    return declaration in _CHEAP or declaration.family in _CHEAP_FAMILIES
+    return node.op.facts.cheap
 
 
 class Residuals:

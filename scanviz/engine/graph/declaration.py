@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from scanviz.engine.errors import InternalError, ScanvizNotImplementedError
+from scanviz.engine.graph.facts import NOTHING_KNOWN, Facts
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.dims import Dims
@@ -47,11 +48,14 @@ class Declaration:
         The input whose memory the first output may share; None if every output is fresh.
     outputs : int
         Number of outputs.
+    facts : Facts or callable
+        What the layers above may count on, or ``facts(op)`` where that depends on parameters; read it of an op.
     """
 
     __slots__ = (
         "__weakref__",
         "doc",
+        "facts",
         "family",
         "infer",
         "name",
@@ -74,13 +78,19 @@ class Declaration:
         symbol: str | None = None,
         views: int | None = None,
         outputs: int = 1,
+        facts: Facts | Callable[[Op], Facts] = NOTHING_KNOWN,
     ) -> None:
         if name in _REGISTRY:
             raise InternalError(f"the op {name!r} is declared twice")
         self.name, self.family, self.doc = name, family, doc
         self.infer, self.perform, self.shapes = infer, perform, shapes
-        self.symbol, self.views, self.outputs = symbol, views, outputs
+        self.symbol, self.views, self.outputs, self.facts = symbol, views, outputs, facts
         _REGISTRY[name] = self
+
+    @property
+    def fresh(self) -> bool:
+        """Whether every output is a new array that nothing else holds."""
+        return self.views is None
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -133,6 +143,12 @@ class Op:
     def name(self) -> str:
         """Name of the declaration."""
         return self.declaration.name
+
+    @property
+    def facts(self) -> Facts:
+        """What the layers above may count on of it."""
+        given = self.declaration.facts
+        return given if isinstance(given, Facts) else given(self)
 
     def infer(self, inputs: Sequence[Variable]) -> Sequence[Type]:
         """Return the output types for these inputs, or raise what does not fit."""
@@ -188,11 +204,12 @@ class MeaningTable(Generic[Row]):
         Where rows are written, with ``{family}`` for the file's name.
     """
 
-    __slots__ = ("_rows", "meaning", "place")
+    __slots__ = ("_kinds", "_rows", "meaning", "place")
 
     def __init__(self, meaning: str, place: str) -> None:
         self.meaning, self.place = meaning, place
         self._rows: dict[str, Row] = {}
+        self._kinds: dict[type[Declaration], Row] = {}
 
     def row(self, *keys: Declaration) -> Callable[[Row], Row]:
         """Decorate the row of one op, or of several that share it."""
@@ -204,8 +221,17 @@ class MeaningTable(Generic[Row]):
 
         return keep
 
+    def kind(self, kind: type[Declaration]) -> Callable[[Row], Row]:
+        """Decorate the row of all ops of a kind that have none of their own, those declared later too."""
+
+        def keep(value: Row) -> Row:
+            self._kinds[kind] = value
+            return value
+
+        return keep
+
     def __getitem__(self, key: Declaration) -> Row:
-        found = self._rows.get(key.name)
+        found = self.get(key)
         if found is None:
             where = self.place.format(family=key.family)
             raise ScanvizNotImplementedError(
@@ -215,11 +241,12 @@ class MeaningTable(Generic[Row]):
 
     def get(self, key: Declaration) -> Row | None:
         """Return the row of an op, or None where it has none."""
-        return self._rows.get(key.name)
+        found = self._rows.get(key.name)
+        return found if found is not None else self._kinds.get(type(key))
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, Declaration) and key.name in self._rows
+        return isinstance(key, Declaration) and self.get(key) is not None
 
     def holes(self) -> list[str]:
         """Return the names of declared ops without a row."""
-        return [each.name for each in declarations() if each.name not in self._rows]
+        return [each.name for each in declarations() if each not in self]

@@ -220,12 +220,9 @@ def rebuild(node: Apply, inputs: Sequence[Variable], op: Op | None = None) -> Ap
     )
 
 
-_BY_TYPES = frozenset(("elementwise", "linalg", "neural"))  # families whose types follow from types alone
-
-
 def _same_types(node: Apply, inputs: Sequence[Variable], op: Op) -> Sequence[Type] | None:
     """Return the types of a node's outputs where they must be what they were: most rebuilding changes none."""
-    if op is not node.op or op.declaration.family not in _BY_TYPES:
+    if op is not node.op or not op.facts.by_types:
         return None
     for new, old in zip(inputs, node.inputs, strict=True):
         if new is not old and (

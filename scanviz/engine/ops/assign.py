@@ -13,6 +13,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, Type
@@ -72,6 +73,13 @@ def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return (dims.shapes[0],)
 
 
+def _facts(op: Op) -> Facts:
+    """Return facts: NumPy looks after a value that is a view of the array, unless places are given as arrays."""
+    return _BASIC if is_basic(op.parameters.pattern) else _ADVANCED
+
+
+_ADVANCED = Facts(foldable=True, selects=True)
+_BASIC = Facts(foldable=True, selects=True, overwrites=1)
 ASSIGN = Declaration(
     "assign",
     "index",
@@ -79,6 +87,7 @@ ASSIGN = Declaration(
     infer=_infer,
     perform=_perform,
     shapes=_shapes,
+    facts=_facts,
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import Type
@@ -42,13 +43,13 @@ def _declare(name: str, doc: str) -> Declaration:
         perform=lambda op, values: (values[0],),
         shapes=_shapes,
         views=0,
+        facts=Facts(cheap=True, raises=False),
     )
 
 
 DISCONNECTED_GRAD = _declare("disconnected_grad", "The same value, as if it depended on nothing.")
 ZERO_GRAD = _declare("zero_grad", "The same value, with derivative zero.")
 GRAD_CLIP = _declare("grad_clip", "The same value, its derivative limited to an interval.")
-BARRIERS = frozenset((DISCONNECTED_GRAD, ZERO_GRAD, GRAD_CLIP))
 
 
 def disconnected_grad(value: Any) -> Variable:

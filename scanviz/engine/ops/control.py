@@ -10,6 +10,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType, Type
@@ -51,6 +52,7 @@ IFELSE = Declaration(
     perform=_perform,
     shapes=_shapes,
     views=1,
+    facts=Facts(selects=True),
 )
 
 

@@ -11,6 +11,7 @@ from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType, canonical_dtype
@@ -58,6 +59,7 @@ def _arange_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     return (np.arange(start, stop, step, dtype=op.parameters.dtype),)
 
 
+_CHEAP = Facts(cheap=True)
 ARANGE = Declaration(
     "arange",
     "creation",
@@ -65,6 +67,7 @@ ARANGE = Declaration(
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
     perform=_arange_perform,
     shapes=_arange_shapes,
+    facts=_CHEAP,
 )
 
 
@@ -112,6 +115,7 @@ EYE = Declaration(
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
     perform=_eye_perform,
     shapes=_eye_shapes,
+    facts=_CHEAP,
 )
 
 
@@ -144,6 +148,7 @@ TRIANGLE = Declaration(
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_triangle_perform,
     shapes=_same_shape,
+    facts=_CHEAP,
 )
 
 
@@ -171,6 +176,7 @@ DIAGONAL = Declaration(
     perform=lambda op, values: (np.diagonal(values[0], op.parameters.offset, -2, -1),),
     shapes=_diagonal_shapes,
     views=0,
+    facts=_CHEAP,
 )
 
 
@@ -194,6 +200,7 @@ FROM_DIAGONAL = Declaration(
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=lambda op, values: (np.diag(values[0], op.parameters.offset),),
     shapes=_from_diagonal_shapes,
+    facts=_CHEAP,
 )
 
 

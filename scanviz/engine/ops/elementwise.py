@@ -8,6 +8,7 @@ positional argument like a ufunc.  Dtypes are NumPy 2's: the ufunc itself is ask
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,12 +17,29 @@ import numpy as np
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import ALL_INPUTS, Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
+from scanviz.engine.ops import flops
 from scanviz.engine.ops import scalar_functions as functions
 from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
 
 ResultRule = Callable[..., tuple[Any, ...]]
+FUNCTION = Facts(
+    flops.an_element(flops.FUNCTION),
+    foldable=True,
+    by_types=True,
+    overwrites=ALL_INPUTS,
+    size="kept",
+    raises=False,
+)
+CHEAP = replace(FUNCTION, flops=flops.an_element(1), cheap=True)
+_COMPARES = replace(CHEAP, compares=True)
+_LINEAR = replace(CHEAP, unit_slope=True)
+_CHOSEN = replace(_LINEAR, selects=True)
+_EXTREME = replace(_CHOSEN, sign="kept", either_zero=True)
+_KEPT = replace(FUNCTION, sign="kept")
+_POSITIVE = replace(FUNCTION, sign="no minus zero")
 
 
 class ElementwiseDeclaration(Declaration):
@@ -36,9 +54,11 @@ class ElementwiseDeclaration(Declaration):
     result : callable
         ``result(*kinds)`` gives the dtypes of the inputs as computed with, and then of the output.  A kind is a dtype
         or, for a weak Python number, its type.
+    truths : int or None
+        The input from which on truth values are compared or chosen from; None where they are an accident.
     """
 
-    __slots__ = ("arity", "function", "result")
+    __slots__ = ("arity", "function", "result", "truths")
 
     def __init__(
         self,
@@ -48,6 +68,8 @@ class ElementwiseDeclaration(Declaration):
         result: ResultRule,
         doc: str,
         symbol: str | None,
+        facts: Facts,
+        truths: int | None,
     ):
         super().__init__(
             name,
@@ -57,8 +79,10 @@ class ElementwiseDeclaration(Declaration):
             perform=_perform,
             shapes=_shapes,
             symbol=symbol,
+            facts=facts,
         )
         self.arity, self.function, self.result = arity, function, lru_cache(maxsize=1024)(result)
+        self.truths = truths
 
     def __call__(self, *arguments: Any, name: str | None = None) -> Variable:
         """Apply the operation to variables, arrays and Python numbers, and return the new variable."""
@@ -108,13 +132,10 @@ def _truths(declaration: ElementwiseDeclaration, arguments: Sequence[Any]) -> li
 
     Anywhere else a Python bool most often is what ``a == b`` gave, and is refused.
     """
-    first = {"where": 1, "equal": 0, "not_equal": 0}.get(declaration.name, len(arguments))
+    first = len(arguments) if declaration.truths is None else declaration.truths
     truths = [each for each in arguments[first:] if is_truth(each)]
     meant = len(truths) == 2 and (first == 1 or any(isinstance(each, Variable) for each in truths))
     return [as_value(each) if meant and k >= first else as_variable(each) for k, each in enumerate(arguments)]
-
-
-COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 
 
 def weak_constant(declaration: ElementwiseDeclaration, value: float, dtype: str) -> Constant:
@@ -122,7 +143,7 @@ def weak_constant(declaration: ElementwiseDeclaration, value: float, dtype: str)
     try:
         strong = constant(value, dtype)
     except ScanvizValueError:
-        if declaration.name not in COMPARISONS or not isinstance(value, int):
+        if not Op(declaration).facts.compares or not isinstance(value, int):
             raise
         strong = constant(value)
     return Constant(strong.type, strong.value, weak=value)
@@ -178,6 +199,8 @@ def elementwise(
     result: ResultRule | None = None,
     symbol: str | None = None,
     arity: int | None = None,
+    facts: Facts = FUNCTION,
+    truths: int | None = None,
 ) -> ElementwiseDeclaration:
     """Declare an elementwise operation.
 
@@ -193,64 +216,83 @@ def elementwise(
         The ufunc whose dtype rule and arity hold, where ``numpy`` is not a ufunc itself.
     result : callable, optional
         Another dtype rule (see :class:`ElementwiseDeclaration`).
+    facts : Facts, optional
+        What is known of it; by default what is known of an elementary function.
+    truths : int, optional
+        The input from which on truth values are compared or chosen from.
     """
     reference = like if like is not None else numpy
     if result is None:
         assert isinstance(reference, np.ufunc)
         result = by_ufunc(reference)
     count = arity if arity is not None else getattr(reference, "nin", 1)
-    return ElementwiseDeclaration(name, count, numpy, result, doc, symbol)
+    return ElementwiseDeclaration(name, count, numpy, result, doc, symbol, facts, truths)
 
 
-add = elementwise("add", np.add, "Sum.", symbol="+")
-subtract = elementwise("subtract", np.subtract, "Difference.", symbol="-")
-multiply = elementwise("multiply", np.multiply, "Product.", symbol="*")
-divide = elementwise("divide", np.divide, "Quotient, floating for ints.", symbol="/")
-floor_divide = elementwise("floor_divide", np.floor_divide, "Quotient rounded down.", symbol="//")
+add = elementwise("add", np.add, "Sum.", symbol="+", facts=replace(_LINEAR, sign="kept"))
+subtract = elementwise("subtract", np.subtract, "Difference.", symbol="-", facts=_LINEAR)
+multiply = elementwise("multiply", np.multiply, "Product.", symbol="*", facts=replace(CHEAP, sign="kept"))
+divide = elementwise("divide", np.divide, "Quotient, floating for ints.", symbol="/", facts=CHEAP)
+floor_divide = elementwise(
+    "floor_divide",
+    np.floor_divide,
+    "Quotient rounded down.",
+    symbol="//",
+    facts=_KEPT,
+)
 mod = elementwise("mod", np.remainder, "Remainder with the sign of the divisor.", symbol="%")
-power = elementwise("power", np.power, "First to the power of second.", symbol="**")
-maximum = elementwise("maximum", np.maximum, "Larger of two; NaN if either is.")
-minimum = elementwise("minimum", np.minimum, "Smaller of two; NaN if either is.")
-fmax = elementwise("fmax", np.fmax, "Larger of two; the other if one is NaN.")
-fmin = elementwise("fmin", np.fmin, "Smaller of two; the other if one is NaN.")
+power = elementwise(
+    "power", np.power, "First to the power of second.", symbol="**", facts=replace(FUNCTION, raises=True)
+)
+maximum = elementwise("maximum", np.maximum, "Larger of two; NaN if either is.", facts=_EXTREME)
+minimum = elementwise("minimum", np.minimum, "Smaller of two; NaN if either is.", facts=_EXTREME)
+fmax = elementwise("fmax", np.fmax, "Larger of two; the other if one is NaN.", facts=_EXTREME)
+fmin = elementwise("fmin", np.fmin, "Smaller of two; the other if one is NaN.", facts=_EXTREME)
 arctan2 = elementwise("arctan2", np.arctan2, "Angle of the point (second, first).")
-hypot = elementwise("hypot", np.hypot, "Length of the hypotenuse.")
+hypot = elementwise("hypot", np.hypot, "Length of the hypotenuse.", facts=_POSITIVE)
 logaddexp = elementwise("logaddexp", np.logaddexp, "log(exp(a) + exp(b)) without overflow.")
-copysign = elementwise("copysign", np.copysign, "First with the sign of second.")
+copysign = elementwise("copysign", np.copysign, "First with the sign of second.", facts=_LINEAR)
 multiply_no_nan = elementwise(
     "multiply_no_nan",
     functions.multiply_no_nan,
     "Product that is 0 where the second is, even beside infinity and NaN.",
     like=np.multiply,
+    facts=replace(CHEAP, selects=True),
 )
 
-equal = elementwise("equal", np.equal, "Whether equal.", symbol="==")
-not_equal = elementwise("not_equal", np.not_equal, "Whether different.", symbol="!=")
-less = elementwise("less", np.less, "Whether less.", symbol="<")
-less_equal = elementwise("less_equal", np.less_equal, "Whether less or equal.", symbol="<=")
-greater = elementwise("greater", np.greater, "Whether greater.", symbol=">")
-greater_equal = elementwise("greater_equal", np.greater_equal, "Whether greater or equal.", symbol=">=")
-logical_and = elementwise("logical_and", np.logical_and, "Whether both are non-zero.")
-logical_or = elementwise("logical_or", np.logical_or, "Whether either is non-zero.")
-logical_xor = elementwise("logical_xor", np.logical_xor, "Whether exactly one is non-zero.")
-logical_not = elementwise("logical_not", np.logical_not, "Whether zero.")
-bitwise_and = elementwise("bitwise_and", np.bitwise_and, "Bits set in both.", symbol="&")
-bitwise_or = elementwise("bitwise_or", np.bitwise_or, "Bits set in either.", symbol="|")
-bitwise_xor = elementwise("bitwise_xor", np.bitwise_xor, "Bits set in exactly one.", symbol="^")
-invert = elementwise("invert", np.invert, "Every bit flipped.")
-left_shift = elementwise("left_shift", np.left_shift, "Bits moved up.", symbol="<<")
-right_shift = elementwise("right_shift", np.right_shift, "Bits moved down.", symbol=">>")
+equal = elementwise("equal", np.equal, "Whether equal.", symbol="==", facts=_COMPARES, truths=0)
+not_equal = elementwise(
+    "not_equal", np.not_equal, "Whether different.", symbol="!=", facts=_COMPARES, truths=0
+)
+less = elementwise("less", np.less, "Whether less.", symbol="<", facts=_COMPARES)
+less_equal = elementwise("less_equal", np.less_equal, "Whether less or equal.", symbol="<=", facts=_COMPARES)
+greater = elementwise("greater", np.greater, "Whether greater.", symbol=">", facts=_COMPARES)
+greater_equal = elementwise(
+    "greater_equal", np.greater_equal, "Whether greater or equal.", symbol=">=", facts=_COMPARES
+)
+logical_and = elementwise("logical_and", np.logical_and, "Whether both are non-zero.", facts=CHEAP)
+logical_or = elementwise("logical_or", np.logical_or, "Whether either is non-zero.", facts=CHEAP)
+logical_xor = elementwise("logical_xor", np.logical_xor, "Whether exactly one is non-zero.", facts=CHEAP)
+logical_not = elementwise("logical_not", np.logical_not, "Whether zero.", facts=CHEAP)
+bitwise_and = elementwise("bitwise_and", np.bitwise_and, "Bits set in both.", symbol="&", facts=CHEAP)
+bitwise_or = elementwise("bitwise_or", np.bitwise_or, "Bits set in either.", symbol="|", facts=CHEAP)
+bitwise_xor = elementwise("bitwise_xor", np.bitwise_xor, "Bits set in exactly one.", symbol="^", facts=CHEAP)
+invert = elementwise("invert", np.invert, "Every bit flipped.", facts=CHEAP)
+left_shift = elementwise("left_shift", np.left_shift, "Bits moved up.", symbol="<<", facts=CHEAP)
+right_shift = elementwise("right_shift", np.right_shift, "Bits moved down.", symbol=">>", facts=CHEAP)
 
-negative = elementwise("negative", np.negative, "Sign changed.")
-positive = elementwise("positive", np.positive, "The same value.")
-absolute = elementwise("absolute", np.absolute, "Absolute value.")
-sign = elementwise("sign", np.sign, "-1, 0 or 1.")
-reciprocal = elementwise("reciprocal", np.reciprocal, "1 / x.")
-square = elementwise("square", np.square, "x * x.")
-sqrt = elementwise("sqrt", np.sqrt, "Square root.")
+negative = elementwise("negative", np.negative, "Sign changed.", facts=_LINEAR)
+positive = elementwise(
+    "positive", np.positive, "The same value.", facts=replace(_LINEAR, same_elements=True, sign="kept")
+)
+absolute = elementwise("absolute", np.absolute, "Absolute value.", facts=replace(CHEAP, sign="no minus zero"))
+sign = elementwise("sign", np.sign, "-1, 0 or 1.", facts=CHEAP)
+reciprocal = elementwise("reciprocal", np.reciprocal, "1 / x.", facts=CHEAP)
+square = elementwise("square", np.square, "x * x.", facts=replace(CHEAP, sign="no minus zero"))
+sqrt = elementwise("sqrt", np.sqrt, "Square root.", facts=replace(FUNCTION, sign="not negative"))
 cbrt = elementwise("cbrt", np.cbrt, "Cube root.")
-exp = elementwise("exp", np.exp, "e to the power of x.")
-exp2 = elementwise("exp2", np.exp2, "2 to the power of x.")
+exp = elementwise("exp", np.exp, "e to the power of x.", facts=_POSITIVE)
+exp2 = elementwise("exp2", np.exp2, "2 to the power of x.", facts=_POSITIVE)
 expm1 = elementwise("expm1", np.expm1, "exp(x) - 1, exact near 0.")
 log = elementwise("log", np.log, "Natural logarithm.")
 log2 = elementwise("log2", np.log2, "Logarithm to base 2.")
@@ -263,16 +305,16 @@ arcsin = elementwise("arcsin", np.arcsin, "Inverse sine.")
 arccos = elementwise("arccos", np.arccos, "Inverse cosine.")
 arctan = elementwise("arctan", np.arctan, "Inverse tangent.")
 sinh = elementwise("sinh", np.sinh, "Hyperbolic sine.")
-cosh = elementwise("cosh", np.cosh, "Hyperbolic cosine.")
+cosh = elementwise("cosh", np.cosh, "Hyperbolic cosine.", facts=_POSITIVE)
 tanh = elementwise("tanh", np.tanh, "Hyperbolic tangent.")
 arcsinh = elementwise("arcsinh", np.arcsinh, "Inverse hyperbolic sine.")
 arccosh = elementwise("arccosh", np.arccosh, "Inverse hyperbolic cosine.")
 arctanh = elementwise("arctanh", np.arctanh, "Inverse hyperbolic tangent.")
-deg2rad = elementwise("deg2rad", np.deg2rad, "Degrees to radians.")
-rad2deg = elementwise("rad2deg", np.rad2deg, "Radians to degrees.")
-floor = elementwise("floor", np.floor, "Rounded down.")
-ceil = elementwise("ceil", np.ceil, "Rounded up.")
-trunc = elementwise("trunc", np.trunc, "Rounded towards 0.")
+deg2rad = elementwise("deg2rad", np.deg2rad, "Degrees to radians.", facts=CHEAP)
+rad2deg = elementwise("rad2deg", np.rad2deg, "Radians to degrees.", facts=CHEAP)
+floor = elementwise("floor", np.floor, "Rounded down.", facts=CHEAP)
+ceil = elementwise("ceil", np.ceil, "Rounded up.", facts=CHEAP)
+trunc = elementwise("trunc", np.trunc, "Rounded towards 0.", facts=CHEAP)
 
 
 def _rounded(kind: Any) -> tuple[Any, ...]:
@@ -285,14 +327,17 @@ round = elementwise(
     "Rounded to the nearest integer, halves to even; ints stay ints.",
     result=_rounded,
     arity=1,
+    facts=CHEAP,
 )
-isnan = elementwise("isnan", np.isnan, "Whether not a number.")
-isinf = elementwise("isinf", np.isinf, "Whether infinite.")
-isfinite = elementwise("isfinite", np.isfinite, "Whether neither infinite nor NaN.")
-signbit = elementwise("signbit", np.signbit, "Whether the sign bit is set.")
+isnan = elementwise("isnan", np.isnan, "Whether not a number.", facts=CHEAP)
+isinf = elementwise("isinf", np.isinf, "Whether infinite.", facts=CHEAP)
+isfinite = elementwise("isfinite", np.isfinite, "Whether neither infinite nor NaN.", facts=CHEAP)
+signbit = elementwise("signbit", np.signbit, "Whether the sign bit is set.", facts=CHEAP)
 
-sigmoid = elementwise("sigmoid", functions.sigmoid, "1 / (1 + exp(-x)).", like=np.exp)
-softplus = elementwise("softplus", functions.softplus, "log(1 + exp(x)) without overflow.", like=np.exp)
+sigmoid = elementwise("sigmoid", functions.sigmoid, "1 / (1 + exp(-x)).", like=np.exp, facts=_POSITIVE)
+softplus = elementwise(
+    "softplus", functions.softplus, "log(1 + exp(x)) without overflow.", like=np.exp, facts=_POSITIVE
+)
 
 
 def _special(kind: Any) -> tuple[Any, ...]:
@@ -340,9 +385,22 @@ def _clip_dtypes(value: Any, low: Any, high: Any) -> tuple[Any, ...]:
 
 
 where = elementwise(
-    "where", functions.where, "Second where first is true, else third.", result=_where_dtypes, arity=3
+    "where",
+    functions.where,
+    "Second where first is true, else third.",
+    result=_where_dtypes,
+    arity=3,
+    facts=_CHOSEN,
+    truths=1,
 )
-clip = elementwise("clip", functions.clip, "x limited to [low, high].", result=_clip_dtypes, arity=3)
+clip = elementwise(
+    "clip",
+    functions.clip,
+    "x limited to [low, high].",
+    result=_clip_dtypes,
+    arity=3,
+    facts=replace(_CHOSEN, either_zero=True),
+)
 
 
 class CastParameters(NamedTuple):
@@ -362,6 +420,7 @@ CAST = Declaration(
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
     perform=lambda op, values: (np.asarray(values[0]).astype(op.parameters.dtype),),
     shapes=_cast_shapes,
+    facts=replace(_LINEAR, overwrites=0, sign="kept"),
 )
 
 

@@ -8,6 +8,7 @@ Triangular and positive definite systems are solved by SciPy, imported when firs
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,9 +17,11 @@ import numpy as np
 from scanviz.engine.errors import NumericalError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dim, Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import flops
 from scanviz.engine.ops.linalg import contracted
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.scalar_functions import scipy_module
@@ -120,6 +123,7 @@ INV = Declaration(
     infer=infer_by(_dtypes),
     perform=_by_numpy(np.linalg.inv, f"{_SINGULAR}: it has no inverse"),
     shapes=_matrix_shapes,
+    facts=Facts(flops.cube(Fraction(2)), weight="heavy"),
 )
 CHOLESKY = Declaration(
     "cholesky",
@@ -128,6 +132,7 @@ CHOLESKY = Declaration(
     infer=infer_by(_dtypes),
     perform=_cholesky,
     shapes=_matrix_shapes,
+    facts=Facts(flops.cube(Fraction(1, 3)), weight="heavy"),
 )
 DET = Declaration(
     "det",
@@ -136,6 +141,7 @@ DET = Declaration(
     infer=infer_by(_dtypes),
     perform=lambda op, values: (np.linalg.det(values[0]),),
     shapes=_batch_shapes,
+    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy"),
 )
 SLOGDET = Declaration(
     "slogdet",
@@ -145,6 +151,7 @@ SLOGDET = Declaration(
     perform=lambda op, values: tuple(np.linalg.slogdet(values[0])),
     shapes=_batch_shapes,
     outputs=2,
+    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy"),
 )
 
 
@@ -210,6 +217,7 @@ SOLVE = Declaration(
     infer=infer_by(_dtypes),
     perform=_solve,
     shapes=_solve_shapes,
+    facts=Facts(flops.solving, weight="heavy"),
 )
 SOLVE_TRIANGULAR = Declaration(
     "solve_triangular",
@@ -218,6 +226,7 @@ SOLVE_TRIANGULAR = Declaration(
     infer=infer_by(_dtypes),
     perform=_solve_triangular,
     shapes=_solve_shapes,
+    facts=Facts(flops.substitutions(1), weight="heavy"),
 )
 
 
@@ -287,6 +296,7 @@ LU_FACTOR = Declaration(
     perform=_lu_factor,
     shapes=_lu_factor_shapes,
     outputs=2,
+    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy"),
 )
 LU_SOLVE = Declaration(
     "lu_solve",
@@ -295,6 +305,7 @@ LU_SOLVE = Declaration(
     infer=infer_by(_factored_dtypes),
     perform=_lu_solve,
     shapes=_factored_shapes,
+    facts=Facts(flops.substitutions(2), weight="heavy"),
 )
 CHOLESKY_SOLVE = Declaration(
     "cholesky_solve",
@@ -303,6 +314,7 @@ CHOLESKY_SOLVE = Declaration(
     infer=infer_by(_factored_dtypes),
     perform=_cholesky_solve,
     shapes=_factored_shapes,
+    facts=Facts(flops.substitutions(2), weight="heavy"),
 )
 
 

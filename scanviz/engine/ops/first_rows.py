@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.ops.support import infer_by
@@ -73,6 +74,7 @@ FIRST_ROWS = Declaration(
     perform=_perform,
     shapes=_shapes,
     views=0,
+    facts=Facts(weight="free", cheap=True, foldable=True, selects=True, for_loop=True),
 )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, TensorType, Type
@@ -18,6 +19,7 @@ from scanviz.engine.ops.index_pattern import (
     Entry,
     IndexParameters,
     input_entries,
+    is_basic,
     numpy_index,
     parse_index,
 )
@@ -131,6 +133,13 @@ def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         raise ScanvizIndexError(str(error)) from None  # NumPy tells index, axis and size; the tiers add names
 
 
+def _facts(op: Op) -> Facts:
+    return _BASIC if is_basic(op.parameters) else _ADVANCED
+
+
+_BASIC = Facts(weight="free", cheap=True, foldable=True, selects=True, always_view=True)
+_ADVANCED = Facts(weight="heavy", foldable=True, selects=True)
+_PICKED = Facts(foldable=True, selects=True)
 INDEX = Declaration(
     "index",
     "index",
@@ -139,6 +148,7 @@ INDEX = Declaration(
     perform=_perform,
     shapes=_shapes,
     views=0,
+    facts=_facts,
 )
 
 
@@ -241,6 +251,7 @@ LAST_ROW = Declaration(
     perform=_last_perform,
     shapes=_last_shapes,
     views=0,
+    facts=_PICKED,
 )
 
 
@@ -292,6 +303,7 @@ STATE_HISTORY = Declaration(
     infer=_history_infer,
     perform=_history_perform,
     shapes=_history_shapes,
+    facts=_PICKED,
 )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS
@@ -51,6 +52,7 @@ def _concatenate_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         ) from None
 
 
+_CHEAP = Facts(cheap=True)
 CONCATENATE = Declaration(
     "concatenate",
     "join",
@@ -58,6 +60,7 @@ CONCATENATE = Declaration(
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_concatenate_perform,
     shapes=_concatenate_shapes,
+    facts=_CHEAP,
 )
 
 
@@ -127,6 +130,7 @@ REPEAT = Declaration(
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_repeat_perform,
     shapes=_repeat_shapes,
+    facts=_CHEAP,
 )
 
 

@@ -7,6 +7,7 @@ else.  What solves and factorises matrices is in :mod:`scanviz.engine.ops.factor
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +15,12 @@ import numpy as np
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dim, Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops import flops
 from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.reduce import accumulator, normal_axes
 from scanviz.engine.ops.shape import normal_axis
@@ -78,6 +81,7 @@ def dot_values(first: Array, second: Array, out: Array | None = None) -> Array:
     return out
 
 
+_PRODUCT = Facts(flops.product, weight="heavy", by_types=True)
 DOT = Declaration(
     "dot",
     "linalg",
@@ -85,6 +89,7 @@ DOT = Declaration(
     infer=infer_by(_promoted),
     perform=lambda op, values: (dot_values(values[0], values[1]),),
     shapes=_dot_shapes,
+    facts=_PRODUCT,
 )
 
 
@@ -114,6 +119,7 @@ MATMUL = Declaration(
     perform=lambda op, values: (np.matmul(values[0], values[1]),),
     shapes=_matmul_shapes,
     symbol="@",
+    facts=_PRODUCT,
 )
 
 
@@ -162,6 +168,7 @@ BATCHED_DOT = Declaration(
     infer=infer_by(_promoted),
     perform=lambda op, values: (batched_dot_values(*values),),
     shapes=_batched_dot_shapes,
+    facts=_PRODUCT,
 )
 
 
@@ -187,6 +194,7 @@ TENSORDOT = Declaration(
     infer=infer_by(_promoted),
     perform=lambda op, values: (np.tensordot(values[0], values[1], axes=op.parameters),),
     shapes=_tensordot_shapes,
+    facts=replace(_PRODUCT, flops=flops.tensor_product),
 )
 
 
@@ -240,6 +248,7 @@ TRACE = Declaration(
     infer=infer_by(lambda op, kinds: (accumulator(kinds[0].dtype),)),
     perform=lambda op, values: (np.trace(values[0], *op.parameters),),
     shapes=_trace_shapes,
+    facts=Facts(weight="heavy", by_types=True),
 )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, RANDOM_STATE, TensorType, Type, canonical_dtype
@@ -23,6 +24,7 @@ from scanviz.engine.ops import (
     distributions_counts,
     distributions_discrete,
     distributions_selection,
+    flops,
 )
 from scanviz.engine.ops.distribution_parameters import real_dtype, whole_dtype
 from scanviz.engine.ops.shape import dimension, sizes_of
@@ -136,6 +138,7 @@ def _declare(function: Callable[..., Any], signature: _Signature, doc: str) -> D
         perform=_performer(function),
         shapes=_shapes,
         outputs=2,
+        facts=Facts(flops.an_element(flops.FUNCTION)),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +17,12 @@ import numpy as np
 from scanviz.engine.errors import ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops import flops
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.shape import dimension, normal_axis
 from scanviz.engine.ops.support import as_variable, constant, constant_integer, infer_by, static_dims
@@ -47,6 +50,11 @@ class CumulativeParameters(NamedTuple):
     dtype: str | None = None
 
 
+_FOLDED = Facts(flops.of_input, weight="heavy", foldable=True)
+_KEPT = replace(_FOLDED, sign="kept")
+_CHOSEN = replace(_KEPT, selects=True, either_zero=True)
+
+
 class ReductionDeclaration(Declaration):
     """A reduction; call it to apply it.
 
@@ -67,8 +75,11 @@ class ReductionDeclaration(Declaration):
         dtypes: Callable[..., Sequence[str]],
         doc: str,
         identity: bool = True,
+        facts: Facts = _FOLDED,
     ):
-        super().__init__(name, "reduce", doc=doc, infer=infer_by(dtypes), perform=_perform, shapes=_shapes)
+        super().__init__(
+            name, "reduce", doc=doc, infer=infer_by(dtypes), perform=_perform, shapes=_shapes, facts=facts
+        )
         self.function: Callable[..., Any] = ufunc.reduce
         self.identity = identity
 
@@ -162,13 +173,15 @@ def _truth(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
     return ("bool",)
 
 
-sum = ReductionDeclaration("sum", np.add, _accumulated, "Sum along axes, 0 for no elements.")
-prod = ReductionDeclaration("prod", np.multiply, _accumulated, "Product along axes, 1 for no elements.")
+sum = ReductionDeclaration("sum", np.add, _accumulated, "Sum along axes, 0 for no elements.", facts=_KEPT)
+prod = ReductionDeclaration(
+    "prod", np.multiply, _accumulated, "Product along axes, 1 for no elements.", facts=_KEPT
+)
 max = ReductionDeclaration(
-    "max", np.maximum, _kept, "Largest along axes; NaN if there is one.", identity=False
+    "max", np.maximum, _kept, "Largest along axes; NaN if there is one.", identity=False, facts=_CHOSEN
 )
 min = ReductionDeclaration(
-    "min", np.minimum, _kept, "Smallest along axes; NaN if there is one.", identity=False
+    "min", np.minimum, _kept, "Smallest along axes; NaN if there is one.", identity=False, facts=_CHOSEN
 )
 all = ReductionDeclaration("all", np.logical_and, _truth, "Whether every element along axes is non-zero.")
 any = ReductionDeclaration("any", np.logical_or, _truth, "Whether an element along axes is non-zero.")
@@ -209,7 +222,9 @@ def _place(function: Callable[..., Array]) -> Callable[[Op, Sequence[Array]], Se
 
 def _declare_place(name: str, function: Callable[..., Array], doc: str) -> Declaration:
     infer = infer_by(lambda op, kinds: ("int64",))
-    return Declaration(name, "reduce", doc=doc, infer=infer, perform=_place(function), shapes=_place_shapes)
+    return Declaration(
+        name, "reduce", doc=doc, infer=infer, perform=_place(function), shapes=_place_shapes, facts=_FOLDED
+    )
 
 
 ARGMAX = _declare_place("argmax", np.argmax, "Index of the first largest element along an axis.")
@@ -255,7 +270,13 @@ def _declare_cumulative(name: str, function: Callable[..., Array], doc: str) -> 
         return (function(values[0], op.parameters.axis, op.parameters.dtype),)
 
     return Declaration(
-        name, "reduce", doc=doc, infer=infer_by(_accumulated), perform=perform, shapes=_cumulative_shapes
+        name,
+        "reduce",
+        doc=doc,
+        infer=infer_by(_accumulated),
+        perform=perform,
+        shapes=_cumulative_shapes,
+        facts=_FOLDED,
     )
 
 
@@ -313,4 +334,5 @@ SUM_TO_SHAPE = Declaration(
     perform=_to_shape_perform,
     shapes=_to_shape_shapes,
     views=0,
+    facts=replace(_FOLDED, counted=False, sign="kept"),
 )

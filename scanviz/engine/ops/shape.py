@@ -14,6 +14,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
@@ -71,6 +72,7 @@ DIMENSION = Declaration(
     infer=infer_by(lambda op, kinds: ("int64",)),
     perform=lambda op, values: (np.array(np.shape(values[0])[op.parameters.axis], np.int64),),
     shapes=_no_shape,
+    facts=Facts(weight="free", cheap=True, foldable=True, size="is", raises=False, sign="no minus zero"),
 )
 
 
@@ -126,6 +128,7 @@ MAKE_VECTOR = Declaration(
     infer=_vector_infer,
     perform=_vector_perform,
     shapes=_vector_shapes,
+    facts=Facts(cheap=True, foldable=True, raises=False),
 )
 
 
@@ -195,6 +198,7 @@ RESHAPE = Declaration(
     perform=_reshape_perform,
     shapes=_reshape_shapes,
     views=0,
+    facts=Facts(weight="free", cheap=True, foldable=True, same_elements=True, sign="kept"),
 )
 
 
@@ -254,6 +258,7 @@ DIMSHUFFLE = Declaration(
     perform=_order_perform,
     shapes=_order_shapes,
     views=0,
+    facts=Facts(weight="free", cheap=True, foldable=True, always_view=True, same_elements=True, sign="kept"),
 )
 
 
@@ -334,6 +339,7 @@ ALLOC = Declaration(
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_alloc_perform,
     shapes=_alloc_shapes,
+    facts=Facts(cheap=True, foldable=True, same_elements=True, sign="kept"),
 )
 
 
@@ -376,6 +382,7 @@ BROADCAST_SIZE = Declaration(
     infer=infer_by(lambda op, kinds: ("int64",)),
     perform=_broadcast_size,
     shapes=_no_shape,
+    facts=Facts(weight="free", cheap=True, foldable=True, size="is", sign="kept"),
 )
 
 
@@ -407,6 +414,7 @@ SPECIFY_SHAPE = Declaration(
     perform=_specify_perform,
     shapes=_specify_shapes,
     views=0,
+    facts=Facts(weight="free", cheap=True, foldable=True),
 )
 
 

@@ -13,8 +13,10 @@ import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import flops
 from scanviz.engine.ops.reduce import single_axis
 from scanviz.engine.ops.support import as_variable, infer_by
 
@@ -36,7 +38,10 @@ def _declare(
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         return (function(values[0], axis=op.parameters.axis, kind="stable"),)
 
-    return Declaration(name, "sort", doc=doc, infer=infer_by(dtypes), perform=perform, shapes=_shapes)
+    facts = Facts(flops.of_input, weight="heavy")
+    return Declaration(
+        name, "sort", doc=doc, infer=infer_by(dtypes), perform=perform, shapes=_shapes, facts=facts
+    )
 
 
 def _kept(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:

@@ -14,6 +14,7 @@ import numpy as np
 from scanviz.engine.errors import ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one
 from scanviz.engine.ops.support import infer_by
 
@@ -68,6 +69,7 @@ STATE_SHAPE = Declaration(
     perform=_perform,
     shapes=_shapes,
     views=0,
+    facts=Facts(weight="free", cheap=True, foldable=True, for_loop=True),
 )
 
 

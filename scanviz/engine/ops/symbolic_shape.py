@@ -218,11 +218,8 @@ def _may_be_negative(size: Variable) -> bool:
     if size.owner is None:
         known = constant_integer(size)
         return known is None or known < 0
-    declaration = size.owner.op.declaration
-    if declaration is DIMENSION:
-        return False
-    kept = (e.add, e.multiply, e.floor_divide, e.maximum, e.minimum, e.CAST, BROADCAST_SIZE)
-    return declaration not in kept or any(_may_be_negative(each) for each in size.owner.inputs)
+    sign = size.owner.op.facts.sign
+    return sign == "any" or (sign == "kept" and any(_may_be_negative(each) for each in size.owner.inputs))
 
 
 def shape_of(variable: Variable, known: dict[Variable, Shape] | None = None) -> Shape:

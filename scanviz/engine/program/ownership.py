@@ -9,13 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace as with_fields
 
-from scanviz.engine.ops.assign import ASSIGN
-from scanviz.engine.ops.join import CONCATENATE
-from scanviz.engine.ops.shape import ALLOC
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
-
-# operations whose result is a new array every time
-_FRESH = frozenset((ALLOC, ASSIGN, CONCATENATE))
 
 
 def owned_registers(
@@ -40,7 +34,7 @@ def owned_registers(
     return {
         number
         for each in instructions
-        if isinstance(each, Instruction) and each.op.declaration in _FRESH
+        if isinstance(each, Instruction) and each.op.declaration.fresh
         for number in each.outputs
         if readers.get(number) == 1 and number not in kept
     }

@@ -15,9 +15,8 @@ import numpy as np
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.types import TensorType, common_shape
-from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
+from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -27,9 +26,6 @@ from scanviz.engine.program.instructions import (
 
 ConcreteShape = tuple[int, ...] | None
 Partial = tuple[int | None, ...]  # a shape with unknown sizes
-_SIZE_ARITHMETIC = frozenset(
-    (e.add, e.subtract, e.multiply, e.floor_divide, e.maximum, e.minimum, BROADCAST_SIZE)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +172,12 @@ def _note_size(instruction: AnyInstruction, shapes: Sequence[Partial], sizes: di
         size = shapes[instruction.inputs[0]][op.parameters.axis]
         if size is not None:
             sizes[instruction.outputs[0]] = size
-    elif op.declaration in _SIZE_ARITHMETIC and all(each in sizes for each in instruction.inputs):
+    elif op.facts.size != "no" and not op.facts.raises and all(each in sizes for each in instruction.inputs):
         given = [np.int64(sizes[each]) for each in instruction.inputs]
         with np.errstate(all="ignore"):
-            sizes[instruction.outputs[0]] = int(op.perform(given)[0])
+            found = np.asarray(op.perform(given)[0])
+        if found.dtype == np.int64:
+            sizes[instruction.outputs[0]] = int(found)
 
 
 def _static(kind: object) -> Partial:

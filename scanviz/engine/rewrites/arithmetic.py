@@ -42,7 +42,6 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
 
 # Operations whose results are never -0.0, whatever they are given.
-NO_MINUS_ZERO = frozenset((e.exp, e.exp2, e.absolute, e.square, e.sigmoid, e.softplus, e.cosh, e.hypot))
 KEEPS_MINUS_ZERO = Refusal("adding 0.0 turns -0.0 into 0.0", 1)
 WIDENED = Refusal("-b wraps around in the dtype of b before the result's, which is wider", 1)
 
@@ -61,7 +60,7 @@ def _plus_zero(node: Apply, level: Level) -> Answer:
             continue
         other = node.inputs[1 - k]
         signed = is_float(node.outputs[0]) and is_positive_zero(number)
-        if signed and (other.owner is None or other.owner.op.declaration not in NO_MINUS_ZERO):
+        if signed and (other.owner is None or other.owner.op.facts.sign != "no minus zero"):
             return KEEPS_MINUS_ZERO
         return replaced(node, other, "0 is not added", level)
     return None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from scanviz.engine.graph.nodes import Apply
-from scanviz.engine.ops.barrier import BARRIERS
+from scanviz.engine.ops.barrier import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Match, rule
 
 
-@rule(name="remove_barriers", phase="gradient", on=BARRIERS, tags=("general",))
+@rule(
+    name="remove_barriers", phase="gradient", on=(DISCONNECTED_GRAD, ZERO_GRAD, GRAD_CLIP), tags=("general",)
+)
 def remove_barriers(node: Apply, level: Level) -> Match:
     """Replace a barrier to derivatives by what passes it."""
     return Match({node.outputs[0]: node.inputs[0]}, f"{node.op.name} is passed")

@@ -4,16 +4,13 @@ Sizes that are known only when a function runs stay symbols, named in the user's
 polynomial in them; two graphs of one function name them alike, and their costs can be compared.  A loop's step counts as
 often as the loop takes steps, with ``until`` as often as it may.
 
-The counts are those of the textbook (Golub and Van Loan, "Matrix Computations", 4th ed., section 1.2 and tables 3.2, 4.2):
-2 m n k for a product, n³/3 for a Cholesky and 2 n³/3 for an LU factorisation.  An elementary function counts as
-:data:`FUNCTION` operations an element, a view as none.
+Counts are those of the declarations (:mod:`scanviz.engine.ops.flops`), a view has none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from scanviz.engine.graph.nodes import Apply, Variable, describe
@@ -28,49 +25,6 @@ from scanviz.engine.rewrites.worth import is_view
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
 from scanviz.engine.scan.variables import State, StepOutput
-
-FUNCTION = 10  # operations that exp, tanh and the like count as
-_CHEAP = frozenset(
-    (
-        *(
-            "add",
-            "subtract",
-            "multiply",
-            "divide",
-            "negative",
-            "absolute",
-            "maximum",
-            "minimum",
-            "where",
-            "cast",
-        ),
-        *(
-            "equal",
-            "not_equal",
-            "less",
-            "less_equal",
-            "greater",
-            "greater_equal",
-            "square",
-            "sign",
-            "positive",
-        ),
-        *("logical_and", "logical_or", "logical_not", "floor", "ceil"),
-    )
-)
-# Views, sizes, and sums that are only there in case something was broadcast.
-_NOTHING = frozenset(
-    (
-        "dimension",
-        "dimshuffle",
-        "reshape",
-        "specify_shape",
-        "state_shape",
-        "first_rows",
-        "broadcast_size",
-        "sum_to_shape",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +167,7 @@ class _Total:
         """Add a node that is computed so many times."""
         if isinstance(node.op, Scan):
             self.loop(node, scope, times, path)
-        elif not is_view(node) and node.op.name not in _NOTHING:
+        elif node.op.facts.counted and not is_view(node):
             self.operations = self.operations + times
             self.flops = self.flops + flops_of(node, scope) * times
             for each in (*node.inputs, *node.outputs):
@@ -249,54 +203,31 @@ def _rows_kept(
     return inside.bytes(row) * (rows + variable.offset)  # of the shape of those it starts from
 
 
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """Sizes of a node as polynomials, as declarations ask for them."""
+
+    node: Apply
+    scope: Scope
+
+    def given(self, position: int) -> Polynomial:
+        """Return the number of elements of an input."""
+        return self.scope.elements(self.node.inputs[position])
+
+    def made(self) -> Polynomial:
+        """Return the number of elements of the first output."""
+        return self.scope.elements(self.node.outputs[0])
+
+    def size(self, position: int, axis: int) -> Polynomial:
+        """Return the size of an input along an axis, 1 where it has none."""
+        shape = self.scope.shape(self.node.inputs[position])
+        return self.scope.size(shape[axis]) if shape else Polynomial.of(1)
+
+
 def flops_of(node: Apply, scope: Scope) -> Polynomial:
     """Return the floating-point operations of one node."""
-    name, family = node.op.name, node.op.declaration.family
-    made = scope.elements(node.outputs[0])
-    if family == "elementwise":
-        return made * (1 if name in _CHEAP else FUNCTION)
-    if name in ("dot", "matmul", "batched_dot", "tensordot"):
-        return made * 2 * _summed(node, scope)
-    if family in ("reduce", "sort"):
-        return scope.elements(node.inputs[0])
-    if family == "neural":
-        return made * (FUNCTION + 4)
-    if family == "factorise":
-        return _factorised(node, scope)
-    return made * FUNCTION if family == "random" else Polynomial.of(0)
-
-
-def _summed(node: Apply, scope: Scope) -> Polynomial:
-    """Return the elements that each element of a product is the sum of."""
-    if node.op.name == "tensordot":
-        total = Polynomial.of(1)
-        for axis in node.op.parameters.first:
-            total = total * scope.size(scope.shape(node.inputs[0])[axis])
-        return total
-    shape = scope.shape(node.inputs[0])
-    return scope.size(shape[-1]) if shape else Polynomial.of(1)
-
-
-_CUBES = {
-    "inv": Fraction(2),
-    "det": Fraction(2, 3),
-    "slogdet": Fraction(2, 3),
-    "cholesky": Fraction(1, 3),
-    "lu_factor": Fraction(2, 3),
-}
-
-
-def _factorised(node: Apply, scope: Scope) -> Polynomial:
-    matrix = node.inputs[0]
-    size = scope.size(scope.shape(matrix)[-1])
-    cube = scope.elements(matrix) * size
-    name = node.op.name
-    if name in _CUBES:
-        return cube * _CUBES[name]
-    sides = scope.elements(node.outputs[0]) * size * (1 if name == "solve_triangular" else 2)
-    if name != "solve":
-        return sides
-    return sides + cube * (Fraction(1, 3) if node.op.parameters.assume == "pos" else Fraction(2, 3))
+    rule = node.op.facts.flops
+    return Polynomial.of(0) if rule is None else rule(node.op, _Sizes(node, scope))
 
 
 __all__ = ["Cost", "Polynomial", "Scope", "cost_of", "flops_of", "node_cost"]

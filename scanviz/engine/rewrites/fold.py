@@ -17,7 +17,6 @@ RUN_TIME_ERRORS = (
     ArithmeticError,
     IndexError,
 )  # those of NumPy get their place when run
-FAMILIES = frozenset(("elementwise", "reduce", "shape", "index"))
 
 
 @graph_rule(name="constant_folding", phase=GENERAL, tags=("general",))
@@ -44,7 +43,7 @@ def constant_folding(level: Level) -> Rewritten | None:
 
 def _folded(node: Apply) -> Constant | None:
     """Return the value of a node, None where it is not known, not small, or an error that belongs to run time."""
-    if node.op.declaration.family not in FAMILIES or len(node.outputs) != 1:
+    if not node.op.facts.foldable or len(node.outputs) != 1:
         return None
     values = [each.value for each in node.inputs if isinstance(each, Constant)]
     if len(values) < len(node.inputs) or not node.inputs or sum(each.size for each in values) > LARGEST:

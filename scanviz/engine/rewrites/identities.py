@@ -14,7 +14,7 @@ import numpy as np
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.shape import ALLOC, BROADCAST_SIZE, DIMSHUFFLE, alloc
+from scanviz.engine.ops.shape import BROADCAST_SIZE, alloc
 from scanviz.engine.ops.size_equality import surely_equal
 from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import as_size
@@ -24,7 +24,6 @@ from scanviz.engine.rewrites.rule import Match, Refusal
 Answer = Match | Refusal | None
 Rewriting = Callable[[Apply, Level], Answer]
 Table = Mapping[Declaration, tuple[Rewriting, ...]]
-_SPREAD = (DIMSHUFFLE, ALLOC)
 
 
 def answer(table: Table, node: Apply, level: Level) -> Answer:
@@ -117,7 +116,7 @@ def number_of(variable: Variable) -> Any:
         if isinstance(variable, Constant):
             return variable.value.reshape(())[()] if variable.value.size == 1 else None
         node = variable.owner
-        if node is None or node.op.declaration not in _SPREAD:
+        if node is None or not node.op.facts.same_elements:
             return None
         variable = node.inputs[0]
 

@@ -13,7 +13,6 @@ from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.elementwise import minimum
 from scanviz.engine.ops.first_rows import first_rows
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
 from scanviz.engine.ops.size_equality import surely_equal
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
@@ -226,10 +225,10 @@ def size_nodes(nodes: Sequence[Apply]) -> set[Apply]:
     """Return the nodes that only compute sizes: backends know these when they meet the shapes, so nothing is won by moving them."""
     found: set[Apply] = set()
     for node in nodes:
-        declaration = node.op.declaration
-        if declaration in (DIMENSION, BROADCAST_SIZE):
+        kind = node.op.facts.size
+        if kind == "is":
             found.add(node)
-        elif declaration.family == "elementwise" and _is_size(node.outputs[0]):
+        elif kind == "kept" and _is_size(node.outputs[0]):
             of_sizes = [isinstance(each, Constant) or each.owner in found for each in node.inputs]
             if all(of_sizes) and not all(isinstance(each, Constant) for each in node.inputs):
                 found.add(node)

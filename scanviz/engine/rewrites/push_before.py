@@ -334,7 +334,8 @@ class _Rows:
         else:
             inputs = [self._same(each) for each in node.inputs]
             given = [each for each in inputs if each is not None]
-            if node.op.declaration.family not in ("elementwise", "shape") or len(given) < len(inputs):
+            facts = node.op.facts
+            if not (facts.cheap or facts.size == "kept") or len(given) < len(inputs):
                 return None
             size = rebuild(node, given).outputs[variable.index]
         self.same[variable] = size

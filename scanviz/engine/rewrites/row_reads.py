@@ -12,7 +12,6 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, Number, input_entries
-from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.size_equality import surely_not_negative
 from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import SymbolicDims, as_size
@@ -161,8 +160,7 @@ def work_of(read: Read) -> list[Apply]:
 def cannot_fail(work: Sequence[Apply]) -> bool:
     """Return whether work is arithmetic on single numbers and sizes, which costs nothing and raises no error."""
     return all(
-        node.op.declaration is DIMENSION
-        or (node.op.declaration.family == "elementwise" and tensor_type(node.outputs[0]).ndim == 0)
+        node.op.facts.size != "no" and not node.op.facts.raises and tensor_type(node.outputs[0]).ndim == 0
         for node in work
     )
 

@@ -8,7 +8,7 @@ from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
 from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem, state_history
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
-from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, dimension
+from scanviz.engine.ops.shape import DIMENSION, dimension
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
@@ -131,8 +131,7 @@ class Rows:
         if node.op.declaration is DIMENSION:
             source = node.inputs[0]
             return source in self._same or source in self._states or self.has(source)
-        sized = node.op.declaration is BROADCAST_SIZE or node.op.declaration.family == "elementwise"
-        return sized and all(self.is_size(each) for each in node.inputs)
+        return node.op.facts.size != "no" and all(self.is_size(each) for each in node.inputs)
 
     def size(self, variable: Variable) -> Variable:
         """Return a size that the step asks for, after :meth:`rebuilt`."""

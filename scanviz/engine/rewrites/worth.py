@@ -10,11 +10,7 @@ from __future__ import annotations
 import math
 
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
-from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import is_basic
-from scanviz.engine.ops.shape import DIMENSION, DIMSHUFFLE
 
-HEAVY_FAMILIES = frozenset(("linalg", "factorise", "sort", "neural"))
 SHORT_ROW = 4096  # elements; of a row whose size is not known, one dimension counts as short
 MOST_ROW_BYTES = (
     1 << 30
@@ -25,18 +21,12 @@ MOST_GROWTH = 16  # times that a row may be longer than what it is computed from
 
 def is_heavy(node: Apply) -> bool:
     """Return whether an operation is much faster over all rows at once."""
-    if node.op.declaration is INDEX:
-        return not is_basic(node.op.parameters)
-    return node.op.declaration.family in HEAVY_FAMILIES or (
-        node.op.declaration.family == "reduce" and bool(node.inputs)
-    )
+    return node.op.facts.weight == "heavy"
 
 
 def is_view(node: Apply) -> bool:
     """Return whether an operation costs nothing: its result is another look at its input, or a size."""
-    if node.op.declaration is INDEX:
-        return is_basic(node.op.parameters)
-    return node.op.declaration in (DIMSHUFFLE, DIMENSION)
+    return node.op.facts.weight == "free"
 
 
 def is_short(row: Variable) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from scanviz.engine.errors import InternalError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.equality import structurally_equal
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.flatten import FlatGraph, flatten, unflatten
 from scanviz.engine.graph.nodes import Apply, Array, Variable, describe, tensor_type
 from scanviz.engine.graph.types import TensorType, Type, common_shape, fits
@@ -458,6 +459,7 @@ SCAN = Declaration(
     doc="A loop: its step applied once for each row of its sequences, with state carried from step to step.",
     infer=_infer,
     perform=_perform,
+    facts=Facts(selects=True),
 )
 
 

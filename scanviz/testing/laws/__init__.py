@@ -9,6 +9,7 @@ Examples
 
 from scanviz.testing.laws import (
     draws,
+    facts,
     gradients,
     identities,
     loop_gradients,
@@ -30,6 +31,7 @@ from scanviz.testing.laws.law import Law, all_laws, law
 
 FAMILIES = (
     draws,
+    facts,
     gradients,
     identities,
     loop_gradients,

@@ -9,28 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from scanviz.engine.backends.cupy.table import CUPY, CupyRow, extension
-from scanviz.engine.graph.declaration import Op, declared
+from scanviz.engine.graph.declaration import Op, declarations
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise import ElementwiseDeclaration
 
-# scanviz's name → CuPy's
-UFUNCS = {
-    "add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "true_divide", "floor_divide": "floor_divide",
-    "mod": "remainder", "power": "power", "maximum": "maximum", "minimum": "minimum", "fmax": "fmax", "fmin": "fmin",
-    "arctan2": "arctan2", "hypot": "hypot", "logaddexp": "logaddexp", "copysign": "copysign", "equal": "equal",
-    "not_equal": "not_equal", "less": "less", "less_equal": "less_equal", "greater": "greater", "greater_equal": "greater_equal",
-    "logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor", "logical_not": "logical_not",
-    "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "invert": "invert",
-    "left_shift": "left_shift", "right_shift": "right_shift", "negative": "negative", "absolute": "absolute", "sign": "sign",
-    "reciprocal": "reciprocal", "square": "square", "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2",
-    "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos",
-    "tan": "tan", "arcsin": "arcsin", "arccos": "arccos", "arctan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
-    "arcsinh": "arcsinh", "arccosh": "arccosh", "arctanh": "arctanh", "deg2rad": "deg2rad", "rad2deg": "rad2deg",
-    "floor": "floor", "ceil": "ceil", "trunc": "trunc", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
-    "signbit": "signbit",
-}  # fmt: skip
-SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "gammaln": "gammaln", "digamma": "digamma"}
+# NumPy's ufuncs have CuPy's names, but for these
+RENAMED = {"divide": "true_divide"}
 
 
 def computed(op: Op, values: Sequence[Any]) -> list[Any]:
@@ -63,10 +50,12 @@ def _polygamma(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     return (extension(xp, "scipy.special").polygamma(order, x).astype(x.dtype, copy=False),)
 
 
-for _name, _cupy in UFUNCS.items():
-    CUPY.row(declared(_name))(_ufunc(_cupy))
-for _name, _cupy in SPECIAL.items():
-    CUPY.row(declared(_name))(_special(_cupy))
+for _declaration in declarations():
+    if isinstance(_declaration, ElementwiseDeclaration) and isinstance(_declaration.function, np.ufunc):
+        _name = _declaration.function.__name__
+        CUPY.row(_declaration)(_ufunc(RENAMED.get(_name, _name)))
+for _declaration in (e.erf, e.erfc, e.erfinv, e.gammaln, e.digamma):
+    CUPY.row(_declaration)(_special(_declaration.name))
 
 CUPY.row(e.polygamma)(CupyRow(_polygamma))
 CUPY.row(e.positive)(_formula(lambda xp, x: x.copy()))

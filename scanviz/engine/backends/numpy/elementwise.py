@@ -10,29 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, dtype_of, nowhere
-from scanviz.engine.graph.declaration import declarations
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, as_declared, dtype_of, nowhere
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import scalar_functions
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.specialise import is_scalar
 
-# Operators on NumPy scalars of one dtype give what the ufuncs give, for these and no others (** takes other paths).
-_OPERATORS = frozenset(
-    (
-        e.add,
-        e.subtract,
-        e.multiply,
-        e.divide,
-        e.less,
-        e.less_equal,
-        e.greater,
-        e.greater_equal,
-        e.equal,
-        e.not_equal,
-    )
-)
-_SAFE_IN_PLACE = (scalar_functions.sigmoid, scalar_functions.softplus, scalar_functions.multiply_no_nan)
+# They look whether memory is shared, and then take longer than in an array of their own.
+_LOOKING = (scalar_functions.where, scalar_functions.clip)
 
 
 def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
@@ -58,7 +43,8 @@ def _of_numbers(emitter: Emitter, instruction: Instruction, inputs: Sequence[str
     """Return what gives the same as the op's function for single numbers, several times faster; None if nothing does."""
     declaration = instruction.op.declaration
     dtypes = [dtype_of(emitter.program, number) for number in instruction.inputs]
-    if declaration in _OPERATORS and dtypes[0] == dtypes[1] != "bool":
+    # Operators on NumPy scalars of one dtype give what the ufuncs give; those that are not cheap take other paths.
+    if declaration.symbol is not None and instruction.op.facts.cheap and dtypes[0] == dtypes[1] != "bool":
         return f"{inputs[0]} {declaration.symbol} {inputs[1]}"
     if declaration is e.multiply_no_nan and dtypes[0] == dtypes[1] and np.dtype(dtypes[0]).kind == "f":
         return f"{inputs[0]} * {inputs[1]} if {inputs[1]} else abs({inputs[1]})"
@@ -90,13 +76,10 @@ def _writes(instruction: Instruction, program: Program) -> bool:
 def _overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
     declaration = instruction.op.declaration
     assert isinstance(declaration, e.ElementwiseDeclaration)
-    safe = isinstance(declaration.function, np.ufunc) or declaration.function in _SAFE_IN_PLACE
-    return range(len(instruction.inputs)) if safe else ()
+    return () if declaration.function in _LOOKING else as_declared(instruction, program)
 
 
-for _declaration in declarations():
-    if isinstance(_declaration, e.ElementwiseDeclaration):
-        EMIT.row(_declaration)(EmitRow(_call, _writes, _overwrites))
+EMIT.kind(e.ElementwiseDeclaration)(EmitRow(_call, _writes, _overwrites))
 
 
 def _cast(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:

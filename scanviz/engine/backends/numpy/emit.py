@@ -59,6 +59,11 @@ def nowhere(instruction: Instruction, program: Program) -> Sequence[int]:
     return ()
 
 
+def as_declared(instruction: Instruction, program: Program) -> Sequence[int]:
+    """Return the positions of the inputs that the operation's meaning allows to write over."""
+    return range(min(instruction.op.facts.overwrites, len(instruction.inputs)))
+
+
 def overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
     """Return the positions of the inputs that an instruction can write its result over."""
     row = EMIT.get(instruction.op.declaration)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, never, nowhere
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, as_declared, never, nowhere
 from scanviz.engine.ops.assign import ASSIGN, add_at
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, is_basic, numpy_index
@@ -69,11 +69,6 @@ def _always(instruction: Instruction, program: Program) -> bool:
     return True
 
 
-def _assigned_over(instruction: Instruction, program: Program) -> Sequence[int]:
-    """Return the array itself, where NumPy looks after a value that is a view of it."""
-    return (0,) if is_basic(instruction.op.parameters.pattern) else ()
-
-
 EMIT.row(INDEX)(EmitRow(_index, never, nowhere))
 EMIT.row(LAST_ROW)(EmitRow(_last, never, nowhere))
-EMIT.row(ASSIGN)(EmitRow(_assign, _always, _assigned_over))
+EMIT.row(ASSIGN)(EmitRow(_assign, _always, as_declared))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, nowhere
-from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.ops.reduce import ReductionDeclaration
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.specialise import is_scalar
@@ -22,6 +21,4 @@ def _writes(instruction: Instruction, program: Program) -> bool:
     return not is_scalar(program, instruction.outputs[0])
 
 
-for _declaration in declarations():
-    if isinstance(_declaration, ReductionDeclaration):
-        EMIT.row(_declaration)(EmitRow(_reduce, _writes, nowhere))
+EMIT.kind(ReductionDeclaration)(EmitRow(_reduce, _writes, nowhere))

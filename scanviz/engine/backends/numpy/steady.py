@@ -7,13 +7,11 @@ those only views and sizes are taken out here, which cost more to make than to k
 
 from __future__ import annotations
 
+from scanviz.engine.graph.declaration import Op
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import is_basic
-from scanviz.engine.ops.shape import DIMENSION, DIMSHUFFLE, RESHAPE
+from scanviz.engine.ops.shape import RESHAPE
 from scanviz.engine.program.instructions import Instruction, LoopInstruction
 from scanviz.engine.program.specialise import Buffer, MemoryPlan, is_scalar
-
-_TAKEN = frozenset((INDEX, DIMSHUFFLE, RESHAPE, DIMENSION))
 
 
 def steady_instructions(loop: LoopInstruction, plan: MemoryPlan) -> set[int]:
@@ -31,7 +29,7 @@ def steady_instructions(loop: LoopInstruction, plan: MemoryPlan) -> set[int]:
     views: set[int] = set()  # arrays that are one view of a buffer in every step
     found: set[int] = set()
     for index, instruction in enumerate(loop.body.instructions):
-        if not isinstance(instruction, Instruction) or instruction.op.declaration not in _TAKEN:
+        if not isinstance(instruction, Instruction) or not _is_look(instruction.op):
             continue
         (output,) = instruction.outputs
         source, *others = instruction.inputs
@@ -47,11 +45,15 @@ def steady_instructions(loop: LoopInstruction, plan: MemoryPlan) -> set[int]:
     return found
 
 
+def _is_look(op: Op) -> bool:
+    """Return whether an operation does nothing but look at an array, or pick from it."""
+    facts = op.facts
+    size = facts.size == "is" and not facts.raises
+    return facts.always_view or size or op.declaration is INDEX or op.declaration is RESHAPE
+
+
 def _is_view(loop: LoopInstruction, instruction: Instruction, whole: bool) -> bool:
     """Return whether a result is a view of its source for sure; ``whole``: that source is a buffer, not a part of one."""
-    declaration = instruction.op.declaration
     if is_scalar(loop.body, instruction.outputs[0]) or is_scalar(loop.body, instruction.inputs[0]):
         return False  # a number is a value, not a view
-    if declaration is INDEX:
-        return is_basic(instruction.op.parameters)
-    return declaration is DIMSHUFFLE or (declaration is RESHAPE and whole)
+    return instruction.op.facts.always_view or (instruction.op.declaration is RESHAPE and whole)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.graph.declaration import Op, declarations
+from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.reduce import ReductionDeclaration
 from scanviz.engine.rewrites.batching.table import BATCHING, rank
 
-_ALL = [each for each in declarations() if isinstance(each, ReductionDeclaration)]
 
-
-@BATCHING.row(*_ALL)
+@BATCHING.kind(ReductionDeclaration)
 def _reduction(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
     axes = tuple(axis + 1 for axis in node.op.parameters.axes)
     return build_one(Op(node.op.declaration, node.op.parameters._replace(axes=axes)), inputs[0])

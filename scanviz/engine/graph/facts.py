@@ -1,0 +1,101 @@
+"""What the layers above may count on of an operation, whatever its inputs hold: fields of its declaration.
+
+Rules, plans and derivatives ask these facts and never for a list of operations of their own, so that an operation which is
+declared tomorrow is treated rightly by what was written yesterday.  The defaults say nothing: an operation about which nothing
+is known is computed where it stands, as often as it stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from scanviz.engine.graph.declaration import Op
+
+
+class Sizes(Protocol):
+    """The sizes of one application as numbers with an arithmetic of their own, such as polynomials in unknown sizes."""
+
+    def given(self, position: int) -> Any:
+        """Return the number of elements of an input."""
+
+    def made(self) -> Any:
+        """Return the number of elements of the first output."""
+
+    def size(self, position: int, axis: int) -> Any:
+        """Return the size of an input along an axis, 1 where it has none."""
+
+
+Flops = Callable[["Op", Sizes], Any]
+Weight = Literal["free", "light", "heavy"]
+Sign = Literal["any", "kept", "not negative", "no minus zero"]
+ALL_INPUTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts about an operation.
+
+    Attributes
+    ----------
+    flops : callable or None
+        ``flops(op, sizes)``: floating-point operations of one application; None for none at all.
+    weight : str
+        ``"free"``: another look at an input, or a size; ``"heavy"``: one call over all rows is much faster than one a row;
+        ``"light"``: one pass over memory either way.
+    counted : bool
+        Whether it counts as an operation; not what is only there in case something was broadcast.
+    cheap : bool
+        Whether an element costs about as much as an addition, so that computing it again is cheaper than keeping it.
+    foldable : bool
+        Whether it is computed when building where its inputs are small constants.
+    by_types : bool
+        Whether its output types follow from the types of inputs that are no constants.
+    always_view : bool
+        Whether its result is a view of input ``declaration.views`` for sure; without it, it may be one.
+    overwrites : int
+        How many of the first inputs the result may be written over, as far as the meaning goes; :data:`ALL_INPUTS` for any.
+    size : str
+        ``"is"``: its result is a size; ``"kept"``: computed of sizes and integers alone it is one; ``"no"``.
+    raises : bool
+        Whether values may make it raise an error; shapes that do not fit aside.
+    sign : str
+        Of its result, where that is finite: ``"not negative"``, ``"no minus zero"`` (not negative, nor -0.0), ``"kept"``
+        (not negative where no input is), or ``"any"``.
+    same_elements : bool
+        Whether every element of its result is one of the first input's, in another shape.
+    selects : bool
+        Whether it picks among elements, so that cotangents of those not picked are exactly 0.
+    unit_slope : bool
+        Whether its derivatives are the cotangent itself, whole, in part or with the sign changed.
+    either_zero : bool
+        Whether NumPy gives either of 0.0 and -0.0 where both are among the inputs.
+    compares : bool
+        Whether it compares two numbers, so that an integer that is no value of the other's dtype has a meaning.
+    for_loop : bool
+        Whether it does a loop's own work, so that its errors are the loop's.
+    """
+
+    flops: Flops | None = None
+    weight: Weight = "light"
+    counted: bool = True
+    cheap: bool = False
+    foldable: bool = False
+    by_types: bool = False
+    always_view: bool = False
+    overwrites: int = 0
+    size: Literal["no", "is", "kept"] = "no"
+    raises: bool = True
+    sign: Sign = "any"
+    same_elements: bool = False
+    selects: bool = False
+    unit_slope: bool = False
+    either_zero: bool = False
+    compares: bool = False
+    for_loop: bool = False
+
+
+NOTHING_KNOWN = Facts()
+__all__ = ["ALL_INPUTS", "NOTHING_KNOWN", "Facts", "Flops", "Sign", "Sizes", "Weight"]

@@ -1,0 +1,56 @@
+"""Laws of facts: what a declaration says of its operation is so, whatever dtypes and numbers it meets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, tensor_type
+from scanviz.engine.graph.traversal import toposort
+from scanviz.testing.graphs import GraphCase, random_graphs
+from scanviz.testing.laws.law import law
+
+
+@law(sample=150, case=random_graphs())
+def a_declaration_says_what_is_so(case: GraphCase) -> None:
+    """Errors, signs, elements and memory of what an operation gives are as the facts of its declaration say."""
+    for row in case.rows:
+        known: dict[Variable, Array] = dict(zip(case.inputs, row, strict=True))
+        for node in toposort([*case.outputs, *case.failing]):
+            if all(isinstance(each, Constant) or each in known for each in node.inputs):
+                given = [each.value if isinstance(each, Constant) else known[each] for each in node.inputs]
+                known.update(_checked(node, given))
+
+
+def _checked(node: Apply, given: Sequence[Array]) -> dict[Variable, Array]:
+    """Return the values of a node's outputs, nothing where it has none."""
+    try:
+        with np.errstate(all="ignore"):
+            results = node.op.perform(given)
+    except Exception as error:
+        assert node.op.facts.raises or "broadcast" in str(error), f"{node.op} raised {error} at {given}"
+        return {}
+    found = [np.asarray(each) for each in results]
+    _check_memory(node, given, found)
+    if tensor_type(node.outputs[0]).dtype.startswith("float"):
+        _check_values(node, given, found[0])
+    return dict(zip(node.outputs, found, strict=True))
+
+
+def _check_memory(node: Apply, given: Sequence[Array], found: Sequence[Array]) -> None:
+    shared = [any(np.may_share_memory(mine, each) for each in given) for mine in found]
+    assert not (node.op.declaration.fresh and any(shared)), f"{node.op} is said to give new arrays"
+    size = found[0].size and found[0].ndim and np.ndim(given[0])
+    assert shared[0] or not (size and node.op.facts.always_view), f"{node.op} is said to give views"
+
+
+def _check_values(node: Apply, given: Sequence[Array], found: Array) -> None:
+    facts = node.op.facts
+    assert not facts.same_elements or np.isin(found, given[0]).all() or np.isnan(found).any(), f"{node.op}"
+    numbers = given[:1] if facts.same_elements else given
+    kept = facts.sign == "kept" and all(np.all(np.asarray(each) >= 0) for each in numbers)
+    if kept or facts.sign in ("not negative", "no minus zero"):
+        assert not np.any(np.isfinite(found) & (found < 0)), f"{node.op} gives {found} of {given}"
+    if facts.sign == "no minus zero":
+        assert not np.any((found == 0) & np.signbit(found)), f"{node.op} gives -0.0 of {given}"

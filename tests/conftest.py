@@ -1,12 +1,19 @@
-"""What every test gets: Hypothesis profiles, and a clean skip for tests that need a GPU that is not there."""
+"""What every test gets: Hypothesis profiles, processes that share the work, and a clean skip where a GPU is missing."""
 
 from __future__ import annotations
 
 import functools
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+# One thread a product: arrays here are small, and threads of BLAS that wait for one another took four fifths of the time.  It is read
+# when NumPy is imported, here and in the processes that tests start.
+for _library in ("OPENBLAS", "MKL", "OMP"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 # The machine's speed is no property of the code: no deadlines, no complaint about slow generation.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -19,6 +26,23 @@ settings.register_profile(
 settings.register_profile("nightly", max_examples=1000, print_blob=True, **_PATIENT)
 # `pytest --hypothesis-profile=nightly` is applied after this and wins.
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Say how many processes share the tests: none where somebody looks on or names files, else one a core."""
+    option = config.option
+    looked_at = option.capture == "no" or option.trace or option.collectonly or _debugger()
+    return 0 if looked_at or _files_alone(option.file_or_dir) else None
+
+
+def _debugger() -> bool:
+    """Return whether a debugger watches this process; pydevd is PyCharm's and, inside debugpy, that of VS Code."""
+    return sys.gettrace() is not None or "pydevd" in sys.modules
+
+
+def _files_alone(given: list[str]) -> bool:
+    """Return whether files or single tests are given and no folder: starting processes takes longer than they do."""
+    return bool(given) and not any(Path(each.partition("::")[0]).is_dir() for each in given)
 
 
 @functools.cache

@@ -24,8 +24,7 @@ def test_costs_found_from_one_graph_to_the_next_are_those_of_each_graph_alone(gr
 def test_the_cost_of_many_moments_looks_at_each_changed_loop_once():
     def work(count):
         history = stacked(count).build(mode="numpy").rewrites
-        found = lines_run(history.costs)
-        return sum(found[name] for name in found if name.startswith("engine/rewrites/cost.py"))
+        return lines_run(history.costs, "engine/rewrites/cost.py").total()
 
     work(2)
     assert work(16) < 2.4 * work(8)

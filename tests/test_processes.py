@@ -1,0 +1,54 @@
+"""Tests are shared out among processes, but for whoever looks on; and each process has one thread for products."""
+
+import os
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from tests.conftest import pytest_xdist_auto_num_workers
+
+
+def processes(**given):
+    """Return what is said of a command line: None leaves it to xdist, which takes one a core."""
+    usual = dict(capture="fd", trace=False, collectonly=False, file_or_dir=[])
+    return pytest_xdist_auto_num_workers(SimpleNamespace(option=SimpleNamespace(**{**usual, **given})))
+
+
+@pytest.fixture(autouse=True)
+def no_debugger(monkeypatch):
+    monkeypatch.setattr(sys, "gettrace", lambda: None)
+    monkeypatch.delitem(sys.modules, "pydevd", raising=False)
+
+
+@pytest.mark.parametrize("given", [[], ["tests"], ["tests/test_docs.py", "tests/cli"]])
+def test_folders_are_shared_out(given, request, monkeypatch):
+    monkeypatch.chdir(request.config.rootpath)
+    assert processes(file_or_dir=given) is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        dict(file_or_dir=["tests/test_docs.py"]),
+        dict(file_or_dir=["tests/test_docs.py::test_x", "tests/test_examples.py"]),
+        dict(capture="no"),
+        dict(trace=True),
+        dict(collectonly=True),
+    ],
+)
+def test_files_named_one_by_one_and_what_somebody_looks_at_run_in_one_process(given, request, monkeypatch):
+    monkeypatch.chdir(request.config.rootpath)
+    assert processes(**given) == 0
+
+
+def test_a_debugger_finds_the_tests_in_its_own_process(monkeypatch):
+    monkeypatch.setattr(sys, "gettrace", lambda: print)
+    assert processes() == 0
+    monkeypatch.setattr(sys, "gettrace", lambda: None)
+    monkeypatch.setitem(sys.modules, "pydevd", SimpleNamespace())
+    assert processes() == 0
+
+
+def test_products_take_one_thread_here_and_in_what_tests_start():
+    assert os.environ["OPENBLAS_NUM_THREADS"]  # whoever sets another number means it

@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.backends.errors import changed_shape, negative_steps, short_sequence, short_state
-from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,
     Program,
     StateSlot,
     StepOutputSlot,
+    dtype_of,
 )
+from scanviz.engine.program.plan import wraps
 from scanviz.engine.program.shapes import KnownValues, partial_shapes
 
 RunInstruction = Callable[[Program, AnyInstruction, Sequence[Any]], Sequence[Any]]
@@ -83,11 +84,6 @@ def ring_size(slot: StateSlot, steps: int) -> int:
     return (
         min(max(kept, slot.offset) + 1, slot.offset + max(steps, 1)) if kept < steps else slot.offset + steps
     )
-
-
-def wraps(slot: StateSlot) -> bool:
-    """Return whether a state's buffer may be a ring."""
-    return slot.kind != "mitmot" and (slot.result is None or slot.keep_last is not None)
 
 
 class StateRows:
@@ -182,8 +178,7 @@ class OutputRows:
 
     def __init__(self, loop: LoopInstruction, slot: StepOutputSlot, steps: int, module: ArrayModule) -> None:
         self.loop, self.slot, self.module = loop, slot, module
-        kind = loop.body.registers[slot.inner].type
-        self.dtype = kind.dtype if isinstance(kind, TensorType) else "uint32"
+        self.dtype = dtype_of(loop.body, slot.inner)
         self.size = first_room(loop, steps) if slot.keep_last is None else min(steps, slot.keep_last)
         self.row_shape: tuple[int, ...] | None = None
         self.array: Any = None

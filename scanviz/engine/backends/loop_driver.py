@@ -19,9 +19,8 @@ from scanviz.engine.backends.buffers import (
     grown_room,
     row_shape_without_steps,
 )
-from scanviz.engine.graph.types import TensorType
 from scanviz.engine.observe import StepSeries
-from scanviz.engine.program.instructions import LoopInstruction, StateSlot
+from scanviz.engine.program.instructions import LoopInstruction, dtype_of
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.interpreter import Interpreter
@@ -83,7 +82,9 @@ class LoopRun:
         self.sequences = [values[slot.outer] for slot in loop.sequences]
         check_sequences(loop, self.sequences, self.steps)
         self.states = [
-            StateRows(loop, slot, values[slot.outer], self.steps, _dtype(loop, slot), module)
+            StateRows(
+                loop, slot, values[slot.outer], self.steps, dtype_of(loop.body, slot.writes[0][1]), module
+            )
             for slot in loop.states
         ]
         self.outputs = [OutputRows(loop, slot, self.steps, module) for slot in loop.step_outputs]
@@ -217,8 +218,3 @@ class LoopRun:
                 row = int(np.prod(self._row_shape(output.slot.inner)))
                 held += output.size * row * np.dtype(output.dtype).itemsize
         return int(held)
-
-
-def _dtype(loop: LoopInstruction, slot: StateSlot) -> str:
-    kind = loop.body.registers[(*slot.reads, *slot.writes)[0][1]].type
-    return kind.dtype if isinstance(kind, TensorType) else "uint32"

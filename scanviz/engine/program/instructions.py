@@ -15,7 +15,7 @@ from typing import Literal
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance
-from scanviz.engine.graph.types import Type
+from scanviz.engine.graph.types import TensorType, Type
 
 _loop_keys = itertools.count(1)
 
@@ -249,6 +249,18 @@ class Program:
     outputs: tuple[int, ...]
     constants: Mapping[int, Array]
     instructions: tuple[AnyInstruction, ...]
+
+
+def is_scalar(program: Program, number: int) -> bool:
+    """Return whether a register holds one number."""
+    kind = program.registers[number].type
+    return isinstance(kind, TensorType) and kind.ndim == 0
+
+
+def dtype_of(program: Program, number: int) -> str:
+    """Return the dtype of a register's values."""
+    kind = program.registers[number].type
+    return kind.dtype if isinstance(kind, TensorType) else "uint32"  # words of a random state
 
 
 def loops(program: Program) -> Iterator[LoopInstruction]:

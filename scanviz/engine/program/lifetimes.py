@@ -38,9 +38,9 @@ def _viewed(instruction: AnyInstruction) -> tuple[int, ...]:
     return (instruction.inputs[views],)
 
 
-def last_uses(program: Program) -> dict[int, int]:
+def last_uses(program: Program, shared: dict[int, frozenset[int]] | None = None) -> dict[int, int]:
     """Return for each register the index of the last instruction that needs its memory; outputs last for good."""
-    shared = aliases(program)
+    shared = aliases(program) if shared is None else shared
     last: dict[int, int] = {}
 
     def need(number: int, index: int) -> None:

@@ -93,6 +93,16 @@ def propagate_shapes(program: Program, inputs: Sequence[ConcreteShape]) -> list[
     return [_known(shape) for shape in found]
 
 
+def shapes_and_sizes(
+    program: Program, inputs: Sequence[ConcreteShape]
+) -> tuple[list[ConcreteShape], dict[int, int]]:
+    """Return the shape of each register as :func:`propagate_shapes` does, and what :func:`known_sizes` gives."""
+    shapes, sizes = _followed(program, inputs)
+    return [_known(shape) for shape in shapes], {
+        number: size for number, size in sizes.items() if number not in program.constants
+    }
+
+
 def _known(shape: Partial) -> ConcreteShape:
     sizes = tuple(
         size for size in shape if size is not None and size >= 0

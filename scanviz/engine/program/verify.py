@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
-from scanviz.engine.program.lifetimes import aliases, last_uses
-from scanviz.engine.program.specialise import Buffer, MemoryPlan
+from scanviz.engine.program.lifetimes import aliases
+from scanviz.engine.program.plan.location import Buffer, Location, Plan, Row, StoreKind, View
 
 
 def verify_program(program: Program) -> None:
@@ -53,30 +53,70 @@ def _verify_loop(loop: LoopInstruction) -> None:
     verify_program(loop.body)
 
 
-def verify_plan(program: Program, plan: MemoryPlan) -> None:
-    """Check that no instruction writes over a buffer whose value is still needed.
+def verify_plan(program: Program, plan: Plan) -> None:
+    """Check that what an instruction reads is still where it was put, and that outputs are at the end.
 
     Raises
     ------
     InternalError
         Naming the instruction.
     """
-    last, shared = last_uses(program), aliases(program)
-    holder: dict[int, int] = {}
-    for index, instruction in enumerate(program.instructions):
-        for number in instruction.outputs:
-            place = plan.places.get(number)
-            if not isinstance(place, Buffer):
-                continue
-            before = holder.get(place.number)
-            if before is not None and last[before] > index:
-                raise InternalError(
-                    f"`{program.name}`: instruction {index}, {instruction.op}, writes over register {before}, still read"
-                )
-            if before is not None and last[before] == index and before not in instruction.inputs:
-                raise InternalError(
-                    f"`{program.name}`: register {before} is lost before instruction {index} reads a view of it"
-                )
-            holder[place.number] = number
-    if any(number in shared and isinstance(place, Buffer) for number, place in plan.places.items()):
-        raise InternalError(f"`{program.name}`: a view was given a buffer of its own")
+    shared = aliases(program)
+    holder: dict[object, int] = {}  # memory → the register whose value lies there
+    for number, place in enumerate(plan.places):
+        if place.made < 0 and isinstance(place.location, Row):
+            holder[_memory(plan, place.location)] = number
+    for time, group in enumerate(plan.groups):
+        read = [(index, number) for index in group for number in program.instructions[index].inputs]
+        for index, number in read:
+            _verify_read(
+                program, plan, holder, f"instruction {index}, {program.instructions[index].op}", number
+            )
+        inputs = {each for _, number in read for each in (number, *shared.get(number, ()))}
+        written = [number for index in group for number in program.instructions[index].outputs]
+        for number in written:
+            _verify_write(program, plan, holder, time, number, inputs)
+    for number in program.outputs:
+        _verify_read(program, plan, holder, "what is given", number)
+
+
+def _memory(plan: Plan, location: Location) -> object:
+    """Return what tells the memory of a location from all other."""
+    if isinstance(location, Row) and location.slot in plan.stores:
+        one = plan.stores[location.slot].kind is StoreKind.SINGLE
+        return location.slot if one else location
+    return location
+
+
+def _root(plan: Plan, number: int) -> int:
+    location = plan.places[number].location
+    return location.base if isinstance(location, View) else number
+
+
+def _verify_read(program: Program, plan: Plan, holder: dict[object, int], who: str, number: int) -> None:
+    root = _root(plan, number)
+    location = plan.places[root].location
+    if isinstance(location, Buffer | Row) and holder.get(_memory(plan, location)) != root:
+        raise InternalError(
+            f"`{program.name}`: {who}, reads register {number}, whose memory was written over",
+            found=f"register {holder.get(_memory(plan, location))}",
+        )
+
+
+def _verify_write(
+    program: Program, plan: Plan, holder: dict[object, int], time: int, number: int, read: set[int]
+) -> None:
+    place = plan.places[number]
+    if not isinstance(place.location, Buffer | Row):
+        return
+    memory = _memory(plan, place.location)
+    before = holder.get(memory)
+    if before is not None and plan.places[before].needed > time:
+        raise InternalError(
+            f"`{program.name}`: register {number} is written over register {before}, still read"
+        )
+    if before is not None and before in read and place.over != before:
+        raise InternalError(
+            f"`{program.name}`: register {before} is lost before the group is done that reads it"
+        )
+    holder[memory] = number

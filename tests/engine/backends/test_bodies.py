@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.numpy.emit import overwrites, writes
+from scanviz.engine.backends.numpy.emit import EMITS
 from scanviz.engine.errors import ShapeError
 from scanviz.engine.ops.control import ifelse
 from scanviz.engine.program.instructions import loops
 from scanviz.engine.program.lower import lower
-from scanviz.engine.program.specialise import specialise
+from scanviz.engine.program.plan import plan_loop, single
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.scan.variables import Carry, Keep, NonSequence, Sequence, State, StepOutput
 from tests.engine.backends.running import TIERS, check, compiled, loop, run
@@ -124,8 +124,7 @@ def test_plans_of_random_steps_write_over_no_live_value(make):
     inputs, results = two_input_loop(lambda a, b: make(a, b)[-1])
     for each in loops(lower(inputs, results, "test")):
         shapes = [(4,)] * len(each.body.inputs)
-        rows = {("state", 0): (4,), ("output", 0): (4,), ("output", 1): (4,)}
-        verify_plan(each.body, specialise(each, shapes, rows, writes, overwrites))
+        verify_plan(each.body, plan_loop(each, shapes, single, EMITS))
 
 
 def test_loops_in_loops_to_four_levels():

@@ -7,14 +7,14 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.numpy.emit import overwrites, writes
+from scanviz.engine.backends.numpy.emit import EMITS
 from scanviz.engine.errors import InternalError
 from scanviz.engine.ops.control import ifelse
 from scanviz.engine.program.instructions import loops
 from scanviz.engine.program.lifetimes import aliases, last_uses
 from scanviz.engine.program.lower import lower
+from scanviz.engine.program.plan import Buffer, Row, plan_loop, single
 from scanviz.engine.program.shapes import partial_shapes, propagate_shapes
-from scanviz.engine.program.specialise import Buffer, Row, specialise
 from scanviz.engine.program.verify import verify_plan, verify_program
 
 X, H0, V = T.matrix("X"), T.vector("h0"), T.vector("v")
@@ -30,7 +30,7 @@ def loop_of(step):
 def plan_of(loop, width=4):
     """Return the plan for rows of a width."""
     shapes = [(width,)] * len(loop.body.inputs)
-    return specialise(loop, shapes, {("state", 0): (width,)}, writes, overwrites)
+    return plan_loop(loop, shapes, single, EMITS)
 
 
 def instruction_of(program, name):
@@ -66,11 +66,11 @@ def test_outputs_live_to_the_end():
 def test_an_elementwise_chain_lives_in_one_buffer_and_ends_in_its_row():
     loop = loop_of(lambda x, h: T.tanh(T.exp(T.sin(x + h) * 0.5)))
     plan = plan_of(loop)
-    places = [plan.places[each.outputs[0]] for each in loop.body.instructions]
+    places = [plan.places[each.outputs[0]].location for each in loop.body.instructions]
     assert places[:-1] == [Buffer(0)] * (len(places) - 1)
     assert places[-1] == Row(("state", 0))
     assert plan.in_place == len(places) - 2
-    assert plan.buffer_bytes == 4 * 8
+    assert plan.buffers == (((4,), "float64"),) and plan.arena == 64
 
 
 def test_buffers_are_used_again_once_nothing_reads_them():
@@ -116,11 +116,12 @@ def test_the_verifier_names_a_buffer_that_is_written_over_too_early():
     loop = loop_of(lambda x, h: T.exp(x) * T.sin(h) + T.exp(x).sum() + T.cos(x + h))
     plan = plan_of(loop)
     verify_plan(loop.body, plan)
-    for each in loop.body.instructions:
-        if isinstance(plan.places.get(each.outputs[0]), Buffer):
-            plan.places[each.outputs[0]] = Buffer(0)
-    with pytest.raises(InternalError, match="still read|is lost"):
-        verify_plan(loop.body, plan)
+    places = tuple(
+        replace(each, location=Buffer(0)) if isinstance(each.location, Buffer) else each
+        for each in plan.places
+    )
+    with pytest.raises(InternalError, match="still read|is lost|written over"):
+        verify_plan(loop.body, replace(plan, places=places))
 
 
 def test_the_verifier_wants_a_loop_and_its_body_to_agree():

@@ -19,7 +19,7 @@ from scanviz.engine.backends.numpy.specialised import Specialised
 from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.backends.reference import ReferenceBackend
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
-from scanviz.engine.program.specialise import Buffer, MemoryPlan
+from scanviz.engine.program.plan import Buffer, Plan
 from scanviz.engine.program.verify import verify_program
 
 
@@ -86,9 +86,8 @@ class NumpyExecutable:
         return found
 
 
-def _counts(plan: MemoryPlan) -> tuple[int, int, int]:
-    placed = sum(isinstance(each, Buffer) for each in plan.places.values())
-    return placed, len(plan.buffers), plan.in_place
+def _counts(plan: Plan) -> tuple[int, int, int]:
+    return len(plan.placed(Buffer)), len(plan.buffers), plan.in_place
 
 
 def _collect(runners: dict[int, Any], found: dict[int, tuple[str, Specialised]]) -> None:

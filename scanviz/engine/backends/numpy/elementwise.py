@@ -13,8 +13,7 @@ import numpy as np
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, as_declared, dtype_of, nowhere
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import scalar_functions
-from scanviz.engine.program.instructions import Instruction, Program
-from scanviz.engine.program.specialise import is_scalar
+from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 
 # They look whether memory is shared, and then take longer than in an array of their own.
 _LOOKING = (scalar_functions.where, scalar_functions.clip)

@@ -15,9 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scanviz.engine.graph.declaration import MeaningTable
-from scanviz.engine.graph.types import TensorType
-from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
-from scanviz.engine.program.specialise import is_scalar
+from scanviz.engine.program.instructions import (
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    is_scalar,
+)
+from scanviz.engine.program.instructions import dtype_of as dtype_of
+from scanviz.engine.program.plan import Emits
 
 Expression = Callable[["Emitter", Instruction, Sequence[str], "str | None"], str]
 
@@ -68,6 +74,9 @@ def overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
     """Return the positions of the inputs that an instruction can write its result over."""
     row = EMIT.get(instruction.op.declaration)
     return () if row is None else row.overwrites(instruction, program)
+
+
+EMITS = Emits(writes, overwrites)
 
 
 class Emitter:
@@ -233,9 +242,3 @@ def _constant_name(value: Any) -> str:
     if value.ndim == 0:
         return "c_" + str(value).replace("-", "m").replace(".", "p").replace("+", "")
     return "constant"
-
-
-def dtype_of(program: Program, number: int) -> str:
-    """Return the dtype of a register."""
-    kind = program.registers[number].type
-    return kind.dtype if isinstance(kind, TensorType) else "uint32"

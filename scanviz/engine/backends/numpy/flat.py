@@ -10,8 +10,7 @@ from typing import Any
 from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.errors import translate
 from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source, failing_line
-from scanviz.engine.backends.numpy.emit import Emitter
-from scanviz.engine.ops.assign import ASSIGN
+from scanviz.engine.backends.numpy.emit import EMITS, Emitter
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -19,7 +18,7 @@ from scanviz.engine.program.instructions import (
     LoopInstruction,
     Program,
 )
-from scanviz.engine.program.ownership import owned_registers
+from scanviz.engine.program.plan import plan, single
 
 MakeRunner = Callable[[Program, LoopInstruction | BranchInstruction], Any]
 
@@ -40,7 +39,7 @@ class FlatProgram:
             for index, each in enumerate(program.instructions)
             if not isinstance(each, Instruction)
         }
-        self.owned = owned_registers(program.instructions, program.outputs, program.inputs)
+        self.plan = plan(program, None, single, EMITS)
         self._plain = self._compile(False)
         self._timed: CompiledSource | None = None
 
@@ -86,9 +85,9 @@ class FlatProgram:
         return [emitter.call_statement(instruction, self.runners[index], hint)]
 
     def _written_over(self, emitter: Emitter, instruction: Instruction) -> str | None:
-        """Return the array that an assignment may change instead of a copy of it: nothing else reads it."""
-        source = instruction.inputs[0] if instruction.inputs else None
-        if instruction.op.declaration is not ASSIGN or source not in self.owned:
+        """Return the array that an instruction changes instead of a copy of it, None for an array of its own."""
+        source = self.plan.places[instruction.outputs[0]].over
+        if source is None:
             return None
         emitter.call_it(instruction.outputs[0], emitter.name(source))
         return emitter.name(source)

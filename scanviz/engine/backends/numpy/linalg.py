@@ -9,8 +9,7 @@ import numpy as np
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, dtype_of, nowhere
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.linalg import DOT, MATMUL, dot_values
-from scanviz.engine.program.instructions import Instruction, Program
-from scanviz.engine.program.specialise import is_scalar
+from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 
 
 def _dot(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:

@@ -22,7 +22,6 @@ from scanviz.engine.backends.buffers import (
 from scanviz.engine.backends.errors import changed_shape, translate
 from scanviz.engine.backends.interpreter import Interpreter
 from scanviz.engine.backends.numpy.compiled import CompiledSource, failing_line
-from scanviz.engine.backends.numpy.emit import dtype_of
 from scanviz.engine.backends.numpy.pool import Pool
 from scanviz.engine.backends.numpy.specialised import LoopCode
 from scanviz.engine.backends.numpy.watched import Pace, run_watched
@@ -33,8 +32,10 @@ from scanviz.engine.program.instructions import (
     LoopInstruction,
     Program,
     StepOutputSlot,
+    dtype_of,
+    is_scalar,
 )
-from scanviz.engine.program.specialise import is_scalar
+from scanviz.engine.program.plan import Plan, StoreKind
 
 THREADS = 16  # as many runs of a loop at once, in threads, find the sampling schedule of an earlier run
 _HOST = ArrayModule()
@@ -74,6 +75,10 @@ class LoopRunner:
         self.constants = [(place[slot.outer], is_scalar(body, slot.inner)) for slot in loop.non_sequences]
         self.step_outputs = list(enumerate(loop.step_outputs))
 
+    def take_plan(self, made: Plan) -> None:
+        """Take the plan that was made with that of the loop around this one."""
+        self.code.take_plan(made)
+
     def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Run the loop for the values of its instruction's inputs and return its results."""
         return LoopCall(self, values, watch).run()
@@ -105,10 +110,9 @@ class LoopCall:
         self.outputs = [self._output_rows(k, slot) for k, slot in runner.step_outputs]
 
     def _output_rows(self, k: int, slot: StepOutputSlot) -> OutputRows:
-        made, rows = self.made, OutputRows(self.loop, slot, self.steps, _HOST)
-        shape = made.plan.shapes[slot.inner]
-        if slot.result is not None and ("output", k) not in made.checked and shape is not None:
-            rows.start(shape)
+        store, rows = self.made.plan.stores["output", k], OutputRows(self.loop, slot, self.steps, _HOST)
+        if store.kind is not StoreKind.NONE and not store.checked and store.row is not None:
+            rows.start(store.row)
         return rows
 
     def run(self) -> list[Any]:
@@ -123,8 +127,8 @@ class LoopCall:
 
     def check_rows(self) -> None:
         """Raise where the shapes met say that the first step writes a row of another shape than was read."""
-        if self.made.mismatch is not None and self.steps:
-            slot, expected, given = self.made.mismatch
+        if self.made.plan.mismatch is not None and self.steps:
+            slot, expected, given = self.made.plan.mismatch
             raise changed_shape(self.loop, slot, 0, expected, given)
 
     def _run_steps(self, scratch: list[Any]) -> int:
@@ -185,7 +189,7 @@ class LoopCall:
     def bytes_held(self) -> int:
         """Return the bytes of rows and buffers."""
         arrays = [*(each.array for each in self.states), *(each.array for each in self.outputs)]
-        return int(sum(each.nbytes for each in arrays if each is not None)) + self.made.plan.buffer_bytes
+        return int(sum(each.nbytes for each in arrays if each is not None)) + self.made.plan.arena
 
     def row_bytes(self) -> tuple[int, ...]:
         """Return the bytes of the rows of each state, then of each step output."""

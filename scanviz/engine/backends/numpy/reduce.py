@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, nowhere
 from scanviz.engine.ops.reduce import ReductionDeclaration
-from scanviz.engine.program.instructions import Instruction, Program
-from scanviz.engine.program.specialise import is_scalar
+from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 
 
 def _reduce(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:

@@ -9,8 +9,7 @@ import numpy as np
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, never, nowhere
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.shape import ALLOC, DIMENSION, DIMSHUFFLE, MAKE_VECTOR, RESHAPE
-from scanviz.engine.program.instructions import Instruction, Program
-from scanviz.engine.program.specialise import is_scalar
+from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 
 
 def _dimension(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:

@@ -14,14 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from scanviz.engine.backends.buffers import wraps
 from scanviz.engine.backends.numpy.emit import Emitter
-from scanviz.engine.backends.numpy.single_row import written_over
-from scanviz.engine.backends.numpy.steady import steady_instructions
-from scanviz.engine.ops.reduce import SUM_TO_SHAPE
-from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
-from scanviz.engine.program.lifetimes import aliases
-from scanviz.engine.program.specialise import Buffer, MemoryPlan, Row, is_scalar
+from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, is_scalar
+from scanviz.engine.program.plan import Buffer, Plan, Row, Size, Store, StoreKind, wraps
 
 Variant = Literal["plain", "steps", "ops"]
 LONGEST_HISTORY = 6  # deepest tap for which a state's rows are kept in variables
@@ -53,27 +48,20 @@ class LoopSource:
 
 
 class LoopWriter:
-    """Writes one variant of one loop for one memory plan.
-
-    ``checked`` holds the slots whose rows must be checked at run time: their shape was not known when planning.
-    """
+    """Writes one variant of one loop for one plan; what it decides itself are names alone."""
 
     def __init__(
         self,
         loop: LoopInstruction,
-        plan: MemoryPlan,
+        plan: Plan,
         variant: Variant,
-        checked: set[tuple[str, int]],
         runners: dict[int, Any],
     ) -> None:
-        self.loop, self.plan, self.variant, self.checked, self.runners = loop, plan, variant, checked, runners
+        self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
         self.emitter = Emitter(loop.body)
         self.body: list[tuple[str, int | None]] = []  # lines of the step, with the instruction they run
         self.before: list[str] = []
         self.once: list[tuple[str, int]] = []  # lines of instructions that are run before the first step
-        self.steady = steady_instructions(loop, plan)
-        last_alone = {k for k, slot in enumerate(loop.states) if self._alternates(k) and slot.reads}
-        self.single = written_over(loop, plan, last_alone)
         self.iterated: list[tuple[str, str]] = []  # (name of the step's value, what to iterate over)
         self.emitter.namespace["clock"] = perf_counter_ns
 
@@ -89,14 +77,18 @@ class LoopWriter:
         named = [*(slot.name for slot in loop.states), *(slot.name for slot in loop.step_outputs)]
         self.keepers = [fresh(f"{name}_keeper") for name in named]
         self.buffers = [fresh(f"buffer{k}") for k in range(len(self.plan.buffers))]
-        placed = [(number, place) for number, place in self.plan.places.items() if isinstance(place, Row)]
-        mitmots = {("state", k) for k, slot in enumerate(loop.states) if slot.kind == "mitmot"}
-        self.row_names = {place.slot: number for number, place in placed if place.slot not in mitmots}
-        self.mitmot_rows = {
-            (place.slot[1], place.tap): number for number, place in placed if place.slot in mitmots
-        }
-        for number, size in self.plan.sizes.items():
-            self.emitter.call_it(number, self.emitter.bind_size(size))
+        self.row_names: dict[tuple[str, int], int] = {}
+        self.mitmot_rows: dict[tuple[int, int], int] = {}
+        for number in self._rows_written():
+            row = self.plan.places[number].location
+            assert isinstance(row, Row)
+            if self.plan.stores[row.slot].kind is StoreKind.TAKEN:
+                self.mitmot_rows[row.slot[1], row.tap] = number
+            else:
+                self.row_names[row.slot] = number
+        for number, place in enumerate(self.plan.places):
+            if isinstance(place.location, Size):
+                self.emitter.call_it(number, self.emitter.bind_size(place.location.value))
         self.emitter.fixed = {slot.inner for slot in loop.non_sequences if is_scalar(loop.body, slot.inner)}
         self._read_inputs()
         self._open_rows()
@@ -104,10 +96,18 @@ class LoopWriter:
         for index, instruction in enumerate(loop.body.instructions):
             self._instruction(index, instruction)
             self.stamp_each()
-        self._store()
+        self._store_rows()
         self.stamp_each()
         self._advance()
         return self._assemble()
+
+    def _rows_written(self) -> list[int]:
+        """Return the registers that are written straight into rows: states', outputs', then mitmots', each in order."""
+        wanted = [number for slot in self.loop.states for _, number in slot.writes if slot.kind != "mitmot"]
+        wanted += [slot.inner for slot in self.loop.step_outputs]
+        wanted += [number for slot in self.loop.states for _, number in slot.writes if slot.kind == "mitmot"]
+        rows = set(self.plan.placed(Row))
+        return [number for number in dict.fromkeys(wanted) if number in rows]
 
     def line(self, text: str, instruction: int | None = None) -> None:
         """Add a line to the step."""
@@ -140,7 +140,7 @@ class LoopWriter:
     def _carried(self, k: int) -> bool:
         """Return whether a state's rows of the steps before are kept in variables rather than looked up in each step."""
         slot = self.loop.states[k]
-        return slot.kind != "mitmot" and ("state", k) not in self.checked and slot.offset <= LONGEST_HISTORY
+        return slot.kind != "mitmot" and not self._store(k).checked and slot.offset <= LONGEST_HISTORY
 
     def _read_history(self, k: int) -> None:
         """Name the rows of the steps before the first, the latest of them first."""
@@ -155,13 +155,19 @@ class LoopWriter:
             self.before.append(f"{name} = {self.states[k]}[{self._place(k, 'first', -back)}]")
 
     def _alternates(self, k: int) -> bool:
-        """Return whether a state lives in two rows that change places: only its last row is kept."""
-        slot = self.loop.states[k]
-        return slot.kind == "sitsot" and wraps(slot) and (slot.keep_last or 1) == 1 and self._carried(k)
+        """Return whether a state lives in two rows that change places, or in less: only its last row is kept."""
+        return self._store(k).kind in (StoreKind.PAIR, StoreKind.SINGLE, StoreKind.HELD)
 
     def _held(self, k: int) -> bool:
         """Return whether a state is one number whose last value alone is kept: a variable until the loop is left."""
-        return self._alternates(k) and is_scalar(self.loop.body, self.loop.states[k].writes[0][1])
+        return self._store(k).kind is StoreKind.HELD
+
+    def _single(self, k: int) -> bool:
+        """Return whether the new row of a state is written over the old one."""
+        return self._store(k).kind is StoreKind.SINGLE
+
+    def _store(self, k: int) -> Store:
+        return self.plan.stores["state", k]
 
     def _place(self, k: int, step: str, tap: int) -> str:
         slot = self.loop.states[k]
@@ -180,7 +186,7 @@ class LoopWriter:
             rows = f"{self.states[k]}[{_plus('first', shift)}:{_plus('last', shift)}]"
             self.iterated.append((self.emitter.name(number), rows))
         for (kind, k), number in self.row_names.items():
-            if kind == "state" and k in self.single:
+            if kind == "state" and self._single(k):
                 self.emitter.call_it(number, self.history[k][0])
                 continue
             name = self.emitter.name(number)
@@ -206,14 +212,16 @@ class LoopWriter:
             hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
             self.line(self.emitter.call_statement(instruction, self.runners[index], hint) + comment, index)
             return
-        if self._needs_nothing(instruction):
+        if index in self.plan.idle:
+            if not isinstance(self.plan.places[instruction.outputs[0]].location, Size):
+                self.emitter.call_it(instruction.outputs[0], self.emitter.name(instruction.inputs[0]))
             return
-        if index in self.steady:
+        if index in self.plan.invariant:
             self.once += [(text + comment, index) for text in self.emitter.statements(instruction, None)]
             return
         out = None
         if len(instruction.outputs) == 1:
-            place = self.plan.places.get(instruction.outputs[0])
+            place = self.plan.places[instruction.outputs[0]].location
             if isinstance(place, Buffer):
                 out = self.buffers[place.number]
                 self.emitter.call_it(instruction.outputs[0], out)
@@ -223,21 +231,7 @@ class LoopWriter:
             self.line(text_line + comment, index)
             comment = ""
 
-    def _needs_nothing(self, instruction: Instruction) -> bool:
-        """Return whether an instruction costs nothing for these shapes: a size that is known, a sum over no axes."""
-        (output, *others) = instruction.outputs
-        if not others and output in self.plan.sizes:
-            return True
-        if instruction.op.declaration is not SUM_TO_SHAPE:
-            return False
-        given = instruction.inputs[0]
-        shape = self.plan.shapes[output]
-        if shape is None or shape != self.plan.shapes[given] or output in self.plan.places:
-            return False
-        self.emitter.call_it(output, self.emitter.name(given))
-        return True
-
-    def _store(self) -> None:
+    def _store_rows(self) -> None:
         """Store the rows that no operation wrote in place.
 
         Mitmots come last: what was read of them may be a view of a row written now.
@@ -252,7 +246,7 @@ class LoopWriter:
                     continue
                 if slot.kind == "mitmot":
                     mitmots.append((k, name, tap))
-                elif ("state", k) in self.checked:
+                elif self._store(k).checked:
                     self.line(f"{self.keepers[k]}.write(t, {tap}, {self._array(number)})")
                 elif self.row_names.get(("state", k)) == number:
                     self.next_rows[k] = name
@@ -262,13 +256,13 @@ class LoopWriter:
             self._store_output(k, output.inner)
         held = []
         for k, name, tap in mitmots:
-            if len(mitmots) > 1:
+            if (k, tap) in self.plan.writes_copied:
                 copy = self.emitter.fresh("row")
                 self.line(f"{copy} = {self.emitter.bind(np.array, 'copied')}({name})")
                 name = copy
             held.append((k, name, tap))
         for k, name, tap in held:
-            if ("state", k) in self.checked:
+            if self._store(k).checked:
                 self.line(
                     f"{self.keepers[k]}.write(t, {tap}, {self.emitter.bind(np.asarray, 'asarray')}({name}))"
                 )
@@ -278,11 +272,9 @@ class LoopWriter:
     def _keep_carries(self) -> None:
         """Name what carries hand on, copied where its memory will be written again."""
         self.kept: list[str] = []
-        shared = aliases(self.loop.body)
-        rewritten = {number for slot in self.loop.states for _, number in slot.reads} | set(self.plan.places)
-        for slot in self.loop.carries:
+        for k, slot in enumerate(self.loop.carries):
             name = self.emitter.name(slot.write)
-            if shared.get(slot.write, frozenset((slot.write,))) & rewritten:
+            if k in self.plan.carries_copied:
                 copy = self.emitter.fresh(f"{slot.name}_kept")
                 self.line(f"{copy} = {name}.copy()")
                 name = copy
@@ -325,7 +317,7 @@ class LoopWriter:
         slot = self.loop.step_outputs[k]
         if slot.result is None or self.row_names.get(("output", k)) == number:
             return
-        if ("output", k) in self.checked:
+        if self.plan.stores["output", k].checked:
             self.line(f"{self.keepers[len(self.loop.states) + k]}.write(t, {self._array(number)})")
             return
         place = "t" if slot.keep_last is None else f"t % {self.output_sizes[k]}"
@@ -359,7 +351,7 @@ class LoopWriter:
 
     def _leave(self, done: str) -> list[str]:
         """Return the lines that store, when the loop is left after ``done`` steps, the states that are not in place."""
-        held = [k for k in self.history if self._held(k) or k in self.single]
+        held = [k for k in self.history if self._held(k) or self._single(k)]
         return [f"{self.states[k]}[{self._place(k, done, -1)}] = {self.history[k][0]}" for k in held]
 
     def _carries(self) -> str:

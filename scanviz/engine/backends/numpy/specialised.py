@@ -18,12 +18,12 @@ import numpy as np
 from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.buffers import StateRows
 from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source
-from scanviz.engine.backends.numpy.emit import overwrites, writes
+from scanviz.engine.backends.numpy.emit import EMITS
 from scanviz.engine.backends.numpy.pool import Pool
 from scanviz.engine.backends.numpy.source import LoopWriter, Variant
-from scanviz.engine.program.instructions import LoopInstruction, StateSlot
-from scanviz.engine.program.shapes import ConcreteShape, propagate_shapes
-from scanviz.engine.program.specialise import MemoryPlan, specialise
+from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.engine.program.plan import Plan, plan_loop, single
+from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 
 CACHED = 8  # sets of shapes whose code is kept
@@ -38,21 +38,15 @@ class Specialised:
 
     Attributes
     ----------
-    plan : MemoryPlan
+    plan : Plan
         Where registers live.
-    checked : set
-        Slots whose rows are checked as they are stored.
-    mismatch : tuple or None
-        A state that cannot have its rows' shape, with both shapes: raised when a step is run.
     code : dict
         Variant → code.
     buffers : Pool
         Buffers left by earlier runs.
     """
 
-    plan: MemoryPlan
-    checked: set[tuple[str, int]]
-    mismatch: tuple[StateSlot, tuple[int, ...], tuple[int, ...]] | None = None
+    plan: Plan
     code: dict[Variant, CompiledSource] = field(default_factory=dict)
     buffers: Pool[list[Any]] = field(init=False)
 
@@ -78,6 +72,8 @@ class LoopCode:
         self.loop, self.runners = loop, runners
         self.cache: OrderedDict[object, Specialised] = OrderedDict()
         self.misses = 0
+        self._unread = [k for k, slot in enumerate(loop.states) if not slot.reads]
+        self._planned: Plan | None = None
         self._lock = threading.RLock()
 
     def get(self, shapes: tuple[Any, ...], states: Sequence[StateRows], watch: Watch | None) -> Specialised:
@@ -92,10 +88,11 @@ class LoopCode:
         watch : Watch or None
             Is told of new code.
         """
+        key = (shapes, *(states[k].row_shape for k in self._unread)) if self._unread else shapes
         with self._lock:
-            found = self.cache.get(shapes)
+            found = self.cache.get(key)
             if found is not None:
-                self.cache.move_to_end(shapes)
+                self.cache.move_to_end(key)
                 return found
             begun = time.perf_counter_ns()
             self.misses += 1
@@ -106,7 +103,7 @@ class LoopCode:
             found = (
                 self._for_any() if changing else self._for_shapes(shapes, [each.row_shape for each in states])
             )
-            self.cache[_ANY if changing else shapes] = found
+            self.cache[_ANY if changing else key] = found
             if len(self.cache) > CACHED:
                 self.cache.popitem(last=False)
             self.variant(found, "plain")
@@ -116,37 +113,28 @@ class LoopCode:
         return found
 
     def _for_shapes(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
-        loop = self.loop
-        known = propagate_shapes(loop.body, shapes)
-        straight: dict[tuple[str, int], tuple[int, ...]] = {}
-        checked: set[tuple[str, int]] = set()
-        mismatch = None
-        for k, (slot, row) in enumerate(zip(loop.states, rows, strict=True)):
-            straight["state", k] = row
-            for _, number in slot.writes:
-                shape = known[number]
-                if shape is None:
-                    checked.add(("state", k))
-                elif shape != row and mismatch is None:
-                    mismatch = (slot, row, shape)
-        for k, output in enumerate(loop.step_outputs):
-            shape = known[output.inner]
-            if shape is None:
-                checked.add(("output", k))
-            elif output.result is not None:
-                straight["output", k] = shape
-        for slot_key in checked:
-            straight.pop(slot_key, None)
-        plan = specialise(loop, shapes, {} if mismatch else straight, writes, overwrites)
-        verify_plan(loop.body, plan)
-        return Specialised(plan, checked, mismatch)
+        known = self._planned  # with the loop around this one
+        if known is not None and _is_for(known, self.loop, shapes, rows):
+            return Specialised(known)
+        return self._planned_for(shapes, rows)
+
+    def take_plan(self, made: Plan) -> None:
+        """Take the plan that was made with that of the loop around this one, for the shapes that are met there."""
+        self._planned = made
 
     def _for_any(self) -> Specialised:
-        plan = specialise(self.loop, [None] * len(self.loop.body.inputs), {}, writes, overwrites)
-        verify_plan(self.loop.body, plan)
-        slots = {("state", k) for k in range(len(self.loop.states))}
-        slots |= {("output", k) for k in range(len(self.loop.step_outputs))}
-        return Specialised(plan, slots)
+        return self._planned_for(None, [None] * len(self.loop.states))
+
+    def _planned_for(
+        self, shapes: Sequence[ConcreteShape] | None, rows: Sequence[ConcreteShape]
+    ) -> Specialised:
+        made = plan_loop(self.loop, shapes, single, EMITS, rows)
+        verify_plan(self.loop.body, made)
+        for index, (inner, *_) in made.inner.items():
+            take = getattr(self.runners[index], "take_plan", None)
+            if take is not None:
+                take(inner)
+        return Specialised(made)
 
     def all_made(self) -> list[Specialised]:
         """Return what is kept, for all shapes."""
@@ -163,7 +151,7 @@ class LoopCode:
             found = made.code.get(variant)
             if found is not None:
                 return found
-            source = LoopWriter(self.loop, made.plan, variant, made.checked, self.runners).write()
+            source = LoopWriter(self.loop, made.plan, variant, self.runners).write()
             found = compile_source(
                 source.text,
                 source.entry,
@@ -174,3 +162,10 @@ class LoopCode:
             )
             made.code[variant] = found
         return found
+
+
+def _is_for(made: Plan, loop: LoopInstruction, shapes: Sequence[Any], rows: Sequence[Any]) -> bool:
+    """Return whether a plan was made for the shapes of a step's inputs and of the states' rows."""
+    planned = [made.places[number].shape for number in loop.body.inputs]
+    kept = [made.stores["state", k].row for k in range(len(loop.states))]
+    return planned == list(shapes) and kept == list(rows)

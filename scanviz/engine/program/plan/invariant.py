@@ -1,8 +1,8 @@
 """What stays the same from step to step, so that it is taken once before the loop: views of buffers, parts of non-sequences.
 
-A buffer of the plan is one array for the whole run, so a slice of it at fixed places is one view for the whole run,
-whatever is written there.  What is computed of nothing but non-sequences and constants has one value for the whole run; of
-those only views and sizes are taken out here, which cost more to make than to keep.
+A buffer is one array for the whole run, so a slice of it at fixed places is one view for the whole run, whatever is written there.
+What is computed of nothing but non-sequences and constants has one value for the whole run; of those only views and sizes
+are taken out here, which cost more to make than to keep.
 """
 
 from __future__ import annotations
@@ -10,22 +10,15 @@ from __future__ import annotations
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.shape import RESHAPE
-from scanviz.engine.program.instructions import Instruction, LoopInstruction
-from scanviz.engine.program.specialise import Buffer, MemoryPlan, is_scalar
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, is_scalar
+from scanviz.engine.program.plan.draft import Draft
+from scanviz.engine.program.plan.location import Buffer
 
 
-def steady_instructions(loop: LoopInstruction, plan: MemoryPlan) -> set[int]:
-    """Return the indices of the body's instructions that can be run once, before the first step.
-
-    Parameters
-    ----------
-    loop : LoopInstruction
-        The loop.
-    plan : MemoryPlan
-        Where the body's registers live.
-    """
-    fixed = {slot.inner for slot in loop.non_sequences} | set(loop.body.constants) | set(plan.sizes)
-    whole = {number for number, place in plan.places.items() if isinstance(place, Buffer)}
+def invariant_instructions(loop: LoopInstruction, draft: Draft) -> frozenset[int]:
+    """Return the indices of the body's instructions that can be run once, before the first step."""
+    fixed = {slot.inner for slot in loop.non_sequences} | set(loop.body.constants) | set(draft.sizes)
+    whole = {number for number, place in draft.located.items() if isinstance(place, Buffer)}
     views: set[int] = set()  # arrays that are one view of a buffer in every step
     found: set[int] = set()
     for index, instruction in enumerate(loop.body.instructions):
@@ -33,7 +26,7 @@ def steady_instructions(loop: LoopInstruction, plan: MemoryPlan) -> set[int]:
             continue
         (output,) = instruction.outputs
         source, *others = instruction.inputs
-        if output in plan.places or not fixed.issuperset(others):
+        if output in draft.located or not fixed.issuperset(others):
             continue
         if source in fixed:
             fixed.add(output)
@@ -42,7 +35,7 @@ def steady_instructions(loop: LoopInstruction, plan: MemoryPlan) -> set[int]:
         else:
             continue
         found.add(index)
-    return found
+    return frozenset(found)
 
 
 def _is_look(op: Op) -> bool:
@@ -57,3 +50,6 @@ def _is_view(loop: LoopInstruction, instruction: Instruction, whole: bool) -> bo
     if is_scalar(loop.body, instruction.outputs[0]) or is_scalar(loop.body, instruction.inputs[0]):
         return False  # a number is a value, not a view
     return instruction.op.facts.always_view or (instruction.op.declaration is RESHAPE and whole)
+
+
+__all__ = ["invariant_instructions"]

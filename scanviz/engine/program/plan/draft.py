@@ -1,0 +1,129 @@
+"""A plan while it is made: what is decided so far, and who needs whose memory until when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, is_scalar
+from scanviz.engine.program.lifetimes import aliases, last_uses
+from scanviz.engine.program.plan.groups import local_registers
+from scanviz.engine.program.plan.location import Buffer, Emits, Group, Grouping, Row, View
+from scanviz.engine.program.shapes import ConcreteShape
+
+_NO_ONE: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class Draft:
+    """What the parts of planning share.
+
+    Attributes
+    ----------
+    program : Program
+        What is planned.
+    shapes : list
+        The shape of each register, None where unknown.
+    sizes : dict
+        Register → the size that it holds, where that follows from the shapes.
+    groups, local
+        The instructions done as one, and the registers that never leave one of them.
+    emits : Emits
+        What the emitter can do.
+    made : dict
+        Register → the index of the instruction that fills it.
+    time, needed : list of int, dict
+        Instruction → its group; register → the last group that needs its memory, views of it included.
+    shared : dict
+        Register that may be a view → the registers whose memory it may share.
+    located : dict
+        Register → where it lives, as far as that is decided.
+    over, given_up : dict, set
+        Register → the one whose memory it takes over; those registers.
+    buffers : list
+        Shape and dtype of each buffer.
+    """
+
+    program: Program
+    shapes: list[ConcreteShape]
+    sizes: dict[int, int]
+    groups: tuple[Group, ...]
+    emits: Emits
+    local: frozenset[int]
+    made: dict[int, int]
+    time: list[int]
+    needed: dict[int, int]
+    shared: dict[int, frozenset[int]]
+    located: dict[int, Row | Buffer | View] = field(default_factory=dict)
+    over: dict[int, int] = field(default_factory=dict)
+    given_up: set[int] = field(default_factory=set)
+    buffers: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
+
+    def maker(self, number: int) -> AnyInstruction | None:
+        """Return the instruction that fills a register, None for what comes from outside."""
+        index = self.made.get(number)
+        return None if index is None else self.program.instructions[index]
+
+    def writable(self, number: int) -> Instruction | None:
+        """Return the instruction that fills a register, if it can write the array into memory that it is given."""
+        maker = self.maker(number)
+        one = (
+            isinstance(maker, Instruction) and len(maker.outputs) == 1 and not is_scalar(self.program, number)
+        )
+        plain = one and isinstance(self.program.registers[number].type, TensorType)
+        if not plain or number in self.local or self.shapes[number] is None:
+            return None
+        assert isinstance(maker, Instruction)
+        return maker if self.emits.writes(maker, self.program) else None
+
+    def take_over(self, number: int, old: int) -> None:
+        """Note that a result is written over a register."""
+        self.over[number] = old
+        self.given_up.add(old)
+
+    def may_take_over(self, number: int, old: int) -> bool:
+        """Return whether a result may be written over a register: its group is the last to need that, and may do so.
+
+        Every instruction of the group that reads it must be one that may write over that input, and none may read a view of it.
+        """
+        time = self.time[self.made[number]]
+        if self.needed.get(old, -1) != time or old in self.given_up:
+            return False
+        for index in self.groups[time]:
+            instruction = self.program.instructions[index]
+            if any(old in self.shared.get(each, _NO_ONE) for each in instruction.inputs):
+                return False
+            if old in instruction.inputs and not self._overwrites(instruction, old):
+                return False
+        return True
+
+    def _overwrites(self, instruction: AnyInstruction, old: int) -> bool:
+        if not isinstance(instruction, Instruction):
+            return False
+        allowed = self.emits.overwrites(instruction, self.program)
+        return all(k in allowed for k, number in enumerate(instruction.inputs) if number == old)
+
+
+def drafted(
+    program: Program, shapes: list[ConcreteShape], sizes: dict[int, int], grouping: Grouping, emits: Emits
+) -> Draft:
+    """Return a plan in which nothing is decided yet."""
+    groups = grouping(program, shapes)
+    time = [0] * len(program.instructions)
+    for k, group in enumerate(groups):
+        for index in group:
+            time[index] = k
+    shared = aliases(program)
+    needed = {number: _at(time, index) for number, index in last_uses(program, shared).items()}
+    made = {number: k for k, each in enumerate(program.instructions) for number in each.outputs}
+    local = local_registers(program, groups)
+    return Draft(program, shapes, sizes, groups, emits, local, made, time, needed, shared)
+
+
+def _at(time: Sequence[int], index: int) -> int:
+    """Return the group of an instruction; one after the last for what outlives them all."""
+    return time[index] if index < len(time) else (time[-1] + 1 if time else 0)
+
+
+__all__ = ["Draft", "drafted"]

@@ -1,0 +1,266 @@
+"""What a plan says: where each register of a Program lives for given shapes, and where the rows of a loop lie.
+
+Emitters read it and decide nothing about memory; the reference tier never reads it, so that a wrong plan cannot be wrong in the
+oracle too.  Nothing here depends on the number of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.program.instructions import Instruction, Program, StateSlot
+from scanviz.engine.program.shapes import ConcreteShape
+
+ALIGNMENT = 64  # bytes: where buffers and the first rows of stores begin
+SlotKey = tuple[str, int]  # ("sequence", 0), ("state", 2) or ("output", 1): a slot of a loop
+
+
+class Where(Enum):
+    """A location that needs no more than its name.
+
+    ``CONSTANT``: the value in the Program.  ``GIVEN``: what the caller hands in.  ``NUMBER``: one number, a value in no array.
+    ``FRESH``: an array of its own every time, for its shape depends on values or the operation cannot write into a given one.
+    ``LOCAL``: inside a group, never in memory.
+    """
+
+    CONSTANT = "constant"
+    GIVEN = "given"
+    NUMBER = "number"
+    FRESH = "fresh"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A size that follows from the shapes: the register needs no memory and its instruction nothing to be done."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The row of a slot that a tap means in each step: step + tap of a sequence, offset + step + tap of a state's store."""
+
+    slot: SlotKey
+    tap: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A buffer made before the first step: memory of one shape and dtype, used by one register after another."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A part of what another register holds.
+
+    Attributes
+    ----------
+    base : int
+        The register whose memory it is, itself no view.
+    offset : int or None
+        Bytes from its first element; None where they follow from values.
+    """
+
+    base: int
+    offset: int | None
+
+
+Location = Where | Size | Row | Buffer | View
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """All that a plan says of one register.
+
+    Attributes
+    ----------
+    location : Location
+        Where it lives.
+    shape : tuple of int or None
+        Its shape, None where that depends on values.
+    strides : tuple of int or None
+        Bytes from one element to the next along each axis; None where they are not known.
+    alignment : int
+        The address of the first element is a multiple of so many bytes.
+    made, needed : int
+        The groups that fill it and that need its memory last: -1 before the first one, the number of groups after the last.
+    over : int or None
+        The register whose memory it takes over, written by the very group that reads that last.
+    """
+
+    location: Location
+    shape: ConcreteShape
+    strides: tuple[int, ...] | None
+    alignment: int
+    made: int
+    needed: int
+    over: int | None
+
+    def contiguous(self, itemsize: int) -> bool:
+        """Return whether its elements are known to lie one after another, in C order."""
+        return self.shape is not None and self.strides == packed(self.shape, itemsize)
+
+
+class StoreKind(Enum):
+    """How the rows of a state or an output lie.
+
+    ``WHOLE``: all of them.  ``TAKEN``: the array that a mitmot starts from, or a copy of it.  ``RING``: the last ones, those
+    after the end from the beginning again.  ``PAIR``: two rows that change places.  ``SINGLE``: one row, written over by the
+    operation that reads it last.  ``HELD``: one number, a value.  ``NONE``: nothing is kept.
+    """
+
+    WHOLE = "whole"
+    TAKEN = "taken"
+    RING = "ring"
+    PAIR = "pair"
+    SINGLE = "single"
+    HELD = "held"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The rows of a state or of an output.
+
+    Attributes
+    ----------
+    kind : StoreKind
+        How they lie.
+    dtype : str
+        Of the rows.
+    row : tuple of int or None
+        Shape of a row, None where it is found at run time.
+    offset : int
+        Rows before the row of step 0.
+    checked : bool
+        Whether a row's shape is compared when it is stored, for it was not known before.
+    """
+
+    kind: StoreKind
+    dtype: str
+    row: ConcreteShape
+    offset: int
+    checked: bool
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row, 0 where its shape is not known."""
+        return 0 if self.row is None else prod(self.row) * np.dtype(self.dtype).itemsize
+
+
+class Emits(NamedTuple):
+    """What an emitter can do with memory: a backend hands it in.
+
+    Attributes
+    ----------
+    writes : callable
+        ``writes(instruction, program)``: whether it writes a result into a given array.
+    overwrites : callable
+        ``overwrites(instruction, program)``: positions of the inputs that this array may be.
+    """
+
+    writes: Callable[[Instruction, Program], bool]
+    overwrites: Callable[[Instruction, Program], Sequence[int]]
+
+
+Group = tuple[int, ...]  # instructions done as one, by index
+Grouping = Callable[[Program, Sequence[ConcreteShape]], tuple[Group, ...]]  # given the shape of each register
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where the registers of a Program live, for given shapes and groups.
+
+    Attributes
+    ----------
+    groups : tuple of tuple of int
+        The instructions that are done as one, in order.
+    places : tuple of Place
+        Of each register.
+    buffers : tuple of (shape, dtype)
+        The buffers to make.
+    starts : tuple of int
+        Where each of them begins in the arena, in bytes.
+    arena : int
+        Bytes of all buffers.
+    idle : frozenset of int
+        Instructions with nothing to do for these shapes: sizes that are known, views of a whole.
+    inner : mapping
+        Index of a loop → its plan; of a branch → those of its two sides.
+    stores : mapping
+        Slot → how its rows lie; empty but for the step of a loop, as is all that follows.
+    invariant : frozenset of int
+        Instructions that give the same in every step, and are done once before the first.
+    carries_copied : frozenset of int
+        Numbers of carries whose value is copied for the next step, since its memory is written again.
+    writes_copied : frozenset of (int, int)
+        State and tap of the rows that are copied before the first row of a mitmot is stored: they may be views of one.
+    mismatch : tuple or None
+        A state whose rows cannot have the shape that the step gives, and both shapes: an error of the first step.
+    """
+
+    groups: tuple[Group, ...]
+    places: tuple[Place, ...]
+    buffers: tuple[tuple[tuple[int, ...], str], ...] = ()
+    starts: tuple[int, ...] = ()
+    arena: int = 0
+    idle: frozenset[int] = frozenset()
+    inner: Mapping[int, tuple[Plan, ...]] = field(default_factory=dict)
+    stores: Mapping[SlotKey, Store] = field(default_factory=dict)
+    invariant: frozenset[int] = frozenset()
+    carries_copied: frozenset[int] = frozenset()
+    writes_copied: frozenset[tuple[int, int]] = frozenset()
+    mismatch: tuple[StateSlot, tuple[int, ...], tuple[int, ...]] | None = None
+
+    @property
+    def in_place(self) -> int:
+        """How many operations write into the buffer of one of their inputs."""
+        return sum(each.over is not None and isinstance(each.location, Buffer) for each in self.places)
+
+    def placed(self, kind: type[Row] | type[Buffer]) -> list[int]:
+        """Return the registers that instructions write into rows, or into buffers."""
+        return [k for k, each in enumerate(self.places) if isinstance(each.location, kind) and each.made >= 0]
+
+
+def packed(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """Return the strides of an array in C order.
+
+    Examples
+    --------
+    >>> packed((2, 3), 8)
+    (24, 8)
+    """
+    strides, step = [], itemsize
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+__all__ = [
+    "ALIGNMENT",
+    "Buffer",
+    "Emits",
+    "Group",
+    "Grouping",
+    "Location",
+    "Place",
+    "Plan",
+    "Row",
+    "Size",
+    "SlotKey",
+    "Store",
+    "StoreKind",
+    "View",
+    "Where",
+    "packed",
+]

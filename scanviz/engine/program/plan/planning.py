@@ -1,0 +1,324 @@
+"""Planning: one pass over a Program gives every register its place, and the same for the loops and branches inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.assign import ASSIGN
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    StateSlot,
+    is_scalar,
+)
+from scanviz.engine.program.ownership import owned_registers
+from scanviz.engine.program.plan.buffers import laid_out, place_buffers
+from scanviz.engine.program.plan.draft import Draft, drafted
+from scanviz.engine.program.plan.invariant import invariant_instructions
+from scanviz.engine.program.plan.location import (
+    ALIGNMENT,
+    Buffer,
+    Emits,
+    Grouping,
+    Location,
+    Place,
+    Plan,
+    Row,
+    Size,
+    SlotKey,
+    Store,
+    StoreKind,
+    View,
+    Where,
+    packed,
+)
+from scanviz.engine.program.plan.rows import copied_carries, copied_writes, mismatch_of, place_rows, stores_of
+from scanviz.engine.program.plan.views import is_whole, view_of
+from scanviz.engine.program.shapes import ConcreteShape, shapes_and_sizes
+
+Strides = tuple[int, ...] | None
+
+
+def plan(
+    program: Program,
+    shapes: Sequence[ConcreteShape] | None,
+    groups: Grouping,
+    emits: Emits,
+    strides: Sequence[Strides] | None = None,
+) -> Plan:
+    """Return where the registers of a program live that is run once.
+
+    Parameters
+    ----------
+    program : Program
+        A function's, or one side of a branch.
+    shapes : sequence or None
+        Of its inputs, None for each that may not be relied on; None if none may.
+    groups : callable
+        Which instructions are done as one.
+    emits : Emits
+        What the emitter can do with memory.
+    strides : sequence, optional
+        Of its inputs, in bytes, None for each that is not known.
+    """
+    draft = _draft(program, shapes, groups, emits)
+    owned = owned_registers(program.instructions, program.outputs, program.inputs)
+    for each in program.instructions:
+        if each.op.declaration is ASSIGN and each.inputs[0] in owned:
+            draft.take_over(each.outputs[0], each.inputs[0])  # a new array that nothing else reads: no copy
+    return _finished(draft, dict.fromkeys(program.inputs, Where.GIVEN), strides, groups)
+
+
+def plan_loop(
+    loop: LoopInstruction,
+    shapes: Sequence[ConcreteShape] | None,
+    groups: Grouping,
+    emits: Emits,
+    rows: Sequence[ConcreteShape] | None = None,
+    strides: Sequence[Strides] | None = None,
+) -> Plan:
+    """Return where the registers of a loop's step live, and how the rows of its slots lie.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The loop.
+    shapes : sequence or None
+        Of the step's inputs, in the order of the body's; None if they change from run to run.
+    groups, emits
+        As of :func:`plan`.
+    rows : sequence, optional
+        Of each state the shape of its rows; by default that of the step's input which reads them.
+    strides : sequence, optional
+        Of the step's inputs that are no states' rows, in bytes, None for each that is not known.
+    """
+    body = loop.body
+    draft = _draft(body, shapes, groups, emits)
+    rows = _rows_read(loop, draft) if rows is None else rows
+    stores = stores_of(loop, draft, rows, shapes is not None)
+    mismatch = mismatch_of(loop, draft, rows) if shapes is not None else None
+    if mismatch is None:
+        place_rows(loop, draft, stores)
+    place_buffers(draft, loop.reuse)
+    return _finished(
+        draft,
+        _given(loop),
+        strides,
+        groups,
+        stores=stores,
+        invariant=invariant_instructions(loop, draft),
+        carries_copied=copied_carries(loop, draft),
+        writes_copied=copied_writes(loop, draft),
+        mismatch=mismatch,
+    )
+
+
+def _draft(program: Program, shapes: Sequence[ConcreteShape] | None, groups: Grouping, emits: Emits) -> Draft:
+    given = [None] * len(program.inputs) if shapes is None else shapes
+    known, sizes = shapes_and_sizes(program, given)
+    return drafted(program, known, sizes, groups, emits)
+
+
+def _rows_read(loop: LoopInstruction, draft: Draft) -> list[ConcreteShape]:
+    return [draft.shapes[slot.reads[0][1]] if slot.reads else None for slot in loop.states]
+
+
+def _given(loop: LoopInstruction) -> dict[int, Location]:
+    """Return where the step's inputs live."""
+    found: dict[int, Location] = dict.fromkeys(loop.body.inputs, Where.GIVEN)
+    for k, slot in enumerate(loop.sequences):
+        found[slot.inner] = Row(("sequence", k), slot.tap)
+    for k, state in enumerate(loop.states):
+        for tap, number in state.reads:
+            found[number] = Row(("state", k), tap)
+    return found
+
+
+def _finished(
+    draft: Draft,
+    given: Mapping[int, Location],
+    strides: Sequence[Strides] | None,
+    groups: Grouping,
+    **more: Any,
+) -> Plan:
+    """Return the plan with a place for each register, and with the plans of what is inside."""
+    stores: Mapping[SlotKey, Store] = more.get("stores", {})
+    found: dict[int, Place] = {}
+    told = strides or [None] * len(draft.program.inputs)
+    for number, known in zip(draft.program.inputs, told, strict=True):
+        found[number] = _input_place(draft, number, given[number], known, stores)
+    for number, value in draft.program.constants.items():
+        found[number] = _placed(draft, number, Where.CONSTANT, value.strides, value.itemsize)
+    idle: set[int] = set()
+    for index, instruction in enumerate(draft.program.instructions):
+        for number in instruction.outputs:
+            found[number] = _result_place(draft, instruction, number, found, stores)
+        if _is_idle(draft, instruction):
+            idle.add(index)
+    places = tuple(found.get(k, _UNUSED) for k in range(len(draft.program.registers)))
+    starts, arena = laid_out(draft.buffers)
+    return Plan(
+        draft.groups,
+        places,
+        tuple(draft.buffers),
+        starts,
+        arena,
+        frozenset(idle),
+        dict(_inner(draft, places, groups)),
+        **more,
+    )
+
+
+def _is_idle(draft: Draft, instruction: AnyInstruction) -> bool:
+    """Return whether there is nothing to do: a size that is known, or a view of a whole array."""
+    if not isinstance(instruction, Instruction) or len(instruction.outputs) != 1:
+        return False
+    return instruction.outputs[0] in draft.sizes or is_whole(draft, instruction)
+
+
+_UNUSED = Place(Where.FRESH, None, None, 1, -1, -1, None)
+
+
+def _placed(draft: Draft, number: int, location: Location, strides: Strides, alignment: int) -> Place:
+    made = draft.made.get(number)
+    return Place(
+        location,
+        draft.shapes[number],
+        strides,
+        alignment,
+        -1 if made is None else draft.time[made],
+        draft.needed.get(number, -1),
+        draft.over.get(number),
+    )
+
+
+def _input_place(
+    draft: Draft, number: int, location: Location, strides: Strides, stores: Mapping[SlotKey, Store]
+) -> Place:
+    if isinstance(location, Row) and location.slot in stores:
+        return _row(draft, number, location, stores[location.slot])
+    return _placed(draft, number, location, strides, 1)
+
+
+def _row(draft: Draft, number: int, location: Row, store: Store) -> Place:
+    """Return the place of a row of a store: rows lie one after another, but in an array that is taken over."""
+    shape = draft.shapes[number]
+    if shape is None or store.kind is StoreKind.TAKEN or store.row != shape:
+        return _placed(draft, number, location, None, 1)
+    strides = packed(shape, np.dtype(store.dtype).itemsize)
+    return _placed(draft, number, location, strides, gcd(ALIGNMENT, store.row_bytes))
+
+
+def _result_place(
+    draft: Draft,
+    instruction: AnyInstruction,
+    number: int,
+    found: Mapping[int, Place],
+    stores: Mapping[SlotKey, Store],
+) -> Place:
+    program, location = draft.program, draft.located.get(number)
+    size, kind = draft.sizes.get(number), program.registers[number].type
+    if isinstance(location, Row):
+        return _row(draft, number, location, stores[location.slot])
+    if isinstance(location, Buffer):
+        shape, dtype = draft.buffers[location.number]
+        return _placed(draft, number, location, packed(shape, np.dtype(dtype).itemsize), ALIGNMENT)
+    if size is not None:
+        return _placed(draft, number, Size(size), (), 1)
+    if number in draft.local:
+        return _placed(draft, number, Where.LOCAL, None, 1)
+    if is_scalar(program, number):
+        return _placed(draft, number, Where.NUMBER, (), 1)
+    old = draft.over.get(number)
+    if old is not None:
+        return _placed(draft, number, View(_root(old, found), 0), found[old].strides, found[old].alignment)
+    if isinstance(instruction, Instruction) and isinstance(kind, TensorType):
+        viewed = instruction.op.declaration.views
+        if viewed is not None and not is_scalar(program, instruction.inputs[viewed]):
+            return _view(draft, instruction, number, instruction.inputs[viewed], found)
+    return _placed(draft, number, Where.FRESH, None, 1)
+
+
+def _root(number: int, found: Mapping[int, Place]) -> int:
+    location = found[number].location
+    return location.base if isinstance(location, View) else number
+
+
+def _view(
+    draft: Draft, instruction: Instruction, number: int, source: int, found: Mapping[int, Place]
+) -> Place:
+    seen = view_of(draft, instruction, found[source].strides)
+    if seen is None:
+        return _placed(draft, number, Where.FRESH, None, 1)
+    (start, strides), before = seen, found[source].location
+    offset = before.offset if isinstance(before, View) else 0
+    if start is None or offset is None:
+        return _placed(draft, number, View(_root(source, found), None), strides, 1)
+    offset += start
+    return _placed(
+        draft, number, View(_root(source, found), offset), strides, gcd(found[source].alignment, start)
+    )
+
+
+def _inner(draft: Draft, places: Sequence[Place], groups: Grouping) -> Iterator[tuple[int, tuple[Plan, ...]]]:
+    """Iterate over the loops and branches inside, with their plans: those of which the shapes of all inputs are known."""
+    for index, each in enumerate(draft.program.instructions):
+        if isinstance(each, LoopInstruction):
+            shapes, strides = _step_inputs(each, draft, places)
+            if None not in shapes:
+                rows = [_row_shape(slot, draft.shapes[slot.outer]) for slot in each.states]
+                yield index, (plan_loop(each, shapes, groups, draft.emits, rows, strides),)
+        elif isinstance(each, BranchInstruction):
+            sides = ((each.then_program, each.then_inputs), (each.else_program, each.else_inputs))
+            yield (
+                index,
+                tuple(
+                    plan(
+                        side,
+                        [draft.shapes[k] for k in reads],
+                        groups,
+                        draft.emits,
+                        [places[k].strides for k in reads],
+                    )
+                    for side, reads in sides
+                ),
+            )
+
+
+def _row_shape(slot: StateSlot, given: ConcreteShape) -> ConcreteShape:
+    return given if given is None or slot.kind == "sitsot" else given[1:]
+
+
+def _step_inputs(
+    loop: LoopInstruction, draft: Draft, places: Sequence[Place]
+) -> tuple[list[ConcreteShape], list[Strides]]:
+    """Return the shapes and strides of a loop's step's inputs, from those of the registers around it."""
+    shapes: list[ConcreteShape] = []
+    strides: list[Strides] = []
+
+    def add(outer: int, dropped: int, known: bool) -> None:
+        shape, apart = draft.shapes[outer], places[outer].strides
+        shapes.append(shape if shape is None else shape[dropped:])
+        strides.append(apart[dropped:] if known and apart is not None else None)
+
+    for slot in loop.sequences:
+        add(slot.outer, 1, True)
+    for state in loop.states:
+        for _ in state.reads:
+            add(state.outer, int(state.kind != "sitsot"), False)
+    for carry in loop.carries:
+        add(carry.outer, 0, False)
+    for fixed in loop.non_sequences:
+        add(fixed.outer, 0, True)
+    return shapes, strides
+
+
+__all__ = ["plan", "plan_loop"]

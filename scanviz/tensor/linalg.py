@@ -147,8 +147,6 @@ def solve_triangular(
         If sizes known when building do not fit.
     NumericalError
         At run time, if there is a 0 on the diagonal.
-    BackendError
-        At run time, if SciPy is not installed.
 
     Examples
     --------

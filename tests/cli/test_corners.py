@@ -170,7 +170,7 @@ def test_a_report_of_a_loop_that_is_not_there_names_those_that_are(script):  # n
 def test_doctor_as_json_tells_how_to_get_what_is_missing(tmp_path):
     done = launch(tmp_path, "-m", "scanviz", "doctor", "--json")
     found = {each["name"]: each for each in json.loads(done.stdout)}
-    assert found["numpy"]["works"] and {"dot", "GPU driver", "cupy", "llvmlite"} <= set(found)
+    assert found["numpy"]["works"] and {"dot", "GPU driver", "cupy", "textual-serve"} <= set(found)
     assert all(each["works"] or each["how_to_get"] for each in found.values())
 
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import networkx
 import numpy as np
 import pytest
 
@@ -55,8 +56,6 @@ def test_a_loop_that_is_not_there_is_named_with_those_that_are():
 
 @pytest.mark.parametrize("form", ["svg", "dot", "txt", "json", "graphml", "html"])
 def test_a_picture_is_written_again_but_never_over_a_file_of_somebody_else(tmp_path, form):
-    if form in ("json", "graphml"):
-        pytest.importorskip("networkx", reason="needs the extra graph")
     file = tmp_path / f"x.{form}"
     _, sums = loop()
     scanviz.draw(sums, file)
@@ -78,8 +77,6 @@ def test_an_ending_that_says_no_format_is_refused(tmp_path):
 
 @pytest.mark.parametrize("form", ["svg", "dot", "txt", "json", "graphml", "html"])
 def test_every_format_takes_hostile_names(form):
-    if form in ("json", "graphml"):
-        pytest.importorskip("networkx", reason="needs the extra graph")
     data = written(hostile_picture(), form, Wishes(engine="own")).data
     assert b"\x1b" not in data
     if form in ("svg", "graphml"):
@@ -91,7 +88,6 @@ def test_every_format_takes_hostile_names(form):
 
 
 def test_node_link_json_and_graphml_are_read_back_by_networkx():
-    networkx = pytest.importorskip("networkx", reason="needs the extra graph")
     diagram = taps_pictures()["open"]
     data = json.loads(written(diagram, "json").data)
     data.pop("made_by")

@@ -16,6 +16,7 @@ from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.layout import CannotDrawError, chain, drawn
 from scanviz.render.layout.layered import layered
 from scanviz.render.layout.ordering import acyclic, crossings, layers_of, ordered
+from scanviz.render.marks import MARK
 from scanviz.render.svg import to_svg
 from scanviz.testing import random_loops
 from tests.render.pictures import hostile_picture, ids_of, pictures_of, taps_pictures, texts_of, xml_of
@@ -259,21 +260,27 @@ def test_a_dense_graph_is_drawn_within_its_time():
     assert xml_of(drawing.data) is not None and time.monotonic() - begun < 60
 
 
-def test_a_png_needs_dot_or_a_converter_and_says_so(monkeypatch):
-    known = chain._has
-    monkeypatch.setattr(chain, "_has", lambda package: package != "cairosvg" and known(package))
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(CannotDrawError, match="needs Graphviz"):
-        drawn(SMALL, "png")
-
-
-def test_a_png_and_a_pdf_by_dot():
-    needs("dot")
-    png, pdf = drawn(SMALL, "png").data, drawn(SMALL, "pdf").data
+@pytest.mark.parametrize("engine", ["own", "dot", "wasm"])
+def test_every_engine_gives_png_and_pdf(engine):
+    needs(engine)
+    png, pdf = drawn(SMALL, "png", engine, 30).data, drawn(SMALL, "pdf", engine, 30).data
     assert png.startswith(b"\x89PNG") and pdf.startswith(b"%PDF")
-    from scanviz.render.marks import MARK
-
     assert MARK.encode() in png and MARK.encode() in pdf
+
+
+@pytest.mark.parametrize("form", ["png", "pdf"])
+def test_without_graphviz_there_are_png_and_pdf_all_the_same(monkeypatch, form):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(chain, "_has", lambda package: False)
+    drawing = drawn(SMALL, form)
+    assert drawing.engine == "scanviz's own layout" and drawing.data.startswith((b"\x89PNG", b"%PDF"))
+
+
+@pytest.mark.parametrize("form", ["png", "pdf"])
+def test_where_no_engine_serves_rows_are_there_as_png_and_pdf(monkeypatch, form):
+    monkeypatch.setattr(chain, "_missing", lambda engine: "not here")
+    drawing = drawn(SMALL, form)
+    assert drawing.engine == "plain rows" and drawing.data.startswith((b"\x89PNG", b"%PDF"))
 
 
 def test_types_are_written_where_they_are_wanted():

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.errors import BackendError
 from scanviz.engine.graph.nodes import Array
 
 
@@ -71,21 +70,10 @@ def multiply_no_nan(x: Any, y: Any, out: Array | None = None) -> Array:
 
 
 def scipy_module(name: str) -> Any:
-    """Return a module of SciPy, imported when first used, or say how to get it.
-
-    Raises
-    ------
-    BackendError
-        If SciPy is not installed.
-    """
+    """Return a module of SciPy, imported when first used."""
     import importlib
 
-    try:
-        return importlib.import_module(f"scipy.{name}")
-    except ImportError as error:
-        raise BackendError(
-            "this operation is computed by SciPy, which is not installed", fix="pip install scipy"
-        ) from error
+    return importlib.import_module(f"scipy.{name}")
 
 
 def _special(name: str, x: Any, out: Array | None) -> Array:

@@ -6,12 +6,11 @@ path, which are of one step, do not.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from scanviz.record.errors import ScanvizError, ScanvizValueError
+from scanviz.record.errors import ScanvizValueError
 from scanviz.record.plain_text import plain
 from scanviz.render.diagram.model import Diagram, Node, Port
 
@@ -19,18 +18,6 @@ if TYPE_CHECKING:
     import networkx
 
 _NO_ATTRIBUTES = ("id", "ports", "source", "target")
-
-
-def need_networkx() -> None:
-    """Refuse where networkx is missing.
-
-    Raises
-    ------
-    ScanvizError
-        That says how to install it.
-    """
-    if importlib.util.find_spec("networkx") is None:
-        raise ScanvizError("this needs networkx, which is not installed", fix='pip install "scanviz[graph]"')
 
 
 def to_networkx(diagram: Diagram) -> networkx.MultiDiGraph[str]:
@@ -47,7 +34,6 @@ def to_networkx(diagram: Diagram) -> networkx.MultiDiGraph[str]:
     >>> graph.nodes["y"]["label"], graph.edges["x", "y", 0]["role"]
     ('tanh', 'data')
     """
-    need_networkx()
     import networkx
 
     clusters = [{each.name: getattr(box, each.name) for each in fields(box)} for box in diagram.clusters]
@@ -103,7 +89,6 @@ def reachable(diagram: Diagram, start: str, *, backwards: bool = False) -> froze
     >>> sorted(reachable(Diagram("f", nodes, (), (Edge("a", "b"), Edge("b", "c"))), "a"))
     ['b', 'c']
     """
-    need_networkx()
     import networkx
 
     graph = to_networkx(diagram)
@@ -179,7 +164,6 @@ def _ids(diagram: Diagram) -> Iterator[str]:
 
 def _one_step(diagram: Diagram) -> tuple[networkx.DiGraph[int], dict[int, list[str]]]:
     """Return the graph of one step with every circle as one node, and what each of its nodes stands for."""
-    need_networkx()
     import networkx
 
     whole = to_networkx(diagram)
@@ -200,10 +184,9 @@ def _one_step(diagram: Diagram) -> tuple[networkx.DiGraph[int], dict[int, list[s
 
 
 def _sorted(graph: networkx.DiGraph[int]) -> Iterator[int]:
-    need_networkx()
     import networkx
 
     yield from networkx.lexicographical_topological_sort(graph)
 
 
-__all__ = ["levels", "longest_path", "need_networkx", "reachable", "to_networkx"]
+__all__ = ["levels", "longest_path", "reachable", "to_networkx"]

@@ -15,7 +15,6 @@ from scanviz.record.errors import ScanvizValueError
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot, VariableSnapshot
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import plain
-from scanviz.render.diagram.analysis import need_networkx
 from scanviz.render.diagram.build import whole_picture
 from scanviz.render.diagram.entries import Entry, entries_of
 from scanviz.render.diagram.folding import inside
@@ -160,7 +159,6 @@ def connecting_path(
     ends = [_port(nodes.values(), box, source, "in"), _port(nodes.values(), box, target, "out")]
     if ends[0] is None or ends[1] is None or source.kind in ("n_steps", "nitsot"):
         return None
-    need_networkx()
     import networkx
 
     try:
@@ -184,7 +182,6 @@ def connecting_path(
 
 def _ways(picture: Diagram, nodes: dict[str, Node]) -> networkx.DiGraph[str]:
     """Return the graph of all ways through a loop, with what each part costs."""
-    need_networkx()
     import networkx
 
     ways: networkx.DiGraph[str] = networkx.DiGraph()

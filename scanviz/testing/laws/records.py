@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import io
 import os
 import re
@@ -265,8 +264,6 @@ def no_text_of_a_record_steers_the_terminal_of_the_application(
     found: list[hostile.Change], keys: list[str]
 ) -> None:
     """No tab of the terminal application draws a control character that a record holds."""
-    if importlib.util.find_spec("textual") is None:
-        return
     with _folder_with(hostile.archive_of(hostile.changed(found))) as path:
         try:
             record = load(path)

@@ -2,6 +2,7 @@
 
 import json
 
+import networkx
 import pytest
 from hypothesis import given, settings
 
@@ -13,8 +14,6 @@ from scanviz.render.diagram.export import to_graphml, to_json
 from scanviz.render.diagram.model import Diagram, Edge, Node
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import NAMES, dense, history, large_loop, several_taps, with_gradients
-
-networkx = pytest.importorskip("networkx", reason="networkx is not installed (the extra `graph`)")
 
 
 @given(case=random_loops())
@@ -149,13 +148,3 @@ def test_a_large_picture_is_analysed_without_deep_recursion():
     assert len(reachable(picture, "n0")) == 4999
     assert max(levels(diagram_of(dense(2000, 4))).values()) > 10
     assert len(to_json(diagram_of(large_loop(2000, 5)))["nodes"]) > 2000
-
-
-def test_without_networkx_it_is_said_how_to_get_it(monkeypatch):
-    import sys
-
-    picture = diagram_of(snapshot(several_taps()))
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    for ask in (to_networkx, levels, longest_path, to_graphml, to_json):
-        with pytest.raises(ScanvizError, match=r"scanviz\[graph\]"):
-            ask(picture)

@@ -16,8 +16,6 @@ from scanviz.render.diagram.mappings import Line, mappings_table
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import compiled, run_of_several_taps
 
-pytest.importorskip("networkx", reason="networkx is not installed (the extra `graph`)")
-
 
 @given(case=random_loops())
 @settings(max_examples=25)

@@ -15,8 +15,6 @@ from scanviz.render.diagram.unrolled import unrolled
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import assert_sound, dense, large_loop, several_taps, with_gradients
 
-pytest.importorskip("networkx", reason="networkx is not installed (the extra `graph`)")
-
 
 def assert_readable(picture, limit=400):
     assert len(picture.nodes) <= limit

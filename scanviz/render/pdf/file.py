@@ -1,0 +1,75 @@
+"""A PDF's objects and their table (ISO 32000-1, section 7.5), numbered in the order in which they are made."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+
+
+def number(value: float) -> str:
+    """Return a number as a PDF writes it: no exponent, no more digits than are seen.
+
+    Examples
+    --------
+    >>> number(12.0), number(1 / 3), number(-0.00001)
+    ('12', '0.333', '0')
+    """
+    text = f"{value:.3f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def said(*words: float | str) -> str:
+    """Return an operator with what stands before it.
+
+    Examples
+    --------
+    >>> said(1, 0.5, "m")
+    '1 0.5 m'
+    """
+    return " ".join(each if isinstance(each, str) else number(each) for each in words)
+
+
+@dataclass(slots=True)
+class File:
+    """The objects of a PDF in the making; the first is number 1."""
+
+    objects: list[bytes] = field(default_factory=list)
+
+    def reserved(self) -> int:
+        """Return the number of an object that is filled later."""
+        self.objects.append(b"")
+        return len(self.objects)
+
+    def fill(self, place: int, content: str) -> None:
+        """Say what an object is."""
+        self.objects[place - 1] = content.encode("latin-1")
+
+    def object(self, content: str) -> int:
+        """Add an object and return its number."""
+        place = self.reserved()
+        self.fill(place, content)
+        return place
+
+    def stream(self, entries: str, data: bytes) -> int:
+        """Add data, packed, with more ``entries`` of its dictionary."""
+        packed = zlib.compress(data, 9)
+        head = f"<< /Length {len(packed)} /Filter /FlateDecode {entries} >>\nstream\n".encode("ascii")
+        self.objects.append(head + packed + b"\nendstream")
+        return len(self.objects)
+
+    def data(self, catalogue: int) -> bytes:
+        """Return the file."""
+        parts = [b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"]  # bytes above 127 say that it is no text
+        places = []
+        at = len(parts[0])
+        for place, content in enumerate(self.objects, 1):
+            places.append(at)
+            parts.append(b"%d 0 obj\n%s\nendobj\n" % (place, content))
+            at += len(parts[-1])
+        rows = b"".join(b"%010d 00000 n \n" % each for each in places)
+        size = len(places) + 1
+        parts.append(b"xref\n0 %d\n0000000000 65535 f \n%s" % (size, rows))
+        parts.append(
+            b"trailer\n<< /Size %d /Root %d 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (size, catalogue, at)
+        )
+        return b"".join(parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,38 @@ settings.register_profile(
 settings.register_profile("nightly", max_examples=1000, print_blob=True, **_PATIENT)
 # `pytest --hypothesis-profile=nightly` is applied after this and wins.
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer to stop after a while: `tools/quick.py` does."""
+    parser.addoption(
+        "--seconds", type=float, help="start no test after so many seconds; what was reached counts"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Stop the process that hands out tests; those that were given some are stopped by it."""
+    if config.option.seconds is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Stops(config.option.seconds))
+
+
+class _Stops:
+    """Ends a run of tests after some seconds, which is no failure."""
+
+    def __init__(self, seconds: float) -> None:
+        self.ends, self.said = time.monotonic() + seconds, f"{seconds:.0f} s are over"
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self.session = session
+
+    def pytest_runtest_logfinish(self) -> None:
+        if time.monotonic() > self.ends and not self.session.shouldstop:
+            self.session.shouldstop = self.said
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if session.shouldstop == self.said and not session.testsfailed:
+            session.exitstatus = pytest.ExitCode.OK
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

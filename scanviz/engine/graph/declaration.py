@@ -9,7 +9,7 @@ axis, an index pattern); equal parameters make equal ops.  Every further meaning
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from scanviz.engine.errors import InternalError, ScanvizNotImplementedError
 from scanviz.engine.graph.facts import NOTHING_KNOWN, Facts
@@ -115,6 +115,48 @@ def declarations() -> Iterator[Declaration]:
     return iter(tuple(_REGISTRY.values()))
 
 
+class Part(NamedTuple):
+    """A part of an op that holds a graph: ops that share the object share it again when they are loaded.
+
+    Attributes
+    ----------
+    whole : object
+        The part itself, such as a loop variable.
+    make : callable
+        ``make(about, results)`` makes it again; a function that pickle finds by its name.
+    about : object
+        What ``make`` is told beside variables that the graph computes; may hold leaves of the graph.
+    results : sequence of Variable
+        The variables that it takes from the graph.
+    """
+
+    whole: object
+    make: Callable[[Any, Sequence[Variable]], object]
+    about: Any
+    results: Sequence[Variable]
+
+
+class Held(NamedTuple):
+    """What an op that holds a graph consists of, and how it is made again: ``make(about, parts, births)``.
+
+    Attributes
+    ----------
+    make : callable
+        A function that pickle finds by its name.
+    about : object
+        What it is told beside the parts.
+    parts : sequence of Part
+        In order; ``make`` is given the parts that were made again.
+    births : sequence of int
+        Birth ids of other nodes that the op refers to; where these get other ids, ``make`` is given those.
+    """
+
+    make: Callable[[Any, Sequence[Any], Sequence[int]], Op]
+    about: Any
+    parts: Sequence[Part]
+    births: Sequence[int] = ()
+
+
 class Op:
     """A declaration with its parameters.
 
@@ -161,6 +203,10 @@ class Op:
     def subgraphs(self) -> Sequence[tuple[Sequence[Variable], Sequence[Variable]]]:
         """Return the graphs that the op holds, each with its inputs and outputs: a loop holds its step."""
         return ()
+
+    def held(self) -> Held | None:
+        """Return the parts of an op that holds a graph; None of one that holds none."""
+        return None
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -1,33 +1,56 @@
 """A graph as a flat table, for pickling: no recursion, however deep the graph is.
 
+One table holds the nodes of a graph and of the steps of its loops, at every level: loops share nodes of their steps and loop
+variables (a gradient makes its forward loop again, with more results), and share them still when they are loaded.  Nodes get new
+ids in the old order, and what refers to a node by its id refers to the new one.
+
 Leaves stay objects of their own, so that one input or shared variable in several pickled graphs stays one when they are
 pickled together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
-from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.declaration import Held, Op, Part
+from scanviz.engine.graph.nodes import Apply, Variable, next_birth
 from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import Type
 
 
+class FlatPart(NamedTuple):
+    """A part of ops that hold a graph, with the numbers of its results."""
+
+    make: Callable[[Any, Sequence[Variable]], object]
+    about: Any
+    results: tuple[int, ...]
+
+
+class FlatOp(NamedTuple):
+    """An op that holds a graph."""
+
+    make: Callable[[Any, Sequence[Any], Sequence[int]], Op]
+    about: Any
+    parts: tuple[FlatPart, ...]
+    births: tuple[int, ...]
+
+
 class FlatNode(NamedTuple):
     """One Apply: its inputs are leaves (numbers below the count of leaves) or earlier results, by number."""
 
-    op: Op
+    op: Op | FlatOp
     inputs: tuple[int, ...]
     types: tuple[Type, ...]
     names: tuple[str | None, ...]
     provenance: Provenance
+    birth: int
 
 
 class FlatGraph(NamedTuple):
-    """A graph: leaves, nodes in order of computation, and the numbers of its outputs."""
+    """A graph: leaves, nodes in order of computation with those of a step before its loop, and the numbers of its outputs."""
 
     leaves: tuple[Variable, ...]
     nodes: tuple[FlatNode, ...]
@@ -36,35 +59,132 @@ class FlatGraph(NamedTuple):
 
 def flatten(outputs: Sequence[Variable]) -> FlatGraph:
     """Return the table of the graph above ``outputs``."""
-    order = toposort(outputs)
-    own = {each for node in order for each in node.outputs}
-    reads = [each for node in order for each in node.inputs]
-    leaves = tuple(dict.fromkeys(each for each in (*reads, *outputs) if each not in own))
+    walk = _Walk(outputs)
+    own = {each for node in walk.order for each in node.outputs}
+    reads = [each for node in walk.order for each in node.inputs]
+    held = [each for part in walk.parts.values() for each in part.results]
+    leaves = tuple(dict.fromkeys(each for each in (*reads, *outputs, *held) if each not in own))
     number = {each: k for k, each in enumerate(leaves)}
-    nodes = []
-    for node in order:
-        inputs = tuple(number[each] for each in node.inputs)
-        types, names = tuple(each.type for each in node.outputs), tuple(each.name for each in node.outputs)
-        nodes.append(FlatNode(node.op, inputs, types, names, node.provenance))
+    for node in walk.order:
         for each in node.outputs:
             number[each] = len(number)
+    ops = walk.flat_ops(number)
+    nodes = [
+        FlatNode(
+            ops.get(id(node.op), node.op),
+            tuple(number[each] for each in node.inputs),
+            tuple(each.type for each in node.outputs),
+            tuple(each.name for each in node.outputs),
+            node.provenance,
+            node.birth,
+        )
+        for node in walk.order
+    ]
     return FlatGraph(leaves, tuple(nodes), tuple(number[each] for each in outputs))
+
+
+class _Walk:
+    """The nodes of a graph at all levels, in order, and the ops that hold graphs with their parts, each by its identity."""
+
+    def __init__(self, outputs: Sequence[Variable]) -> None:
+        self.order: dict[Apply, None] = {}
+        self.ops: dict[int, Held] = {}
+        self.parts: dict[int, Part] = {}
+        self._add(outputs)
+
+    def _add(self, outputs: Sequence[Variable]) -> None:
+        for node in toposort(outputs):
+            if node in self.order:
+                continue
+            held = None if id(node.op) in self.ops else node.op.held()
+            if held is not None:
+                self.ops[id(node.op)] = held
+                self.parts.update((id(each.whole), each) for each in held.parts)
+                self._add([each for part in held.parts for each in part.results])
+            self.order[node] = None
+
+    def flat_ops(self, number: Mapping[Variable, int]) -> dict[int, FlatOp]:
+        """Return the ops that hold graphs by identity, for variables that have these numbers."""
+        parts = {
+            key: FlatPart(each.make, each.about, tuple(number[one] for one in each.results))
+            for key, each in self.parts.items()
+        }
+        return {
+            key: FlatOp(
+                held.make, held.about, tuple(parts[id(each.whole)] for each in held.parts), tuple(held.births)
+            )
+            for key, held in self.ops.items()
+        }
 
 
 def unflatten(graph: FlatGraph) -> list[Variable]:
     """Return the outputs of a graph built anew from its table, over the table's leaves."""
+    births = {old: next_birth() for old in sorted(set(_births(graph)))}
     known: list[Variable] = list(graph.leaves)
+    ops: dict[int, Op] = {}
+    parts: dict[int, object] = {}
     for node in graph.nodes:
-        fresh = Apply(node.op, [known[k] for k in node.inputs], node.types, node.provenance, names=node.names)
+        op = node.op
+        if isinstance(op, FlatOp):
+            if id(op) not in ops:
+                ops[id(op)] = _made(op, known, parts, births)
+            op = ops[id(op)]
+        made, inputs = _moved(node.provenance, births), [known[k] for k in node.inputs]
+        fresh = Apply(op, inputs, node.types, made, births[node.birth], node.names)
         known.extend(fresh.outputs)
     return [known[k] for k in graph.outputs]
 
 
-def unflatten_one(graph: FlatGraph) -> Variable:
-    """Return the only output of a table."""
-    return unflatten(graph)[0]
+def _births(graph: FlatGraph) -> Iterator[int]:
+    """Iterate over the ids of all nodes of a table, and of those that they refer to."""
+    for node in graph.nodes:
+        yield node.birth
+        yield from node.provenance.parents
+        if isinstance(node.op, FlatOp):
+            yield from node.op.births
+
+
+def _made(op: FlatOp, known: Sequence[Variable], parts: dict[int, object], births: Mapping[int, int]) -> Op:
+    """Return an op of a table, of parts that other ops may have brought to ``parts`` before."""
+    for each in op.parts:
+        if id(each) not in parts:
+            parts[id(each)] = each.make(each.about, [known[k] for k in each.results])
+    return op.make(op.about, [parts[id(each)] for each in op.parts], [births[each] for each in op.births])
+
+
+def _moved(provenance: Provenance, births: Mapping[int, int]) -> Provenance:
+    """Return a provenance that refers to the new ids."""
+    if not provenance.parents:
+        return provenance
+    parents = tuple(births[each] for each in provenance.parents)
+    return Provenance(provenance.source, provenance.scans, parents, provenance.rule)
 
 
 def reduce_variable(variable: Variable) -> tuple[Any, ...]:
     """Return how pickle rebuilds a computed variable."""
-    return (unflatten_one, (flatten([variable]),))
+    return (_one_variable, (flatten([variable]),))
+
+
+def _one_variable(graph: FlatGraph) -> Variable:
+    return unflatten(graph)[0]
+
+
+def reduce_op(op: Op) -> tuple[Any, ...]:
+    """Return how pickle rebuilds an op that holds a graph, away from any graph."""
+    held = op.held()
+    assert held is not None
+    parts = [(each.make, each.about, len(each.results)) for each in held.parts]
+    graph = flatten([each for part in held.parts for each in part.results])
+    return (_one_op, (held.make, held.about, parts, held.births, graph))
+
+
+def _one_op(
+    make: Callable[[Any, Sequence[Any], Sequence[int]], Op],
+    about: Any,
+    parts: Sequence[tuple[Callable[[Any, Sequence[Variable]], object], Any, int]],
+    births: Sequence[int],
+    graph: FlatGraph,
+) -> Op:
+    results = iter(unflatten(graph))
+    whole = [make_part(told, list(islice(results, count))) for make_part, told, count in parts]
+    return make(about, whole, births)

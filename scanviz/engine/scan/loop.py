@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scanviz.engine.errors import InternalError, ScanvizValueError
-from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.declaration import Declaration, Held, Op
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.facts import Facts
-from scanviz.engine.graph.flatten import FlatGraph, flatten, unflatten
+from scanviz.engine.graph.flatten import reduce_op
 from scanviz.engine.graph.nodes import Apply, Array, Variable, describe, tensor_type
 from scanviz.engine.graph.types import TensorType, Type, common_shape, fits
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.scan.parts import part_of
 from scanviz.engine.scan.properties import ScanPropertiesMixin
 from scanviz.engine.scan.variables import (
     Carry,
@@ -173,9 +174,14 @@ class Scan(Op, ScanPropertiesMixin):
     def __str__(self) -> str:
         return f"scan{{{self.scan_name}}}"
 
+    def held(self) -> Held:
+        """Return the loop variables and the stop condition, which loops share."""
+        parts = [part_of(each) for each in (*self.variables, *([self.until] if self.until else []))]
+        forward = self.settings.gradient_of
+        return Held(_restore, self.settings, parts, () if forward is None else (forward.birth,))
+
     def __reduce__(self) -> tuple[object, ...]:
-        described = [_without_results(each) for each in self.variables]
-        return (_restore, (described, flatten(self.inner_outputs), self.until is not None, self.settings))
+        return reduce_op(self)
 
 
 def _compared(settings: ScanSettings) -> ScanSettings:
@@ -183,48 +189,11 @@ def _compared(settings: ScanSettings) -> ScanSettings:
     return settings._replace(name="", number=0, profile=False, gradient_of=None, steps_read=False)
 
 
-def _without_results(variable: LoopVariable) -> tuple[object, ...]:
-    """Return a loop variable as plain data for a pickle, less the results of the step, which are one flat table."""
-    match variable:
-        case Sequence():
-            return ("sequence", variable.name, variable.slice, variable.tap, variable.argument)
-        case NonSequence():
-            return ("non_sequence", variable.name, variable.variable, variable.captured)
-        case State():
-            return (
-                "state",
-                variable.name,
-                dict(variable.reads),
-                tuple(variable.writes),
-                variable.keep,
-                variable.shared,
-            )
-        case StepOutput():
-            return ("step_output", variable.name, variable.keep)
-        case Carry():
-            return ("carry", variable.name, variable.read, variable.shared)
-
-
-def _restore(
-    described: list[tuple[Any, ...]], graph: FlatGraph, has_until: bool, settings: ScanSettings
-) -> Scan:
-    results = iter(unflatten(graph))
-    variables: list[LoopVariable] = []
-    for kind, name, *rest in described:
-        match kind:
-            case "sequence":
-                variables.append(Sequence(name, *rest))
-            case "non_sequence":
-                variables.append(NonSequence(name, *rest))
-            case "state":
-                reads, taps, keep, shared = rest
-                variables.append(State(name, reads, {tap: next(results) for tap in taps}, keep, shared))
-            case "step_output":
-                variables.append(StepOutput(name, next(results), *rest))
-            case _:
-                read, shared = rest
-                variables.append(Carry(name, read, next(results), shared))
-    return Scan(variables, Until(next(results)) if has_until else None, settings)
+def _restore(settings: ScanSettings, parts: SequenceOf[Any], births: SequenceOf[int]) -> Scan:
+    if settings.gradient_of is not None:
+        settings = settings._replace(gradient_of=settings.gradient_of._replace(birth=births[0]))
+    until = parts[-1] if parts and isinstance(parts[-1], Until) else None
+    return Scan(parts if until is None else parts[:-1], until, settings)
 
 
 def _shape_of_variable(variable: LoopVariable) -> tuple[object, ...]:

@@ -129,7 +129,7 @@ def each_loop_is_in_every_view_once_with_its_own_numbers(cases: list[NamedFuncti
     for f, case, told in zip(functions, cases, record.functions, strict=True):
         mine = [each for each in record.loops if each.function == told.key]
         _check_counts(mine, case)
-        _check_engine(f, pickled=not case.gradient)
+        _check_engine(f)
     _check_titles(record)
     _check_views(record)
     _check_comparison(record, _recorded(functions, cases))
@@ -160,11 +160,11 @@ def _is_of_gradient(loop: LoopRecord, others: list[LoopRecord]) -> bool:
     return False
 
 
-def _check_engine(f: Any, pickled: bool) -> None:
+def _check_engine(f: Any) -> None:
     """Check what the engine tells by loop: code, memory, costs, and the same names in another process."""
     program = list(all_loops(f.program))
     assert len(f.executable.loop_sources()) == len(f.executable.memory_plans()) == len(program)
-    again = pickle.loads(pickle.dumps(f)) if pickled else f
+    again = pickle.loads(pickle.dumps(f))
     assert Counter(each.name for each, _ in all_loops(again.program)) == Counter(
         each.name for each, _ in program
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import sys
 import time
@@ -59,6 +60,12 @@ class _Stops:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if session.shouldstop == self.said and not session.testsfailed:
             session.exitstatus = pytest.ExitCode.OK
+
+
+def pytest_collection_finish() -> None:
+    """Leave thousands of collected tests out of garbage collections, which took a tenth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

@@ -16,7 +16,7 @@ from scanviz.tui.app import ScanvizApp
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.live import LiveSource
 
-PATIENCE = 15.0  # seconds; far more than is needed
+PATIENCE = 60.0  # seconds; far more than is needed
 LOOP = """
 import os, signal, sys, time
 import numpy as np

@@ -14,7 +14,7 @@ from scanviz.tui.views import VIEWS
 from tests.tui.records_for_tui import traced_record
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="a real terminal needs tmux")
-PATIENCE = 15.0
+PATIENCE = 60.0  # seconds; other tests run beside this one
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -52,7 +52,7 @@ class Terminal:
             env=self._environment,
             capture_output=True,
             text=True,
-            timeout=10,
+            timeout=60,
             check=True,
         )
         return done.stdout

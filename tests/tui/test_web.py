@@ -15,7 +15,7 @@ from tests.tui.records_for_tui import traced_record
 
 pytest.importorskip("textual_serve", reason="the browser needs textual-serve: pip install scanviz[tui-web]")
 aiohttp = pytest.importorskip("aiohttp", reason="textual-serve brings aiohttp")
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def a_port():

@@ -166,11 +166,11 @@ def test_hostile_names_are_text_in_every_drawing(engine):
     assert "alert(1)" in " ".join(texts_of(svg))
 
 
-@pytest.mark.parametrize("engine", ["own", "dot"])
-def test_a_drawing_is_the_same_in_every_process(engine, tmp_path):
+@pytest.mark.parametrize("engine, form", [("own", "svg"), ("dot", "svg"), ("own", "png"), ("own", "pdf")])
+def test_a_drawing_is_the_same_in_every_process(engine, form):
     needs(engine)
     script = "from tests.render.pictures import taps_pictures; from scanviz.render.layout import drawn; import sys;"
-    script += f"sys.stdout.buffer.write(drawn(taps_pictures()['open'], 'svg', {engine!r}, 30).data)"
+    script += f"sys.stdout.buffer.write(drawn(taps_pictures()['open'], {form!r}, {engine!r}, 30).data)"
     found = [
         subprocess.run(
             [sys.executable, "-c", script],

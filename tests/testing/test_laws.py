@@ -40,6 +40,15 @@ def test_how_a_law_broke_first_is_told_before_its_smallest_example_is_sought(cap
     assert told.count("broken first by") == 1 and "assert number != 7" in told
 
 
+def test_a_law_whose_examples_are_slow_is_told_broken_before_its_example_is_as_small_as_it_can_be(
+    monkeypatch,
+):
+    monkeypatch.setattr(sys.modules[Law.__module__], "SHRINKING", 0.0)
+    with pytest.raises(AssertionError) as caught:
+        BROKEN.run(seed=1)
+    assert "number': 7" in caught.value.__notes__[-1] and "not the smallest" in caught.value.__notes__[-1]
+
+
 def test_the_command_counts_what_it_tried():
     command = [sys.executable, "-m", "scanviz.testing.laws", "--minutes", "0.01", "--jobs", "1", "loops"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -26,6 +26,7 @@ from scanviz.testing.laws import (
     signals,
     threads,
     traps,
+    turns,
     watching,
 )
 from scanviz.testing.laws.law import Law, all_laws, law
@@ -45,6 +46,7 @@ FAMILIES = (
     semantics,
     threads,
     traps,
+    turns,
     watching,
     records,
     signals,

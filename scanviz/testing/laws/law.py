@@ -7,15 +7,22 @@ run from two places: a small sample of each in the tests, and as much as time al
 from __future__ import annotations
 
 import functools
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
+SHRINKING = 30.0  # seconds for making what breaks a law smaller; some examples take seconds
 _UNINTERESTING = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
+
+
+class _Enough(BaseException):
+    """Ends making an example smaller: no ``Exception``, which would be taken for one that the law's check raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +75,21 @@ class Law:
         Raises
         ------
         Exception
-            What ``check`` raised for the smallest example that was found, with a note that holds the example.
+            What ``check`` raised for the smallest example that was found in :data:`SHRINKING` seconds, with a note that holds the
+            example.
         """
-        tried = 0
+        tried, until, broken = 0, math.inf, None
 
         @functools.wraps(self.check)
         def counted(**drawn: Any) -> None:
-            nonlocal tried, on_break
+            nonlocal tried, on_break, until, broken
+            if time.monotonic() > until:
+                raise _Enough
             tried += 1
             try:
                 self.check(**drawn)
-            except Exception:
+            except Exception as error:
+                until, broken = min(until, time.monotonic() + SHRINKING), (error, drawn)
                 if on_break is not None:
                     on_break()
                     on_break = None
@@ -93,7 +104,12 @@ class Law:
             print_blob=False,
             suppress_health_check=_UNINTERESTING,
         )
-        hypothesis.seed(seed)(wanted(given(**self.strategies)(counted)))()
+        try:
+            hypothesis.seed(seed)(wanted(given(**self.strategies)(counted)))()
+        except _Enough:
+            error, drawn = cast(tuple[Exception, dict[str, Any]], broken)  # not None: it has set the time
+            error.add_note(f"Falsifying example, not the smallest: {self.name}({drawn!r})")
+            raise error from None
         return tried
 
 

@@ -7,10 +7,8 @@ tries to show itself; an example that breaks one of these laws need not do so ea
 from __future__ import annotations
 
 import pickle
-from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,59 +24,20 @@ from scanviz.engine.rewrites.history import places
 from scanviz.profiler.overhead import FREE
 from scanviz.profiler.recorder import Recorder
 from scanviz.profiler.tracing import Tracer
-from scanviz.record.model import ProfileRecord
 from scanviz.testing.at_once import at_once
 from scanviz.testing.laws.law import law
 from scanviz.testing.loops import LoopCase, random_loops
-from scanviz.testing.plain import run_plainly
+from scanviz.testing.watched_calls import (
+    WATCHING,
+    check_call,
+    check_record,
+    inputs_of,
+    observers_for,
+    with_other_values,
+)
 
 LONGEST = 40  # steps: enough for several chunks of a watched run
 CALLS = 4  # by each thread
-WATCHING = ("nobody", "steps", "ops", "values", "steps and values", "its own profile")
-Drawn = tuple[LoopCase, int]
-
-
-def _other_values(case: LoopCase, seed: int) -> LoopCase:
-    """Return the same loop with other values of the same shapes."""
-    rng = np.random.default_rng(seed)
-
-    def other(values: Array) -> Array:
-        mixed = rng.permutation(values.reshape(-1)).reshape(values.shape)
-        return np.asarray(mixed + rng.integers(0, 3, values.shape), values.dtype)
-
-    return replace(
-        case,
-        sequences=[replace(each, values=other(each.values)) for each in case.sequences],
-        outputs=[
-            each if each.initial is None or each.from_zeros else replace(each, initial=other(each.initial))
-            for each in case.outputs
-        ],
-        constants=[other(each) for each in case.constants],
-        captured=None if case.captured is None else other(case.captured),
-    )
-
-
-def _inputs(case: LoopCase) -> list[Array]:
-    return [values for _, values in case.build()[2]]
-
-
-def _check(found: list[Array], case: LoopCase) -> int:
-    """Check what a call gave against a plain Python loop, and return how many steps that took."""
-    expected, _ = run_plainly(case)
-    tolerance = 1e-4 if case.dtype == "float32" else 1e-9
-    for mine, theirs in zip(found, expected, strict=True):
-        assert mine.dtype == theirs.dtype and mine.shape == theirs.shape, (mine.shape, theirs.shape)
-        np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
-    return len(expected[0])
-
-
-def _observers(watching: str) -> list[observe.Observer]:
-    found: list[observe.Observer] = []
-    if "steps" in watching or "ops" in watching:
-        found.append(Recorder("ops" if watching == "ops" else "steps", price=FREE))
-    if "values" in watching:
-        found.append(Tracer())
-    return found
 
 
 @law(
@@ -89,10 +48,18 @@ def _observers(watching: str) -> list[observe.Observer]:
     tier=st.sampled_from(["numpy", "numpy", "reference"]),
     rewrites=st.booleans(),
     keeps_buffers=st.booleans(),
+    counts=st.booleans(),
     also=st.sampled_from(["nothing", "asks for records", "pickles", "builds"]),
 )
 def threads_find_what_they_would_find_alone(
-    case: LoopCase, threads: int, watching: str, tier: str, rewrites: bool, keeps_buffers: bool, also: str
+    case: LoopCase,
+    threads: int,
+    watching: str,
+    tier: str,
+    rewrites: bool,
+    keeps_buffers: bool,
+    counts: bool,
+    also: str,
 ) -> None:
     """Calls in several threads give what calls alone give; steps recorded are those taken; shared updates sum up."""
     mode = Mode(tier, "all" if rewrites else "none")
@@ -101,18 +68,18 @@ def threads_find_what_they_would_find_alone(
     f = function(
         [variable for variable, _ in inputs],
         results,
-        updates={**updates, count: count + results[0].shape[0]},
+        updates={**updates, count: count + results[0].shape[0]} if counts else updates,
         mode=mode,
         profile=watching == "its own profile",
         on_unused_input="ignore",
     )
-    cases = [[_other_values(case, 100 * k + turn) for turn in range(CALLS)] for k in range(threads)]
-    given = [[_inputs(each) for each in mine] for mine in cases]
+    cases = [[with_other_values(case, 100 * k + turn) for turn in range(CALLS)] for k in range(threads)]
+    given = [[inputs_of(each) for each in mine] for mine in cases]
 
     def calls(k: int) -> list[list[Array]]:
         return [f(*values) for values in given[k]]
 
-    watchers = _observers(watching)
+    watchers = observers_for(watching)
     works: list[Callable[[], Any]] = [partial(calls, k) for k in range(threads)]
     works.append(partial(_beside, also, f, watchers))
     with ExitStack() as attached:
@@ -120,14 +87,15 @@ def threads_find_what_they_would_find_alone(
             attached.enter_context(observe.observed_by(each))
         found = at_once(works)
     steps = [
-        _check(results_of_call, each)
+        check_call(results_of_call, each)[0]
         for k in range(threads)
         for results_of_call, each in zip(found[k], cases[k], strict=True)
     ]
-    assert count.get_value() == sum(steps), (count.get_value(), sum(steps))
+    if counts:  # calls that do wait for one another
+        assert count.get_value() == sum(steps), (count.get_value(), sum(steps))
     records = [each.record() for each in watchers if isinstance(each, Recorder)]
     for record in [*records, *([f.profile] if f.profile is not None else [])]:
-        _check_record(record, steps, rewrites)
+        check_record(record, steps, rewrites)
 
 
 def _beside(also: str, f: Any, watchers: list[observe.Observer]) -> None:
@@ -148,25 +116,6 @@ def _beside(also: str, f: Any, watchers: list[observe.Observer]) -> None:
                 pickle.dumps(f)
             case "builds":
                 function(f.inputs, f.outputs, on_unused_input="ignore")
-
-
-def _check_record(record: ProfileRecord, steps: list[int], rewrites: bool) -> None:
-    """Check what was recorded of calls that took so many steps each."""
-    (told,) = record.functions
-    assert (told.calls, told.errors, told.running) == (len(steps), 0, 0)
-    for loop in record.loops:
-        assert loop.running == loop.failed_runs == 0, loop.name
-        assert loop.step_times.count == loop.steps, (loop.name, loop.step_times.count, loop.steps)
-        kept = Counter(map(tuple, loop.series[:, :2].tolist()))
-        assert set(kept.values()) <= {1}, (loop.name, kept.most_common(3))
-        if loop.parent is None:
-            assert loop.runs == len(steps), (loop.name, loop.runs)
-        if loop.name == "law":  # with rewrites, rows that nobody reads need no steps
-            assert loop.longest_run <= max(steps, default=0)
-            assert loop.steps <= sum(steps) if rewrites else loop.steps == sum(steps), (
-                loop.steps,
-                sum(steps),
-            )
 
 
 @law(
@@ -235,4 +184,4 @@ def profiled_calls_in_threads_take_each_step_once(lengths: list[list[int]], deta
     for mine, results in zip(lengths, found, strict=True):
         for steps, result in zip(mine, results, strict=True):
             np.testing.assert_array_equal(result, np.arange(1.0, steps + 1))
-    _check_record(recorder.record(), [each for mine in lengths for each in mine], rewrites=False)
+    check_record(recorder.record(), [each for mine in lengths for each in mine], rewrites=False)

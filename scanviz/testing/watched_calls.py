@@ -1,0 +1,94 @@
+"""Calls of one random loop with several values, and what they must give and leave in a record, whatever thread makes them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scanviz.engine import observe
+from scanviz.engine.graph.nodes import Array
+from scanviz.profiler.overhead import FREE
+from scanviz.profiler.recorder import Recorder
+from scanviz.profiler.tracing import Tracer
+from scanviz.record.model import ProfileRecord
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.plain import run_plainly
+
+WATCHING = ("nobody", "steps", "ops", "values", "steps and values", "its own profile")
+
+
+def with_other_values(case: LoopCase, seed: int) -> LoopCase:
+    """Return the same loop with other values of the same shapes."""
+    rng = np.random.default_rng(seed)
+
+    def other(values: Array) -> Array:
+        mixed = rng.permutation(values.reshape(-1)).reshape(values.shape)
+        return np.asarray(mixed + rng.integers(0, 3, values.shape), values.dtype)
+
+    return replace(
+        case,
+        sequences=[replace(each, values=other(each.values)) for each in case.sequences],
+        outputs=[
+            each if each.initial is None or each.from_zeros else replace(each, initial=other(each.initial))
+            for each in case.outputs
+        ],
+        constants=[other(each) for each in case.constants],
+        captured=None if case.captured is None else other(case.captured),
+    )
+
+
+def inputs_of(case: LoopCase) -> list[Array]:
+    """Return the values that a function of the loop is called with."""
+    return [values for _, values in case.build()[2]]
+
+
+def check_call(found: Sequence[Array], case: LoopCase) -> tuple[int, Array | None]:
+    """Check what a call gave against a plain Python loop; return how many steps that took, and the shared variable's value."""
+    expected, state = run_plainly(case)
+    tolerance = 1e-4 if case.dtype == "float32" else 1e-9
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine.dtype == theirs.dtype and mine.shape == theirs.shape, (mine.shape, theirs.shape)
+        np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
+    return len(expected[0]), state
+
+
+def observers_for(watching: str) -> list[observe.Observer]:
+    """Return new observers that watch as one of :data:`WATCHING` says."""
+    found: list[observe.Observer] = []
+    if "steps" in watching or "ops" in watching:
+        found.append(Recorder("ops" if watching == "ops" else "steps", price=FREE))
+    if "values" in watching:
+        found.append(Tracer())
+    return found
+
+
+def check_record(record: ProfileRecord, steps: list[int], rewrites: bool) -> None:
+    """Check what was recorded of calls that took so many steps each."""
+    (told,) = record.functions
+    assert (told.calls, told.errors, told.running) == (len(steps), 0, 0)
+    for loop in record.loops:
+        assert loop.running == loop.failed_runs == 0, loop.name
+        assert loop.step_times.count == loop.steps, (loop.name, loop.step_times.count, loop.steps)
+        kept = Counter(map(tuple, loop.series[:, :2].tolist()))
+        assert set(kept.values()) <= {1}, (loop.name, kept.most_common(3))
+        if loop.parent is None:
+            assert loop.runs == len(steps), (loop.name, loop.runs)
+        if loop.name == "law":  # with rewrites, rows that nobody reads need no steps
+            assert loop.longest_run <= max(steps, default=0)
+            assert loop.steps <= sum(steps) if rewrites else loop.steps == sum(steps), (
+                loop.steps,
+                sum(steps),
+            )
+
+
+__all__ = [
+    "WATCHING",
+    "check_call",
+    "check_record",
+    "inputs_of",
+    "observers_for",
+    "with_other_values",
+]

@@ -131,13 +131,17 @@ class Touched:
                     seen.locks = locks_held() if seen.locks is None else seen.locks & locks_held()
 
     def shared(self) -> list[frozenset[Place]]:
-        """Return for each object that threads share and change without a lock the lines that do, as met."""
+        """Return for each object that threads share and change without a lock the lines that do.
+
+        First come those of which an attribute is written: of containers a line may only seem to change one.
+        """
         found = []
         for seen in self._seen.values():
-            places = [place for each in seen.values() if each.is_shared() for place in each.places]
-            if places:
-                found.append(frozenset(places))
-        return list(dict.fromkeys(found))
+            shared = {what: each for what, each in seen.items() if each.is_shared()}
+            if shared:
+                places = frozenset(place for each in shared.values() for place in each.places)
+                found.append((not any(shared), places))
+        return list(dict.fromkeys(places for _, places in sorted(found, key=lambda each: each[0])))
 
 
 def _touched(frame: FrameType, access: Access) -> Iterator[tuple[Any, str, bool]]:

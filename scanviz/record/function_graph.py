@@ -53,10 +53,14 @@ def linked(graph: GraphSnapshot, program: Program, names: Moments) -> GraphSnaps
     """Return a graph whose nodes and loops name the operations and loops of a program."""
     place: dict[str, int] = {}
     loops: dict[str, LoopInstruction] = {}
+    waiting: dict[int | None, list[str]] = {}  # birth id → the nodes of this graph that have it, in order
+    for each in reversed(graph.nodes):
+        waiting.setdefault(names.names.birth(each.key), []).append(each.key)
     for index, instruction in enumerate(program.instructions):
-        key = names.names.known(instruction.birth)
-        if key is not None:
-            place.setdefault(key, index)
+        left = waiting.get(instruction.birth)
+        if left:
+            key = left.pop()
+            place[key] = index
             if isinstance(instruction, LoopInstruction):
                 loops[key] = instruction
     nodes = tuple(replace(each, operation=place.get(each.key)) for each in graph.nodes)

@@ -51,7 +51,7 @@ class GraphLines:
         self._places: dict[int, int] = {}
         self._written: dict[tuple[Apply, str], list[str]] = {}  # most nodes are in many moments
         self._nodes: dict[int, Apply] = {}
-        self._latest: dict[int, Apply] = {}
+        self._births: dict[str, int] = {}  # what a node is known by → its birth id
         self._loops: dict[tuple[int, int], str] = {}
         self.renamed = 0  # how often a node that had been written got another name
         self.output_names = list(output_names)
@@ -110,6 +110,11 @@ class GraphLines:
 
     def key(self, node: Apply) -> str:
         """Return what a node is known by: its first result, or for a loop, whose results come and go, its own name."""
+        known = self._key(node)
+        self._births[known] = node.birth
+        return known
+
+    def _key(self, node: Apply) -> str:
         if not isinstance(node.op, Scan):
             return self.name(node.outputs[0])
         place = (node.birth, self._twins.get(node, 0))
@@ -118,10 +123,12 @@ class GraphLines:
             known = self._loops[place] = self._free(f"loop{self.number(node)}")
         return known
 
-    def known(self, birth: int) -> str | None:
-        """Return what a node is known by that was met before, as it was last; None for one that was not met."""
-        node = self._latest.get(birth)
-        return self.key(node) if node is not None else None
+    def birth(self, key: str) -> int | None:
+        """Return the birth id of the node that is known by a key; None where there is none.
+
+        A graph may hold several nodes of one birth id, such as a loop and the same loop with more results.
+        """
+        return self._births.get(key)
 
     def number(self, node: Apply) -> int:
         """Return the number of a node, which it was given when it was first met."""
@@ -139,7 +146,6 @@ class GraphLines:
                 self._steps.clear()
                 self.renamed += 1
             seen.add((node.birth, self._twins.get(node, 0)))
-            self._latest[node.birth] = node
         found: list[str] = []
         for node in self._ordered(nodes):
             key = (node, indent)
@@ -225,7 +231,6 @@ class GraphLines:
             )  # the op stays alive as long as its id stands for it
             return lines
         _, nodes, lines = known
-        self._latest.update((node.birth, node) for node in nodes)
         return lines
 
     def _variable(self, variable: LoopVariable, view: ScanView) -> str:

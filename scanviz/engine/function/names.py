@@ -54,10 +54,11 @@ def _settings(loops: Mapping[Place, ScanSettings]) -> dict[Place, ScanSettings]:
     count = Counter(own.name for own in loops.values())
     taken = {name for name, several in count.items() if several == 1}
     found: dict[Place, ScanSettings] = {}
+    by_birth: dict[int, ScanSettings] = {}  # the gradient of a loop in a step stands in another step
     latest: Counter[str] = Counter()  # the largest number of a name so far
     for place, own in loops.items():
         known = own.gradient_of
-        of = found.get((*place[:-1], known.birth)) if known is not None else None
+        of = found.get((*place[:-1], known.birth), by_birth.get(known.birth)) if known is not None else None
         number = 0
         if count[own.name] > 1:
             number = _free(own.name, of.number if of is not None else 0, latest[own.name], taken)
@@ -65,6 +66,7 @@ def _settings(loops: Mapping[Place, ScanSettings]) -> dict[Place, ScanSettings]:
         if known is not None and of is not None:
             own = own._replace(gradient_of=known._replace(name=of.label))
         found[place] = own._replace(number=number)
+        by_birth.setdefault(place[-1], found[place])
         taken.add(found[place].label)
     return found
 

@@ -108,7 +108,8 @@ def named_functions(draw: st.DrawFn) -> NamedFunction:
     return NamedFunction(draw(st.none() | st.sampled_from(["f", "f", "g", "f#1"])), loops, calls, gradient)
 
 
-def _recorded(functions: Sequence[Any], cases: Sequence[NamedFunction]) -> ProfileRecord:
+def recorded(functions: Sequence[Any], cases: Sequence[NamedFunction]) -> ProfileRecord:
+    """Return the record of the calls that the cases ask for, with values."""
     recorder, tracer = Recorder(price=FREE), Tracer(every=8)
     with observe.observed_by(recorder), observe.observed_by(tracer):
         for f, case in zip(functions, cases, strict=True):
@@ -125,14 +126,14 @@ def _recorded(functions: Sequence[Any], cases: Sequence[NamedFunction]) -> Profi
 def each_loop_is_in_every_view_once_with_its_own_numbers(cases: list[NamedFunction], rewrites: str) -> None:
     """Loops of one name are told apart in records, reports, exports, comparisons and pages, and by whoever asks for one."""
     functions = [each.build(Mode("numpy", rewrites)) for each in cases]
-    record = _recorded(functions, cases)
+    record = recorded(functions, cases)
     for f, case, told in zip(functions, cases, record.functions, strict=True):
         mine = [each for each in record.loops if each.function == told.key]
         _check_counts(mine, case)
         _check_engine(f)
     _check_titles(record)
     _check_views(record)
-    _check_comparison(record, _recorded(functions, cases))
+    _check_comparison(record, recorded(functions, cases))
 
 
 def _check_counts(loops: list[LoopRecord], case: NamedFunction) -> None:

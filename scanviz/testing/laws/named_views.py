@@ -1,0 +1,134 @@
+"""Laws of names in what is looked at: pictures with their heat, the file of a run that goes on, the application's tree."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from scanviz.engine.mode import Mode
+from scanviz.profiler.live_file import LiveFile
+from scanviz.profiler.recorder import Recorder
+from scanviz.record.file import load
+from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.model import Diagram
+from scanviz.render.draw import Wishes, written
+from scanviz.testing.laws.law import law
+from scanviz.testing.laws.names import NamedFunction, named_functions, recorded
+
+_CASES = st.lists(named_functions(), min_size=1, max_size=3)
+_REWRITES = st.sampled_from(["all", "all,-ScanMerge", "none"])
+
+
+def _record(cases: list[NamedFunction], rewrites: str) -> ProfileRecord:
+    return recorded([each.build(Mode("numpy", rewrites)) for each in cases], cases)
+
+
+@law(sample=2, cases=_CASES, rewrites=_REWRITES)
+def each_loop_is_in_its_functions_picture_once_with_its_own_time(
+    cases: list[NamedFunction], rewrites: str
+) -> None:
+    """A picture of a function has each of its loops once, as warm as the loop was, alone and among all, and in every format."""
+    record = _record(cases, rewrites)
+    for function in record.functions:
+        graph = function.graph
+        assert graph is not None
+        loops = [each for each in record.loops if each.function == function.key]
+        picture = diagram_of(graph, record=record, function=function.key)
+        _check_boxes(picture, loops)
+        for loop in loops if _told_apart(loops) else []:
+            alone = diagram_of(graph, record=record, function=function.key, scan=loop.name)
+            _check_boxes(alone, [loop, *_inside(loop, loops)])
+            closed = diagram_of(graph, record=record, function=function.key, closed=[loop.name])
+            _check_boxes(closed, [each for each in loops if each not in (loop, *_inside(loop, loops))])
+        for form in ("txt", "dot", "svg", "json", "graphml"):
+            assert written(picture, form, Wishes()).text
+
+
+def _told_apart(loops: list[LoopRecord]) -> bool:
+    """Return whether no two loops have one name; a gradient's forward loop, made again, has the name of the loop it is."""
+    return len({each.name for each in loops}) == len(loops)
+
+
+def _inside(loop: LoopRecord, loops: list[LoopRecord]) -> list[LoopRecord]:
+    found = [each for each in loops if each.parent == loop.key]
+    return [*found, *(deeper for each in found for deeper in _inside(each, loops))]
+
+
+def _check_boxes(picture: Diagram, loops: list[LoopRecord]) -> None:
+    boxes = {each.loop: each for each in picture.clusters}
+    assert Counter(each.loop for each in picture.clusters) == Counter(each.key for each in loops)
+    assert len({each.id for each in picture.clusters}) == len(loops)
+    for each in loops:
+        box = boxes[each.key]
+        assert box.label == each.name and box.time_ns == (each.total_ns if each.runs else None)
+        around = next((other.loop for other in picture.clusters if other.id == box.parent), None)
+        assert around == each.parent or all(other.key != each.parent for other in loops)
+        forward = next((other.name for other in loops if other.key == each.gradient_of), None)
+        assert forward is None or box.gradient_of == forward
+
+
+@law(sample=4, cases=_CASES, rewrites=_REWRITES)
+def the_file_of_a_run_has_each_loop_with_its_own_numbers(cases: list[NamedFunction], rewrites: str) -> None:
+    """Whoever watches a run through its file sees each loop once, with what the record says of it."""
+    record = _record(cases, rewrites)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "live.scanviz"
+        LiveFile(Recorder(), path).stop(record)
+        told = load(path)
+    assert [_numbers(each) for each in told.loops] == [_numbers(each) for each in record.loops]
+    assert [(each.key, each.name, each.calls) for each in told.functions] == [
+        (each.key, each.name, each.calls) for each in record.functions
+    ]
+
+
+def _numbers(loop: LoopRecord) -> tuple[object, ...]:
+    place = (loop.key, loop.name, loop.function, loop.parent, loop.gradient_of)
+    return (*place, loop.runs, loop.steps, loop.total_ns, [each.name for each in loop.variables])
+
+
+@law(sample=2, cases=_CASES, rewrites=_REWRITES)
+def the_applications_tree_has_each_loop_once_at_its_place(cases: list[NamedFunction], rewrites: str) -> None:
+    """The tree has each function and under it each loop, told apart by what is written there; choosing one shows that one."""
+    record = _record(cases, rewrites)
+    asyncio.run(_check_tree(record))
+
+
+async def _check_tree(record: ProfileRecord) -> None:
+    from scanviz.tui.app import ScanvizApp
+    from scanviz.tui.source import Source
+    from scanviz.tui.tree import LoopTree
+
+    app = ScanvizApp(Source(record, "p.scanviz"))
+    async with app.run_test(size=(140, 60)) as pilot:
+        await pilot.pause()
+        tree = app.query_one(LoopTree)
+        for function in record.functions:
+            _check_branch(tree, record, function)
+        for loop in record.loops:
+            tree.post_message(LoopTree.Chosen(("loop", loop.key)))
+            await pilot.pause()
+            assert app.state.loop == loop.key
+
+
+def _check_branch(tree: Any, record: ProfileRecord, function: FunctionRecord) -> None:
+    nodes = {node.data: node for node in _all_nodes(tree.root)}
+    loops = [each for each in record.loops if each.function == function.key]
+    titles = []
+    for each in loops:
+        node = nodes["loop", each.key]
+        above = ("function", function.key) if each.parent is None else ("loop", each.parent)
+        assert node.parent.data == above
+        title = str(node.label).removeprefix("↩ ")
+        assert ("↩" in str(node.label)) == (each.gradient_of is not None)
+        titles.append(title.rpartition("  ")[0].rpartition("  ")[0])
+    assert titles == [each.name for each in loops]
+
+
+def _all_nodes(node: Any) -> list[Any]:
+    return [found for each in node.children for found in (each, *_all_nodes(each))]

@@ -23,6 +23,7 @@ from scanviz.engine.program.instructions import (
     dtype_of,
 )
 from scanviz.engine.program.plan import wraps
+from scanviz.engine.program.plan.arena import ring_size
 from scanviz.engine.program.shapes import KnownValues, partial_shapes
 
 RunInstruction = Callable[[Program, AnyInstruction, Sequence[Any]], Sequence[Any]]
@@ -74,16 +75,6 @@ def check_sequences(loop: LoopInstruction, arrays: Sequence[Any], steps: int) ->
     for slot, array in zip(loop.sequences, arrays, strict=True):
         if len(array) < steps:
             raise short_sequence(loop, slot.name, slot.tap, len(array), steps)
-
-
-def ring_size(slot: StateSlot, steps: int) -> int:
-    """Return the number of rows of a state's buffer."""
-    kept = steps if slot.result is not None and slot.keep_last is None else (slot.keep_last or 0)
-    if slot.result is None:
-        kept = 0
-    return (
-        min(max(kept, slot.offset) + 1, slot.offset + max(steps, 1)) if kept < steps else slot.offset + steps
-    )
 
 
 class StateRows:

@@ -16,10 +16,10 @@ _NOTHING: frozenset[int] = frozenset()
 
 
 def aliases(program: Program) -> dict[int, frozenset[int]]:
-    """Return for each register that may be a view the registers whose memory it may share, followed to their ends."""
+    """Return for each register that may be a view the registers whose memory it may share, those on the way included."""
     found: dict[int, frozenset[int]] = {}
     for instruction in program.instructions:
-        shared = _NOTHING.union(*(found.get(each, frozenset((each,))) for each in _viewed(instruction)))
+        shared = _NOTHING.union(*({each, *found.get(each, _NOTHING)} for each in _viewed(instruction)))
         if shared:
             found.update(dict.fromkeys(instruction.outputs, shared))
     return found

@@ -67,13 +67,18 @@ def verify_plan(program: Program, plan: Plan) -> None:
         if place.made < 0 and isinstance(place.location, Row):
             holder[_memory(plan, place.location)] = number
     for time, group in enumerate(plan.groups):
-        read = [(index, number) for index in group for number in program.instructions[index].inputs]
+        written = [number for index in group for number in program.instructions[index].outputs]
+        read = [
+            (index, number)
+            for index in group
+            for number in program.instructions[index].inputs
+            if number not in written  # what the group gives is in memory when it is done
+        ]
         for index, number in read:
             _verify_read(
                 program, plan, holder, f"instruction {index}, {program.instructions[index].op}", number
             )
         inputs = {each for _, number in read for each in (number, *shared.get(number, ()))}
-        written = [number for index in group for number in program.instructions[index].outputs]
         for number in written:
             _verify_write(program, plan, holder, time, number, inputs)
     for number in program.outputs:

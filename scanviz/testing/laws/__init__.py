@@ -20,6 +20,7 @@ from scanviz.testing.laws import (
     oracle,
     pickles,
     places,
+    plans,
     programs,
     records,
     rewrites,
@@ -53,6 +54,7 @@ FAMILIES = (
     records,
     signals,
     places,
+    plans,
     programs,
 )
 __all__ = ["FAMILIES", "Law", "all_laws", "law"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.function import Function, function
-from scanviz.engine.graph.nodes import Array
+from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.engine.program.codec import MisfitError
 from scanviz.engine.program.file import from_bytes, from_data, to_bytes, to_data
@@ -33,12 +34,17 @@ _WRONG = st.one_of(
 )
 
 
-def compiled(case: LoopCase, rewrites: bool, tier: str = "numpy") -> tuple[Function, list[Array]]:
-    """Return the function of a case, and what its program is given."""
+def compiled(
+    case: LoopCase,
+    rewrites: bool,
+    tier: str = "numpy",
+    reading: Callable[[Variable], Variable] = lambda rows: rows,
+) -> tuple[Function, list[Array]]:
+    """Return the function of what is read of a case's rows, and what its program is given."""
     results, updates, inputs, state = case.build()
     f = function(
         [variable for variable, _ in inputs],
-        results,
+        [reading(each) for each in results],
         updates=updates,
         mode=Mode(tier, "all" if rewrites else "none"),
         on_unused_input="ignore",

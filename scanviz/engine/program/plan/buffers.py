@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from scanviz.engine.program.instructions import Instruction, dtype_of
+from scanviz.engine.program.plan.arena import aligned
 from scanviz.engine.program.plan.draft import Draft
-from scanviz.engine.program.plan.location import ALIGNMENT, Buffer
+from scanviz.engine.program.plan.location import Buffer
 
 Key = tuple[tuple[int, ...], str]
 
@@ -91,7 +92,7 @@ def laid_out(buffers: list[Key]) -> tuple[tuple[int, ...], int]:
     for shape, dtype in buffers:
         starts.append(end)
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        end += -(-size // ALIGNMENT) * ALIGNMENT
+        end += aligned(size)
     return tuple(starts), end
 
 

@@ -94,7 +94,7 @@ class Place:
     made, needed : int
         The groups that fill it and that need its memory last: -1 before the first one, the number of groups after the last.
     over : int or None
-        The register whose memory it takes over, written by the very group that reads that last.
+        The register whose memory it takes over, also where that is fresh: its group is the last that needs it.
     """
 
     location: Location

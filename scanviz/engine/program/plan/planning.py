@@ -72,7 +72,8 @@ def plan(
     draft = _draft(program, shapes, groups, emits)
     owned = owned_registers(program.instructions, program.outputs, program.inputs)
     for each in program.instructions:
-        if each.op.declaration is ASSIGN and each.inputs[0] in owned:
+        in_array = each.op.declaration is ASSIGN and not is_scalar(program, each.outputs[0])
+        if in_array and each.inputs[0] in owned:
             draft.take_over(each.outputs[0], each.inputs[0])  # a new array that nothing else reads: no copy
     return _finished(draft, dict.fromkeys(program.inputs, Where.GIVEN), strides, groups)
 
@@ -239,7 +240,7 @@ def _result_place(
         return _placed(draft, number, Where.NUMBER, (), 1)
     old = draft.over.get(number)
     if old is not None:
-        return _placed(draft, number, View(_root(old, found), 0), found[old].strides, found[old].alignment)
+        return _placed(draft, number, found[old].location, found[old].strides, found[old].alignment)
     if isinstance(instruction, Instruction) and isinstance(kind, TensorType):
         viewed = instruction.op.declaration.views
         if viewed is not None and not is_scalar(program, instruction.inputs[viewed]):

@@ -1,0 +1,121 @@
+"""The arena of one run of a loop: one piece of memory with all that its plan places, for a number of steps.
+
+Buffers come first, then the rows of each slot, then room for the loops inside, which run one at a time and share it.  Every part
+begins at a multiple of :data:`~scanviz.engine.program.plan.location.ALIGNMENT`.  A loop inside whose number of steps or shapes
+are not known beforehand, and the array that a mitmot takes over, lie elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scanviz.engine.program.instructions import LoopInstruction, Program, StateSlot
+from scanviz.engine.program.plan.location import ALIGNMENT, Plan, Size, SlotKey, StoreKind
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """Where the rows of a loop lie in memory.
+
+    Attributes
+    ----------
+    rows : mapping
+        Slot → how many rows it has.
+    starts : mapping
+        Slot → where the first of them begins, in bytes; without those whose rows are not in the arena.
+    inner : int
+        Where the room for loops inside begins.
+    bytes : int
+        How long the arena is.
+    """
+
+    rows: Mapping[SlotKey, int]
+    starts: Mapping[SlotKey, int]
+    inner: int
+    bytes: int
+
+
+def ring_size(slot: StateSlot, steps: int) -> int:
+    """Return the number of rows of a state of which not all are kept.
+
+    One more than are read or kept: no row that is read in a step is the row written in it.
+    """
+    kept = steps if slot.result is not None and slot.keep_last is None else (slot.keep_last or 0)
+    if slot.result is None:
+        kept = 0
+    if kept >= steps:
+        return slot.offset + steps
+    return min(max(kept, slot.offset) + 1, slot.offset + max(steps, 1))
+
+
+def arena_of(loop: LoopInstruction, plan: Plan, steps: int, taken: Mapping[int, int]) -> Arena:
+    """Return where everything lies for a number of steps; ``taken`` has the rows of each mitmot by its number."""
+    rows = {key: _rows(loop, plan, key, steps, taken) for key in plan.stores}
+    starts: dict[SlotKey, int] = {}
+    end = plan.arena
+    for key, store in plan.stores.items():
+        slot = loop.states[key[1]] if key[0] == "state" else None
+        if store.kind is StoreKind.NONE or store.row is None or (slot is not None and slot.in_place):
+            continue
+        starts[key] = end
+        end += aligned(rows[key] * store.row_bytes)
+    return Arena(rows, starts, end, end + inner_bytes(loop.body, plan))
+
+
+def _rows(loop: LoopInstruction, plan: Plan, key: SlotKey, steps: int, taken: Mapping[int, int]) -> int:
+    kind, number = plan.stores[key].kind, key[1]
+    if kind is StoreKind.NONE:
+        return 0
+    if key[0] == "output":
+        last = loop.step_outputs[number].keep_last
+        return steps if last is None else min(steps, last)
+    if kind is StoreKind.TAKEN:
+        return taken[number]
+    if kind in (StoreKind.SINGLE, StoreKind.HELD):
+        return 1
+    slot = loop.states[number]
+    return slot.offset + steps if kind is StoreKind.WHOLE else ring_size(slot, steps)
+
+
+def inner_bytes(program: Program, plan: Plan) -> int:
+    """Return how much room the loops inside need, as far as their plans and numbers of steps are known."""
+    return max(
+        (inner_arena(program, plan, index).bytes for index in plan.inner if _sized(program, plan, index)),
+        default=0,
+    )
+
+
+def _sized(program: Program, plan: Plan, index: int) -> bool:
+    loop = program.instructions[index]
+    return isinstance(loop, LoopInstruction) and inner_steps(program, plan, loop) is not None
+
+
+def inner_steps(program: Program, plan: Plan, loop: LoopInstruction) -> int | None:
+    """Return the number of steps of a loop inside, None where it is not known; with a stop condition the most."""
+    location, value = plan.places[loop.n_steps].location, program.constants.get(loop.n_steps)
+    return location.value if isinstance(location, Size) else None if value is None else int(value)
+
+
+def inner_arena(program: Program, plan: Plan, index: int) -> Arena:
+    """Return where everything of a loop inside lies, whose number of steps is known."""
+    loop = program.instructions[index]
+    assert isinstance(loop, LoopInstruction)
+    steps = inner_steps(program, plan, loop)
+    shapes = {k: plan.places[slot.outer].shape for k, slot in enumerate(loop.states) if slot.kind == "mitmot"}
+    taken = {k: 0 if shape is None else shape[0] for k, shape in shapes.items()}
+    return arena_of(loop, plan.inner[index][0], max(steps or 0, 0), taken)
+
+
+def aligned(size: int) -> int:
+    """Return a number of bytes rounded up to whole lines.
+
+    Examples
+    --------
+    >>> aligned(0), aligned(1), aligned(64)
+    (0, 64, 64)
+    """
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+__all__ = ["Arena", "aligned", "arena_of", "inner_arena", "inner_bytes", "inner_steps", "ring_size"]

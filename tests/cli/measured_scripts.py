@@ -1,8 +1,6 @@
 """Scripts whose functions are run again by `scanviz rewrites`, and how it is started on them."""
 
-import os
-import subprocess
-import sys
+from tests.cli.commands import command
 
 SCRIPT = """
 import numpy as np, scanviz
@@ -53,8 +51,6 @@ def runner(folder):
         (folder / f"{name}.py").write_text(text)
 
     def scanviz_(*arguments):
-        command = [sys.executable, "-m", "scanviz", "rewrites", *arguments]
-        wide = {**os.environ, "COLUMNS": "120"}
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, env=wide)
+        return command("rewrites", *arguments, cwd=folder, COLUMNS="120")
 
     return scanviz_

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from scanviz.profiler.advice import advice_of
 from scanviz.profiler.advice_report import advice_json
 from scanviz.record.file import save
 from scanviz.record.model import ProfileRecord, SourceRecord
-from tests.cli.test_rewrites import scanviz_
+from tests.cli.commands import command
 from tests.profiler.records import RNN, SMALL
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -29,7 +27,7 @@ def record() -> ProfileRecord:
 
 def test_advice_is_printed_with_its_line_and_figures(record: ProfileRecord, tmp_path: Path) -> None:
     save(record, tmp_path / "rnn.scanviz")
-    done = scanviz_("advise", "rnn.scanviz", cwd=tmp_path)
+    done = command("advise", "rnn.scanviz", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == ""
     assert done.stdout.startswith(
         "rnn.py --layers 2 · 50.0 ms\n\n1. give a name to the loop\n   rnn.py:9  h, _ = "
@@ -40,7 +38,7 @@ def test_advice_is_printed_with_its_line_and_figures(record: ProfileRecord, tmp_
 
 def test_json_is_the_same_advice_as_data(record: ProfileRecord, tmp_path: Path) -> None:
     save(record, tmp_path / "rnn.scanviz")
-    done = scanviz_("advise", "--json", "rnn.scanviz", cwd=tmp_path)
+    done = command("advise", "--json", "rnn.scanviz", cwd=tmp_path)
     found = json.loads(done.stdout)
     assert found == json.loads(json.dumps(advice_json(record, advice_of(record))))
     assert [each["kind"] for each in found["advice"]] == ["unnamed", "recording"]
@@ -49,9 +47,9 @@ def test_json_is_the_same_advice_as_data(record: ProfileRecord, tmp_path: Path) 
 
 def test_nothing_to_advise_is_said(tmp_path: Path) -> None:
     save(SMALL, tmp_path / "rnn.scanviz")
-    done = scanviz_("advise", "rnn.scanviz", cwd=tmp_path)
+    done = command("advise", "rnn.scanviz", cwd=tmp_path)
     assert done.returncode == 0 and "nothing to advise" in done.stdout
-    assert json.loads(scanviz_("advise", "--json", "rnn.scanviz", cwd=tmp_path).stdout)["advice"] == []
+    assert json.loads(command("advise", "--json", "rnn.scanviz", cwd=tmp_path).stdout)["advice"] == []
 
 
 @pytest.mark.parametrize(
@@ -66,13 +64,13 @@ def test_nothing_to_advise_is_said(tmp_path: Path) -> None:
 def test_what_cannot_be_understood_is_said_with_exit_code_2(
     arguments: list[str], message: str, tmp_path: Path
 ) -> None:
-    done = scanviz_("advise", *arguments, cwd=tmp_path)
+    done = command("advise", *arguments, cwd=tmp_path)
     assert done.returncode == 2 and message in done.stderr and done.stdout == ""
 
 
 def test_a_file_that_is_no_profile_is_an_error_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "x.scanviz").write_text("hello")
-    done = scanviz_("advise", "x.scanviz", cwd=tmp_path)
+    done = command("advise", "x.scanviz", cwd=tmp_path)
     assert done.returncode == 1 and done.stderr.startswith("scanviz: ") and "Traceback" not in done.stderr
 
 
@@ -87,9 +85,10 @@ TRUE_OF_EXAMPLES = {
 
 @pytest.mark.parametrize("name", sorted(TRUE_OF_EXAMPLES))
 def test_examples_get_no_advice_that_is_not_true_of_them(name: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scanviz", "profile", "-q", "-o", str(tmp_path / "p.scanviz")]
-    subprocess.run([*command, f"examples/{name}.py"], cwd=ROOT, check=True, capture_output=True, timeout=100)
-    found = json.loads(scanviz_("advise", "--json", "p.scanviz", cwd=tmp_path).stdout)["advice"]
+    script = f"examples/{name}.py"
+    done = command("profile", "-q", "-o", str(tmp_path / "p.scanviz"), script, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(command("advise", "--json", "p.scanviz", cwd=tmp_path).stdout)["advice"]
     assert {each["kind"] for each in found} - {"recording"} <= TRUE_OF_EXAMPLES[name]
     if name == "newton":  # its evidence is the graph and bytes, not times
         [kept] = found if len(found) == 1 else [each for each in found if each["kind"] == "rows_kept"]

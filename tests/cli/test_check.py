@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scanviz.record.file import load
+from tests.cli.commands import command
 
 RNN = """
 import sys
@@ -36,17 +34,6 @@ print("after")
 """
 
 
-def scanviz_(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "scanviz", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), **environment},
-    )
-
-
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     (tmp_path / "rnn.py").write_text(RNN)
@@ -58,7 +45,7 @@ def appended(folder: Path, text: str) -> None:
 
 
 def test_a_check_stops_at_the_first_nan_and_fails(script: Path) -> None:
-    done = scanviz_("check", "rnn.py", "bad", cwd=script)
+    done = command("check", "rnn.py", "bad", cwd=script)
     assert done.returncode == 1
     assert done.stdout == "before\n"
     assert done.stderr.startswith("scanviz check: NaN in loop rnn at step 731\n")
@@ -69,24 +56,24 @@ def test_a_check_stops_at_the_first_nan_and_fails(script: Path) -> None:
 
 
 def test_a_clean_script_ends_with_0_and_says_what_was_looked_at(script: Path) -> None:
-    done = scanviz_("check", "rnn.py", cwd=script)
+    done = command("check", "rnn.py", cwd=script)
     assert done.returncode == 0 and done.stdout == "before\nafter\n"
     said = " ".join(done.stderr.split())  # lines are as wide as the terminal
     assert "nothing found in" in said and "1,000 steps of loops, 1 call" in said
 
 
 def test_a_script_without_functions_says_so(tmp_path: Path) -> None:
-    done = scanviz_("check", "-c", "print(1)", cwd=tmp_path)
+    done = command("check", "-c", "print(1)", cwd=tmp_path)
     assert done.returncode == 0 and done.stdout == "1\n"
     assert "no scanviz function was called" in done.stderr
 
 
 def test_a_script_that_fails_by_itself_keeps_its_exit_code(script: Path) -> None:
     appended(script, "sys.exit(7)\n")
-    done = scanviz_("check", "rnn.py", cwd=script)
+    done = command("check", "rnn.py", cwd=script)
     assert done.returncode == 7 and "nothing found" in done.stderr
     appended(script, "raise ValueError('mine')\n")
-    done = scanviz_("check", "rnn.py", cwd=script)
+    done = command("check", "rnn.py", cwd=script)
     assert done.returncode == 1
     assert "ValueError: mine" in done.stderr and "nothing found" in done.stderr
     assert "profiler" not in done.stderr  # no frames of scanviz
@@ -97,7 +84,7 @@ def test_a_script_that_holds_every_exception_is_found_out_at_its_end(script: Pat
         "f(data, 0.1 * np.eye(3))", "try:\n    f(data, 0.1 * np.eye(3))\nexcept BaseException:\n    pass"
     )
     (script / "rnn.py").write_text(text)
-    done = scanviz_("check", "rnn.py", "bad", cwd=script)
+    done = command("check", "rnn.py", "bad", cwd=script)
     assert done.returncode == 1
     assert done.stdout == "before\nafter\n" and "at step 731" in done.stderr
 
@@ -109,14 +96,14 @@ def test_a_finding_in_a_thread_that_outlives_the_script_counts(script: Path) -> 
         "threading.Thread(target=lambda: (time.sleep(0.2), f(data, 0.1 * np.eye(3)))).start()",
     )
     (script / "rnn.py").write_text(text)
-    done = scanviz_("check", "rnn.py", "bad", cwd=script)
+    done = command("check", "rnn.py", "bad", cwd=script)
     assert done.returncode == 1
     assert done.stdout == "before\nafter\n" and "at step 731" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_what_is_found_as_json(script: Path) -> None:
-    done = scanviz_("check", "--json", "rnn.py", "bad", cwd=script)
+    done = command("check", "--json", "rnn.py", "bad", cwd=script)
     assert done.returncode == 1 and done.stderr == ""
     data = json.loads(done.stdout.splitlines()[-1])
     assert data["finding"]["loops"][0]["step"] == 731
@@ -128,11 +115,11 @@ def test_what_is_found_as_json(script: Path) -> None:
 
 
 def test_options_choose_what_is_looked_for(script: Path) -> None:
-    assert scanviz_("check", "--inf", "rnn.py", "bad", cwd=script).returncode == 0
-    assert scanviz_("check", "--nan", "rnn.py", "bad", cwd=script).returncode == 1
-    big = scanviz_("check", "--big", "30", "rnn.py", "bad", cwd=script)
+    assert command("check", "--inf", "rnn.py", "bad", cwd=script).returncode == 0
+    assert command("check", "--nan", "rnn.py", "bad", cwd=script).returncode == 1
+    big = command("check", "--big", "30", "rnn.py", "bad", cwd=script)
     assert big.returncode == 1 and "a number that is too big in loop rnn at step 731" in big.stderr
-    both = scanviz_("check", "--dtype", "--shape", "rnn.py", "bad", cwd=script)
+    both = command("check", "--dtype", "--shape", "rnn.py", "bad", cwd=script)
     assert both.returncode == 0 and both.stdout == "before\nafter\n"
 
 
@@ -148,47 +135,47 @@ def test_options_choose_what_is_looked_for(script: Path) -> None:
     ],
 )
 def test_a_wrong_command_line_is_2(arguments: list[str], message: str, script: Path) -> None:
-    done = scanviz_("check", *arguments, cwd=script)
+    done = command("check", *arguments, cwd=script)
     assert done.returncode == 2 and message in done.stderr and done.stdout == ""
 
 
 def test_help_says_what_it_does(tmp_path: Path) -> None:
-    done = scanviz_("check", "--help", cwd=tmp_path)
+    done = command("check", "--help", cwd=tmp_path)
     assert done.returncode == 0 and "usage: scanviz check [options] SCRIPT" in done.stdout
-    assert "--values[=PATTERN]" in scanviz_("profile", "--help", cwd=tmp_path).stdout
+    assert "--values[=PATTERN]" in command("profile", "--help", cwd=tmp_path).stdout
 
 
 def test_a_profile_with_values_is_saved_and_reported(script: Path) -> None:
-    done = scanviz_("profile", "--values", "rnn.py", "bad", cwd=script)
+    done = command("profile", "--values", "rnn.py", "bad", cwd=script)
     assert done.returncode == 0 and done.stdout == "before\nafter\n"
     assert "values are of a second computation" in " ".join(done.stderr.split())
     record = load(script / "rnn.scanviz")
     assert record.detail == "values"
     [trace] = record.traces
     assert 731 in trace.steps and trace.total_steps == 1000
-    shown = scanviz_("report", "rnn.scanviz", "--values", cwd=script)
+    shown = command("report", "rnn.scanviz", "--values", cwd=script)
     assert shown.returncode == 0 and "first NaN: step 731" in shown.stdout
     assert "at step 731" in shown.stdout and "read t-1" in shown.stdout
-    step = scanviz_("report", "--values", "--step", "0", "--scan", "rnn", "rnn.scanviz", cwd=script)
+    step = command("report", "--values", "--step", "0", "--scan", "rnn", "rnn.scanviz", cwd=script)
     assert "at step 0" in step.stdout
-    ascii_only = scanviz_("report", "rnn.scanviz", "--values", cwd=script, PYTHONIOENCODING="ascii")
+    ascii_only = command("report", "rnn.scanviz", "--values", cwd=script, PYTHONIOENCODING="ascii")
     assert ascii_only.returncode == 0 and ascii_only.stdout.isascii()
 
 
 def test_a_pattern_that_no_loop_has_is_said(script: Path) -> None:
-    done = scanviz_("profile", "--values=rmm*", "rnn.py", cwd=script)
+    done = command("profile", "--values=rmm*", "rnn.py", cwd=script)
     assert done.returncode == 0
     assert "no loop is named 'rmm*': no values; loops: rnn" in done.stderr
     assert load(script / "rnn.scanviz").traces == ()
-    some = scanviz_("profile", "-q", "--values=r*", "rnn.py", cwd=script)
+    some = command("profile", "-q", "--values=r*", "rnn.py", cwd=script)
     assert some.stderr == "" and len(load(script / "rnn.scanviz").traces) == 1
 
 
 def test_a_plain_profile_keeps_no_values(script: Path) -> None:
-    assert scanviz_("profile", "-q", "rnn.py", cwd=script).returncode == 0
+    assert command("profile", "-q", "rnn.py", cwd=script).returncode == 0
     record = load(script / "rnn.scanviz")
     assert record.traces == () and record.detail == "steps"
-    shown = scanviz_("report", "rnn.scanviz", "--values", cwd=script)
+    shown = command("report", "rnn.scanviz", "--values", cwd=script)
     assert shown.returncode == 0 and "scanviz profile --values SCRIPT records them" in shown.stdout
 
 
@@ -201,5 +188,5 @@ def test_a_plain_profile_keeps_no_values(script: Path) -> None:
     ],
 )
 def test_wrong_options_of_a_report_are_refused(arguments: list[str], message: Any, script: Path) -> None:
-    done = scanviz_("report", *arguments, "rnn.scanviz", cwd=script)
+    done = command("report", *arguments, "rnn.scanviz", cwd=script)
     assert done.returncode == 2 and message in done.stderr

@@ -16,6 +16,7 @@ from scanviz.cli import main
 from scanviz.record.errors import ScanvizError
 from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
+from tests.cli.commands import command
 from tests.profiler.test_compare import SLOW_DOT, repeated, run, with_loop
 
 SCRIPT = """
@@ -47,17 +48,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def typed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    wide = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
     with (folder / "given").open() as given:
-        return subprocess.run(
-            [sys.executable, "-m", "scanviz", *arguments],
-            cwd=folder,
-            stdin=given,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            env=wide,
-        )
+        return command(*arguments, cwd=folder, stdin=given, COLUMNS="80", NO_COLOR="1")
 
 
 def saved(folder: Path, **records: ProfileRecord) -> list[str]:

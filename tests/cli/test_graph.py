@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.commands import command
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
 import sys, scanviz
@@ -23,11 +25,7 @@ if sys.argv[1:] == ["fail"]:
 
 
 def scanviz(folder, *arguments):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-m", "scanviz", *arguments]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=120
-    )
+    return command(*arguments, cwd=folder, PYTHONIOENCODING="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ import pytest
 from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
 from scanviz.testing import hostile
+from tests.cli.commands import command as typed
 from tests.cli.test_fidelity import ENVIRONMENT, LOOP, launch, script  # noqa: F401  # the fixture is used by name
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="devices and FIFOs are POSIX")
@@ -51,9 +52,9 @@ def names(place):
 
 
 @pytest.mark.parametrize("what, kind", [("fifo", "a FIFO"), ("folder", "a folder"), ("zero", "a device")])
-@pytest.mark.parametrize("command", READING)
-def test_what_is_no_file_is_not_read(folder, command, what, kind):
-    done = launch(folder, "-m", "scanviz", *command.split(), f"{what}.scanviz")
+@pytest.mark.parametrize("words", READING)
+def test_what_is_no_file_is_not_read(folder, words, what, kind):
+    done = typed(*words.split(), f"{what}.scanviz", cwd=folder, NO_COLOR="1")
     assert done.returncode in (1, 2) and "Traceback" not in done.stderr
     assert f"it is {kind}" in done.stderr or "needs a terminal" in done.stderr
 
@@ -67,7 +68,8 @@ def test_what_is_no_file_is_not_written_to_even_by_force(folder, command, force,
     target = [f"{last}{what}.svg"] if last.endswith("=") else [last, f"{what}.svg"]
     if words[0] == "profile":  # its options stand before the script
         words, target = [*words[:1], *target], words[1:]
-    done = launch(folder, "-m", "scanviz", words[0], *(["--force"] if force else []), *words[1:], *target)
+    forced = ["--force"] if force else []
+    done = typed(words[0], *forced, *words[1:], *target, cwd=folder, NO_COLOR="1")
     assert done.returncode == 2 and f"it is {kind}" in done.stderr and "Traceback" not in done.stderr
     assert names(folder) == before and stat.S_ISCHR(os.stat(folder / "tty.svg").st_mode)
 
@@ -147,7 +149,7 @@ def test_a_file_that_has_come_in_the_meantime_is_not_replaced(folder):
     ],
 )
 def test_nothing_in_a_command_line_steers_the_terminal(folder, arguments):
-    done = launch(folder, "-m", "scanviz", *arguments)
+    done = typed(*arguments, cwd=folder, NO_COLOR="1")
     assert ("Traceback" not in done.stderr and done.stdout.isprintable) or done.returncode == 0
     assert all(each.isprintable() or each == "\n" for each in done.stderr + done.stdout), done.stderr
 

@@ -1,11 +1,10 @@
 """scanviz html and scanviz profile --html, as a user runs them."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cli.commands import command
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
@@ -20,9 +19,7 @@ if sys.argv[1:] == ["fail"]:
 
 
 def scanviz(folder, *arguments):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "scanviz", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    return command(*arguments, cwd=folder, NO_COLOR="1")
 
 
 @pytest.fixture

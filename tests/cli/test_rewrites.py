@@ -1,13 +1,12 @@
 """`scanviz rewrites` in real processes."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cli.commands import command
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SCRIPT = """
@@ -20,17 +19,6 @@ print("ran", f(np.ones((4, 2)), np.ones((2, 3)))[0].shape)
 """
 
 
-def scanviz_(*arguments, cwd, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "scanviz", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, **environment},
-    )
-
-
 @pytest.fixture
 def script(tmp_path):
     (tmp_path / "rnn.py").write_text(SCRIPT)
@@ -38,7 +26,7 @@ def script(tmp_path):
 
 
 def test_a_script_is_run_and_its_rewrites_are_listed(script):
-    done = scanviz_("rewrites", "rnn.py", cwd=script)
+    done = command("rewrites", "rnn.py", cwd=script)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "ran (3,)\n"
     assert "train: " in done.stderr and "PushOutDot1" in done.stderr and "operations a step" in done.stderr
@@ -46,49 +34,49 @@ def test_a_script_is_run_and_its_rewrites_are_listed(script):
 
 
 def test_a_saved_profile_is_read(script):
-    assert scanviz_("profile", "-q", "rnn.py", cwd=script).returncode == 0
-    listed = scanviz_("rewrites", "rnn.scanviz", cwd=script)
+    assert command("profile", "-q", "rnn.py", cwd=script).returncode == 0
+    listed = command("rewrites", "rnn.scanviz", cwd=script)
     assert listed.returncode == 0 and "PushOutSeqScan" in listed.stdout
-    data = json.loads(scanviz_("rewrites", "--json", "rnn.scanviz", cwd=script).stdout)
+    data = json.loads(command("rewrites", "--json", "rnn.scanviz", cwd=script).stdout)
     assert data[0]["function"] == "train"
     assert {"lines", "applications", "refusals", "origins"} <= set(data[0]["rewrites"])
     step = next(
         each["index"] for each in data[0]["rewrites"]["applications"] if each["rule"] == "PushOutSeqScan"
     )
-    diff = scanviz_("rewrites", "rnn.scanviz", "--step", str(step), cwd=script)
+    diff = command("rewrites", "rnn.scanviz", "--step", str(step), cwd=script)
     assert "  - " in diff.stdout and "  + " in diff.stdout and "lines stay" in diff.stdout
-    again = scanviz_("rewrites", "--step", str(step), "rnn.scanviz", cwd=script)
+    again = command("rewrites", "--step", str(step), "rnn.scanviz", cwd=script)
     assert again.stdout == diff.stdout
 
 
 def test_functions_that_were_never_called_are_listed_and_none_at_all_is_told(script):
     with (script / "rnn.py").open("a") as file:
         file.write("scanviz.function([x], T.exp(x) + T.exp(x), name='unused')\n")
-    done = scanviz_("rewrites", "rnn.py", cwd=script)
+    done = command("rewrites", "rnn.py", cwd=script)
     assert re.search(r"^unused: 1 rewrite by 1 rule, .*, never called$", done.stderr, re.MULTILINE)
     assert "train: " in done.stderr and "never called" not in done.stderr.split("unused")[0]
     (script / "none.py").write_text("print('hi')\n")
-    none = scanviz_("rewrites", "none.py", cwd=script)
+    none = command("rewrites", "none.py", cwd=script)
     assert (none.returncode, none.stdout, none.stderr) == (0, "hi\n", "no function was built\n")
 
 
 def test_why_and_why_not(script):
-    why = scanviz_("rewrites", "--why", "5", "rnn.py", cwd=script)
+    why = command("rewrites", "--why", "5", "rnn.py", cwd=script)
     assert "scan{rnn}(…)  written at rnn.py:5" in why.stderr
-    why_not = scanviz_("rewrites", "--why-not", "inline_one_step", "--scan", "rnn", "rnn.py", cwd=script)
+    why_not = command("rewrites", "--why-not", "inline_one_step", "--scan", "rnn", "rnn.py", cwd=script)
     assert "is not known when building, not 1" in why_not.stderr
 
 
 def test_a_script_that_fails_still_shows_what_was_done(script):
     with (script / "rnn.py").open("a") as file:
         file.write("raise ValueError('later')\n")
-    done = scanviz_("rewrites", "rnn.py", cwd=script)
+    done = command("rewrites", "rnn.py", cwd=script)
     assert done.returncode == 1
     assert "ValueError: later" in done.stderr and "PushOutDot1" in done.stderr
 
 
 def test_all_rules_are_listed(tmp_path):
-    done = scanviz_("rewrites", "--rules", cwd=tmp_path)
+    done = command("rewrites", "--rules", cwd=tmp_path)
     assert done.returncode == 0
     for name in (
         "PushOutNonSeqScan",
@@ -99,20 +87,20 @@ def test_all_rules_are_listed(tmp_path):
 
 
 def test_names_that_are_not_there_are_told_with_those_that_are(script):
-    assert scanviz_("profile", "-q", "rnn.py", cwd=script).returncode == 0
+    assert command("profile", "-q", "rnn.py", cwd=script).returncode == 0
     for option, says in (
         ("--scan=rn", "no loop named 'rn'; did you mean rnn?; loops: rnn, grad_of_rnn"),
         ("--function=tra", "no function named 'tra'; did you mean train?; functions: train"),
     ):
-        of_file = scanviz_("rewrites", option, "rnn.scanviz", cwd=script)
+        of_file = command("rewrites", option, "rnn.scanviz", cwd=script)
         assert of_file.returncode == 2 and says in of_file.stderr and not of_file.stdout
-        of_script = scanviz_("rewrites", option, "rnn.py", cwd=script)
+        of_script = command("rewrites", option, "rnn.py", cwd=script)
         assert of_script.returncode == 0 and of_script.stdout == "ran (3,)\n"
         assert of_script.stderr.strip() == f"scanviz: there is {says}"
 
 
 def test_costs_before_and_after_are_shown_in_named_sizes(script):
-    done = scanviz_("rewrites", "--rule", "PushOutSeqScan", "--costs", "rnn.py", cwd=script)
+    done = command("rewrites", "--rule", "PushOutSeqScan", "--costs", "rnn.py", cwd=script)
     assert done.returncode == 0
     lines = [line.strip() for line in done.stderr.splitlines()]
     place = lines.index("operations of a step")
@@ -120,14 +108,14 @@ def test_costs_before_and_after_are_shown_in_named_sizes(script):
     assert int(after) < int(before)
     place = next(k for k, line in enumerate(lines) if line.startswith("operations, those of a step"))
     assert lines[place + 1].startswith("before  ") and lines[place + 2].startswith("after   ")
-    refused = scanviz_("rewrites", "--costs", "--tree", "rnn.py", cwd=script)
+    refused = command("rewrites", "--costs", "--tree", "rnn.py", cwd=script)
     assert refused.returncode == 2 and "do not go together" in refused.stderr
 
 
 def test_every_process_shows_the_same_change(script):
     shown = []
     for seed in ("1", "2"):
-        done = scanviz_("rewrites", "--step", "2", "--tree", "rnn.py", cwd=script, PYTHONHASHSEED=seed)
+        done = command("rewrites", "--step", "2", "--tree", "rnn.py", cwd=script, PYTHONHASHSEED=seed)
         assert done.returncode == 0 and "  + " in done.stderr
         shown.append(re.sub(r"[\d.]+ (ns|µs|ms|s)\b", "TIME", done.stderr))
     assert shown[0] == shown[1]
@@ -145,13 +133,13 @@ def test_every_process_shows_the_same_change(script):
     ],
 )
 def test_mistakes_are_told_in_one_line(script, arguments, says):
-    done = scanviz_("rewrites", *arguments, cwd=script)
+    done = command("rewrites", *arguments, cwd=script)
     assert done.returncode == 2 and says in done.stderr and "Traceback" not in done.stderr
 
 
 def test_the_guides_and_the_lstm_examples_show_what_was_bought():
-    power = scanviz_("rewrites", str(EXAMPLES / "power.py"), cwd=EXAMPLES)
+    power = command("rewrites", str(EXAMPLES / "power.py"), cwd=EXAMPLES)
     assert "keeps only its last row" in power.stderr and "bytes of rows kept: -" in power.stderr
-    lstm = scanviz_("rewrites", "--function", "train", str(EXAMPLES / "train_char_lstm.py"), cwd=EXAMPLES)
+    lstm = command("rewrites", "--function", "train", str(EXAMPLES / "train_char_lstm.py"), cwd=EXAMPLES)
     text = " ".join(lstm.stderr.split())
     assert "loop `grad_of_lstm`" in text and "products added up in the loop are one product after it" in text

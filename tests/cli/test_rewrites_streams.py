@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from tests.cli.test_rewrites import SCRIPT, scanviz_
+from tests.cli.commands import command as scanviz_
+from tests.cli.test_rewrites import SCRIPT
 
 
 @pytest.fixture

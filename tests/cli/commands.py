@@ -1,0 +1,154 @@
+"""`python -m scanviz …` in a process of its own, forked from one that has imported scanviz: a tenth of the time of a fresh one.
+
+The child gets its own arguments, folder, environment and standard streams and ends as a process does.  Whatever is about how a process
+starts (flags, hash seeds, signals while it imports, a terminal) is tested in fresh ones: ``test_fidelity.py``, ``test_corners.py``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 120.0
+READ_AT_START = (
+    "PYTHON",
+    "SCANVIZ",
+    "OPENBLAS",
+)  # with another value of one of these, a fresh process is started
+Done = subprocess.CompletedProcess[str]
+
+
+def command(*arguments: str, cwd: str | Path, stdin: IO[str] | None = None, **environment: str) -> Done:
+    """Run the command in a folder, with variables beside those of this process, and return what it wrote and its exit code."""
+    wanted = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    words = ["-m", "scanviz", *arguments]
+    if not hasattr(os, "fork") or not hasattr(socket, "send_fds") or _read_at_start(wanted) != _as_started():
+        return subprocess.run(
+            [sys.executable, *words], cwd=cwd, env=wanted, stdin=stdin or subprocess.DEVNULL, capture_output=True,
+            text=True, encoding="utf-8", timeout=PATIENCE, check=False,
+        )  # fmt: skip
+    with contextlib.ExitStack() as files:
+        given = stdin or files.enter_context(open(os.devnull))
+        out, errors = (files.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+        request = files.enter_context(tempfile.TemporaryFile("w+"))
+        json.dump([list(arguments), str(cwd), wanted], request)
+        request.seek(0)
+        code = _starter().run([each.fileno() for each in (given, out, errors, request)])
+        return subprocess.CompletedProcess([sys.executable, *words], code, _text(out), _text(errors))
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8").replace("\r\n", "\n")
+
+
+def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that Python and scanviz read when they start."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(READ_AT_START) and name != "PYTHONIOENCODING"
+    }
+
+
+@functools.cache
+def _as_started() -> dict[str, str]:
+    return _read_at_start(_starter().environment)
+
+
+@functools.cache
+def _starter() -> _Starter:
+    return _Starter()
+
+
+class _Starter:
+    """The process that forks."""
+
+    def __init__(self) -> None:
+        self.environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self._ours, theirs = socket.socketpair()
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, str(theirs.fileno())], env=self.environment, pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        theirs.close()
+        self._ours.settimeout(PATIENCE)
+        self._answers = self._ours.makefile("r")
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        """Let the process see that nobody asks any more."""
+        self._answers.close()
+        self._ours.close()
+        self._process.wait(PATIENCE)
+
+    def run(self, files: list[int]) -> int:
+        """Fork a command over standard streams and a request, and return its exit code."""
+        socket.send_fds(self._ours, [b"."], files)
+        child = int(self._answers.readline())
+        try:
+            return os.waitstatus_to_exitcode(int(self._answers.readline()))
+        except TimeoutError:
+            os.kill(child, signal.SIGKILL)
+            raise
+
+
+def _serve(requests: socket.socket) -> None:
+    """Fork for each request; returns, or ends with SystemExit, in the child alone or when nobody asks any more."""
+    import scanviz.cli
+
+    for each in pkgutil.iter_modules(scanviz.cli.__path__, "scanviz.cli."):
+        importlib.import_module(each.name)
+    gc.freeze()
+    while True:
+        _, files, _, _ = socket.recv_fds(requests, 1, 4)
+        if not files:
+            return
+        child = os.fork()
+        if child == 0:
+            requests.close()
+            return _become(files)
+        for each in files:
+            os.close(each)
+        requests.sendall(b"%d\n" % child)
+        _, status = os.waitpid(child, 0)
+        requests.sendall(b"%d\n" % status)
+
+
+def _become(files: list[int]) -> None:
+    """Be ``python -m scanviz`` with the request's arguments, folder, variables and standard streams."""
+    *streams, request = files
+    with open(request, encoding="utf-8") as file:
+        arguments, folder, environment = json.load(file)
+    for number, each in enumerate(streams):
+        os.dup2(each, number)
+        os.close(each)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    if encoding := environment.get("PYTHONIOENCODING"):
+        for stream in (sys.stdin, sys.stdout, sys.stderr):
+            stream.reconfigure(encoding=encoding)  # type: ignore[union-attr]  # they are text streams here
+    sys.argv, sys.path[0] = ["-m", *arguments], os.getcwd()
+    sys.orig_argv[1:] = ["-m", "scanviz", *arguments]
+    runpy.run_module("scanviz", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))

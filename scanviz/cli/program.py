@@ -175,8 +175,9 @@ def _save(chosen: Sequence[Program], target: Path) -> None:
     if len(chosen) != 1:
         names = ", ".join(plain(each.name) for each in chosen)
         raise UsageError(f"-o writes the Program of one function: choose with --function among {names}")
+    data = to_bytes(chosen[0])
     with replacing(target, None, "Program") as stream:
-        stream.write(to_bytes(chosen[0]))
+        stream.write(data)
     write_text(f"wrote {target.name}\n", sys.stderr)
 
 

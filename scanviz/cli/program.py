@@ -1,7 +1,8 @@
-"""Print the Programs that a script's functions run: registers, instructions, loops with their steps, and the user's lines.
+"""Print the Programs that a script's functions run: registers and where they live, loops with their steps, the user's lines.
 
 A script is run as under python; what it prints goes to standard error, and when it ends the Programs of its functions are
-printed on standard output, as they were after all rewrites and memory rules. -o writes one of them to a file, FILE.program, which
+printed on standard output, as they were after all rewrites and memory rules. Where registers of a step live is known of loops that
+were run on the NumPy tier, for the shapes that they met last. -o writes one of them to a file, FILE.program, which
 this command prints again and a backend can run.
 """
 
@@ -21,7 +22,11 @@ from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import plain, write_text
 
 if TYPE_CHECKING:
+    from scanviz.engine.function import Function
     from scanviz.engine.program.instructions import Program
+    from scanviz.engine.program.printer import Places
+
+    Known = tuple[Program, Places | None]
 
 USAGE = "program [options] SCRIPT|FILE.program [arguments]"
 ENDING = ".program"
@@ -47,7 +52,7 @@ def main(arguments: list[str]) -> int:
         )
     if parsed.rest and parsed.rest[0].endswith(ENDING):
         parsed = options_after_file(parsed, OPTIONS, "program")
-        _deliver([_read(Path(parsed.rest[0]))], parsed, None, sys.stdout)
+        _deliver([(_read(Path(parsed.rest[0])), None)], parsed, None, sys.stdout)
         return 0
     target = _target(parsed)
     program = program_of(parsed.rest, "program")
@@ -62,7 +67,7 @@ def _run(script, parsed: Parsed, target: Path | None) -> int:  # type: ignore[no
     from scanviz.profiler.exits import watch_the_end
     from scanviz.profiler.runner import CannotRunError, run
 
-    built: list[Program] = []
+    built: list[Function] = []
     out, process = own_output("the Programs"), os.getpid()
     watch_the_end()
 
@@ -71,14 +76,14 @@ def _run(script, parsed: Parsed, target: Path | None) -> int:  # type: ignore[no
             return 0
         try:
             with contextlib.suppress(BrokenPipeError):  # nobody reads any more
-                _deliver(built, parsed, target, out)
+                _deliver([(each.program, _places(each)) for each in built], parsed, target, out)
         except UsageError as error:  # only at the script's end it is known what there is
             write_text(f"scanviz: {error}\n", sys.stderr)
             return 2
         return 0
 
     try:
-        with told_of_functions(lambda function: built.append(function.program)):
+        with told_of_functions(built.append):
             run(script)
     except CannotRunError as error:
         write_text(f"scanviz: {error}\n", sys.stderr)
@@ -87,6 +92,14 @@ def _run(script, parsed: Parsed, target: Path | None) -> int:  # type: ignore[no
         atexit.register(show)  # after its traceback, and with its exit code
         raise
     return show()
+
+
+def _places(function: Function) -> Places | None:
+    """Return what says where registers of a function live, None where its tier does not say."""
+    from scanviz.engine.program.plan.described import places_of
+
+    plans = getattr(function.executable, "plans", None)
+    return None if plans is None else places_of(function.program, plans())
 
 
 def _target(parsed: Parsed) -> Path | None:
@@ -122,25 +135,25 @@ def _read(path: Path) -> Program:
         raise UsageError(f"{path}: {error}") from None
 
 
-def _deliver(programs: Sequence[Program], parsed: Parsed, target: Path | None, out: TextIO) -> None:
+def _deliver(programs: Sequence[Known], parsed: Parsed, target: Path | None, out: TextIO) -> None:
     """Write or print the Programs that are asked for."""
     chosen = _chosen(programs, parsed)
     if target is not None:
-        _save(chosen, target)
+        _save([each for each, _ in chosen], target)
         return
     from scanviz.engine.program.hashing import structural_hash
     from scanviz.engine.program.printer import program_text
 
-    for each in chosen:
+    for each, places in chosen:
         if "hash" in parsed.options:
             write_text(f"{structural_hash(each)}  {plain(each.name)}\n", out)
         else:
-            text = program_text(each, parsed.options.get("scan"))
+            text = program_text(each, parsed.options.get("scan"), places)
             write_text("".join(f"{plain(line)}\n" for line in text.splitlines()), out)
     out.flush()
 
 
-def _chosen(programs: Sequence[Program], parsed: Parsed) -> list[Program]:
+def _chosen(programs: Sequence[Known], parsed: Parsed) -> list[Known]:
     """Return the Programs of the function and with the loop that are asked for.
 
     Raises
@@ -151,14 +164,14 @@ def _chosen(programs: Sequence[Program], parsed: Parsed) -> list[Program]:
     from scanviz.engine.program.printer import loop_names
 
     function, loop = parsed.options.get("function"), parsed.options.get("scan")
-    chosen = [each for each in programs if function in (None, each.name)]
+    chosen = [each for each in programs if function in (None, each[0].name)]
     if not chosen:
-        names = list(dict.fromkeys(each.name for each in programs))
+        names = list(dict.fromkeys(each.name for each, _ in programs))
         raise UsageError(_none("function", function, names) if programs else "no function was built")
-    found = [each for each in chosen if loop is None or loop in loop_names(each)]
+    found = [each for each in chosen if loop is None or loop in loop_names(each[0])]
     if not found:
         raise UsageError(
-            _none("loop", loop, list(dict.fromkeys(n for each in chosen for n in loop_names(each))))
+            _none("loop", loop, list(dict.fromkeys(n for each, _ in chosen for n in loop_names(each))))
         )
     return found
 

@@ -41,6 +41,7 @@ def test_the_programs_of_a_script_are_printed_and_nothing_else_is(script):
     assert "program train(" in done.stdout and "program apart(" in done.stdout
     assert "loop `rnn`" in done.stdout and "loop `grad_of_rnn`" in done.stdout
     assert "# rnn.py:5" in done.stdout and "state h (sitsot), tap -1" in done.stdout
+    assert "buffer 0" in done.stdout and "row of h  " in done.stdout
 
 
 def test_one_loop_is_printed_and_a_name_that_is_none_is_told(script):
@@ -58,7 +59,10 @@ def test_a_program_is_written_and_printed_again_with_the_same_hash(script):
     again = scanviz_("program", "-o", "x.program", "--function", "train", "rnn.py", cwd=script)
     assert again.returncode == 0, again.stderr
     printed = scanviz_("program", "x.program", cwd=script)
-    assert printed.stdout == scanviz_("program", "--function", "train", "rnn.py", cwd=script).stdout
+    (script / "uncalled.py").write_text(SCRIPT.replace("print", "# "))  # what was not run has no places
+    assert printed.stdout == scanviz_(
+        "program", "--function", "train", "uncalled.py", cwd=script
+    ).stdout.replace("uncalled.py", "rnn.py")
     hashes = [
         scanviz_("program", "--hash", *rest, cwd=script).stdout
         for rest in (["x.program"], ["--function", "train", "rnn.py"])

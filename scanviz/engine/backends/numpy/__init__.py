@@ -75,6 +75,10 @@ class NumpyExecutable:
         """Return the generated source of each loop run so far, by the loop's key; nested loops too."""
         return {key: made.code["plain"].text for key, (_, made) in self._made().items()}
 
+    def plans(self) -> dict[int, Plan]:
+        """Return the plan of each loop run so far, for the shapes that it met last, by the loop's key."""
+        return {key: made.plan for key, (_, made) in self._made().items()}
+
     def memory_plans(self) -> list[tuple[str, int, int, int]]:
         """Return what was planned for the shapes met: loop, temporaries, buffers, operations that write over an input."""
         return [(name, *_counts(made.plan)) for name, made in self._made().values()]

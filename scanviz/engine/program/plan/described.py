@@ -1,0 +1,55 @@
+"""Where registers live, in words: what stands beside them where a Program is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
+from scanviz.engine.program.plan.location import Buffer, Place, Plan, Row, Size, StoreKind, View, Where
+
+_KINDS = {StoreKind.RING: ", in a ring", StoreKind.PAIR: ", one of two", StoreKind.SINGLE: ", its only one"}
+
+
+def places_of(program: Program, plans: Mapping[int, Plan]) -> Callable[[Program, int], str]:
+    """Return what says where a register of a loop's step lives; plans are given by the key of the loop."""
+    known = {id(loop.body): (loop, plans[loop.key]) for loop, _ in all_loops(program) if loop.key in plans}
+
+    def place(inside: Program, number: int) -> str:
+        found = known.get(id(inside))
+        return "" if found is None else place_text(*found, number)
+
+    return place
+
+
+def place_text(loop: LoopInstruction, plan: Plan, number: int) -> str:
+    """Return where a register of a loop's step lives, in words; empty for what comes from outside."""
+    place = plan.places[number]
+    if place.made < 0:
+        return ""
+    once = any(number in loop.body.instructions[k].outputs for k in plan.invariant)
+    over = f", over %{place.over}" if place.over is not None else ""
+    return f"{_location(loop, plan, place)}{over}{', once before the steps' if once else ''}"
+
+
+def _location(loop: LoopInstruction, plan: Plan, place: Place) -> str:
+    match place.location:
+        case Buffer(number):
+            return f"buffer {number}"
+        case Row(slot, _):
+            named = loop.states[slot[1]].name if slot[0] == "state" else loop.step_outputs[slot[1]].name
+            return f"row of {named}{_KINDS.get(plan.stores[slot].kind, '')}"
+        case View(base, offset):
+            return f"view of %{base}{'' if offset is None else f' from byte {offset}'}"
+        case Size(value):
+            return f"size {value}"
+        case Where.NUMBER:
+            return "a number"
+        case Where.FRESH:
+            return "a new array every step"
+        case Where.LOCAL:
+            return "never in memory"
+        case Where.GIVEN | Where.CONSTANT:
+            return str(place.location.value)
+
+
+__all__ = ["place_text", "places_of"]

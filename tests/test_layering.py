@@ -38,6 +38,7 @@ ENGINE_LAYERS = (
     ("gradient",),
     ("scan",),
     ("ops",),
+    ("scalar",),
     ("observe",),
     ("graph",),
     ("notebook",),

@@ -18,7 +18,8 @@ from scanviz.engine.graph.types import BOOLEAN, DTYPES, FLOATS, INTEGERS
 from scanviz.engine.ops import barrier, creation, factorise, index, linalg, reduce, shape, sort
 from scanviz.engine.ops.assign import ASSIGN, inc_subtensor, set_subtensor
 from scanviz.engine.ops.control import IFELSE, ifelse
-from scanviz.engine.ops.elementwise import CAST, ElementwiseDeclaration, cast
+from scanviz.engine.ops.elementwise import CAST, cast
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.first_rows import FIRST_ROWS, first_rows
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
 from scanviz.engine.ops.join import CONCATENATE, REPEAT, concatenate, repeat

@@ -14,7 +14,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import declarations
-from scanviz.engine.ops.elementwise import ElementwiseDeclaration
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.tensor import elementwise
 

@@ -4,7 +4,8 @@ The Jacobian of an elementwise op with respect to one input is diagonal, so one 
 modes: ``rule(t, *inputs, output)`` is ``t`` times the partial derivative.  In reverse mode ``t`` is the cotangent, and the
 product is then summed over the axes along which the input was stretched; in forward mode it is the tangent.
 
-Where there is no derivative, one is chosen:
+Written here are derivatives of operations whose formula is one primitive, and those better than what the formula gives; the others
+follow from it (:mod:`scanviz.engine.gradient.partials`).  Where there is no derivative, one is chosen:
 
 =======================================  ==========================================================
 at                                       derivative
@@ -26,16 +27,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from scanviz.engine.gradient.guards import POLES, STEEP, Test, is_guarded, is_steep, may_be_infinite
+from scanviz.engine.gradient.guards import is_guarded, may_be_infinite
+from scanviz.engine.gradient.partials import PARTIALS, POLES, STEEP, Partial, Test, is_steep, partials_of
 from scanviz.engine.gradient.positive import surely_not_negative, surely_not_zero, surely_positive
 from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.ops import elementwise as e
-
-# t, inputs…, output → t times the partial derivative; None where that is zero everywhere
-Partial = Callable[..., Variable | None]
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 
 
 def derivatives(
@@ -50,34 +50,38 @@ def derivatives(
         STEEP[declaration] = steep
     if poles is not None:
         POLES[declaration] = poles
+    PARTIALS.row(declaration)(partials)
 
-    def pullback(
-        node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-    ) -> Sequence[Derivative]:
-        (cotangent,) = cotangents
-        found: list[Derivative] = []
-        for partial, given, mine in zip(partials, node.inputs, wanted, strict=True):
-            term = None
-            if mine and partial is not None and cotangent is not None:
-                if is_guarded(node, len(found)):
-                    term = _guarded(partial, cotangent, node, zero=cotangent)
-                else:
-                    term = partial(cotangent, *node.inputs, node.outputs[0])
-            found.append(None if term is None else sum_to_shape(term, given))
-        return found
 
-    def pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-        total: Variable | None = None
-        for position, (partial, tangent) in enumerate(zip(partials, tangents, strict=True)):
-            if partial is None or tangent is None:
-                continue
-            term = _moved(partial, tangent, node, position)
-            if term is not None:
-                total = term if total is None else total + term
-        return [None if total is None else broadcast_like(total, node.outputs[0])]
+@PULLBACKS.kind(ElementwiseDeclaration)
+@PULLBACKS.row(e.CAST)
+def _pullback(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    (cotangent,) = cotangents
+    found: list[Derivative] = []
+    for partial, given, mine in zip(partials_of(node), node.inputs, wanted, strict=True):
+        term = None
+        if mine and partial is not None and cotangent is not None:
+            if is_guarded(node, len(found)):
+                term = _guarded(partial, cotangent, node, zero=cotangent)
+            else:
+                term = partial(cotangent, *node.inputs, node.outputs[0])
+        found.append(None if term is None else sum_to_shape(term, given))
+    return found
 
-    PULLBACKS.row(declaration)(pullback)
-    PUSHFORWARDS.row(declaration)(pushforward)
+
+@PUSHFORWARDS.kind(ElementwiseDeclaration)
+@PUSHFORWARDS.row(e.CAST)
+def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    total: Variable | None = None
+    for position, (partial, tangent) in enumerate(zip(partials_of(node), tangents, strict=True)):
+        if partial is None or tangent is None:
+            continue
+        term = _moved(partial, tangent, node, position)
+        if term is not None:
+            total = term if total is None else total + term
+    return [None if total is None else broadcast_like(total, node.outputs[0])]
 
 
 def _guarded(partial: Partial, t: Variable, node: Apply, zero: Variable | None) -> Variable | None:
@@ -227,21 +231,12 @@ derivatives(
 )
 derivatives(e.copysign, lambda t, a, b, y: e.where(e.equal(e.signbit(a), e.signbit(b)), t, -t), None)
 
-for _declaration in (
-    e.equal, e.not_equal, e.less, e.less_equal, e.greater, e.greater_equal, e.logical_and, e.logical_or, e.logical_xor,
-    e.bitwise_and, e.bitwise_or, e.bitwise_xor, e.left_shift, e.right_shift,
-):  # fmt: skip
-    derivatives(_declaration, None, None)
-for _declaration in (
-    e.logical_not, e.invert, e.sign, e.floor, e.ceil, e.trunc, e.round, e.isnan, e.isinf, e.isfinite, e.signbit,
-):  # fmt: skip
+for _declaration in (e.sign, e.floor, e.ceil, e.trunc, e.round):
     derivatives(_declaration, None)
 
 derivatives(e.negative, lambda t, x, y: -t)
-derivatives(e.positive, lambda t, x, y: t)
 derivatives(e.absolute, lambda t, x, y: t * e.sign(x))
 derivatives(e.reciprocal, lambda t, x, y: -t * (y * y), poles=_of(surely_not_zero))
-derivatives(e.square, lambda t, x, y: t * (x * 2))
 derivatives(e.sqrt, lambda t, x, y: t * 0.5 / y, steep=_of(surely_positive), poles=_of(surely_not_negative))
 derivatives(e.cbrt, lambda t, x, y: t / (y * y * 3), steep=_of(surely_not_zero))
 derivatives(e.exp, lambda t, x, y: t * y, poles=_always)
@@ -263,8 +258,6 @@ derivatives(e.tanh, lambda t, x, y: t * (1 - y * y))
 derivatives(e.arcsinh, lambda t, x, y: t / e.hypot(x, 1))
 derivatives(e.arccosh, lambda t, x, y: t / (e.sqrt(x - 1) * e.sqrt(x + 1)), steep=_always, poles=_always)
 derivatives(e.arctanh, lambda t, x, y: t / ((1 - x) * (1 + x)), poles=_always)
-derivatives(e.deg2rad, lambda t, x, y: t * (math.pi / 180))
-derivatives(e.rad2deg, lambda t, x, y: t * (180 / math.pi))
 derivatives(e.sigmoid, lambda t, x, y: t * (y * (1 - y)))
 derivatives(e.softplus, lambda t, x, y: t * e.sigmoid(x))
 derivatives(e.erf, lambda t, x, y: t * (e.exp(-x * x) * (2 / math.sqrt(math.pi))))

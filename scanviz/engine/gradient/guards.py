@@ -20,13 +20,13 @@ after what may have an infinite slope, products with slopes that are exactly 0, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from scanviz.engine.gradient.partials import Test, has_pole, is_steep
 from scanviz.engine.gradient.positive import is_finite_constant
-from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import FLOATS, TensorType
@@ -34,11 +34,6 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import LoopVariable, State, has_outer_output, inner_inputs, inner_outputs
-
-# whether a node is one, as far as is known when building
-Test = Callable[[Apply], bool]
-POLES: dict[Declaration, Test] = {}
-STEEP: dict[Declaration, Test] = {}
 
 
 @dataclass(slots=True)
@@ -74,7 +69,7 @@ class Guards:
             return False
         if node.op.declaration is e.multiply:
             return node.inputs[1 - position] in self.wild
-        return _is(POLES, node) or any(each in self.wild for each in (*node.inputs, *node.outputs))
+        return has_pole(node) or any(each in self.wild for each in (*node.inputs, *node.outputs))
 
 
 _GUARDS: ContextVar[Guards | None] = ContextVar("gradient_guards", default=None)
@@ -94,11 +89,6 @@ def guards_of(
         _GUARDS.reset(token)
 
 
-def is_steep(node: Apply) -> bool:
-    """Return whether a node may have an infinite slope where its value is finite."""
-    return _is(STEEP, node)
-
-
 def is_guarded(node: Apply, position: int) -> bool:
     """Return whether a derivative must stay zero where the cotangent is, whatever the slope."""
     if is_steep(node):
@@ -110,7 +100,7 @@ def is_guarded(node: Apply, position: int) -> bool:
 @contextmanager
 def tangents_of(nodes: Sequence[Apply]) -> Iterator[None]:
     """Guard tangents that are built in the block, of nodes in the order of computation."""
-    token = _INFINITE.set(_wild(nodes, begins=lambda node: is_steep(node) or _is(POLES, node)))
+    token = _INFINITE.set(_wild(nodes, begins=lambda node: is_steep(node) or has_pole(node)))
     try:
         yield
     finally:
@@ -123,17 +113,12 @@ def may_be_infinite(node: Apply, position: int) -> bool:
     return infinite is not None and not node.op.facts.unit_slope and node.inputs[position] in infinite
 
 
-def _is(table: dict[Declaration, Test], node: Apply) -> bool:
-    test = table.get(node.op.declaration)
-    return test is not None and test(node)
-
-
 def _wild(
     nodes: Sequence[Apply], known: Collection[Variable] = (), begins: Test | None = None
 ) -> set[Variable]:
     """Return the floating variables that may not be finite, or what is computed from nodes of which ``begins`` is true."""
     found = set(known)
-    begins = _has_poles if begins is None else begins
+    begins = has_pole if begins is None else begins
     for node in nodes:
         if isinstance(node.op, Scan):
             inside = _inside_loop(node, found, begins)
@@ -146,14 +131,10 @@ def _wild(
     return found
 
 
-def _has_poles(node: Apply) -> bool:
-    return _is(POLES, node)
-
-
 def wild_inside(node: Apply) -> set[Variable]:
     """Return which variables of a loop's step may not be finite, as far as the graph around it that is differentiated tells."""
     guards = _GUARDS.get()
-    return _inside_loop(node, set() if guards is None else guards.wild, _has_poles)
+    return _inside_loop(node, set() if guards is None else guards.wild, has_pole)
 
 
 def chosen_inside(node: Apply, given: Collection[LoopVariable]) -> set[Variable]:
@@ -227,14 +208,10 @@ def _floating(variable: Variable) -> bool:
 
 
 __all__ = [
-    "POLES",
-    "STEEP",
     "Guards",
-    "Test",
     "chosen_inside",
     "guards_of",
     "is_guarded",
-    "is_steep",
     "may_be_infinite",
     "tangents_of",
     "wild_inside",

@@ -9,6 +9,7 @@ axis, an index pattern); equal parameters make equal ops.  Every further meaning
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from scanviz.engine.errors import InternalError, ScanvizNotImplementedError
@@ -155,6 +156,17 @@ class Held(NamedTuple):
     about: Any
     parts: Sequence[Part]
     births: Sequence[int] = ()
+
+
+@contextmanager
+def for_now() -> Iterator[None]:
+    """Forget what is declared in the block at its end: for tests and pages that declare an op to show how."""
+    before = dict(_REGISTRY)
+    try:
+        yield
+    finally:
+        _REGISTRY.clear()
+        _REGISTRY.update(before)
 
 
 class Op:

@@ -14,7 +14,8 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType, Type
-from scanviz.engine.ops.elementwise import cast, is_truth
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.elementwise_declaration import is_truth
 from scanviz.engine.ops.support import as_value, as_variable, constant
 
 

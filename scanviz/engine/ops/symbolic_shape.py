@@ -16,6 +16,7 @@ from scanviz.engine.graph.dims import Dim, Dims
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, AxisParameters
 from scanviz.engine.ops.size_equality import surely_equal, surely_not_negative
 from scanviz.engine.ops.support import constant, constant_integer
@@ -43,7 +44,7 @@ class SymbolicDims(Dims):
 
     __slots__ = ()
 
-    def _pair(self, declaration: e.ElementwiseDeclaration, first: Dim, second: Dim) -> Dim:
+    def _pair(self, declaration: ElementwiseDeclaration, first: Dim, second: Dim) -> Dim:
         return build_one(Op(declaration), as_size(first), as_size(second))
 
     def add(self, first: Dim, second: Dim) -> Dim:

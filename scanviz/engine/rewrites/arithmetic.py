@@ -24,6 +24,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
 from scanviz.engine.graph.types import FLOATS, SIGNED, UNSIGNED, TensorType
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.rewrites.choices import CHOICES, difference_of_equals
 from scanviz.engine.rewrites.identities import (
     Answer,
@@ -46,7 +47,7 @@ KEEPS_MINUS_ZERO = Refusal("adding 0.0 turns -0.0 into 0.0", 1)
 WIDENED = Refusal("-b wraps around in the dtype of b before the result's, which is wider", 1)
 
 
-def _built(declaration: e.ElementwiseDeclaration, *inputs: Variable) -> Variable:
+def _built(declaration: ElementwiseDeclaration, *inputs: Variable) -> Variable:
     return build_one(Op(declaration), *inputs)
 
 
@@ -123,7 +124,7 @@ def sign_moves(operand: Variable, node: Apply) -> bool:
     return own in FLOATS or (own in (*SIGNED, *UNSIGNED) and own == tensor_type(node.outputs[0]).dtype)
 
 
-def _double(declaration: e.ElementwiseDeclaration, says: str) -> Rewriting:
+def _double(declaration: ElementwiseDeclaration, says: str) -> Rewriting:
     """Return the rewriting of an operation that undoes itself."""
 
     def rewriting(node: Apply, level: Level) -> Answer:

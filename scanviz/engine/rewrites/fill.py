@@ -10,6 +10,7 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, reb
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.types import FLOATS
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.shape import ALLOC, DIMSHUFFLE
 from scanviz.engine.ops.size_equality import surely_equal
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
@@ -29,7 +30,7 @@ def unfill(level: Level) -> Rewritten | None:
         inputs = [new_of.get(each, each) for each in node.inputs]
         changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
         fresh = rebuild(node, inputs) if changed else node
-        if isinstance(node.op.declaration, e.ElementwiseDeclaration) and len(node.inputs) == 2:
+        if isinstance(node.op.declaration, ElementwiseDeclaration) and len(node.inputs) == 2:
             plain = _without_fill(fresh, known)
             count += plain is not fresh
             fresh = plain

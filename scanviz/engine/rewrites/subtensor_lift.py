@@ -16,7 +16,8 @@ from typing import Any
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops.assign import ASSIGN
-from scanviz.engine.ops.elementwise import CAST, ElementwiseDeclaration, cast
+from scanviz.engine.ops.elementwise import CAST, cast
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import Entry
 from scanviz.engine.ops.join import CONCATENATE

@@ -22,6 +22,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.neural import LOG_SOFTMAX, SOFTMAX
 from scanviz.engine.rewrites.identities import (
     Answer,
@@ -37,7 +38,7 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, UNSAFE, Refusal, rule
 
 
-def _apply(declaration: e.ElementwiseDeclaration, *inputs: Variable) -> Variable:
+def _apply(declaration: ElementwiseDeclaration, *inputs: Variable) -> Variable:
     return build_one(Op(declaration), *inputs)
 
 
@@ -80,7 +81,7 @@ def _over_itself(node: Apply, level: Level) -> Answer:
     return rewritten(node, filled(1, node, level), "x / x is 1, of 0 too")
 
 
-def _undone(inverse: e.ElementwiseDeclaration, says: str) -> Rewriting:
+def _undone(inverse: ElementwiseDeclaration, says: str) -> Rewriting:
     """Return the rewriting of a function of its inverse."""
 
     def rewriting(node: Apply, level: Level) -> Answer:

@@ -14,7 +14,7 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.elementwise import ElementwiseDeclaration, retyped_inputs
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration, retyped_inputs
 
 _LEAST = {bool: "bool", int: "int8", float: "float16"}
 

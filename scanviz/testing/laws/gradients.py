@@ -11,7 +11,7 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, declarations
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
-from scanviz.engine.ops.elementwise import ElementwiseDeclaration
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.testing.guarded import GuardedLoop, guarded_loops
 from scanviz.testing.laws.law import law
 from scanviz.testing.singular import SINGULAR_POINTS, SingularPoint

@@ -24,7 +24,7 @@ from scanviz.engine.graph.declaration import declarations, declared
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.mode import Mode
-from scanviz.engine.ops.elementwise import ElementwiseDeclaration
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.testing.laws.law import law
 
 

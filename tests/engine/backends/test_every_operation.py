@@ -7,7 +7,8 @@ from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.types import DTYPES
-from scanviz.engine.ops.elementwise import ElementwiseDeclaration, cast
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.reduce import ReductionDeclaration
 from scanviz.engine.scan.variables import NonSequence, Sequence, StepOutput
 from tests.engine.backends.running import loop, run

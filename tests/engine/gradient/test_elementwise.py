@@ -11,6 +11,7 @@ from scanviz.engine.gradient.reverse import load_rows, pull_back
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.testing import verify_grad
 
 # op → interval that its inputs are drawn from, away from points without derivative
@@ -31,7 +32,7 @@ SMOOTH = sorted(
     set(REAL)
     - {"maximum", "minimum", "fmax", "fmin", "floor", "ceil", "trunc", "round", "sign", "floor_divide", "mod"}
 )
-OPS = {each.name: each for each in declarations() if isinstance(each, e.ElementwiseDeclaration)}
+OPS = {each.name: each for each in declarations() if isinstance(each, ElementwiseDeclaration)}
 
 
 def points(rng, name, shapes, dtype):

@@ -12,9 +12,10 @@ from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from tests.engine.ops.checking import check, dtypes, float_dtypes, integer_dtypes, shapes, symbol
 
-OPS = {each.name: each for each in declarations() if isinstance(each, e.ElementwiseDeclaration)}
+OPS = {each.name: each for each in declarations() if isinstance(each, ElementwiseDeclaration)}
 SPECIAL = {
     "sigmoid": special.expit,
     "softplus": lambda x: np.logaddexp(x, np.zeros_like(x)),

@@ -12,7 +12,7 @@ import scanviz.engine
 from scanviz import tensor as T
 from scanviz.engine.graph.declaration import Declaration, declarations
 from scanviz.engine.graph.facts import NOTHING_KNOWN
-from scanviz.engine.ops.elementwise import ElementwiseDeclaration
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 
 MOST = 3  # operations that a rule may name where it matches them
 

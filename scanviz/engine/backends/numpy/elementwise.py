@@ -13,6 +13,7 @@ import numpy as np
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, as_declared, dtype_of, nowhere
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import scalar_functions
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 
 # They look whether memory is shared, and then take longer than in an array of their own.
@@ -21,7 +22,7 @@ _LOOKING = (scalar_functions.where, scalar_functions.clip)
 
 def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
     declaration = instruction.op.declaration
-    assert isinstance(declaration, e.ElementwiseDeclaration)
+    assert isinstance(declaration, ElementwiseDeclaration)
     if emitter.scalars((*instruction.inputs, *instruction.outputs)):
         quick = _of_numbers(emitter, instruction, inputs)
         if quick is not None:
@@ -74,11 +75,11 @@ def _writes(instruction: Instruction, program: Program) -> bool:
 
 def _overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
     declaration = instruction.op.declaration
-    assert isinstance(declaration, e.ElementwiseDeclaration)
+    assert isinstance(declaration, ElementwiseDeclaration)
     return () if declaration.function in _LOOKING else as_declared(instruction, program)
 
 
-EMIT.kind(e.ElementwiseDeclaration)(EmitRow(_call, _writes, _overwrites))
+EMIT.kind(ElementwiseDeclaration)(EmitRow(_call, _writes, _overwrites))
 
 
 def _cast(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:

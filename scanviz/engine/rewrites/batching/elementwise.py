@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.rewrites.batching.table import BATCHING, rank, widened
 
 
-@BATCHING.kind(e.ElementwiseDeclaration)
+@BATCHING.kind(ElementwiseDeclaration)
 @BATCHING.row(e.CAST)
 def _elementwise(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
     ndim = max(rank(each) for each in node.inputs)

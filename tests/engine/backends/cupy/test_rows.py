@@ -9,7 +9,7 @@ from scanviz.engine.backends.cupy.table import CUPY, load_rows
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.types import DTYPES
-from scanviz.engine.ops.elementwise import ElementwiseDeclaration
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.reduce import ReductionDeclaration
 from tests.engine.backends.cupy import stand_in
 from tests.engine.backends.cupy.fake_cupy import OFFERED

@@ -1,0 +1,140 @@
+"""Partial derivatives of elementwise operations: those written by hand, and those that follow from formulas.
+
+``partial(t, *inputs, output)`` is ``t`` times the partial derivative, None where that is zero everywhere.  One is written by hand
+for what has no formula but itself (``exp``, ``add``), and where the derived one would read more values than the hand-written one,
+compute more, or differ where there is no derivative (:mod:`scanviz.engine.gradient.elementwise`).  All others are derived: the
+chain rule over the lines of the formula, from the result back to the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from scanviz.engine.errors import ScanvizNotImplementedError
+from scanviz.engine.graph.declaration import Declaration, MeaningTable
+from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.graph.types import FLOATS
+from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.ops.formula_graph import operation_of, values_of
+from scanviz.engine.scalar.blocks import Block
+
+# t, inputs…, output → t times the partial derivative; None where that is zero everywhere
+Partial = Callable[..., Variable | None]
+# whether a node is something, as far as is known when building
+Test = Callable[[Apply], bool]
+PARTIALS: MeaningTable[Sequence[Partial | None]] = MeaningTable(
+    "derivative", "engine/gradient/elementwise.py, or give it a formula of operations that have one"
+)
+POLES: dict[Declaration, Test] = {}
+STEEP: dict[Declaration, Test] = {}
+
+
+def partials_of(node: Apply) -> Sequence[Partial | None]:
+    """Return the partial derivative with respect to each input of an elementwise operation."""
+    declaration = node.op.declaration
+    known = PARTIALS.get(declaration)
+    if known is not None:
+        return known
+    assert isinstance(declaration, ElementwiseDeclaration)
+    if tensor_type(node.outputs[0]).dtype not in FLOATS:
+        return (None,) * len(node.inputs)
+    return [partial(_derived, declaration, position) for position in range(len(node.inputs))]
+
+
+def _derived(
+    declaration: ElementwiseDeclaration, position: int, t: Variable, *values: Variable
+) -> Variable | None:
+    """Return ``t`` times the derivative of a formula with respect to one input."""
+    *inputs, output = values
+    block, known = inlined(declaration, inputs, output)
+    moving = _depending(block, position)
+    found: dict[int, Variable] = {block.results[0]: t}
+    for line in reversed(block.lines):
+        cotangent = found.get(line.outputs[0])
+        if cotangent is None or line.outputs[0] not in moving:
+            continue
+        operands = [known[number] for number in line.inputs]
+        if line.op == "cast":
+            terms: Sequence[Partial | None] = [lambda t, x, y: t]
+        else:
+            terms = _of_primitive(line.op, operation_of(line, block), declaration)
+        for number, term in zip(line.inputs, terms, strict=True):
+            added = (
+                None
+                if term is None or number not in moving
+                else term(cotangent, *operands, known[line.outputs[0]])
+            )
+            if added is not None:
+                found[number] = added if number not in found else found[number] + added
+    return found.get(position)
+
+
+def _of_primitive(
+    op: str, operation: ElementwiseDeclaration | None, declaration: ElementwiseDeclaration
+) -> Sequence[Partial | None]:
+    known = None if operation is None else PARTIALS.get(operation)
+    if known is None:
+        raise ScanvizNotImplementedError(
+            f"the op {declaration.name!r} has no derivative: its formula uses {op}",
+            fix="derivatives(…) of it in engine/gradient/elementwise.py",
+        )
+    return known
+
+
+def inlined(
+    declaration: ElementwiseDeclaration, inputs: Sequence[Variable], *output: Variable
+) -> tuple[Block, dict[int, Variable]]:
+    """Return the formula of an operation for inputs, and its values as variables; the result is ``output`` where it is given."""
+    computed, block = declaration.block(*(tensor_type(each).dtype for each in inputs))
+    given = [e.cast(each, dtype) for each, dtype in zip(inputs, computed, strict=True)]
+    known = values_of(block, given, output)
+    if known is None:
+        raise ScanvizNotImplementedError(
+            f"the op {declaration.name!r} has no derivative: its formula is no chain of elementwise operations",
+            fix="derivatives(…) of it in engine/gradient/elementwise.py",
+        )
+    return block, known
+
+
+def _depending(block: Block, position: int) -> set[int]:
+    """Return the floating-point values of a block that depend on an argument."""
+    found = {position}
+    for line in block.lines:
+        if found.intersection(line.inputs) and block.dtypes[line.outputs[0]] in FLOATS:
+            found.update(line.outputs)
+    return found
+
+
+def has_pole(node: Apply) -> bool:
+    """Return whether the value of a node may not be finite where its inputs are."""
+    return _is(POLES, node)
+
+
+def is_steep(node: Apply) -> bool:
+    """Return whether a node may have an infinite slope where its value is finite."""
+    return _is(STEEP, node)
+
+
+def _is(table: dict[Declaration, Test], node: Apply) -> bool:
+    declaration = node.op.declaration
+    test = table.get(declaration)
+    if test is not None:
+        return test(node)
+    if declaration in PARTIALS or not isinstance(declaration, ElementwiseDeclaration):
+        return False
+    if not any(each in table for each in _operations(declaration, node)):
+        return False
+    known = inlined(declaration, node.inputs)[1]
+    made = {each.owner for each in known.values() if each not in node.inputs} - {None}
+    return any(_is(table, each) for each in made if each is not None)
+
+
+def _operations(declaration: ElementwiseDeclaration, node: Apply) -> list[Declaration]:
+    """Return the operations that a formula is made of."""
+    block = declaration.block(*(tensor_type(each).dtype for each in node.inputs))[1]
+    return [found for line in block.lines if (found := operation_of(line, block)) is not None]
+
+
+__all__ = ["PARTIALS", "POLES", "STEEP", "Partial", "Test", "has_pole", "inlined", "is_steep", "partials_of"]

@@ -1,0 +1,263 @@
+"""What an elementwise operation is: declared once, with its NumPy meaning, its formula, its dtypes and what is known of it.
+
+Dtypes are NumPy 2's: the ufunc itself is asked, and Python numbers are weak (``float32 * 2.0`` stays float32).  A declaration
+can be called on variables, arrays and numbers.  The formula says what one element is, in the scalar language, for all who write
+code of their own; where there is no ufunc and no function, it is the meaning too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import ALL_INPUTS, Facts
+from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, tensor_type
+from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
+from scanviz.engine.ops import flops
+from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
+from scanviz.engine.scalar.formula import Formula
+
+if TYPE_CHECKING:
+    from scanviz.engine.scalar.blocks import Block
+
+ResultRule = Callable[..., tuple[Any, ...]]
+FUNCTION = Facts(
+    flops.an_element(flops.FUNCTION),
+    foldable=True,
+    by_types=True,
+    overwrites=ALL_INPUTS,
+    size="kept",
+    raises=False,
+)
+CHEAP = replace(FUNCTION, flops=flops.an_element(1), cheap=True)
+COMPARES = replace(CHEAP, compares=True)
+LINEAR = replace(CHEAP, unit_slope=True)
+CHOSEN = replace(LINEAR, selects=True)
+EXTREME = replace(CHOSEN, sign="kept", either_zero=True)
+KEPT = replace(FUNCTION, sign="kept")
+POSITIVE = replace(FUNCTION, sign="no minus zero")
+
+
+class ElementwiseDeclaration(Declaration):
+    """An elementwise operation; call it to apply it.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(*arrays)`` or ``function(*arrays, out=buffer)``: the NumPy meaning.
+    arity : int
+        Number of inputs.
+    result : callable
+        ``result(*kinds)`` gives the dtypes of the inputs as computed with, and then of the output.  A kind is a dtype
+        or, for a weak Python number, its type.
+    truths : int or None
+        The input from which on truth values are compared or chosen from; None where they are an accident.
+    formula : Formula
+        What one element is, in the scalar language.
+    block : callable
+        ``block(*dtypes)`` gives the dtypes that inputs of these dtypes are computed in, and the formula for those; TypeError
+        where the operation has no meaning for them.
+    """
+
+    __slots__ = ("arity", "block", "formula", "function", "result", "truths")
+
+    def __init__(
+        self,
+        name: str,
+        arity: int,
+        function: Callable[..., Any] | None,
+        result: ResultRule,
+        doc: str,
+        symbol: str | None,
+        facts: Facts,
+        truths: int | None,
+        formula: Formula,
+    ):
+        super().__init__(
+            name,
+            "elementwise",
+            doc=doc,
+            infer=infer_by(_dtypes),
+            perform=_perform,
+            shapes=_shapes,
+            symbol=symbol,
+            facts=facts,
+        )
+        self.arity, self.result = arity, lru_cache(maxsize=1024)(result)
+        self.block: Callable[..., tuple[tuple[str, ...], Block]] = lru_cache(maxsize=256)(self._block)
+        self.function: Callable[..., Any] = self._by_formula if function is None else function
+        self.truths, self.formula = truths, formula
+
+    def _block(self, *dtypes: Any) -> tuple[tuple[str, ...], Block]:
+        *computed, made = (each.name for each in self.result(*map(np.dtype, dtypes)))
+        return tuple(computed), self.formula.block(computed, made)
+
+    def _by_formula(self, *values: Any, out: Array | None = None) -> Array:
+        """Return what the formula gives of arrays: the meaning where NumPy has none."""
+        from scanviz.engine.scalar.array_source import on_arrays  # when one is run: most are ufuncs
+
+        arrays = [np.asarray(each) for each in values[: self.arity]]
+        out = values[self.arity] if len(values) > self.arity else out
+        computed, block = self.block(*(each.dtype for each in arrays))
+        with np.errstate(all="ignore"):
+            (found,) = on_arrays(block)(
+                *(each.astype(dtype, copy=False) for each, dtype in zip(arrays, computed, strict=True))
+            )
+        if out is None:
+            return np.array(found)
+        np.copyto(out, found)
+        return out
+
+    def __call__(self, *arguments: Any, name: str | None = None) -> Variable:
+        """Apply the operation to variables, arrays and Python numbers, and return the new variable."""
+        return apply_elementwise(self, arguments, name)
+
+
+def apply_elementwise(
+    declaration: ElementwiseDeclaration, arguments: Sequence[Any], name: str | None = None
+) -> Variable:
+    """Apply an elementwise declaration, giving weak Python numbers the dtype that NumPy computes with."""
+    if len(arguments) != declaration.arity:
+        raise ScanvizTypeError(
+            f"{declaration.name} takes {declaration.arity} arguments", found=f"{len(arguments)}"
+        )
+    weak = [type(each) in (int, float) for each in arguments]  # not bool: NumPy has no weak bool
+    op = Op(declaration)
+    if any(type(each) is bool for each in arguments):
+        arguments = _truths(declaration, arguments)
+    if not any(weak) or all(weak):
+        return build_one(op, *(as_variable(each) for each in arguments), name=name)
+    inputs = [None if soft else as_variable(each) for each, soft in zip(arguments, weak, strict=True)]
+    kinds: list[Any] = [
+        type(each) if given is None else np.dtype(tensor_type(given).dtype)
+        for each, given in zip(arguments, inputs, strict=True)
+    ]
+    try:
+        computed = declaration.result(*kinds)
+    except TypeError as error:
+        shown = [as_variable(each) for each in arguments]
+        raise located(ScanvizTypeError(f"no meaning for these dtypes ({error})"), op, shown) from None
+    whole = [
+        weak_constant(declaration, each, computed[k].name) if given is None else given
+        for k, (each, given) in enumerate(zip(arguments, inputs, strict=True))
+    ]
+    return build_one(op, *whole, name=name)
+
+
+def is_truth(value: Any) -> bool:
+    """Return whether a value is a truth value, of Python or symbolic."""
+    if isinstance(value, Variable):
+        return isinstance(value.type, TensorType) and value.type.dtype == BOOLEAN
+    return type(value) is bool
+
+
+def _truths(declaration: ElementwiseDeclaration, arguments: Sequence[Any]) -> list[Any]:
+    """Return arguments with Python bools as constants where they are chosen from or compared with truth values.
+
+    Anywhere else a Python bool most often is what ``a == b`` gave, and is refused.
+    """
+    first = len(arguments) if declaration.truths is None else declaration.truths
+    truths = [each for each in arguments[first:] if is_truth(each)]
+    meant = len(truths) == 2 and (first == 1 or any(isinstance(each, Variable) for each in truths))
+    return [as_value(each) if meant and k >= first else as_variable(each) for k, each in enumerate(arguments)]
+
+
+def weak_constant(declaration: ElementwiseDeclaration, value: float, dtype: str) -> Constant:
+    """Return a constant of a Python number that remembers it was one; any integer can be compared with."""
+    try:
+        strong = constant(value, dtype)
+    except ScanvizValueError:
+        if not Op(declaration).facts.compares or not isinstance(value, int):
+            raise
+        strong = constant(value)
+    return Constant(strong.type, strong.value, weak=value)
+
+
+def retyped_inputs(declaration: ElementwiseDeclaration, inputs: Sequence[Variable]) -> list[Variable]:
+    """Return inputs with weak constants in the dtype that NumPy gives them beside the other inputs as they are now."""
+    weak = [each.weak if isinstance(each, Constant) else None for each in inputs]
+    if all(value is None for value in weak):
+        return list(inputs)
+    kinds: list[Any] = [
+        np.dtype(tensor_type(each).dtype) if value is None else type(value)
+        for each, value in zip(inputs, weak, strict=True)
+    ]
+    computed = declaration.result(*kinds)
+    return [
+        each if value is None else weak_constant(declaration, value, computed[k].name)
+        for k, (each, value) in enumerate(zip(inputs, weak, strict=True))
+    ]
+
+
+def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    declaration = op.declaration
+    assert isinstance(declaration, ElementwiseDeclaration)
+    try:
+        return (canonical_dtype(declaration.result(*(np.dtype(kind.dtype) for kind in kinds))[-1]),)
+    except TypeError:
+        raise ScanvizTypeError(f"no meaning for {', '.join(kind.dtype for kind in kinds)}") from None
+
+
+def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (dims.broadcast(*dims.shapes),)
+
+
+def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    declaration = op.declaration
+    assert isinstance(declaration, ElementwiseDeclaration)
+    return (declaration.function(*values),)
+
+
+def by_ufunc(ufunc: np.ufunc) -> ResultRule:
+    """Return the dtype rule that asks a ufunc."""
+    blanks = (None,) * ufunc.nout
+    return lambda *kinds: ufunc.resolve_dtypes((*kinds, *blanks))
+
+
+def elementwise(
+    name: str,
+    numpy: Callable[..., Any] | None,
+    formula: Formula,
+    doc: str,
+    *,
+    like: np.ufunc | None = None,
+    result: ResultRule | None = None,
+    symbol: str | None = None,
+    arity: int | None = None,
+    facts: Facts = FUNCTION,
+    truths: int | None = None,
+) -> ElementwiseDeclaration:
+    """Declare an elementwise operation.
+
+    Parameters
+    ----------
+    name : str
+        Its name, NumPy's where NumPy has it.
+    numpy : callable or None
+        A ufunc, or a function with ``out`` as last positional argument; None where the formula is the meaning.
+    formula : Formula
+        What one element is, over arguments computed in the dtypes that the rule says.
+    doc : str
+        One line.
+    like : ufunc, optional
+        The ufunc whose dtype rule and arity hold, where ``numpy`` is not a ufunc itself.
+    result : callable, optional
+        Another dtype rule (see :class:`ElementwiseDeclaration`).
+    facts : Facts, optional
+        What is known of it; by default what is known of an elementary function.
+    truths : int, optional
+        The input from which on truth values are compared or chosen from.
+    """
+    reference = like if like is not None else numpy
+    if result is None:
+        assert isinstance(reference, np.ufunc)
+        result = by_ufunc(reference)
+    count = arity if arity is not None else getattr(reference, "nin", 1)
+    return ElementwiseDeclaration(name, count, numpy, result, doc, symbol, facts, truths, formula)

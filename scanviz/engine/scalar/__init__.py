@@ -1,0 +1,1 @@
+"""The scalar expression language of elementwise operations: what one element is, for every way to compute it."""

@@ -1,0 +1,292 @@
+"""Typed expressions: a block of lines, each an operation on numbered values of known dtypes.  This is what printers print.
+
+A block is what :func:`typed` makes of expressions and the dtypes of their arguments.  Equal operations on equal operands are one
+line (there are no effects, so each is computed once), operands come before what reads them, and what a loop's step computes of
+nothing that the loop carries stands before the loop.  Blocks are plain data: they compare, hash and print equal in every process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.errors import InternalError, ScanvizTypeError
+from scanviz.engine.graph.types import BOOLEAN
+from scanviz.engine.scalar.expression import Expression, Function, LoopParts
+from scanviz.engine.scalar.primitives import KINDS, PRIMITIVES
+
+
+class Line(NamedTuple):
+    """One operation of a block.
+
+    Attributes
+    ----------
+    op : str
+        As of :class:`~scanviz.engine.scalar.expression.Expression`, without ``argument``, ``carried``, ``limit`` and ``item``.
+    inputs, outputs : tuple of int
+        Numbers of values.
+    data : hashable
+        A constant's number, a table's numbers, a loop's limit, a function's name.
+    blocks : tuple of Block
+        A loop's condition and step, a function's body.
+    """
+
+    op: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    data: Hashable = None
+    blocks: tuple[Block, ...] = ()
+
+
+class Block(NamedTuple):
+    """Lines over arguments: a typed formula, the condition or the step of a loop.
+
+    Attributes
+    ----------
+    arguments : int
+        How many values are given; they have the first numbers.
+    dtypes : tuple of str
+        The dtype of each value.
+    lines : tuple of Line
+        What is computed, in order.
+    results : tuple of int
+        The values that are wanted.
+    """
+
+    arguments: int
+    dtypes: tuple[str, ...]
+    lines: tuple[Line, ...]
+    results: tuple[int, ...]
+
+
+def typed(results: Sequence[Expression], arguments: Sequence[str], want: str | None = None) -> Block:
+    """Return expressions as a block, for arguments of these dtypes.
+
+    Parameters
+    ----------
+    results : sequence of Expression
+        What is wanted.
+    arguments : sequence of str
+        The dtypes of arguments 0, 1, ….
+    want : str, optional
+        The dtype of a result that is nothing but a number.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If an operation does not take the dtypes that it gets, or a number has nothing to take its dtype from.
+
+    Examples
+    --------
+    >>> from scanviz.engine.scalar.expression import x
+    >>> typed([x * x + 1], ["int8"]).dtypes
+    ('int8', 'int8', 'int8', 'int8')
+    """
+    builder = _Builder(list(arguments))
+    return builder.block([builder.value(each, want) for each in results])
+
+
+class _Builder:
+    """A block as it grows."""
+
+    def __init__(self, dtypes: list[str]) -> None:
+        self.count, self.dtypes = len(dtypes), dtypes
+        self.lines: list[Line] = []
+        self.known: dict[Expression, int] = {}  # strong expressions
+        self.names: dict[str, int] = {}  # values that a loop carries
+        self.scope: frozenset[str] = frozenset()  # names of all loops around
+        self._equal: dict[tuple[Any, ...], tuple[int, ...]] = {}
+
+    def block(self, results: Sequence[int]) -> Block:
+        """Return what has grown."""
+        return Block(self.count, tuple(self.dtypes), tuple(self.lines), tuple(results))
+
+    def line(
+        self,
+        op: str,
+        inputs: Sequence[int],
+        dtypes: Sequence[str],
+        data: Hashable = None,
+        blocks: tuple[Block, ...] = (),
+    ) -> tuple[int, ...]:
+        """Return the values of an operation: those of an equal one that is there, else of a new line."""
+        key = (op, tuple(inputs), tuple(dtypes), data, blocks)
+        found = self._equal.get(key)
+        if found is None:
+            first = len(self.dtypes)
+            found = self._equal[key] = tuple(range(first, first + len(dtypes)))
+            self.dtypes += dtypes
+            self.lines.append(Line(op, tuple(inputs), found, data, blocks))
+        return found
+
+    def constant(self, value: float, dtype: str) -> int:
+        """Return a number of a dtype; NaN is one NaN, and zeros keep their sign."""
+        whole = KINDS[dtype] in ("signed", "unsigned")
+        if whole and not (float(value).is_integer() and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max):
+            raise ScanvizTypeError(f"{value} is no number of {dtype}")
+        with np.errstate(over="ignore"):
+            number = np.dtype(dtype).type(value)
+        return self.line("constant", (), (dtype,), number.tobytes())[0]
+
+    def value(self, each: Expression, want: str | None = None) -> int:
+        """Return the number of an expression's value; ``want`` is the dtype of what is weak."""
+        if each.weak:
+            if want is None:
+                raise ScanvizTypeError(f"the number {each} has nothing to take its dtype from")
+            return self._weak(each, want)
+        found = self.known.get(each)
+        if found is None:
+            found = self.known[each] = self._strong(each)
+        return found
+
+    def _weak(self, each: Expression, dtype: str) -> int:
+        if each.op == "constant":
+            assert isinstance(each.data, tuple)
+            return self.constant(each.data[0], dtype)
+        if each.op == "limit":
+            return self.constant(_limit(str(each.data), dtype), dtype)
+        if each.op == "select":
+            return self._select(each, dtype)
+        inputs = [self.value(given, dtype) for given in each.inputs]
+        return self.line(each.op, inputs, (dtype,))[0]
+
+    def _strong(self, each: Expression) -> int:
+        match each.op:
+            case "argument":
+                assert isinstance(each.data, int)
+                if each.data >= self.count:
+                    raise InternalError(f"there is no argument {each.data}", expected=f"{self.count} of them")
+                return each.data
+            case "carried":
+                return self.names[str(each.data)]
+            case "constant":
+                assert isinstance(each.data, tuple)
+                return self.constant(*each.data)
+            case "like":
+                assert isinstance(each.data, int | float)
+                return self.constant(each.data, self.dtypes[self.value(each.inputs[0])])
+            case "select":
+                return self._select(each, None)
+            case "cast":
+                return self._cast(each)
+            case "bits" | "from_bits":
+                return self._bits(each)
+            case "table":
+                return self._table(each)
+            case "item":
+                assert isinstance(each.data, int)
+                return self._several(each.inputs[0])[each.data]
+            case _:
+                return self._primitive(each)
+
+    def _operands(self, inputs: Sequence[Expression], want: str | None, what: str) -> tuple[list[int], str]:
+        """Return operands in their one dtype, which those without a dtype of their own take."""
+        strong = next((given for given in inputs if not given.weak), None)
+        dtype = want if strong is None else self.dtypes[self.value(strong)]
+        found = [self.value(given, dtype) for given in inputs]
+        dtypes = [self.dtypes[number] for number in found]
+        if len(set(dtypes)) > 1:
+            raise ScanvizTypeError(f"{what} of {' and '.join(dtypes)}", expected="operands of one dtype")
+        return found, dtypes[0]
+
+    def _primitive(self, each: Expression) -> int:
+        primitive = PRIMITIVES[each.op]
+        inputs, dtype = self._operands(each.inputs, None, each.op)
+        if KINDS[dtype][0] not in primitive.kinds:
+            raise ScanvizTypeError(f"{each.op} of {dtype}", expected=f"kinds {primitive.kinds}")
+        return self.line(each.op, inputs, (BOOLEAN if primitive.tests else dtype,))[0]
+
+    def _select(self, each: Expression, want: str | None) -> int:
+        condition = self.value(each.inputs[0])
+        if self.dtypes[condition] != BOOLEAN:
+            raise ScanvizTypeError(f"select by {self.dtypes[condition]}", expected="a truth value")
+        (first, second), dtype = self._operands(each.inputs[1:], want, "select")
+        return first if first == second else self.line("select", (condition, first, second), (dtype,))[0]
+
+    def _cast(self, each: Expression) -> int:
+        given, *others = (self.value(one) for one in each.inputs)
+        dtype = self.dtypes[others[0]] if others else str(each.data)
+        return given if self.dtypes[given] == dtype else self.line("cast", (given,), (dtype,))[0]
+
+    def _bits(self, each: Expression) -> int:
+        given = self.value(each.inputs[0])
+        old = self.dtypes[given]
+        kind, width = KINDS[old], old.lstrip("uinfloat")
+        if (kind == "floating") != (each.op == "bits") or kind == "boolean" or int(width) < 16:
+            raise ScanvizTypeError(f"{each.op} of {old}")
+        return self.line("bitcast", (given,), (f"{'int' if each.op == 'bits' else 'float'}{width}",))[0]
+
+    def _table(self, each: Expression) -> int:
+        assert isinstance(each.data, tuple)
+        (values, dtype), index = each.data, self.value(each.inputs[0])
+        if KINDS[self.dtypes[index]] not in ("signed", "unsigned"):
+            raise ScanvizTypeError(f"a table is indexed by {self.dtypes[index]}", expected="an integer")
+        return self.line("table", (index,), (dtype,), np.array(values, dtype).tobytes())[0]
+
+    def _several(self, each: Expression) -> tuple[int, ...]:
+        """Return the values of what has several: a loop, or a function."""
+        if isinstance(each.data, Function):
+            return self._call(each, each.data)
+        assert isinstance(each.data, LoopParts)
+        return self._loop(each, each.data)
+
+    def _call(self, each: Expression, function: Function) -> tuple[int, ...]:
+        inputs = [self.value(given) for given in each.inputs]
+        dtypes = tuple(self.dtypes[number] for number in inputs)
+        if dtypes != function.arguments:
+            raise ScanvizTypeError(f"{function.name} of {dtypes}", expected=function.arguments)
+        body = typed(function.results, dtypes)
+        given = [body.dtypes[number] for number in body.results]
+        return self.line("call", inputs, given, function.name, (body,))
+
+    def _loop(self, each: Expression, parts: LoopParts) -> tuple[int, ...]:
+        count = len(parts.names)
+        start = [self.value(given) for given in each.inputs[:count]]
+        going, steps = each.inputs[count], each.inputs[count + 1 :]
+        outside = _outside([going, *steps], frozenset(parts.names), self.scope)
+        captured = list(dict.fromkeys(self.value(given) for given in outside))
+        dtypes = [self.dtypes[number] for number in (*start, *captured)]
+        blocks = []
+        for wanted in ([going], steps):
+            inner = _Builder(list(dtypes))
+            inner.names = dict(zip(parts.names, range(count), strict=True))
+            inner.scope = self.scope | inner.names.keys()
+            inner.known = {given: count + captured.index(self.value(given)) for given in outside}
+            blocks.append(inner.block([inner.value(one) for one in wanted]))
+        told = [blocks[1].dtypes[number] for number in blocks[1].results]
+        if told != dtypes[:count] or blocks[0].dtypes[blocks[0].results[0]] != BOOLEAN:
+            raise ScanvizTypeError(
+                f"a loop's step gives {told}", expected=f"what it starts from, {dtypes[:count]}"
+            )
+        return self.line("loop", (*start, *captured), dtypes[:count], parts.limit, tuple(blocks))
+
+
+def _outside(results: Sequence[Expression], names: frozenset[str], scope: frozenset[str]) -> list[Expression]:
+    """Return what expressions of a loop take from outside: the largest parts that depend on nothing that it carries.
+
+    ``scope`` has the names that are carried around it; others are those of loops within it.
+    """
+    found: dict[Expression, None] = {}
+    seen: set[Expression] = set()
+    stack = list(reversed(results))
+    while stack:
+        each = stack.pop()
+        if each.weak or each.op == "constant" or each in seen:
+            continue
+        seen.add(each)
+        if each.free & names or not each.free <= scope:
+            stack.extend(reversed(each.inputs))
+        else:
+            found[each] = None
+    return list(found)
+
+
+def _limit(which: str, dtype: str) -> float:
+    if which == "width":
+        return np.dtype(dtype).itemsize * 8
+    return -np.inf if KINDS[dtype] == "floating" else int(np.iinfo(dtype).min)
+
+
+__all__ = ["Block", "Line", "typed"]

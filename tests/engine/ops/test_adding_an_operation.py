@@ -1,0 +1,111 @@
+"""One declaration is all that a new elementwise operation needs: everything above follows from it."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import Mode, function, scan
+from scanviz import tensor as T
+from scanviz.engine.backends.cupy.table import CUPY, load_rows
+from scanviz.engine.graph.declaration import for_now
+from scanviz.engine.ops.elementwise_declaration import CHEAP, elementwise
+from scanviz.engine.rewrites.cost import cost_of
+from scanviz.engine.scalar.expression import primitive, select, x, y
+from scanviz.engine.scalar.formula import Formula, floats
+from scanviz.engine.scalar.text import text_of
+from scanviz.testing import verify_grad
+
+BENT = floats(select(x > 0, x * y + primitive("log1p", x * x), primitive("expm1", x)))
+
+
+@pytest.fixture
+def bent():
+    """Return an operation that is declared for one test."""
+    with for_now():
+        yield elementwise("bent", None, BENT, "A bent line, steeper by the second.", like=np.hypot)
+
+
+def plain(a, b):
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    return np.where(a > 0, a * b + np.log1p(a * a), np.expm1(a))
+
+
+def test_it_takes_dtypes_weak_numbers_and_shapes_as_numpy_does(bent):
+    assert bent(T.vector("v"), 2.0).type.dtype == "float64"
+    assert bent(T.fvector("v"), 2.0).type.dtype == "float32" and bent(T.fvector("v"), 2.0).type.ndim == 1
+    assert bent(T.ivector("v"), T.fvector("w")).type.dtype == "float64"
+    with pytest.raises(scanviz.ScanvizError, match="bent takes 2 arguments"):
+        bent(T.vector("v"))
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+def test_both_tiers_run_it_outside_and_inside_loops(bent, mode, dtype):
+    a, b = T.tensor(dtype, (None, 3), "a"), T.tensor("float64", (3,), "b")
+    rng = np.random.default_rng(5)
+    given = (rng.normal(size=(4, 3)) * 3).astype(dtype), rng.normal(size=3)
+    rows, _ = scan(lambda r, s: bent(r, s) * 0.5, a, outputs_info=b)
+    states, held = [], given[1]
+    for row in given[0]:
+        held = plain(row, held) * 0.5
+        states.append(held)
+    numbers, _ = scan(lambda r, s: bent(r[0], s), a, outputs_info=b[0])
+    single, one = [], given[1][0]
+    for row in given[0]:
+        one = plain(row[0], one)
+        single.append(one)
+    f = function([a, b], [bent(a, b), rows, numbers], mode=mode)
+    for found, wanted in zip(f(*given), [plain(*given), np.array(states), np.array(single)], strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_it_has_derivatives_in_both_modes(bent):
+    points = [np.array([-1.5, 0.7, 2.0]), np.array([0.3, -0.4, 1.1])]
+    verify_grad(bent, points)
+
+
+def test_its_gradient_passes_through_loops(bent):
+    a = T.vector("a")
+    rows, _ = scan(lambda r, s: bent(s, r), a, outputs_info=T.constant(0.3))
+    verify_grad(
+        lambda a: scan(lambda r, s: bent(s, r), a, outputs_info=T.constant(0.3))[0][-1],
+        [np.array([0.2, 0.9, -0.4])],
+    )
+    assert function([a], T.grad(rows[-1], a))([0.2, 0.9]).shape == (2,)
+
+
+def test_rewrites_move_fold_and_count_it(bent):
+    m = T.matrix("m")
+    kept, _ = scan(lambda r, s: s * 0.5 + T.dot(bent(r, 2.0), r), m, outputs_info=T.constant(0.0))
+    f = function([m], kept, mode=Mode("numpy"))
+    assert "bent" in {each.op.name for each in f.program.instructions}  # of all rows at once, before the loop
+    folded = function([], bent(T.constant(1.0), 2.0))
+    assert not folded.program.instructions and float(folded()) == pytest.approx(2 + np.log(2))
+    assert str(cost_of([bent(T.vector("v"), 2.0)]).flops) == "10·v.shape[0]"
+
+
+def test_it_has_a_printed_form_and_a_row_for_each_backend(bent):
+    assert str(bent(T.vector("v"), T.vector("w"))) == "bent(v, w)"
+    assert text_of(bent.block("float32", "float32")[1], "bent").startswith("bent(%0: float32, %1: float32)\n")
+    load_rows()
+    assert bent in CUPY
+
+
+def test_facts_and_other_kinds_of_numbers_may_be_said():
+    with for_now():
+        doubled = elementwise(
+            "doubled", None, Formula(x + x, x + x, x + x), "Twice.", like=np.negative, facts=CHEAP
+        )
+        v = T.lvector("v")
+        assert function([v], doubled(v))([1, 2]).tolist() == [2, 4]
+        assert str(cost_of([doubled(v)]).flops) == "v.shape[0]"
+
+
+def test_what_was_declared_for_a_test_is_forgotten(bent):
+    from scanviz.engine.graph.declaration import declared
+
+    assert declared("bent") is bent
+    with for_now():
+        elementwise("bent_again", None, BENT, "Again.", like=np.hypot)
+    with pytest.raises(scanviz.ScanvizError, match="bent_again"):
+        declared("bent_again")

@@ -40,7 +40,8 @@ def _checked(node: Apply, given: Sequence[Array]) -> dict[Variable, Array]:
 
 def _check_memory(node: Apply, given: Sequence[Array], found: Sequence[Array]) -> None:
     shared = [any(np.may_share_memory(mine, each) for each in given) for mine in found]
-    assert not (node.op.declaration.fresh and any(shared)), f"{node.op} is said to give new arrays"
+    fixed = any(mine.ndim and not mine.flags.writeable for mine in found)
+    assert not (node.op.declaration.fresh and (fixed or any(shared))), f"{node.op} is said to give new arrays"
     size = found[0].size and found[0].ndim and np.ndim(given[0])
     assert shared[0] or not (size and node.op.facts.always_view), f"{node.op} is said to give views"
 

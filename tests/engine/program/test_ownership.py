@@ -95,3 +95,19 @@ def test_other_initial_rows_are_joined_on():
     f = scanviz.function([h0, other], state_history(h, other, 1))
     assert any(each.op.name == "state_history" for each in f.program.instructions)
     assert f([1.0], [7.0])[:, 0].tolist() == [7.0, 2.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+def test_a_number_is_a_value_and_nothing_is_set_in_it(mode):
+    s, v = T.scalar("s"), T.scalar("v")
+    f = scanviz.function([s, v], T.inc_subtensor((s * 2)[()], v), mode=mode)
+    assert f(3.0, 0.5) == 6.5
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+def test_what_any_operation_made_anew_is_set_in_place(mode):
+    x = T.vector("x")
+    doubled = x * 2
+    f = scanviz.function([x], T.set_subtensor(doubled[0], 7.0), mode=mode)
+    given = np.array([1.0, 2.0])
+    assert f(given).tolist() == [7.0, 4.0] and given.tolist() == [1.0, 2.0]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.ops.elementwise import CAST, ElementwiseDeclaration
+from scanviz.engine.ops.elementwise import CAST
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program
 from scanviz.engine.program.plan.location import Group
 from scanviz.engine.program.shapes import ConcreteShape

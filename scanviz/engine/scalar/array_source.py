@@ -8,6 +8,7 @@ computed by their bodies.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -162,6 +163,9 @@ class _Source:
                 going, step = (compiled(each, self.target) for each in line.blocks)
                 run = _Loop(self.target.module, going, step, len(line.outputs), int(str(line.data)))
                 return f"{targets}, = {self.bind(f'loop{first}', run)}({given})"
+            case "when":
+                run_where = _Where(self.target.module, compiled(line.blocks[0], self.target))
+                return f"{targets} = {self.bind(f'when{first}', run_where)}({given})"
             case op:
                 function = self._function(op, self.block.dtypes[line.inputs[-1]])
                 return f"{targets} = {self.bind(f'{op}_{first}', function)}({given})"
@@ -173,6 +177,25 @@ class _Source:
             return _signed_quotient
         name = NAMES.get(op, op)
         return getattr(self.target.module, name) if hasattr(np, name) else _special(op, dtype, self.target)
+
+
+class _Where:
+    """A block for the elements where a condition is true."""
+
+    def __init__(self, module: Any, body: Arrays) -> None:
+        self.module, self.body = module, body
+
+    def __call__(self, condition: Any, otherwise: Any, *given: Any) -> Any:
+        xp = self.module
+        shape = np.broadcast_shapes(*(np.shape(each) for each in (condition, otherwise, *given)))
+        on = xp.flatnonzero(xp.broadcast_to(condition, shape))
+        if len(on) == math.prod(shape):
+            return xp.broadcast_to(self.body(*given)[0], shape)
+        found = xp.array(xp.broadcast_to(otherwise, shape)).reshape(-1)
+        if len(on):
+            flat = (xp.broadcast_to(each, shape).reshape(-1)[on] if np.ndim(each) else each for each in given)
+            found[on] = self.body(*flat)[0]
+        return found.reshape(shape)
 
 
 class _Loop:

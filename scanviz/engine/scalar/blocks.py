@@ -30,7 +30,7 @@ class Line(NamedTuple):
     data : hashable
         A constant's number, a table's numbers, a loop's limit, a function's name.
     blocks : tuple of Block
-        A loop's condition and step, a function's body.
+        A loop's condition and step, a function's body, what is computed where a condition is true.
     """
 
     op: str
@@ -169,6 +169,8 @@ class _Builder:
                 return self.constant(each.data, self.dtypes[self.value(each.inputs[0])])
             case "select":
                 return self._select(each, None)
+            case "when":
+                return self._when(each)
             case "cast":
                 return self._cast(each)
             case "bits" | "from_bits":
@@ -204,6 +206,37 @@ class _Builder:
             raise ScanvizTypeError(f"select by {self.dtypes[condition]}", expected="a truth value")
         (first, second), dtype = self._operands(each.inputs[1:], want, "select")
         return first if first == second else self.line("select", (condition, first, second), (dtype,))[0]
+
+    def _when(self, each: Expression) -> int:
+        """Return the value of a line with a block: what it takes from here is what is computed here already."""
+        condition, otherwise = self.value(each.inputs[0]), self.value(each.inputs[2])
+        outside = self._at_hand(each.inputs[1])
+        captured = list(dict.fromkeys(self.value(given) for given in outside))
+        inner = _Builder([self.dtypes[number] for number in captured])
+        inner.scope = self.scope
+        inner.known = {given: captured.index(self.value(given)) for given in outside}
+        body = inner.block([inner.value(each.inputs[1])])
+        dtypes = [body.dtypes[body.results[0]], self.dtypes[otherwise]]
+        if dtypes[0] != dtypes[1] or self.dtypes[condition] != BOOLEAN:
+            raise ScanvizTypeError(f"when of {' and '.join(dtypes)}", expected="a truth value, and one dtype")
+        return self.line("when", (condition, otherwise, *captured), dtypes[:1], None, (body,))[0]
+
+    def _at_hand(self, wanted: Expression) -> list[Expression]:
+        """Return the parts of an expression that have their values here: arguments, carried values, what was computed."""
+        found: dict[Expression, None] = {}
+        seen: set[Expression] = set()
+        stack = [wanted]
+        while stack:
+            each = stack.pop()
+            if each.weak or each.op == "constant" or each in seen:
+                continue
+            seen.add(each)
+            given = each.op == "argument" or (each.op == "carried" and each.free <= self.scope)
+            if given or each in self.known:
+                found[each] = None
+            else:
+                stack.extend(reversed(each.inputs))
+        return list(found)
 
     def _cast(self, each: Expression) -> int:
         given, *others = (self.value(one) for one in each.inputs)

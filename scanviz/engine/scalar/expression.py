@@ -23,7 +23,7 @@ class Expression:
     ----------
     op : str
         A primitive's name, or ``"argument"``, ``"constant"``, ``"limit"``, ``"like"``, ``"cast"``, ``"bits"``, ``"from_bits"``,
-        ``"select"``, ``"table"``, ``"carried"``, ``"loop"``, ``"call"``, ``"item"``.
+        ``"select"``, ``"when"``, ``"table"``, ``"carried"``, ``"loop"``, ``"call"``, ``"item"``.
     inputs : tuple of Expression
         What it is applied to.
     data : hashable
@@ -251,12 +251,9 @@ def loop(
     return {name: Expression("item", (made,), k) for k, name in enumerate(names)}
 
 
-def when(condition: Expression, value: Expression, otherwise: Expression, name: str) -> Expression:
-    """Return a value that is computed where a condition is true alone, and another one elsewhere: a loop of one step at most.
-
-    ``name`` must differ from those of loops around it, as every loop's.
-    """
-    return loop({name: otherwise}, condition, {name: value}, limit=1)[name]
+def when(condition: Expression, value: Expression, otherwise: Expression) -> Expression:
+    """Return a value that is computed where a condition is true alone, and another one elsewhere."""
+    return Expression("when", (condition, value, otherwise))
 
 
 x, y, z = argument(0), argument(1), argument(2)

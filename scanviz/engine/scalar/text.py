@@ -43,7 +43,8 @@ def _lines(block: Block, indent: str) -> Iterator[str]:
         made = ", ".join(f"%{number}: {block.dtypes[number]}" for number in line.outputs)
         given = ", ".join(map(named, line.inputs))
         yield f"{indent}{made} = {_what(line, block)} {given}".rstrip()
-        for title, inner in zip(("while", "step"), line.blocks if line.op == "loop" else (), strict=False):
+        titles = {"loop": ("while", "step"), "when": ("do",)}.get(line.op, ())
+        for title, inner in zip(titles, line.blocks, strict=False):
             arguments = ", ".join(f"%{k}: {inner.dtypes[k]}" for k in range(inner.arguments))
             yield f"{indent}  {title}({arguments})"
             yield from _lines(inner, indent + "    ")

@@ -155,7 +155,7 @@ def test_what_a_loop_does_not_change_is_computed_before_it():
 
 def test_a_condition_spares_the_others():
     asked = primitive("log", x)
-    assert value(when(x > 0, asked, x, "v"), np.array([1.0, -2.0])).tolist() == [0.0, -2.0]
+    assert value(when(x > 0, asked, x), np.array([1.0, -2.0])).tolist() == [0.0, -2.0]
 
 
 def test_a_function_gives_several_results():

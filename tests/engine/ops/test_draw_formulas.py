@@ -1,0 +1,81 @@
+"""Draws as formulas give the bits of NumPy's draws: generator, transformation and rejection."""
+
+import numpy as np
+import pytest
+
+from scanviz.engine.ops import distributions, distributions_counts, distributions_discrete
+from scanviz.engine.ops.draw_formulas import BLOCK_AT, PHILOX, draw_block
+from scanviz.engine.ops.philox import advance, blocks_at, pairs, philox_blocks, seed_state
+from scanviz.engine.scalar.array_source import on_arrays
+from scanviz.engine.scalar.blocks import typed
+from scanviz.engine.scalar.expression import argument
+from scanviz.engine.scalar.text import text_of
+from scanviz.testing.drawing import formula_draw
+
+N = 501
+RNG = np.random.default_rng(0)
+LOW, CHANCE = RNG.normal(size=N), RNG.random(N)
+CHANCE[:3] = 0, 1, 0.5
+HIGH = LOW + RNG.random(N)
+SPAN = RNG.integers(1, 2**62, N)
+TRIALS = np.concatenate([RNG.integers(0, 30, N // 2), RNG.integers(0, 10**6, N - N // 2)])
+CONCENTRATION = np.append(RNG.random(N - 1) * 3, 0.0)
+MEAN = np.append(10 ** (RNG.random(N - 2) * 6 - 2), [0.0, 10.0])
+STATES = [advance(seed_state(1234567890123), by) for by in (0, 2**32 - 3, 2**64 - 7, 2**128 - 5)]
+CASES = {
+    "uniform": (distributions.uniform, "float64", LOW, HIGH),
+    "uniform of float32": (distributions.uniform, "float32", LOW, HIGH),
+    "normal": (distributions.normal, "float64", LOW, CHANCE),
+    "normal of float32": (distributions.normal, "float32", LOW, CHANCE),
+    "exponential": (distributions.exponential, "float64", CHANCE),
+    "exponential of float32": (distributions.exponential, "float32", CHANCE),
+    "bernoulli": (distributions_discrete.bernoulli, "bool", CHANCE),
+    "integers": (distributions_discrete.integers, "int64", np.full(N, -5), SPAN - 5),
+    "integers of half of all": (
+        distributions_discrete.integers,
+        "uint64",
+        np.zeros(N, "uint64"),
+        np.full(N, 2**63 + 1, "uint64"),
+    ),
+    "gamma": (distributions.gamma, "float64", CONCENTRATION, CHANCE),
+    "poisson": (distributions_counts.poisson, "int64", MEAN),
+    "binomial": (distributions_counts.binomial, "int64", TRIALS, CHANCE),
+}
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: str(state[2:].tolist()))
+@pytest.mark.parametrize("case", CASES)
+def test_a_formula_draws_the_same_bits(case, state):
+    function, dtype, *parameters = CASES[case]
+    wanted = function(state, (N,), *parameters, dtype=dtype)[1]
+    found = formula_draw(case.split()[0], state, N, dtype, parameters)
+    assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
+
+
+def test_the_generator_is_philox():
+    block = typed(PHILOX(*(argument(k) for k in range(6))), ["uint32"] * 6)
+    words = on_arrays(block)(*np.arange(6, dtype="uint32"))
+    assert [int(each) for each in words] == philox_blocks([0, 1], [2, 3, 4, 5], 1)[0].tolist()
+
+
+def test_offsets_and_lanes_are_added_to_the_counter():
+    block = typed(BLOCK_AT(*(argument(k) for k in range(8))), BLOCK_AT.arguments)
+    offsets = np.array([0, 1, 5, 2**40])
+    for state in STATES:
+        found = on_arrays(block)(*state, offsets.astype("uint64"), np.uint32(3))
+        wanted = blocks_at(state, offsets, 3)
+        assert np.array_equal(np.stack(found[:4], 1), wanted)
+        assert np.array_equal(np.stack(found[4:], 1), pairs(wanted))
+
+
+def test_what_reads_arrays_has_no_formula():
+    assert [draw_block(name) for name in ("categorical", "multinomial", "choice", "permutation")] == [
+        None
+    ] * 4
+
+
+def test_a_draw_prints():
+    text = text_of(draw_block("gamma").block, "gamma")
+    assert (
+        "call" not in text and "philox_at" in text and "when" in text and "4294967295 steps at most" in text
+    )

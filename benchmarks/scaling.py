@@ -1,4 +1,4 @@
-"""How building, calling first and calling again grow with the number of loops, updates and operations of one function.
+"""How building, calling first, calling again and a first call that is profiled grow with what is in one function.
 
     python benchmarks/scaling.py [--quick] [--json FILE]
 
@@ -15,6 +15,7 @@ from time import process_time
 
 from common import write_json
 
+import scanviz
 from scanviz.testing.many_loops import SHAPES
 
 GOAL = 1.2
@@ -26,7 +27,7 @@ SIZES = {
     "updated": (50, 200, 800),
     "deep": (500, 1000, 2000),
 }
-PARTS = ("build", "first_call", "call")
+PARTS = ("build", "first_call", "call", "profiled")
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -52,7 +53,17 @@ def measured(name: str, size: int) -> dict[str, object]:
     (function,) = functions
     first = seconds(lambda: function(*made.values))
     again = min(seconds(lambda: function(*made.values)) for _ in range(10))
-    return {"what": name, "size": size, "build": build, "first_call": first, "call": again}
+    other = made.build()
+    with scanviz.profile():
+        profiled = seconds(lambda: other(*made.values))
+    return {
+        "what": name,
+        "size": size,
+        "build": build,
+        "first_call": first,
+        "call": again,
+        "profiled": profiled,
+    }
 
 
 def main() -> None:
@@ -61,7 +72,7 @@ def main() -> None:
     parser.add_argument("--json", help="write the rows there")
     options = parser.parse_args()
     rows: list[dict[str, object]] = []
-    print(f"{'what':<10}{'size':>6}{'build':>13}{'first call':>13}{'call':>13}")
+    print(f"{'what':<10}{'size':>6}{'build':>13}{'first call':>13}{'call':>13}{'profiled':>13}")
     for name, sizes in SIZES.items():
         counts = [3, 6, 12] if options.quick else list(sizes)
         measured(name, 2)

@@ -265,9 +265,15 @@ def _show(record: ProfileRecord, view: RewritesView, as_json: bool, stream: Text
         write_text("no function was built\n", stream)
         return
     if as_json:
-        from scanviz.record.codec import encode
+        from scanviz.record.rewrites import with_lines
 
-        data = [{"function": each.name, "rewrites": encode(each.rewrites)} for each in chosen(record, view)]
+        data = [
+            {
+                "function": each.name,
+                "rewrites": with_lines(each.rewrites) if each.rewrites is not None else None,
+            }
+            for each in chosen(record, view)
+        ]
         write_json(data, stream)
         stream.flush()
         return

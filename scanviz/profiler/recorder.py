@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,33 +21,27 @@ from scanviz.engine.observe import CompiledFunction, Observer, StepSeries
 from scanviz.profiler.budget import Budget, affordable_function, affordable_loop
 from scanviz.profiler.overhead import Price, measured_price
 from scanviz.profiler.tally import DETAIL_BYTES, FunctionTally, LoopTally
-from scanviz.record.function_graph import function_graph, graph_size
-from scanviz.record.graph import GraphSnapshot
 from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
 from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
 from scanviz.record.program_snapshot import function_record, loop_records
 from scanviz.record.rewrites import RewritesRecord
-from scanviz.record.rewrites_snapshot import moments_of, rewrites_of, size_of
+from scanviz.record.rewrites_snapshot import rewrites_of, size_of
 
 DEFAULT_BYTES = 64 * 2**20
-NODE_BYTES = 700  # about what a node of a graph takes
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
 
 
-class _Written:
-    """A compiled function as records: itself, what rules did to it, and its graph where there is one."""
+class _Written(NamedTuple):
+    """A compiled function as records: itself, and what rules did to it."""
 
-    __slots__ = ("graph", "record", "rewrites")
+    record: FunctionRecord
+    rewrites: RewritesRecord | None
 
-    def __init__(self, event: CompiledFunction) -> None:
-        self.record = function_record(event)
-        self.rewrites: RewritesRecord | None = None
-        self.graph: GraphSnapshot | None = None
-        if event.function is not None:
-            moments = moments_of(event.function)
-            self.rewrites = rewrites_of(event.function, moments)
-            self.graph = function_graph(event.function, event.program, self.rewrites, moments)
+
+def _written(event: CompiledFunction) -> _Written:
+    rewrites = rewrites_of(event.function, event.program) if event.function is not None else None
+    return _Written(function_record(event), rewrites)
 
 
 class Recorder(Observer):
@@ -106,9 +100,7 @@ class Recorder(Observer):
         """Copy a function and its loops into records."""
         begun = self._clock()
         if self._is_new(event.key):
-            written = _Written(
-                event
-            )  # may take a while, so without the lock: whoever wants the record so far gets it
+            written = _written(event)  # may take a while: without the lock, for who wants the record so far
             with self._lock:
                 if self._is_new(event.key):  # not told of by another thread since
                     self._keep(event, written)
@@ -140,12 +132,13 @@ class Recorder(Observer):
         """Return a function's record with its graph and what rules did to it: all of it, the list alone, or nothing."""
         if written.rewrites is None:
             return record
-        whole, graph = written.rewrites, written.graph
+        whole = written.rewrites
         listed = whole.list_alone()
-        for found, drawn in ((whole, graph), (listed, graph), (listed, None)):
-            size = size_of(found) + (NODE_BYTES * graph_size(drawn) if drawn is not None else 0)
-            if self._rewrites_budget.take(size, last=drawn is None) and self._budget.take(size):
-                return replace(record, rewrites=found, graph=drawn)
+        bare = replace(listed, graphs=None)
+        for found in (whole, listed, bare):
+            size = size_of(found)
+            if self._rewrites_budget.take(size, last=found is bare) and self._budget.take(size):
+                return replace(record, rewrites=found)
         self._left_out += 1
         return record
 

@@ -310,8 +310,8 @@ def step_lines(
     if view.style == "costs":
         yield from cost_lines(rewrites, each)
         return
-    before, after = ([plain(line) for line in rewrites.graph(k)] for k in (each.index, each.index + 1))
-    if not rewrites.lines:
+    before, after = ([plain(line) for line in rewrites.lines(k)] for k in (each.index, each.index + 1))
+    if not rewrites.has_versions:
         yield Line("  only the list was kept of this function: its graphs were too large", QUIET, wraps=True)
     elif before == after:
         yield Line("  the graph stays; the program changes", QUIET)

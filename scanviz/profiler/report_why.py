@@ -21,9 +21,9 @@ _AGAIN = re.compile(r"~\d+$")  # what is added to a name that is taken
 def why_lines(rewrites: RewritesRecord, asked: str) -> Iterator[Line]:
     """Return where what is asked for comes from, as lines."""
     known = {each.name: each for each in rewrites.origins}
-    last = rewrites.graph(len(rewrites.applications))
+    last = rewrites.lines(len(rewrites.applications))
     found = _meant(rewrites, known, last, asked)
-    if not rewrites.lines:
+    if not rewrites.has_versions:
         yield Line("  only the list was kept of this function: its graphs were too large", QUIET, wraps=True)
     elif not found:
         yield Line(f"  {_nothing(rewrites, known, last, asked)}", WARNING, wraps=True)
@@ -36,7 +36,9 @@ def _meant(
     rewrites: RewritesRecord, known: Mapping[str, OriginRecord], last: Sequence[str], asked: str
 ) -> list[OriginRecord]:
     """Return the operations that are asked for: those of the last graph, else those that there were."""
-    loops = {name: names[0] for lines in (last, rewrites.lines) for names in _loops(lines) for name in names}
+    loops = {
+        name: names[0] for lines in (last, rewrites.lines(0)) for names in _loops(lines) for name in names
+    }
     found = [
         each
         for each in rewrites.origins
@@ -76,7 +78,7 @@ def _nothing(
 ) -> str:
     """Return why nothing is told, and what else may be meant."""
     whole = re.compile(rf"(?<![\w.]){re.escape(asked)}(~\d+)?(?![\w\[(])")
-    if asked and any(whole.search(line) for line in (*last, *rewrites.lines)):
+    if asked and any(whole.search(line) for line in (*last, *rewrites.lines(0))):
         return f"no operation makes {plain(asked)!r}: it is given to the function, or by a loop to its step"
     numbers = sorted({int(each) for each in map(_number, rewrites.origins) if each})
     if asked.isdigit() and numbers:

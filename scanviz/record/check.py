@@ -12,11 +12,11 @@ from typing import Any, TypeVar, cast, get_args
 import numpy as np
 
 from scanviz.engine.errors import ScanvizValueError
-from scanviz.record.check_graph import check_graph
+from scanviz.record.check_graph import check_versions
 from scanviz.record.check_traces import check_traces
 from scanviz.record.codec import field_types
-from scanviz.record.graph import GraphSnapshot
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.versions import VersionsRecord
 
 _SIGNED = ("code", "reads", "writes", "var_mappings", "key", "function", "parent", "loop", "index", "tap")
 
@@ -38,8 +38,8 @@ def check(record: ProfileRecord) -> None:
     """
     functions = _by_key(record.functions, "function")
     for function in record.functions:
-        if function.graph is not None:
-            check_graph(function.graph)
+        if function.rewrites is not None and function.rewrites.graphs is not None:
+            check_versions(function.rewrites.graphs)
     loops: dict[int, LoopRecord] = {}
     for loop in record.loops:
         if loop.function not in functions:
@@ -110,8 +110,8 @@ def _with_numbers(kind: type) -> tuple[str, ...]:
 def _has_numbers(hint: Any, around: tuple[Any, ...]) -> bool:
     if hint in (int, float):
         return True
-    if hint is GraphSnapshot or hint in around:
-        return hint is not GraphSnapshot  # the numbers of a graph are looked at by check_graph
+    if hint is VersionsRecord or hint in around:
+        return hint is not VersionsRecord  # the numbers of a graph are looked at by check_versions
     if dataclasses.is_dataclass(hint):
         fields = field_types(cast(type, hint)).values()
         return any(_has_numbers(each, (*around, hint)) for each in fields)

@@ -6,6 +6,34 @@ from collections.abc import Container, Iterable
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.graph import GraphSnapshot, LoopVariableSnapshot
+from scanviz.record.versions import VersionsRecord
+
+
+def check_versions(graphs: VersionsRecord) -> None:
+    """Refuse versions of a graph of which the last is none, or in which a rewrite takes away what is not there.
+
+    Raises
+    ------
+    ScanvizValueError
+        If it is so.
+
+    Examples
+    --------
+    >>> check_versions(VersionsRecord())
+    """
+    if graphs.first < 0:
+        raise _refused("is after a negative number of rewrites")
+    numbers = [
+        each.keep_last for node in graphs.nodes if node.loop is not None for each in node.loop.variables
+    ]
+    if any(each is not None and each < 0 for each in numbers):
+        raise _refused("keeps a negative number of rows")
+    for each in graphs.operations:
+        if not 0 <= each.node < len(graphs.nodes) or each.operation < 0:
+            raise _refused("names an operation for a node that is not there")
+    last = graphs.snapshot(graphs.last)  # goes through all versions
+    assert last is not None
+    check_graph(last)
 
 
 def check_graph(graph: GraphSnapshot) -> None:

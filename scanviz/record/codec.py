@@ -35,7 +35,10 @@ def encode(value: Any) -> Any:
     {'file': 'rnn.py', 'line': 3, 'text': 'h = f(h)'}
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {each.name: encode(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        if getattr(value, "LISTED", False):
+            return _listed(value)
+        kind: Any = type(value)
+        return {name: encode(getattr(value, name)) for name in field_types(kind)}
     if isinstance(value, np.ndarray):
         return (
             value.tolist()
@@ -47,6 +50,20 @@ def encode(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): encode(each) for key, each in value.items()}
     return value
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return a record of a class that is written as a list: its fields in order, without defaults at the end."""
+    kind: Any = type(value)
+    found, defaults = [getattr(value, name) for name in field_types(kind)], _defaults(kind)
+    while found and found[-1] == defaults[len(found) - 1]:
+        found.pop()
+    return list(map(encode, found))
+
+
+@cache
+def _defaults(kind: type) -> list[Any]:
+    return [each.default for each in dataclasses.fields(kind) if each.init]
 
 
 def _number(value: float) -> float | str:
@@ -98,7 +115,7 @@ class _MisfitError(Exception):
 def field_types(kind: type) -> dict[str, Any]:
     """Return the fields of a record class with their types, in order."""
     hints = typing.get_type_hints(kind)
-    return {each.name: hints[each.name] for each in dataclasses.fields(kind)}
+    return {each.name: hints[each.name] for each in dataclasses.fields(kind) if each.init}
 
 
 @cache
@@ -122,6 +139,8 @@ def _decoder(hint: Any) -> Decoder:
 
 
 def _records(kind: type) -> Decoder:
+    if getattr(kind, "LISTED", False):
+        return _lists(kind)
     readers: dict[str, Decoder] = {}
 
     def read(data: Any) -> Any:
@@ -144,6 +163,26 @@ def _records(kind: type) -> Decoder:
         except TypeError:
             missing = [name for name in readers if name not in values]
             raise _MisfitError(", ".join(missing), data, "lacks fields") from None
+
+    return read
+
+
+def _lists(kind: type) -> Decoder:
+    """Return what reads a record of a class that is written as a list."""
+    types = field_types(kind)
+    least = sum(each is dataclasses.MISSING for each in _defaults(kind))
+
+    def read(data: Any) -> Any:
+        if not isinstance(data, list) or not least <= len(data) <= len(types):
+            raise _MisfitError(f"a list of {', '.join(types)}", data)
+        values: list[Any] = []
+        try:
+            for hint, each in zip(types.values(), data, strict=False):
+                values.append(_decoder(hint)(each))
+        except _MisfitError as misfit:
+            misfit.path.append(f"[{len(values)}]")
+            raise
+        return kind(*values)
 
     return read
 

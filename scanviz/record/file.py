@@ -25,6 +25,7 @@ from scanviz.record.errors import CannotWriteError, ScanvizValueError
 from scanviz.record.model import SCHEMA, LoopRecord, ProfileRecord
 from scanviz.record.npy import packed, unpacked
 from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
+from scanviz.record.upgrade import upgraded
 from scanviz.record.writing import replacing
 
 MARK = b"scanviz profile"  # the zip's comment
@@ -102,7 +103,7 @@ def load(path: str | os.PathLike[str]) -> ProfileRecord:
     """
     name = os.fspath(path)
     entries = entries_of(name, LIMITS)
-    record = decode(ProfileRecord, _document(entries, name))
+    record = decode(ProfileRecord, upgraded(_document(entries, name)))
     loops = tuple(_with_series(entries, each) for each in record.loops)
     record = replace(record, loops=loops, traces=_with_values(entries, record.traces))
     _refuse_what_belongs_to_nothing(entries, record, name)

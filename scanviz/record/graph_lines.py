@@ -1,274 +1,173 @@
-"""Graphs of one function's history as lines: one operation a line, by names that stay.
+"""Versions of a graph as lines of text, one operation a line, and what each rewrite changed in them.
 
-A node is known by its birth id, which it keeps when it is only rebuilt.  It is called by the user's name for its value, or by a
-number given when it is first met; so the same node has the same name at every moment, and in every process.
+Nodes keep their names from the first version to the last, so lines that differ between two versions are what changed.
 """
 
 from __future__ import annotations
 
-import heapq
+import bisect
+import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
-from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import (
-    LoopVariable,
-    State,
-    StepOutput,
-    inner_inputs,
-    inner_outputs,
-    kind_of,
-    step_name,
-)
-from scanviz.record.rewrites import OriginRecord
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.record.graph_reading import DEEPEST, LevelNodes, levels_of, taken
+from scanviz.record.versions import LoopVariableKeys, NodeRecord, Version, VersionsRecord
 
 INDENT = "    "
-Which = (
-    int | tuple[str, int]
-)  # of the results of a node: its place, or its loop variable's name and which of that name
 
 
-class GraphLines:
-    """Names of a function's nodes, and its graphs as lines.
+@dataclass(frozen=True, slots=True)
+class LineEdit:
+    """Lines replaced by others.
 
-    Parameters
+    Attributes
     ----------
-    output_names : sequence of str
-        What the function calls its outputs; empty for those without a name.
+    start : int
+        The first line that goes, counted from 0.
+    stop : int
+        The first line that stays.
+    lines : tuple of str
+        What stands in their place.
     """
 
-    def __init__(self, output_names: Sequence[str] = ()) -> None:
-        self._names: dict[tuple[int, int, Which], str] = {}
-        self._twins: dict[Apply, int] = {}  # of one birth in one graph: a loop, and it with more results
-        self._results: dict[Apply, list[Which]] = {}
-        self._leaves: dict[Variable, str] = {}
-        self._constants: dict[Constant, str] = {}
-        self._steps: dict[tuple[int, str], tuple[Scan, list[Apply], list[str]]] = {}  # of loops as ops
-        self._taken: set[str] = set()
-        self._numbers: dict[int, int] = {}
-        self._places: dict[int, int] = {}
-        self._written: dict[tuple[Apply, str], list[str]] = {}  # most nodes are in many moments
-        self._nodes: dict[int, Apply] = {}
-        self._births: dict[str, int] = {}  # what a node is known by → its birth id
-        self._loops: dict[tuple[int, int], str] = {}
-        self.renamed = 0  # how often a node that had been written got another name
-        self.output_names = list(output_names)
+    start: int
+    stop: int
+    lines: tuple[str, ...] = ()
 
-    def lines(self, outputs: Sequence[Variable]) -> list[str]:
-        """Return a graph as lines."""
-        found = self._graph(outputs, ())
+
+def version_lines(record: VersionsRecord, version: Version) -> list[str]:
+    """Return a version as lines; one that says so where its nodes are no graph, which nobody but a stranger writes."""
+    try:
+        return _Lines(levels_of(record.nodes, version)).function(record.output_names, version.outputs)
+    except (KeyError, IndexError, ValueError) as error:
+        found = (
+            error.what
+            if isinstance(error, ScanvizValueError)
+            else f"{type(error).__name__}: {str(error)[:80]}"
+        )
+        return [f"this graph cannot be read: {found}"]
+
+
+def edits_of_versions(record: VersionsRecord) -> Iterator[list[LineEdit]]:
+    """Iterate over what each rewrite changed in the lines, the last edit of each first."""
+    lines = (version_lines(record, each) for each in record.versions())
+    return (line_edits(before, after) for before, after in itertools.pairwise(lines))
+
+
+class _Lines:
+    """Writes the levels of one version."""
+
+    def __init__(self, levels: Mapping[int, LevelNodes]) -> None:
+        self.levels = levels
+        self._read: set[int] = set()
+
+    def function(self, names: Sequence[str], outputs: Sequence[str]) -> list[str]:
+        """Return the lines of the function's graph."""
+        nodes = self.level(0)
+        found = list(self.nodes(nodes, ""))
         named = [
-            f"{label} = {self.name(each)}" if label else self.name(each)
-            for each, label in zip(outputs, [*self.output_names, *[""] * len(outputs)], strict=False)
+            f"{name} = {_shown(nodes, key)}" if name else _shown(nodes, key)
+            for name, key in zip(names, outputs, strict=True)
         ]
         return [*found, f"return {', '.join(named)}"]
 
-    def name(self, variable: Variable) -> str:
-        """Return what a variable is called."""
-        if isinstance(variable, Constant) and not variable.name:
-            shown = self._constants.get(variable)
-            if shown is None:
-                shown = self._constants[variable] = describe(variable)
-            return shown
-        node = variable.owner
-        if node is None:
-            known = self._leaves.get(variable)
-            if known is None:
-                known = self._leaves[variable] = self._free(variable.name or f"input{len(self._leaves) + 1}")
-            return known
-        key = (node.birth, self._twins.get(node, 0), self._which(node, variable.index))
-        known = self._names.get(key)
-        if known is None:
-            which = f".{variable.index}" if len(node.outputs) > 1 else ""
-            known = self._names[key] = self._free(variable.name or f"v{self.number(node)}{which}")
-        return known
+    def level(self, number: int) -> LevelNodes:
+        """Return the nodes of a graph; no two loops have one step together."""
+        if number in self._read or len(self._read) > len(self.levels):
+            raise ScanvizValueError("loops of a graph in the profile have one step together")
+        self._read.add(number)
+        return self.levels.get(number, LevelNodes())
 
-    def _which(self, node: Apply, index: int) -> Which:
-        """Return which result of its node a variable is: of a loop by loop variable, whose places change as others come and go."""
-        if not isinstance(node.op, Scan):
-            return index
-        known = self._results.get(node)
-        if known is None:
-            view, counts = ScanView(node), Counter[str]()
-            given = {view.outer_output(each): each.name for each in node.op.variables}
-            known = self._results[node] = []
-            for each in node.outputs:
-                name = given[each]
-                known.append((name, counts[name]))
-                counts[name] += 1
-        return known[index]
+    def nodes(self, nodes: LevelNodes, indent: str) -> Iterator[str]:
+        """Iterate over the lines of the operations of a graph."""
+        if len(indent) > DEEPEST * len(INDENT):
+            raise ScanvizValueError("too many loops in one another in a graph of the profile")
+        for node in nodes.ordered():
+            results = ", ".join(each.key for each in node.results)
+            read = [_shown(nodes, each) for each in node.inputs]
+            if node.loop is None:
+                yield f"{indent}{results} = {node.op}({', '.join(read)})"
+            else:
+                yield f"{indent}{results} = loop {node.loop.name}, {read[0]} steps:"
+                yield from self.loop(node, nodes, indent + INDENT)
 
-    def _free(self, wanted: str) -> str:
-        name, count = wanted, 1
-        while name in self._taken:
-            count += 1
-            name = f"{wanted}~{count}"
-        self._taken.add(name)
-        return name
-
-    def key(self, node: Apply) -> str:
-        """Return what a node is known by: its first result, or for a loop, whose results come and go, its own name."""
-        known = self._key(node)
-        self._births[known] = node.birth
-        return known
-
-    def _key(self, node: Apply) -> str:
-        if not isinstance(node.op, Scan):
-            return self.name(node.outputs[0])
-        place = (node.birth, self._twins.get(node, 0))
-        known = self._loops.get(place)
-        if known is None:
-            known = self._loops[place] = self._free(f"loop{self.number(node)}")
-        return known
-
-    def birth(self, key: str) -> int | None:
-        """Return the birth id of the node that is known by a key; None where there is none.
-
-        A graph may hold several nodes of one birth id, such as a loop and the same loop with more results.
-        """
-        return self._births.get(key)
-
-    def number(self, node: Apply) -> int:
-        """Return the number of a node, which it was given when it was first met."""
-        self._nodes.setdefault(node.birth, node)
-        return self._numbers.setdefault(node.birth, len(self._numbers) + 1)
-
-    def _graph(self, outputs: Sequence[Variable], inputs: Sequence[Variable], indent: str = "") -> list[str]:
-        nodes = toposort(outputs, inputs)
-        seen: set[tuple[int, int]] = set()
-        for node in nodes:
-            self.number(node)
-            while (node.birth, self._twins.get(node, 0)) in seen:
-                self._twins[node] = self._twins.get(node, 0) + 1
-                self._written.clear()  # lines that hold its name
-                self._steps.clear()
-                self.renamed += 1
-            seen.add((node.birth, self._twins.get(node, 0)))
-        found: list[str] = []
-        for node in self._ordered(nodes):
-            key = (node, indent)
-            written = self._written.get(key)
-            if written is None:
-                written = self._written[key] = self._node(node, indent)
-            found += written
-        return found
-
-    def _node(self, node: Apply, indent: str) -> list[str]:
-        if isinstance(node.op, Scan):
-            return self._loop(ScanView(node), indent)
-        results = ", ".join(self.name(each) for each in node.outputs)
-        given = ", ".join(self.name(each) for each in node.inputs)
-        return [f"{indent}{results} = {node.op}({given})"]
-
-    def _ordered(self, nodes: Sequence[Apply]) -> list[Apply]:
-        """Return nodes in an order of computation that hardly changes from one moment to the next.
-
-        A node has the place that it had when it was first met: its number, or that of the first node that reads it where it
-        came later than its reader.  Else a reader would have to wait for it, and all others would pass them.
-        """
-        together: dict[int, list[Apply]] = {}
-        earliest: dict[Apply | None, int] = {}  # place of those that read a node
-        for node in reversed(nodes):  # those that read a node come before it here
-            own = self._places.get(node.birth, self._numbers[node.birth])
-            place = min(own, earliest.get(node, own))
-            self._places.setdefault(node.birth, place)
-            together.setdefault(place, []).append(node)
-            for each in node.inputs:
-                if earliest.get(each.owner, place) >= place:
-                    earliest[each.owner] = place
-        found: list[Apply] = []
-        for one in sorted(together):  # what a node reads is at its place or before
-            found += together[one] if len(together[one]) == 1 else self._at_one_place(together[one][::-1])
-        return found
-
-    def _at_one_place(self, nodes: Sequence[Apply]) -> list[Apply]:
-        """Return nodes in an order of computation, of those that can be computed always the one that was met first."""
-        index = {node: k for k, node in enumerate(nodes)}
-        readers: list[list[int]] = [[] for _ in nodes]
-        waiting = [0] * len(nodes)
-        for k, node in enumerate(nodes):
-            for other in {index[each.owner] for each in node.inputs if each.owner in index}:
-                readers[other].append(k)
-                waiting[k] += 1
-        heap = [(self._numbers[node.birth], k) for k, node in enumerate(nodes) if not waiting[k]]
-        heapq.heapify(heap)
-        found: list[Apply] = []
-        while heap:
-            _, done = heapq.heappop(heap)
-            found.append(nodes[done])
-            for k in readers[done]:
-                waiting[k] -= 1
-                if not waiting[k]:
-                    heapq.heappush(heap, (self._numbers[nodes[k].birth], k))
-        return found
-
-    def _loop(self, view: ScanView, indent: str) -> list[str]:
-        op = view.op
-        results = ", ".join(self.name(each) for each in view.node.outputs)
-        found = [f"{indent}{results} = loop {op.scan_name}, {self.name(view.n_steps)} steps:"]
-        inside = indent + INDENT
-        found += [f"{inside}{self._variable(each, view)}" for each in op.variables]
-        found += self._step(op, inside)
-        for each in op.variables:
-            for label, value in zip(_written(each), inner_outputs(each), strict=True):
-                found.append(f"{inside}{label} := {self.name(value)}")
-        if op.until is not None:
-            found.append(f"{inside}until {self.name(op.until.condition)}")
-        return found
-
-    def _step(self, op: Scan, indent: str) -> list[str]:
-        """Return the lines of a step, which a loop that is only rebuilt over other inputs has too."""
-        known = self._steps.get((id(op), indent))
-        if known is None:
-            lines = self._graph(op.inner_outputs, op.inner_inputs, indent)
-            nodes = toposort(op.inner_outputs, op.inner_inputs)
-            self._steps[id(op), indent] = (
-                op,
-                nodes,
-                lines,
-            )  # the op stays alive as long as its id stands for it
-            return lines
-        _, nodes, lines = known
-        return lines
-
-    def _variable(self, variable: LoopVariable, view: ScanView) -> str:
-        """Return the line of a loop variable: its kind, what it reads from around the loop, what it gives."""
-        rows = ", ".join(self.name(each) for each in inner_inputs(variable))
-        outer, result = view.outer_input(variable), view.outer_output(variable)
-        keep = getattr(variable, "keep", None)
-        kept = f" (last {keep.last})" if keep is not None and keep.last is not None else ""
-        source = f" {rows} ← {self.name(outer)}" if outer is not None else ""
-        gives = f" gives {self.name(result)}{kept}" if result is not None else ""
-        return f"{kind_of(variable)}{source}{gives}"
-
-    def origins(self) -> tuple[OriginRecord, ...]:
-        """Return where every node came from that was met, in order of first appearance."""
-        return tuple(self._origin(node) for node in self._nodes.values())
-
-    def files(self) -> set[str]:
-        """Return the files that the nodes' lines are in."""
-        sources = (node.provenance.source for node in self._nodes.values())
-        return {each.file for each in sources if each is not None}
-
-    def _origin(self, node: Apply) -> OriginRecord:
-        made = node.provenance
-        parents = [
-            self.name(self._nodes[birth].outputs[0])
-            for birth in made.parents
-            if birth in self._nodes and birth != node.birth and self._nodes[birth].outputs
-        ]
-        name = self.name(node.outputs[0]) if node.outputs else str(node.op)
-        return OriginRecord(
-            name, str(node.op), str(made.source or ""), made.rule or "", tuple(dict.fromkeys(parents))
-        )
+    def loop(self, node: NodeRecord, around: LevelNodes, indent: str) -> Iterator[str]:
+        """Iterate over what stands in a loop: its variables, its step, and what is taken of that."""
+        loop = node.loop
+        assert loop is not None
+        inner = self.level(loop.step)
+        for each in loop.variables:
+            yield f"{indent}{_variable(each, inner, around)}"
+        yield from self.nodes(inner, indent)
+        for each in loop.variables:
+            for name, key in taken(each):
+                yield f"{indent}{each.name if each.kind == 'nitsot' else name} := {_shown(inner, key)}"
+        if loop.until is not None:
+            yield f"{indent}until {_shown(inner, loop.until)}"
 
 
-def _written(variable: LoopVariable) -> list[str]:
-    """Return what the step's results are called that a loop variable takes."""
-    if isinstance(variable, State):
-        return [step_name(variable.name, tap) for tap in variable.writes]
-    return [variable.name if isinstance(variable, StepOutput) else f"{variable.name}[t]"] * len(
-        inner_outputs(variable)
-    )
+def _variable(variable: LoopVariableKeys, inner: LevelNodes, around: LevelNodes) -> str:
+    """Return the line of a loop variable: its kind, what it reads from around the loop, what it gives."""
+    rows = ", ".join(_shown(inner, each) for each in variable.inner_inputs)
+    outer, result = variable.outer_input, variable.outer_output
+    kept = f" (last {variable.keep_last})" if variable.keep_last is not None else ""
+    source = f" {rows} ← {_shown(around, outer)}" if outer is not None else ""
+    gives = f" gives {_shown(around, result)}{kept}" if result is not None else ""
+    return f"{variable.kind}{source}{gives}"
+
+
+def _shown(nodes: LevelNodes, key: str) -> str:
+    """Return what a value is called in a line: a constant without a name is its value."""
+    leaf = nodes.leaves.get(key)
+    if leaf is not None and leaf.role == "constant" and not leaf.results[0].name:
+        return leaf.results[0].label
+    return key
+
+
+def line_edits(before: Sequence[str], after: Sequence[str]) -> list[LineEdit]:
+    """Return what turns one list of lines into another, the last edit first.
+
+    Lines that are in both once hold the two together, as many as stand in one order (the longest increasing subsequence, as in
+    Hunt and McIlroy's diff, 1976); a line has its own name, so nearly all do.
+
+    Examples
+    --------
+    >>> line_edits(["a", "b", "c"], ["a", "d", "c"])
+    [LineEdit(start=1, stop=2, lines=('d',))]
+    """
+    anchors = [(-1, -1), *_anchors(before, after), (len(before), len(after))]
+    found: list[LineEdit] = []
+    for (a, c), (b, d) in itertools.pairwise(anchors):
+        old, new = before[a + 1 : b], after[c + 1 : d]
+        if list(old) != list(new):
+            found.append(LineEdit(a + 1, b, tuple(new)))
+    return found[::-1]
+
+
+def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places of lines that are once in both and stand in one order, as many as there can be."""
+    places = {line: k for k, line in enumerate(after)}
+    counts, others = Counter(before), Counter(after)
+    pairs = [(k, places[line]) for k, line in enumerate(before) if counts[line] == 1 == others[line]]
+    tails: list[int] = []  # the smallest last place of a sequence of each length, and its pair
+    last: list[int] = []
+    earlier: list[int] = []
+    for index, (_, place) in enumerate(pairs):
+        length = bisect.bisect_left(tails, place)
+        earlier.append(last[length - 1] if length else -1)
+        if length == len(tails):
+            tails.append(place)
+            last.append(index)
+        else:
+            tails[length], last[length] = place, index
+    found: list[tuple[int, int]] = []
+    index = last[-1] if last else -1
+    while index >= 0:
+        found.append(pairs[index])
+        index = earlier[index]
+    return found[::-1]
+
+
+__all__ = ["LineEdit", "edits_of_versions", "line_edits", "version_lines"]

@@ -23,7 +23,7 @@ from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.traces import TraceRecord
 from scanviz.record.values import DurationRecord, SourceRecord
 
-SCHEMA = 1  # version of the data model: raised when a field's meaning changes or one is taken away
+SCHEMA = 2  # version of the data model: raised when a field's meaning changes or one is taken away
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,7 @@ class FunctionRecord:
     call_times : DurationRecord
         Of calls, the first included.
     rewrites : RewritesRecord or None
-        What rules did to its graph; None where that was not recorded.
-    graph : GraphSnapshot or None
-        Its graph as it runs, after all rewrites; None where that was not recorded.
+        What rules did to its graph, and the graph; None where that was not recorded.
     """
 
     key: int
@@ -72,7 +70,12 @@ class FunctionRecord:
     first_ns: int = 0
     call_times: DurationRecord = field(default_factory=DurationRecord)
     rewrites: RewritesRecord | None = None
-    graph: GraphSnapshot | None = None
+
+    @property
+    def graph(self) -> GraphSnapshot | None:
+        """Its graph as it runs, after all rewrites; None where that was not recorded."""
+        rewrites = self.rewrites
+        return rewrites.snapshot(len(rewrites.applications)) if rewrites is not None else None
 
     @property
     def total_ns(self) -> int:

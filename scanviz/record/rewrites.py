@@ -1,35 +1,15 @@
-"""What rules did to a function's graph, as data: the graph as lines, what each application changed in them, and refusals.
-
-A graph is written one operation a line, each with a name that it keeps from the first moment to the last, so lines that differ
-between two moments are what changed.  Only the first graph is kept whole; each application keeps the lines that it replaced.
-"""
+"""What rules did to a function's graph, as data: its versions, what each application did, and refusals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from scanviz.record.codec import encode
 from scanviz.record.graph import GraphSnapshot
-from scanviz.record.graph_rows import graph_of_rows
-
-
-@dataclass(frozen=True, slots=True)
-class EditRecord:
-    """Lines replaced by others.
-
-    Attributes
-    ----------
-    start : int
-        The first line that goes, counted from 0.
-    stop : int
-        The first line that stays.
-    lines : tuple of str
-        What stands in their place.
-    """
-
-    start: int
-    stop: int
-    lines: tuple[str, ...] = ()
+from scanviz.record.graph_lines import LineEdit, edits_of_versions, version_lines
+from scanviz.record.versions import VersionsRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +77,6 @@ class RewriteRecord:
         What the graph costs after it; None for rules about the program.
     difference : GraphCostRecord or None
         That, less what it cost before; without operations per step.
-    edits : tuple of EditRecord
-        What it changed in the graph's lines, from the last line to the first.
-    row_edits : tuple of EditRecord
-        What it changed in the graph's rows, likewise.
     """
 
     index: int
@@ -118,8 +94,6 @@ class RewriteRecord:
     time_ns: int = 0
     cost: GraphCostRecord | None = None
     difference: GraphCostRecord | None = None
-    edits: tuple[EditRecord, ...] = ()
-    row_edits: tuple[EditRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,67 +209,74 @@ class RewritesRecord:
     ----------
     selection : str
         The rules that might be used, as ``Mode(rewrites=…)`` takes them.
-    lines : tuple of str
-        The graph as it was built; empty where there was room for the list of applications alone.
     cost : GraphCostRecord or None
-        What that costs.
+        What the graph as it was built costs.
     applications : tuple of RewriteRecord
         In order.
     refusals : tuple of RefusalRecord
         Those that came nearest first.
-    origins : tuple of OriginRecord
-        Of every operation that there ever was, in order of first appearance.
-    rows : tuple of str
-        The graph as it was built as rows, each a JSON list, of which pictures are made; empty like ``lines``.
-    texts : dict of str
-        The users' lines of all rows: ``file:line`` → its text.
+    graphs : VersionsRecord or None
+        The graph as it was built and after each application; the last alone where there was no room for more.
     effects : tuple of EffectRecord
         What rules were measured to buy, where ``scanviz rewrites --ablate --into`` put it here.
     """
 
     selection: str = "all"
-    lines: tuple[str, ...] = ()
     cost: GraphCostRecord | None = None
     applications: tuple[RewriteRecord, ...] = ()
     refusals: tuple[RefusalRecord, ...] = ()
-    origins: tuple[OriginRecord, ...] = ()
-    rows: tuple[str, ...] = ()
-    texts: dict[str, str] = field(default_factory=dict)
+    graphs: VersionsRecord | None = None
     effects: tuple[EffectRecord, ...] = ()
 
     def effect(self, rule: str) -> EffectRecord | None:
         """Return what a rule was measured to buy; None where it was not."""
         return next((each for each in self.effects if each.rule == rule), None)
 
-    def graph(self, after: int) -> tuple[str, ...]:
-        """Return the lines of the graph after so many applications.
+    @property
+    def has_versions(self) -> bool:
+        """Whether all versions of the graph are there."""
+        return self.graphs is not None and self.graphs.first == 0
+
+    def lines(self, after: int) -> tuple[str, ...]:
+        """Return the graph after so many applications, one operation a line; nothing where only the list was kept.
 
         Examples
         --------
-        >>> edit = RewriteRecord(0, "canonical", "r", "f.py:1", "…", edits=(EditRecord(0, 1, ("b",)),))
-        >>> RewritesRecord("all", ("a", "c"), None, (edit,)).graph(1)
-        ('b', 'c')
+        >>> x = NodeRecord(0, "x", "", 0, (ResultRecord("x", "x", "float64[]", "x"),), role="input")
+        >>> y = NodeRecord(0, "y", "exp", 1, (ResultRecord("y", "y", "float64[]"),), ("x",))
+        >>> versions = VersionsRecord("f", start=2, outputs=("y",), output_names=("",), nodes=(x, y))
+        >>> RewritesRecord(graphs=versions).lines(0)
+        ('y = exp(x)', 'return y')
         """
-        return _edited(self.lines, (each.edits for each in self.applications[:after]))
+        version = self.graphs.version(after) if self.graphs is not None else None
+        return (
+            tuple(version_lines(self.graphs, version))
+            if self.graphs is not None and version is not None
+            else ()
+        )
+
+    def edits(self) -> list[list[LineEdit]]:
+        """Return what each application changed in the lines, the last edit of each first; nothing where only the list was kept."""
+        count = len(self.applications)
+        found = (
+            list(edits_of_versions(self.graphs)) if self.graphs is not None and self.graphs.first == 0 else []
+        )
+        return [*found, *([] for _ in range(count - len(found)))]
 
     def snapshot(self, after: int) -> GraphSnapshot | None:
-        """Return the graph after so many applications, for pictures; None where only the list was kept.
+        """Return the graph after so many applications, for pictures; None where it was not kept.
 
         Raises
         ------
         ScanvizValueError
-            If the rows describe no graph.
-
-        Examples
-        --------
-        >>> rows = ('[0,"v","x","x","x","float64 ()","input"]', '[0,"o",["x"],["y"],"f"]')
-        >>> RewritesRecord(rows=rows).snapshot(0).output_names
-        ('y',)
+            If its nodes are no graph.
         """
-        if not self.rows:
-            return None
-        rows = _edited(self.rows, (each.row_edits for each in self.applications[:after]))
-        return graph_of_rows(rows, self.texts)
+        return self.graphs.snapshot(after) if self.graphs is not None else None
+
+    @property
+    def origins(self) -> tuple[OriginRecord, ...]:
+        """Where every operation came from that there ever was, in order of first appearance."""
+        return tuple(origins_of(self.graphs)) if self.has_versions and self.graphs is not None else ()
 
     def loops(self) -> tuple[str, ...]:
         """Return the names of all loops that there ever were, in order of first appearance; a name may hold a ``/``.
@@ -314,29 +295,21 @@ class RewritesRecord:
         return tuple(dict.fromkeys(names))
 
     def list_alone(self) -> RewritesRecord:
-        """Return what is kept where there is no room for graphs: which rules were applied, and what they say.
+        """Return what is kept where there is no room for all graphs: which rules were applied, what they say, and the last graph.
 
         Examples
         --------
-        >>> edit = RewriteRecord(0, "canonical", "r", "f.py:1", "…", edits=(EditRecord(0, 1, ("b",)),))
-        >>> small = RewritesRecord("all", ("a",), None, (edit,)).list_alone()
-        >>> small.lines, small.applications[0].says, small.applications[0].edits
-        ((), '…', ())
+        >>> one = RewriteRecord(0, "canonical", "r", "f.py:1", "…", moved_out=("exp(x)",))
+        >>> small = RewritesRecord("all", None, (one,)).list_alone()
+        >>> small.applications[0].says, small.applications[0].moved_out
+        ('…', ())
         """
         listed = (
-            replace(
-                each,
-                moved_out=(),
-                moved_in=(),
-                loop_variables=(),
-                cost=None,
-                difference=None,
-                edits=(),
-                row_edits=(),
-            )
+            replace(each, moved_out=(), moved_in=(), loop_variables=(), cost=None, difference=None)
             for each in self.applications
         )
-        return RewritesRecord(self.selection, applications=tuple(listed))
+        last = self.graphs.last_alone(len(self.applications)) if self.graphs is not None else None
+        return RewritesRecord(self.selection, applications=tuple(listed), graphs=last)
 
     def steps(self, after: int) -> dict[str, int]:
         """Return the operations of one step of each loop after so many applications."""
@@ -349,9 +322,30 @@ class RewritesRecord:
         return found
 
 
-def _edited(lines: Sequence[str], edits: Iterable[Sequence[EditRecord]]) -> tuple[str, ...]:
-    found = list(lines)
-    for together in edits:
-        for each in together:
-            found[each.start : each.stop] = each.lines
-    return tuple(found)
+def with_lines(rewrites: RewritesRecord) -> dict[str, Any]:
+    """Return a history as JSON data with the graph as lines, where each operation came from, and what each rewrite changed in them.
+
+    Examples
+    --------
+    >>> data = with_lines(RewritesRecord())
+    >>> data["lines"], "graphs" in data
+    ([], False)
+    """
+    found: dict[str, Any] = encode(replace(rewrites, graphs=None))
+    del found["graphs"]
+    found["lines"], found["origins"] = list(rewrites.lines(0)), [encode(each) for each in rewrites.origins]
+    for each, edits in zip(found["applications"], rewrites.edits(), strict=True):
+        each["edits"] = [encode(edit) for edit in edits]
+    return found
+
+
+def origins_of(graphs: VersionsRecord) -> Iterator[OriginRecord]:
+    """Iterate over where the operations came from that there ever were."""
+    made = {each.name: each for each in graphs.origins}
+    told: set[str] = set()
+    for node in graphs.nodes:
+        name = node.results[0].key if node.results else node.op
+        if node.role == "computed" and name not in told:
+            told.add(name)
+            by = made.get(name)
+            yield OriginRecord(name, node.op, node.source, by.rule if by else "", by.parents if by else ())

@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 
 Place = tuple[str | int, ...]
 _WORDS = {"detail", "kind", "role", "status", "reasons"}  # fields that take certain words only
-_ROWS = {"rows", "row_edits"}  # fields of which each text is JSON: a row of a graph
-_WORDS_OF_ROWS = {"input", "constant", "shared", "parameter", "computed", "sequence", "non_sequence", "sitsot", "mitsot"} | {
+_LINKED = {"nodes", "outputs", "deltas", "origins"}  # fields of graphs whose texts lead to one another
+_WORDS_OF_GRAPHS = {"input", "constant", "shared", "parameter", "computed", "sequence", "non_sequence", "sitsot", "mitsot"} | {
     "mitmot", "nitsot", "carry", "float64[]", "int64[]",
 }  # fmt: skip
 
@@ -89,8 +89,8 @@ class Change:
         Which form of place, and which place of that form.
     action : str
         ``"put"`` a value anywhere, a ``"text"`` or a ``"number"`` where one is, ``"drop"`` what is there, or put it there
-        ``"twice"`` (lists), ``"swap"`` it for what stands at another place of the form, or put a text behind names in
-        ``"rows"`` of graphs.
+        ``"twice"`` (lists), ``"swap"`` it for what stands at another place of the form, or put a text behind the names in a
+        ``"graph"``.
     value : object
         What is put.
     everywhere : {"one", "form", "all"}
@@ -117,7 +117,7 @@ def changes_of_texts() -> st.SearchStrategy[list[Change]]:
     """Changes that put hostile texts where texts are: most such records are taken for profiles, so that views show them."""
     everywhere = st.sampled_from(["one", "form", "form"])
     some = st.builds(Change, _numbers(), _numbers(), st.just("text"), texts(), everywhere)
-    action = st.sampled_from(["text", "rows"])
+    action = st.sampled_from(["text", "graph"])
     all_of_them = st.builds(Change, st.just(0), st.just(0), action, _together(), st.just("all"))
     return st.lists(some, min_size=1, max_size=12) | st.builds(
         _one_then, all_of_them, st.lists(some, max_size=4)
@@ -210,22 +210,15 @@ def _apply(change: Change, document: Any) -> None:
 def _is_meant(change: Change, place: Place, value: Any) -> bool:
     """Return whether a change is one of values such as this."""
     if change.action == "text":
-        return isinstance(value, str) and not set(place) & (_WORDS | _ROWS)
-    if change.action == "rows":
-        return isinstance(value, str) and bool(set(place) & _ROWS)
+        return isinstance(value, str) and not set(place) & _WORDS and not _is_linked(place)
+    if change.action == "graph":
+        return isinstance(value, str) and _is_linked(place) and value not in _WORDS_OF_GRAPHS
     return change.action != "number" or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _row_with(row: str, text: str) -> str:
-    """Return a row of a graph with a text behind every name in it: names that lead to one another still do."""
-
-    def with_text(value: Any) -> Any:
-        if isinstance(value, list):
-            return list(map(with_text, value))
-        return value + text if isinstance(value, str) and value not in _WORDS_OF_ROWS else value
-
-    depth, tag, *others = json.loads(row)
-    return json.dumps([depth, tag, *with_text(others)])
+def _is_linked(place: Place) -> bool:
+    """Return whether a text of a graph stands here that may lead to another."""
+    return "graphs" in place and bool(set(place) & _LINKED)
 
 
 def _at(document: Any, place: Place) -> Any:
@@ -235,8 +228,8 @@ def _at(document: Any, place: Place) -> Any:
 def _put(change: Change, document: Any, place: Place, other: Place) -> None:
     around: Any = _at(document, place[:-1])
     key: Any = place[-1]
-    if change.action == "rows":
-        around[key] = _row_with(around[key], change.value)
+    if change.action == "graph":
+        around[key] += change.value  # behind all of them: names that lead to one another still do
     elif change.action == "swap":
         around[key] = copy.deepcopy(_at(document, other))
     elif change.action == "drop":

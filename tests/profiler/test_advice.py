@@ -379,7 +379,7 @@ def test_one_line_that_builds_the_same_function_again_and_again_is_named() -> No
     assert kinds(built(2)) == []
     unknown = built(5)
     assert (
-        kinds(replace(unknown, functions=tuple(replace(each, graph=None) for each in unknown.functions)))
+        kinds(replace(unknown, functions=tuple(replace(each, rewrites=None) for each in unknown.functions)))
         == []
     )
 
@@ -473,9 +473,9 @@ def test_times_of_a_record_of_values_are_those_of_runs_without_and_so_are_eviden
 def test_records_without_graphs_or_without_rewrites_still_give_what_they_have_evidence_for() -> None:
     record = planted(rnn(tier="numpy"), "rnn", operations=SLOW_EXP)
     [told] = record.functions
-    blind = replace(record, functions=(replace(told, graph=None, rewrites=None),))
+    blind = replace(record, functions=(replace(told, rewrites=None),))
     assert advice_of(blind) == []
-    unsaid = replace(record, functions=(replace(told, rewrites=None),))
+    unsaid = replace(record, functions=(replace(told, rewrites=replace(told.rewrites, refusals=())),))
     assert "does not say why" in only(unsaid, "non_sequences").text
 
 

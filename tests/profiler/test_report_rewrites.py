@@ -59,7 +59,7 @@ def test_one_change_line_by_line(record, style):
     text = render_rewrites(record, RewritesView(step=step, style=style), width=120)
     assert "dot(x[t], w)" in text and "sequence dot(x[t], w)" in text
     rewrites = record.functions[0].rewrites
-    unchanged = set(rewrites.graph(step)) & set(rewrites.graph(step + 1))
+    unchanged = set(rewrites.lines(step)) & set(rewrites.lines(step + 1))
     assert all((line in text) for line in unchanged) == (style == "tree")
     assert all(len(line) <= 120 for line in text.splitlines())
 

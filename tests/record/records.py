@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 from hypothesis import strategies as st
 
-from scanviz.record.codec import field_types
+from scanviz.record.codec import encode, field_types
 from scanviz.record.graph import (
     GraphSnapshot,
     LoopSnapshot,
@@ -18,8 +18,10 @@ from scanviz.record.graph import (
     VariableSnapshot,
 )
 from scanviz.record.loops import LoopRecord
-from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.model import SCHEMA, FunctionRecord, ProfileRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.upgrade import versions_of_graph
+from scanviz.record.versions import DeltaRecord, OriginOfNode, VersionsRecord
 
 COUNTS = st.integers(0, 2**62)
 TEXTS = st.text(max_size=12) | st.text(st.characters(), max_size=6)  # the second with lone surrogates too
@@ -43,14 +45,14 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return st.dictionaries(TEXTS, values(arguments[1]), max_size=3)
     if origin is np.ndarray:
         return series()
-    if hint is GraphSnapshot:
-        return graphs()
+    if hint is VersionsRecord:
+        return versions()
     if dataclasses.is_dataclass(hint):
         return records(hint)
     return PLAIN[hint]
 
 
-def records(kind: Any, **given: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def records(kind: Any, /, **given: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     others = {name: values(hint) for name, hint in field_types(kind).items() if name not in given}
     return st.builds(kind, **others, **given)
 
@@ -68,22 +70,45 @@ def graphs(draw: st.DrawFn, depth: int = 0) -> GraphSnapshot:
             loop = len(loops)
             step = draw(graphs(depth + 1))
             inner = st.lists(st.integers(0, len(step.variables) - 1), max_size=2).map(tuple)
+            leaves = [k for k, each in enumerate(step.variables) if each.role != "computed"]
+            given = {
+                "inner_inputs": st.lists(st.sampled_from(leaves), max_size=2).map(tuple),
+                "inner_outputs": inner,
+            }
             outer = {"outer_input": st.none() | known, "outer_output": st.none() | known}
-            states = records(LoopVariableSnapshot, inner_inputs=inner, inner_outputs=inner, **outer)
+            kinds = st.sampled_from(["sequence", "carry", "nitsot", "non_sequence"])
+            states = records(LoopVariableSnapshot, kind=kinds, **given, **outer)
             until = st.none() | st.integers(0, len(step.variables) - 1)
             parts = {"variables": st.lists(states, max_size=2).map(tuple), "until": until}
             loops.append(draw(records(LoopSnapshot, step=st.just(step), **parts)))
         outputs = tuple(range(len(variables), len(variables) + draw(st.integers(1, 2))))
         variables += [draw(variables_of(("computed",))) for _ in outputs]
         given = {"inputs": inputs, "outputs": outputs, "loop": loop}
-        nodes.append(draw(records(NodeSnapshot, **{name: st.just(each) for name, each in given.items()})))
+        nodes.append(
+            draw(
+                records(
+                    NodeSnapshot, key=st.just(""), **{name: st.just(each) for name, each in given.items()}
+                )
+            )
+        )
     outputs = tuple(draw(st.lists(st.integers(0, len(variables) - 1), max_size=3)))
     names = tuple(draw(TEXTS) for _ in outputs)
     return GraphSnapshot(draw(TEXTS), tuple(variables), tuple(nodes), tuple(loops), outputs, names)
 
 
 def variables_of(roles: tuple[str, ...]) -> st.SearchStrategy[VariableSnapshot]:
-    return records(VariableSnapshot, role=st.sampled_from(roles))
+    return records(VariableSnapshot, role=st.sampled_from(roles), key=st.just(""))
+
+
+@st.composite
+def versions(draw: st.DrawFn) -> VersionsRecord:
+    """Draw versions of a graph: rewrites that take nodes away, and put them in again."""
+    found = versions_of_graph(encode(draw(graphs())), draw(st.integers(0, 1)))
+    numbers = st.lists(st.sampled_from(range(len(found.nodes))), unique=True).map(tuple)
+    taken = draw(st.lists(numbers, max_size=2))
+    deltas = [each for one in taken for each in (DeltaRecord(one, ()), DeltaRecord((), one))]
+    origins = draw(st.lists(records(OriginOfNode), max_size=2).map(tuple))
+    return dataclasses.replace(found, deltas=tuple(deltas), origins=origins)
 
 
 @st.composite
@@ -142,7 +167,7 @@ def profiles(draw: st.DrawFn) -> ProfileRecord:
     run = st.sampled_from(loops).flatmap(traces) if loops else st.nothing()
     traced = draw(st.lists(run, max_size=2 if loops else 0, unique_by=lambda each: (each.loop, each.run)))
     given = {
-        "schema": 1,
+        "schema": SCHEMA,
         "functions": functions,
         "loops": tuple(loops),
         "traces": tuple(traced),

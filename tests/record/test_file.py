@@ -20,7 +20,7 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.profiler.report import render_report
 from scanviz.record import file as profile_file
 from scanviz.record.file import is_profile, load, save
-from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.model import SCHEMA, FunctionRecord, LoopRecord, ProfileRecord
 from tests.record.records import profiles
 
 
@@ -100,7 +100,7 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
 
 
 def test_a_newer_file_says_that_scanviz_is_too_old(tmp_path: Path) -> None:
-    path = changed(tmp_path, lambda document: document.update(schema=2))
+    path = changed(tmp_path, lambda document: document.update(schema=SCHEMA + 1))
     with pytest.raises(ScanvizError, match="written by a newer scanviz") as caught:
         load(path)
     assert "pip install --upgrade scanviz" in str(caught.value)

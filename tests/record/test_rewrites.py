@@ -11,16 +11,13 @@ from hypothesis import given
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import is_differentiable
-from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.observe import CompiledFunction, observed_by
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.profiler.recorder import Recorder
 from scanviz.record.codec import decode, encode
-from scanviz.record.graph_lines import GraphLines
+from scanviz.record.graph_reading import levels_of
 from scanviz.record.model import FunctionRecord
-from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.rewrites_snapshot import rewrites_of, rewrites_record
 from scanviz.testing import random_loops
 
@@ -35,27 +32,9 @@ def rnn():
     return scanviz.function([x, w, u], [cost, scanviz.grad(cost, w)], name="train")
 
 
-@given(case=random_loops())
-def test_replaying_the_deltas_gives_the_graph_at_every_moment(case):
-    results, updates, inputs, _ = case.build()
-    wanted = [*results, *dict(updates).values()]
-    smooth = [each for each in results if is_differentiable(each)]
-    wrt = [each for each, _ in inputs if is_differentiable(each)]
-    if smooth and wrt:
-        cost = sum((T.sum(T.cast(each, "float64")) for each in smooth), T.constant(0.0))
-        wanted += scanviz.grad(cost, wrt, disconnected_inputs="ignore")
-    history = RewriteHistory(wanted, Selection("all"))
-    record = rewrites_record(history)
-    writer = GraphLines()
-    for k, graph in enumerate(history.all_graphs()):
-        assert list(record.graph(k)) == writer.lines(graph)
-    assert decode(RewritesRecord, json.loads(json.dumps(encode(record)))) == record
-    assert [each.index for each in record.applications] == list(range(len(record.applications)))
-
-
 def test_lines_keep_their_names_and_say_what_is_in_a_loop():
     record = rewrites_of(rnn())
-    first, last = record.graph(0), record.graph(len(record.applications))
+    first, last = record.lines(0), record.lines(len(record.applications))
     assert "    sitsot h[t-1] ← v2 gives h" in first
     assert any(line.startswith("h = loop rnn, ") for line in first)
     assert any("matmul" in line or "dot(x, w" in line for line in last if not line.startswith(" "))
@@ -146,10 +125,11 @@ def test_a_profile_holds_the_rewrites_of_its_functions(tmp_path):
 
 def test_lines_that_stay_are_not_told_again_because_others_came():
     record = rewrites_of(rnn())
+    edits = record.edits()
     for each in record.applications:
-        lines = record.graph(each.index)
-        gone = Counter(line for edit in each.edits for line in lines[edit.start : edit.stop])
-        new = Counter(line for edit in each.edits for line in edit.lines)
+        lines = record.lines(each.index)
+        gone = Counter(line for edit in edits[each.index] for line in lines[edit.start : edit.stop])
+        new = Counter(line for edit in edits[each.index] for line in edit.lines)
         assert not gone & new, each.rule
 
 
@@ -169,7 +149,7 @@ def test_results_of_a_loop_keep_their_names_when_others_come_and_go():
     (summed,) = [each for each in record.applications if each.rule == "PushOutDot1"]
     heads, gives = [], []
     for k in (summed.index, summed.index + 1):
-        lines = record.graph(k)
+        lines = record.lines(k)
         heads.append(next(line for line in lines if "loop grad_of_rnn" in line).split(" = ")[0].split(", "))
         gives += [line.strip() for line in lines if line.strip().startswith("sitsot grad_b")]
     assert heads[0][:3] == ["grad_h", "grad_w", "grad_b"] and "grad_w" not in heads[1]
@@ -180,13 +160,15 @@ def test_results_of_a_loop_keep_their_names_when_others_come_and_go():
 def test_lines_stand_after_what_they_read(case):
     results, updates, _, _ = case.build()
     history = RewriteHistory([*results, *dict(updates).values()], Selection("all"))
-    writer = GraphLines()
-    for graph in history.all_graphs():
-        writer.lines(graph)
-        ordered = writer._ordered(toposort(graph))
-        places = {node: k for k, node in enumerate(ordered)}
-        assert set(places) == set(toposort(graph)) and len(places) == len(ordered)
-        assert all(places[each.owner] < k for node, k in places.items() for each in node.inputs if each.owner)
+    graphs = rewrites_record(history).graphs
+    for version in graphs.versions():
+        for level in levels_of(graphs.nodes, version).values():
+            ordered = list(level.ordered())
+            places = {result.key: k for k, node in enumerate(ordered) for result in node.results}
+            assert len(ordered) == len(level.nodes)
+            assert all(
+                places[each] < k for k, node in enumerate(ordered) for each in node.inputs if each in places
+            )
 
 
 def test_names_of_loops_may_hold_the_path_of_a_file():
@@ -211,10 +193,10 @@ def recorded(max_bytes):
 def test_where_there_is_no_room_for_graphs_the_list_is_kept():
     (whole,), (small,) = (recorded(size).functions for size in (64 * 2**20, 100_000))
     assert whole.rewrites is not None and small.rewrites is not None
-    assert whole.rewrites.lines and any(each.edits for each in whole.rewrites.applications)
+    assert whole.rewrites.lines(0) and any(whole.rewrites.edits())
     told = [[(each.rule, each.says) for each in one.rewrites.applications] for one in (whole, small)]
     assert told[0] == told[1] and len(told[0]) > 5
-    assert small.rewrites == small.rewrites.list_alone() and small.rewrites.lines == ()
+    assert not small.rewrites.has_versions and small.rewrites.lines(0) == ()
     assert small.calls == 1
 
 
@@ -224,7 +206,7 @@ def test_graphs_of_rewrites_leave_room_for_loops():
         f = rnn()
         recorder.compiled(CompiledFunction(f.key, f.name, f, f.program, f.backend, f.build_ns, f.where))
     record = recorder.record()
-    kept = [bool(each.rewrites and each.rewrites.lines) for each in record.functions]
+    kept = [bool(each.rewrites and each.rewrites.has_versions) for each in record.functions]
     assert kept[0] and not kept[-1] and record.functions[-1].rewrites is not None
     assert len(record.loops) == 12 and all(each.operations and each.variables for each in record.loops)
 

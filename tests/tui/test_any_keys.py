@@ -73,7 +73,7 @@ def nested_record():
 @functools.cache
 def records():
     full = gradient_record()
-    bare = tuple(replace(each, graph=None, rewrites=None) for each in full.functions)
+    bare = tuple(replace(each, rewrites=None) for each in full.functions)
     return (
         traced_record(),
         planted_record(),

@@ -197,7 +197,7 @@ async def test_names_of_a_script_cannot_draw_on_the_terminal():
     record = gradient_record()
     hostile = "[/][bold]x[/] \x1b[31m\x07 ☠"  # the first closes what was never opened
     loops = tuple(replace(each, name=hostile) for each in record.loops)
-    functions = tuple(replace(each, name=hostile, rewrites=None, graph=None) for each in record.functions)
+    functions = tuple(replace(each, name=hostile, rewrites=None) for each in record.functions)
     async with opened(replace(record, script=hostile, loops=loops, functions=functions)) as (app, pilot):
         for title in NUMBERS:
             await at(app, pilot, title)

@@ -7,71 +7,21 @@ doing it again when someone asks: a function that nobody asks pays nothing.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from scanviz.engine.errors import ScanvizIndexError
-from scanviz.engine.graph.nodes import Apply, Variable, births_of, describe, next_run
-from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.rewrites.pipeline import Application, applications
+from scanviz.engine.graph.nodes import Apply, Variable, births_of, next_run
+from scanviz.engine.rewrites.changes import Change, Changes, Move, places
+from scanviz.engine.rewrites.pipeline import Application, Swept, sweeps
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.sweep import Refused
-from scanviz.engine.scan.loop import Scan
-from scanviz.engine.scan.variables import LoopVariable, kind_of
 
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.cost import Cost
-
-Place = tuple[tuple[str, ...], Apply]
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A loop variable that changed kind, appeared or went away.
-
-    Attributes
-    ----------
-    loop, variable : str
-        Names.
-    before, after : str or None
-        Kinds, such as ``"sitsot"``; None where it was not there.
-    """
-
-    loop: str
-    variable: str
-    before: str | None
-    after: str | None
-
-    def __str__(self) -> str:
-        if self.before is None:
-            return f"`{self.variable}` joins `{self.loop}` as {self.after}"
-        if self.after is None:
-            return f"`{self.variable}` ({self.before}) leaves `{self.loop}`"
-        return f"`{self.variable}` of `{self.loop}`: {self.before} → {self.after}"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What an application did to the graph, node by node.
-
-    Attributes
-    ----------
-    removed, added : tuple of str
-        Operations that are gone, and those that are new, each with its loop.
-    moved_out, moved_in : tuple of str
-        Operations that left a loop for the graph around it, or went into one.
-    loop_variables : tuple of Move
-        Loop variables that changed kind, appeared or went away.
-    """
-
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
-    moved_out: tuple[str, ...]
-    moved_in: tuple[str, ...]
-    loop_variables: tuple[Move, ...]
+    from scanviz.engine.rewrites.versions import Delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +67,38 @@ class Record(Application):
         return self.history.costs()[min(self.index + 1, len(self.history.costs()) - 1)]
 
 
+class Version(NamedTuple):
+    """A graph, as what changed from the one before it; the first is all new.
+
+    Attributes
+    ----------
+    record : Record or None
+        The application that gave it; None for the graph as it was built.
+    delta : Delta
+        The nodes that changed.
+    cost : Cost
+        What it costs.
+    difference : Cost
+        What it costs more than the one before it; without operations of single steps, which are in the costs.
+    change : Change
+        What changed, for people.
+    twins : mapping of Apply to int
+        Which of the nodes with its birth id an Apply is, where it is not the first.
+    """
+
+    record: Record | None
+    delta: Delta
+    cost: Cost
+    difference: Cost
+    change: Change
+    twins: Mapping[Apply, int]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Replay:
-    """The rules applied once more: the graph as it was built and after each application, and what was refused."""
+    """The rules applied once more: what each sweep did, and what was refused."""
 
-    graphs: list[list[Variable]]
+    sweeps: list[Swept]
     refused: list[Refused]
 
 
@@ -153,11 +130,11 @@ class RewriteHistory(Sequence[Record]):
         self._costs: list[Cost] | None = None
         self._held: list[_Replay] = []  # by those who hold it now, in whatever thread
         self.more: Callable[[], list[Application]] = list  # applications to the Program, found when asked for
-        final: Callable[[], list[Variable]] = self._start.copy
+        self._final = list(outputs)
         with births_of(self._run):
-            for entry, final in applications(self._start, selection):  # noqa: B007  # the last is wanted
-                self._entries.append(self._record(entry))
-            self._final = final()
+            for sweep in sweeps(self._start, selection):
+                self._entries += [self._record(entry) for entry, _ in sweep]
+                self._final = sweep[-1][1].graph()
 
     @property
     def final(self) -> list[Variable]:
@@ -182,17 +159,30 @@ class RewriteHistory(Sequence[Record]):
     def change(self, index: int) -> Change:
         """Return what one application did to the graph; one to the Program leaves it as it is."""
         if self._changes is None:
-            graphs = self.all_graphs()
-            self._changes = [change(*pair) for pair in itertools.pairwise(graphs)]
+            self._changes = [each.change for each in self.versions()][1:]
         return self._changes[index] if index < len(self._changes) else Change((), (), (), (), ())
 
     def costs(self) -> list[Cost]:
         """Return the cost of the graph as it was built, and after each application to it."""
         if self._costs is None:
-            from scanviz.engine.rewrites.cost_history import costs_of_graphs
-
-            self._costs = costs_of_graphs(self.all_graphs())
+            self._costs = [each.cost for each in self.versions()]
         return self._costs
+
+    def versions(self) -> Iterator[Version]:
+        """Go through the graph as it was built and after each application, by what each changed."""
+        from scanviz.engine.rewrites.cost_history import Costs
+        from scanviz.engine.rewrites.versions import Versions
+
+        versions = Versions()
+        costs, changes = Costs(versions.sizes), Changes()
+        sweeps = self._replayed().sweeps
+        records = iter(self._entries)
+        first = versions.become(self._start)
+        yield Version(None, first, *costs.become(first), changes.become(first), versions.twins)
+        for sweep in sweeps:
+            for delta in versions.follow([applied for _, applied in sweep]):
+                record, change = next(records), changes.become(delta)
+                yield Version(record, delta, *costs.become(delta), change, versions.twins)
 
     @property
     def of_graph(self) -> list[Record]:
@@ -221,25 +211,29 @@ class RewriteHistory(Sequence[Record]):
 
     def _replay(self, after: int) -> list[Variable]:
         with births_of(self._run):
-            for entry, graph in applications(self._start, self.selection):
-                if entry.index + 1 == after:
-                    return graph()
+            for sweep in sweeps(self._start, self.selection):
+                for entry, applied in sweep:
+                    if entry.index + 1 == after:
+                        return applied.graph()
         return self.final
+
+    def _replayed(self) -> _Replay:
+        """Return what is held, or apply the rules once more."""
+        held = self._held[-1:]  # read once: another thread may let go of what it held
+        if held:
+            return held[0]
+        refused: list[Refused] = []
+        with births_of(self._run):
+            return _Replay(list(sweeps(self._start, self.selection, refused)), refused)
 
     def all_graphs(self) -> list[list[Variable]]:
         """Return the graph as it was built, and the graph after each application to it."""
-        for replay in self._held[-1:]:
-            return replay.graphs
-        with births_of(self._run):
-            return [self.before, *(graph() for _, graph in applications(self._start, self.selection))]
+        return [self.before, *(applied.graph() for sweep in self._replayed().sweeps for _, applied in sweep)]
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep all graphs and refusals in the block, for several questions about them: the rules are applied once."""
-        refused: list[Refused] = []
-        with births_of(self._run):
-            graphs = [graph() for _, graph in applications(self._start, self.selection, refused)]
-        replay = _Replay([self.before, *graphs], refused)
+        """Keep what rules did in the block, for several questions about it: they are applied once."""
+        replay = self._replayed()
         self._held.append(replay)
         try:
             yield
@@ -248,14 +242,7 @@ class RewriteHistory(Sequence[Record]):
 
     def refusals(self, rule: str | None = None) -> list[Refused]:
         """Return where rules refused, those that came nearest first; of one rule if it is named."""
-        found: list[Refused] = []
-        held = self._held[-1:]  # read once: another thread may let go of what it held
-        if held:
-            found = held[0].refused
-        else:
-            with births_of(self._run):
-                for _ in applications(self._start, self.selection, found):
-                    pass
+        found = self._replayed().refused
         latest = {(each.rule, each.path, each.birth): each for each in found}
         wanted = [each for each in latest.values() if rule is None or each.rule == rule]
         return sorted(wanted, key=lambda each: -each.near)
@@ -277,62 +264,4 @@ class RewriteHistory(Sequence[Record]):
         return f"<{len(self)} rewrites, by {len({each.rule for each in self})} rules>"
 
 
-def places(outputs: Sequence[Variable], path: tuple[str, ...] = ()) -> dict[int, Place]:
-    """Return all nodes of a graph and of the steps of its loops: birth id → loops around it, and the node."""
-    found: dict[int, Place] = {}
-    for node in toposort(outputs):
-        found.setdefault(node.birth, (path, node))
-        if isinstance(node.op, Scan):
-            for birth, place in places(node.op.inner_outputs, (*path, node.op.scan_name)).items():
-                found.setdefault(birth, place)
-    return found
-
-
-def change(before: Sequence[Variable], after: Sequence[Variable]) -> Change:
-    """Return what is different between two graphs of which one was made from the other."""
-    old, new = places(before), places(after)
-    both = [birth for birth in old if birth in new]
-    return Change(
-        tuple(_described(old[each]) for each in old if each not in new),
-        tuple(_described(new[each]) for each in new if each not in old),
-        tuple(_described(old[each]) for each in both if len(new[each][0]) < len(old[each][0])),
-        tuple(_described(new[each]) for each in both if len(new[each][0]) > len(old[each][0])),
-        tuple(_moves(old, new)),
-    )
-
-
-def _described(place: Place) -> str:
-    path, node = place
-    name = describe(node.outputs[0])
-    return f"{name} in `{path[-1]}`" if path else name
-
-
-def _moves(old: dict[int, Place], new: dict[int, Place]) -> Iterator[Move]:
-    for birth, (_, node) in old.items():
-        if not isinstance(node.op, Scan) or birth not in new:
-            continue
-        other = new[birth][1].op
-        if not isinstance(other, Scan) or other is node.op:
-            continue
-        before, after = _kinds(node.op), _kinds(other)
-        for name in [*before, *(each for each in after if each not in before)]:
-            if before.get(name) != after.get(name):
-                yield Move(other.scan_name, name, before.get(name), after.get(name))
-
-
-def _kinds(op: Scan) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for each in op.variables:
-        found.setdefault(_label(each), _kind_and_rows(each))
-    return found
-
-
-def _label(variable: LoopVariable) -> str:
-    tap = getattr(variable, "tap", 0)
-    return f"{variable.name}[t{tap:+d}]" if tap else variable.name
-
-
-def _kind_and_rows(variable: LoopVariable) -> str:
-    keep = getattr(variable, "keep", None)
-    rows = f", last {keep.last}" if keep is not None and keep.last is not None else ""
-    return kind_of(variable) + rows
+__all__ = ["Change", "Move", "Record", "RewriteHistory", "Version", "places"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scanviz.engine.errors import InternalError
@@ -70,12 +70,15 @@ class Application:
     time_ns: int
 
 
-def applications(
+Swept = list[tuple["Application", Applied]]  # what one sweep of a rule did, in order
+
+
+def sweeps(
     outputs: Sequence[Variable],
     selection: Selection,
     refusals: list[Refused] | None = None,
-) -> Iterator[tuple[Application, Callable[[], list[Variable]]]]:
-    """Apply the selected rules; give each application that changed something, with what builds the graph after it.
+) -> Iterator[Swept]:
+    """Apply the selected rules; give what each sweep that changed something did, with what builds the graphs after it.
 
     Parameters
     ----------
@@ -95,10 +98,12 @@ def applications(
         rules = [each for each in rules_of(phase) if selection.has(each)]
         before = index
         for rule, applied, elapsed in _phase(phase, rules, current, refusals, shapes):
+            found = []
             for each in applied:
-                yield _application(index, phase, rule, each.says, elapsed // len(applied)), each.graph
+                found.append((_application(index, phase, rule, each.says, elapsed // len(applied)), each))
                 index += 1
             current = applied[-1].graph()
+            yield found
         if index > before:
             _check(phase, current, outputs, checked)
 
@@ -121,10 +126,10 @@ def _check(
 
 def rewritten(outputs: Sequence[Variable], selection: Selection) -> list[Variable]:
     """Return ``outputs`` after all selected rules."""
-    final: Callable[[], list[Variable]] | None = None
-    for _, final in applications(outputs, selection):  # noqa: B007  # the last is wanted
-        pass
-    return list(outputs) if final is None else final()
+    final = list(outputs)
+    for sweep in sweeps(outputs, selection):
+        final = sweep[-1][1].graph()
+    return final
 
 
 def _application(index: int, phase: str, rule: Rule, says: Sequence[Said], elapsed: int) -> Application:

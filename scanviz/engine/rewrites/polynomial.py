@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from heapq import nsmallest
 
 Number = int | Fraction
 
@@ -84,19 +85,20 @@ class Polynomial:
         >>> (n * m - n + m).text(20), (n * m - n + m).text(8)
         ('m·n + m - n', 'm·n + …')
         """
-        whole = str(self)
-        if len(whole) <= longest:
-            return whole
-        kept, more = "", " + …"
-        for each in self._signed_terms():
-            if len(kept) + len(each) + len(more) > longest:
-                break
-            kept += each
-        return kept + more if kept else whole[: longest - 1] + "…"
+        kept, more, rest = "", " + …", ""
+        for each in self._signed_terms(longest // 4 + 2):  # a term has at least so many characters
+            if len(kept) + len(rest) + len(each) > longest:
+                return kept + more if kept else each[: longest - 1] + "…"
+            if not rest and len(kept) + len(each) + len(more) <= longest:
+                kept += each
+            else:
+                rest += each  # there is room for it only if nothing comes after it
+        return kept + rest or "0"
 
-    def _signed_terms(self) -> Iterator[str]:
-        """Iterate over the terms as they are printed one after the other, each with its sign."""
-        ordered = sorted(self.terms.items(), key=lambda each: (-len(each[0]), each[0]))
+    def _signed_terms(self, most: int | None = None) -> Iterator[str]:
+        """Iterate over the terms as they are printed one after the other, each with its sign; no more than so many."""
+        count = len(self.terms) if most is None else most
+        ordered = nsmallest(count, self.terms.items(), key=lambda each: (-len(each[0]), each[0]))
         for k, (key, value) in enumerate(ordered):
             sign = ("-" if value < 0 else "") if k == 0 else " - " if value < 0 else " + "
             yield sign + _term(key, -value if value < 0 else value)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
 
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import made_by
@@ -69,13 +71,29 @@ class Sweep:
 class Applied:
     """One application: what was said where, and the graph after it, which is built when someone asks.
 
-    A sweep over a thousand loops gives a thousand applications, and a function needs the graph after the last.
+    A sweep over a thousand loops gives a thousand applications, and a function needs the graph after the last.  What each
+    replaced, in the graph that all of the sweep were found in, tells :mod:`scanviz.engine.rewrites.versions` the graphs between.
+
+    Attributes
+    ----------
+    says : tuple of Said
+        What was done where.
+    replaced : mapping of Variable to Variable
+        What it replaced by what.
+    step : tuple of Apply and callable, or None
+        The loop whose step it changed, and what gives its new op.
     """
 
-    __slots__ = ("_graph", "_make", "says")
+    __slots__ = ("_graph", "_make", "replaced", "says", "step")
 
-    def __init__(self, says: tuple[Said, ...], make: Callable[[], list[Variable]]) -> None:
-        self.says, self._make = says, make
+    def __init__(
+        self,
+        says: tuple[Said, ...],
+        make: Callable[[], list[Variable]],
+        replaced: Mapping[Variable, Variable] = MappingProxyType({}),
+        step: tuple[Apply, Callable[[], Scan]] | None = None,
+    ) -> None:
+        self.says, self._make, self.replaced, self.step = says, make, replaced, step
         self._graph: list[Variable] | None = None
 
     def graph(self) -> list[Variable]:
@@ -255,7 +273,8 @@ def _at_loops(asked: Asked, level: Level) -> list[Applied]:
         _keep_names(answer.mapping)
         taken.update(answer.mapping)
         counts.append(len(taken))
-        found.append(Applied(((level.path, answer.says, 1),), _after(level, taken, counts[-1])))
+        make = _after(level, taken, counts[-1])
+        found.append(Applied(((level.path, answer.says, 1),), make, dict(answer.mapping)))
     if not found:
         asked.quiet(level, before)
     return found
@@ -273,7 +292,9 @@ def _in_steps(asked: Asked, level: Level) -> list[Applied]:
     for node in level.loops:
         assert isinstance(node.op, Scan)
         inside = _at_loops(asked, asked.levels.step(node.op, level.path))
-        found += [Applied(each.says, _with_step(level, last, len(last), node, each)) for each in inside]
+        for each in inside:
+            make = _with_step(level, last, len(last), node, each)
+            found.append(Applied(each.says, make, step=(node, partial(_with_graph, node, each))))
         if inside:
             last[node] = inside[-1]
     return found
@@ -286,14 +307,15 @@ def _with_step(
 
     def graph() -> list[Variable]:
         steps = {**dict(itertools.islice(last.items(), count)), node: applied}
-        return rebuilt(level.outputs, {}, {each: _with(each, to.graph()) for each, to in steps.items()})
+        return rebuilt(level.outputs, {}, {each: _with_graph(each, to) for each, to in steps.items()})
 
     return graph
 
 
-def _with(node: Apply, outputs: Sequence[Variable]) -> Scan:
+def _with_graph(node: Apply, applied: Applied) -> Scan:
+    """Return the op of a loop with the step that an application gives."""
     assert isinstance(node.op, Scan)
-    return with_results(node.op, outputs)
+    return with_results(node.op, applied.graph())
 
 
 def _keep_names(mapping: Mapping[Variable, Variable]) -> None:

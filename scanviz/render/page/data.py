@@ -15,11 +15,11 @@ import numpy as np
 from scanviz.record.codec import encode
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.rewrites import with_lines
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.render.buffers import called, rows_before, why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connection_matrix
 
-_NOT_SHOWN = ("graph", "rewrites")
 MOST_NUMBERS = 8  # of a value that the page shows
 ALL_NUMBERS = 60_000  # of all values: about half a megabyte
 
@@ -45,22 +45,8 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
 
 
 def _function(function: FunctionRecord) -> dict[str, Any]:
-    found: dict[str, Any] = encode(function)
-    for name in _NOT_SHOWN:
-        found.pop(name)
-    found["rewrites"] = _rewrites(function)
-    return found
-
-
-def _rewrites(function: FunctionRecord) -> dict[str, Any] | None:
-    """Return the history with its lines, without the rows that pictures are made of."""
-    if function.rewrites is None:
-        return None
-    found: dict[str, Any] = encode(function.rewrites)
-    found.pop("rows")
-    found.pop("texts")
-    for each in found["applications"]:
-        each.pop("row_edits")
+    found: dict[str, Any] = encode(replace(function, rewrites=None))
+    found["rewrites"] = with_lines(function.rewrites) if function.rewrites is not None else None
     return found
 
 

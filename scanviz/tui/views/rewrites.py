@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -17,6 +18,7 @@ from scanviz.profiler.report_text import Line
 from scanviz.profiler.report_why import why_lines
 from scanviz.profiler.units import duration
 from scanviz.record.errors import ScanvizError
+from scanviz.record.graph_lines import LineEdit
 from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.tui.counterparts import NO_SIGN, SIGN, Counterparts, counterparts
@@ -131,7 +133,8 @@ class RewritesView(View):
             return frozenset()
         key = (id(history), chosen.names)
         if self._marks[0] != key:
-            self._marks = key, frozenset(each.index for each in history.applications if _names(each, chosen))
+            told = zip(history.applications, history.edits(), strict=True)
+            self._marks = key, frozenset(each.index for each, edits in told if _names(each, edits, chosen))
         return self._marks[1]
 
     def on_resize(self) -> None:
@@ -252,9 +255,9 @@ class DifferencePane(VerticalScroll, can_focus=True):
         focus_now(self.screen.query_one("#rewrites-table"))
 
 
-def _names(each: RewriteRecord, chosen: Counterparts) -> bool:
+def _names(each: RewriteRecord, edits: Sequence[LineEdit], chosen: Counterparts) -> bool:
     """Return whether an application did something to lines that name the chosen loop variable."""
-    texts = (each.says, *each.loop_variables, *(line for edit in each.edits for line in edit.lines))
+    texts = (each.says, *each.loop_variables, *(line for edit in edits for line in edit.lines))
     return any(chosen.named_in(text) for text in texts)
 
 

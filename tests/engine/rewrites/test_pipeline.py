@@ -16,7 +16,7 @@ from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.rewrites import rule as rules
 from scanviz.engine.rewrites.history import RewriteHistory, places
-from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, applications
+from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, sweeps
 from scanviz.engine.rewrites.rule import PHASES, Match, Refusal, all_rules, rules_of
 from scanviz.engine.rewrites.selection import Selection, as_selection
 from scanviz.profiler.report_rewrites import RewritesView, render_rewrites
@@ -261,7 +261,7 @@ def test_rules_about_the_program_are_recorded_and_can_be_left_out():
 
 def test_phases_run_in_their_order_and_rules_in_theirs():
     _, wanted = rnn()
-    entries = [entry for entry, _ in applications(wanted, Selection("all"))]
+    entries = [entry for sweep in sweeps(wanted, Selection("all")) for entry, _ in sweep]
     assert [PHASES.index(each.phase) for each in entries] == sorted(
         PHASES.index(each.phase) for each in entries
     )

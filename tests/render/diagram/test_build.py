@@ -7,9 +7,12 @@ from hypothesis import given, settings
 
 import scanviz
 from scanviz.engine.errors import ScanvizError
+from scanviz.record.codec import encode
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.snapshot import snapshot
+from scanviz.record.upgrade import versions_of_graph
 from scanviz.record.values import DurationRecord
 from scanviz.render.diagram.build import diagram_of
 from scanviz.testing import random_loops
@@ -70,7 +73,8 @@ def test_the_profile_says_what_each_part_took():
         graph.loops[0].step,
         nodes=tuple(replace(each, operation=k) for k, each in enumerate(graph.loops[0].step.nodes)),
     )
-    graph = replace(graph, loops=(replace(graph.loops[0], key=7, step=step),))
+    nodes = tuple(replace(each, operation=0) for each in graph.nodes)
+    graph = replace(graph, nodes=nodes, loops=(replace(graph.loops[0], key=7, step=step),))
     operations = [
         OperationRecord(k, "o", "operation", "", None, samples=n, mean_ns=100.0)
         for k, n in enumerate((4, 2, 0))
@@ -88,9 +92,16 @@ def test_the_profile_says_what_each_part_took():
         sampled_steps=4,
     )
     function = FunctionRecord(
-        1, "f", None, "numpy", calls=2, call_times=DurationRecord(2, 40_000), graph=graph
+        1,
+        "f",
+        None,
+        "numpy",
+        calls=2,
+        call_times=DurationRecord(2, 40_000),
+        rewrites=RewritesRecord(graphs=versions_of_graph(encode(graph), 0)),
     )
     record = ProfileRecord(functions=(function,), loops=(loop,), wall_ns=80_000)
+    graph = function.graph
     for picture in (diagram_of(graph, record=record), diagram_of(graph, record=record, function=1)):
         [box] = picture.clusters
         assert (box.time_ns, box.share, box.loop) == (10_000, 0.25, 7)

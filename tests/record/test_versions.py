@@ -1,4 +1,4 @@
-"""Graphs as rows: every moment of a history reads back as the graph it was, and what makes no sense is refused."""
+"""Versions of a graph: each reads back as the graph it was, nothing is written twice, and what makes no sense is refused."""
 
 import json
 from dataclasses import replace
@@ -18,11 +18,19 @@ from scanviz.record.check_graph import check_graph
 from scanviz.record.codec import decode, encode
 from scanviz.record.file import load, save
 from scanviz.record.graph import GraphSnapshot
-from scanviz.record.graph_rows import graph_of_rows
-from scanviz.record.model import ProfileRecord
-from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 from scanviz.record.rewrites_snapshot import rewrites_record
 from scanviz.record.snapshot import snapshot
+from scanviz.record.versions import (
+    DeltaRecord,
+    LoopNodeRecord,
+    LoopVariableKeys,
+    NodeRecord,
+    OperationOfNode,
+    ResultRecord,
+    VersionsRecord,
+)
 from scanviz.testing import random_loops
 
 
@@ -63,7 +71,7 @@ def variables_of(loop):
 
 
 @given(case=random_loops())
-def test_every_moment_reads_back_as_the_graph_it_was(case):
+def test_every_version_reads_back_as_the_graph_it_was(case):
     history = RewriteHistory(wanted_of(case), Selection("all"))
     record = rewrites_record(history)
     for k, outputs in enumerate(history.all_graphs()):
@@ -123,42 +131,89 @@ def test_a_saved_profile_has_its_graphs(tmp_path):
     assert again.functions[0].rewrites.snapshot(1) == record.functions[0].rewrites.snapshot(1)
 
 
+def leaf(key):
+    return NodeRecord(0, key, "", 0, (ResultRecord(key, key, "float64[]", key),), role="input")
+
+
+def node(key, *inputs, level=0, loop=None):
+    return NodeRecord(level, key, "op", 1, (ResultRecord(key, "", "float64[]"),), inputs, loop=loop)
+
+
+def versions(*nodes, outputs=("y",), **more):
+    names = ("",) * len(outputs)
+    return VersionsRecord("f", start=len(nodes), outputs=outputs, output_names=names, nodes=nodes, **more)
+
+
 @pytest.mark.parametrize(
-    "rows",
+    "graphs",
     [
-        ["[0]"],
-        ["nonsense"],
-        ['[0,"o",["nowhere"],[""],"f"]'],
-        [
-            '[0,"n","a","exp",["b"],[["a","",""]],""]',
-            '[0,"n","b","exp",["a"],[["b","",""]],""]',
-            '[0,"o",["b"],[""],"f"]',
-        ],
-        ['[0,"v","x",1,"x","float64","input"]', '[0,"o",["x"],[""],"f"]'],
-        ['[0,"v","x","x","x","float64","input"]'],
+        versions(outputs=("nowhere",)),
+        versions(node("y", "nowhere")),
+        versions(node("a", "y"), node("y", "a")),
+        versions(leaf("x"), node("y", "x"), node("y")),
+        versions(leaf("x"), leaf("x"), node("y")),
+        versions(node("y", loop=LoopNodeRecord("l", 0, ()))),
+        versions(node("a", loop=LoopNodeRecord("l", 1, ())), node("y", loop=LoopNodeRecord("l", 1, ()))),
+        versions(node("y", loop=LoopNodeRecord("l", 1, (), "nowhere"))),
+        versions(node("y", loop=LoopNodeRecord("l", 1, (LoopVariableKeys("sitsot", "h", (-1,), (0,), (), (), None, None),)))),
+        versions(node("y", loop=LoopNodeRecord("l", 1, (LoopVariableKeys("nitsot", "h", (), (), (), (), None, "y", -1),)))),
+        versions(node("y"), deltas=(DeltaRecord((1,), ()),)),
+        versions(node("y"), deltas=(DeltaRecord((), (0,)),)),
+        versions(node("y"), deltas=(DeltaRecord((), (7,)),)),
+        versions(node("y"), deltas=(DeltaRecord((), (-1,)),)),
+        versions(node("y"), deltas=(DeltaRecord((0,), ()),)),
+        versions(node("y"), operations=(OperationOfNode(3, 0),)),
+        versions(node("y"), operations=(OperationOfNode(0, -3),)),
+        replace(versions(node("y")), start=7),
+        replace(versions(node("y")), start=-1),
+        replace(versions(node("y")), first=-1),
+        replace(versions(node("y")), output_names=()),
     ],
-)
-def test_rows_that_describe_no_graph_are_refused(rows):
-    with pytest.raises(ScanvizError, match="a graph of the profile makes no sense"):
-        graph_of_rows(rows)
+)  # fmt: skip
+def test_a_record_whose_nodes_are_no_graph_is_refused(graphs):
+    with pytest.raises(ScanvizError, match="profile"):
+        check(with_graphs(graphs))
+    for k in (0, 1):
+        RewritesRecord(graphs=graphs).lines(k) if graphs.start == len(
+            graphs.nodes
+        ) and not graphs.deltas else ()
 
 
-def test_a_record_whose_graph_has_numbers_of_nothing_is_refused():
-    record = profiled()
-    [function] = record.functions
-    node = replace(function.graph.nodes[0], inputs=(10_000,))
-    broken = replace(function.graph, nodes=(node, *function.graph.nodes[1:]))
-    check(record)
-    with pytest.raises(ScanvizError, match="reads a value that is not made yet"):
-        check(replace(record, functions=(replace(function, graph=broken),)))
-    late = replace(function.graph, nodes=function.graph.nodes[::-1])
-    with pytest.raises(ScanvizError, match="a graph of the profile"):
-        check(replace(record, functions=(replace(function, graph=late),)))
-    with pytest.raises(ScanvizError, match="has loops that are nowhere"):
-        check(
-            ProfileRecord(
-                functions=(
-                    replace(function, graph=replace(function.graph, nodes=(), outputs=(), output_names=())),
-                )
-            )
-        )
+def with_graphs(graphs):
+    function = FunctionRecord(
+        key=1, name="f", source=None, backend="numpy", rewrites=RewritesRecord(graphs=graphs)
+    )
+    return ProfileRecord(functions=(function,))
+
+
+def test_a_graph_between_that_makes_no_sense_is_told_where_it_is_shown():
+    graphs = versions(node("y"), node("z", "z"), deltas=(DeltaRecord((), (1,)), DeltaRecord((1,), ())))
+    graphs = replace(graphs, start=1)
+    check(with_graphs(graphs))
+    rewrites = RewritesRecord(graphs=graphs, applications=(RewriteRecord(0, "a", "b", "c", "d"),) * 2)
+    assert rewrites.lines(1) == (
+        "this graph cannot be read: an operation of a graph in the profile needs its own result",
+    )
+    assert [bool(each) for each in rewrites.edits()] == [True, True]
+    with pytest.raises(ScanvizError, match="needs its own result"):
+        rewrites.snapshot(1)
+
+
+def test_nothing_is_written_twice():
+    rewrites = profiled().functions[0].rewrites
+    nodes = rewrites.graphs.nodes
+    assert len(set(nodes)) == len(nodes)
+    seen = set(range(rewrites.graphs.start))
+    for each in rewrites.graphs.deltas:
+        assert not set(each.removed) & set(each.added)
+        seen |= set(each.added)
+    assert seen == set(range(len(nodes)))
+
+
+def test_the_last_version_alone_is_what_it_was_among_all():
+    rewrites = profiled().functions[0].rewrites
+    count = len(rewrites.applications)
+    small = rewrites.list_alone()
+    assert small.snapshot(count) == rewrites.snapshot(count) and small.snapshot(count - 1) is None
+    assert small.lines(count) == rewrites.lines(count) and small.lines(0) == ()
+    assert not any(small.edits()) and len(small.edits()) == count

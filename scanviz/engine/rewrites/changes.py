@@ -1,0 +1,156 @@
+"""What a rewrite changed, for people: operations that are gone, new or elsewhere, and loop variables that are of another kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.variables import LoopVariable, kind_of
+
+if TYPE_CHECKING:
+    from scanviz.engine.rewrites.versions import Delta, NodeId
+
+Place = tuple[tuple[str, ...], Apply]  # the names of the loops around a node, and the node
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A loop variable that changed kind, appeared or went away.
+
+    Attributes
+    ----------
+    loop, variable : str
+        Names.
+    before, after : str or None
+        Kinds, such as ``"sitsot"``; None where it was not there.
+    """
+
+    loop: str
+    variable: str
+    before: str | None
+    after: str | None
+
+    def __str__(self) -> str:
+        if self.before is None:
+            return f"`{self.variable}` joins `{self.loop}` as {self.after}"
+        if self.after is None:
+            return f"`{self.variable}` ({self.before}) leaves `{self.loop}`"
+        return f"`{self.variable}` of `{self.loop}`: {self.before} → {self.after}"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an application did to the graph, node by node.
+
+    Attributes
+    ----------
+    removed, added : tuple of str
+        Operations that are gone, and those that are new, each with its loop.
+    moved_out, moved_in : tuple of str
+        Operations that left a loop for the graph around it, or went into one.
+    loop_variables : tuple of Move
+        Loop variables that changed kind, appeared or went away.
+    """
+
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+    moved_out: tuple[str, ...]
+    moved_in: tuple[str, ...]
+    loop_variables: tuple[Move, ...]
+
+
+class Changes:
+    """What is different from one version of a graph to the next."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[NodeId, Apply] = {}
+        self._counts: Counter[int] = (
+            Counter()
+        )  # birth id → at how many places of the graph and its steps it is
+
+    def become(self, delta: Delta) -> Change:
+        """Return what a difference comes to."""
+        before = [each for known in delta.gone for each in _inside((), self._nodes.pop(known))]
+        after = [each for _, node in delta.new for each in _inside((), node)]
+        self._nodes.update(delta.new)
+        known = {node.birth for _, node in after if self._counts[node.birth]}
+        self._counts.subtract(node.birth for _, node in before)
+        self._counts.update(node.birth for _, node in after)
+        old, new = _first(before), _first(after)
+        both = [each for each in old if each in new]
+        return Change(
+            tuple(_described(old[each]) for each in old if not self._counts[each]),
+            tuple(_described(new[each]) for each in new if each not in known),
+            tuple(_described(old[each]) for each in both if len(new[each][0]) < len(old[each][0])),
+            tuple(_described(new[each]) for each in both if len(new[each][0]) > len(old[each][0])),
+            tuple(_moves(old, new)),
+        )
+
+
+def _first(found: Sequence[Place]) -> dict[int, Place]:
+    """Return where each birth id comes first."""
+    first: dict[int, Place] = {}
+    for place in found:
+        first.setdefault(place[1].birth, place)
+    return first
+
+
+def _inside(path: tuple[str, ...], node: Apply) -> Iterator[Place]:
+    """Iterate over a node and, if it is a loop, those of its step."""
+    yield path, node
+    if isinstance(node.op, Scan):
+        for each in toposort(node.op.inner_outputs):
+            yield from _inside((*path, node.op.scan_name), each)
+
+
+def places(outputs: Sequence[Variable], path: tuple[str, ...] = ()) -> dict[int, Place]:
+    """Return all nodes of a graph and of the steps of its loops: birth id → loops around it, and the node."""
+    found: dict[int, Place] = {}
+    for node in toposort(outputs):
+        found.setdefault(node.birth, (path, node))
+        if isinstance(node.op, Scan):
+            for birth, place in places(node.op.inner_outputs, (*path, node.op.scan_name)).items():
+                found.setdefault(birth, place)
+    return found
+
+
+def _described(place: Place) -> str:
+    path, node = place
+    name = describe(node.outputs[0])
+    return f"{name} in `{path[-1]}`" if path else name
+
+
+def _moves(old: dict[int, Place], new: dict[int, Place]) -> Iterator[Move]:
+    for birth, (_, node) in old.items():
+        if not isinstance(node.op, Scan) or birth not in new:
+            continue
+        other = new[birth][1].op
+        if not isinstance(other, Scan) or other is node.op:
+            continue
+        before, after = _kinds(node.op), _kinds(other)
+        for name in [*before, *(each for each in after if each not in before)]:
+            if before.get(name) != after.get(name):
+                yield Move(other.scan_name, name, before.get(name), after.get(name))
+
+
+def _kinds(op: Scan) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in op.variables:
+        found.setdefault(_label(each), _kind_and_rows(each))
+    return found
+
+
+def _label(variable: LoopVariable) -> str:
+    tap = getattr(variable, "tap", 0)
+    return f"{variable.name}[t{tap:+d}]" if tap else variable.name
+
+
+def _kind_and_rows(variable: LoopVariable) -> str:
+    keep = getattr(variable, "keep", None)
+    rows = f", last {keep.last}" if keep is not None and keep.last is not None else ""
+    return kind_of(variable) + rows

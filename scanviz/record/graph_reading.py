@@ -1,0 +1,232 @@
+"""One version of a graph out of the table of its nodes (:mod:`scanviz.record.versions`): in order, and as a GraphSnapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.scan.variables import step_name
+from scanviz.record.graph import (
+    GraphSnapshot,
+    LoopSnapshot,
+    LoopVariableSnapshot,
+    NodeSnapshot,
+    VariableSnapshot,
+)
+from scanviz.record.versions import (
+    LoopNodeRecord,
+    LoopVariableKeys,
+    NodeRecord,
+    ResultRecord,
+    Version,
+    VersionsRecord,
+)
+
+DEEPEST = 50  # loops in loops that are read
+_STATES = ("sitsot", "mitsot", "mitmot")
+
+
+class LevelNodes:
+    """The nodes of one graph: the function's, or that of a loop's step.
+
+    Attributes
+    ----------
+    leaves : dict of str to NodeRecord
+        Inputs, constants and shared variables, by key.
+    nodes : dict of str to NodeRecord
+        Operations, by key.
+    numbers : dict of str to int
+        Places of operations in the table.
+    """
+
+    __slots__ = ("leaves", "nodes", "numbers")
+
+    def __init__(self) -> None:
+        self.leaves: dict[str, NodeRecord] = {}
+        self.nodes: dict[str, NodeRecord] = {}
+        self.numbers: dict[str, int] = {}
+
+    def add(self, number: int, node: NodeRecord) -> None:
+        """Put in a node."""
+        together = self.nodes if node.role == "computed" else self.leaves
+        if together.setdefault(node.key, node) is not node:
+            raise ScanvizValueError("two nodes of a graph in the profile have one name", found=node.key[:80])
+        self.numbers[node.key] = number
+
+    def ordered(self) -> Iterator[NodeRecord]:
+        """Iterate over the operations as people read them: by their places, but each after all that it reads."""
+        maker = {result.key: node.key for node in self.nodes.values() for result in node.results}
+        done: set[str] = set()
+        opened: set[str] = set()
+        for first in sorted(self.nodes.values(), key=lambda each: (each.place, self.numbers[each.key])):
+            waiting = [first.key]
+            while waiting:
+                key = waiting[-1]
+                node = self.nodes[key]
+                missing = [maker[each] for each in node.inputs if each in maker and maker[each] not in done]
+                if key in done or not missing:
+                    waiting.pop()
+                    if key not in done:
+                        done.add(key)
+                        yield node
+                elif key in opened:
+                    raise ScanvizValueError("an operation of a graph in the profile needs its own result")
+                else:
+                    opened.add(key)
+                    waiting += reversed(missing)
+
+
+def levels_of(nodes: Sequence[NodeRecord], version: Version) -> dict[int, LevelNodes]:
+    """Return the nodes of a version by their graphs."""
+    found: dict[int, LevelNodes] = {0: LevelNodes()}
+    for number in version.live:
+        node = nodes[number]
+        level = found.get(node.level)
+        if level is None:
+            level = found[node.level] = LevelNodes()
+        level.add(number, node)
+    return found
+
+
+def taken(variable: LoopVariableKeys) -> list[tuple[str, str]]:
+    """Return what a loop variable takes of the step: what that is called, such as ``h[t]``, and its key."""
+    outputs = variable.inner_outputs
+    taps = variable.writes if variable.kind in _STATES else (0,) * len(outputs)
+    return [(step_name(variable.name, tap), key) for tap, key in zip(taps, outputs, strict=True)]
+
+
+def step_outputs(loop: LoopNodeRecord) -> list[tuple[str, str]]:
+    """Return what a loop takes of its step, in order."""
+    found = [pair for each in loop.variables for pair in taken(each)]
+    return found if loop.until is None else [*found, ("until", loop.until)]
+
+
+def graph_of(record: VersionsRecord, version: Version) -> GraphSnapshot:
+    """Return a version for pictures, with the operations that its nodes became if it is the last.
+
+    Raises
+    ------
+    ScanvizValueError
+        If the nodes are no graph.
+    """
+    linked = {each.node: each for each in record.operations} if version.number == record.last else {}
+    try:
+        builder = _Builder(levels_of(record.nodes, version), record.texts)
+        builder.operations = {
+            (record.nodes[each.node].level, record.nodes[each.node].key): (each.operation, each.loop)
+            for each in linked.values()
+        }
+        return builder.graph(
+            0, record.title, (), list(zip(record.output_names, version.outputs, strict=True)), 0
+        )
+    except (KeyError, IndexError, ValueError, RecursionError) as error:
+        if isinstance(error, ScanvizValueError):
+            raise
+        raise ScanvizValueError(
+            "a graph of the profile makes no sense", found=f"{type(error).__name__}: {str(error)[:80]}"
+        ) from None
+
+
+def step_of(record: VersionsRecord, loop: LoopNodeRecord) -> GraphSnapshot:
+    """Return the step of a loop that is alone in a table."""
+    found = Version(0, range(len(record.nodes)), ())
+    return _Builder(levels_of(record.nodes, found), record.texts).step(loop, 0)
+
+
+class _Builder:
+    """Makes graphs of levels."""
+
+    def __init__(self, levels: Mapping[int, LevelNodes], texts: Mapping[str, str]) -> None:
+        self.levels, self.texts = levels, texts
+        self.operations: dict[tuple[int, str], tuple[int, int | None]] = {}
+        self._read: set[int] = set()
+
+    def graph(
+        self,
+        level: int,
+        title: str,
+        parameters: Sequence[str],
+        outputs: Sequence[tuple[str, str]],
+        depth: int,
+    ) -> GraphSnapshot:
+        """Return the graph at a level."""
+        if depth > DEEPEST or level in self._read:
+            raise ScanvizValueError("loops of a graph in the profile are too deep, or have one step together")
+        self._read.add(level)
+        nodes = self.levels.get(level, LevelNodes())
+        numbers = _Numbers(nodes)
+        for each in parameters:
+            numbers.of(each)
+        made: list[NodeSnapshot] = []
+        loops: list[LoopSnapshot] = []
+        for node in nodes.ordered():
+            read = tuple(numbers.of(each) for each in node.inputs)
+            given = tuple(numbers.made(each) for each in node.results)
+            operation, key = self.operations.get((level, node.key), (None, None))
+            number = None
+            if node.loop is not None:
+                number = len(loops)
+                loops.append(self.loop(node.loop, numbers, key, depth))
+            text = self.texts.get(node.source, "")
+            made.append(NodeSnapshot(node.op, read, given, node.source, text, number, node.key, operation))
+        wanted = tuple(numbers.of(key) for _, key in outputs)
+        names = tuple(name for name, _ in outputs)
+        return GraphSnapshot(title, tuple(numbers.variables), tuple(made), tuple(loops), wanted, names)
+
+    def step(self, loop: LoopNodeRecord, depth: int) -> GraphSnapshot:
+        """Return the graph of a loop's step."""
+        parameters = [key for each in loop.variables for key in each.inner_inputs]
+        return self.graph(loop.step, loop.name, parameters, step_outputs(loop), depth)
+
+    def loop(self, loop: LoopNodeRecord, outer: _Numbers, key: int | None, depth: int) -> LoopSnapshot:
+        """Return a loop."""
+        step = self.step(loop, depth + 1)
+        inner = {each.key: k for k, each in enumerate(step.variables)}
+        variables = tuple(_loop_variable(each, inner, outer) for each in loop.variables)
+        until = None if loop.until is None else inner[loop.until]
+        return LoopSnapshot(loop.name, variables, step, until, loop.gradient_of, key)
+
+
+class _Numbers:
+    """Numbers the variables of one graph as they are met."""
+
+    def __init__(self, nodes: LevelNodes) -> None:
+        self._nodes = nodes
+        self._known: dict[str, int] = {}
+        self.variables: list[VariableSnapshot] = []
+
+    def add(self, variable: VariableSnapshot) -> int:
+        """Number a variable."""
+        number = self._known[variable.key] = len(self.variables)
+        self.variables.append(variable)
+        return number
+
+    def made(self, result: ResultRecord) -> int:
+        """Number a result."""
+        return self.add(VariableSnapshot(result.name, result.name, result.type, "computed", result.key))
+
+    def of(self, key: str) -> int:
+        """Return the number of a variable: one that was met, or a leaf."""
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        leaf = self._nodes.leaves[key]
+        (given,) = leaf.results
+        role = "input" if leaf.role == "parameter" else leaf.role
+        return self.add(VariableSnapshot(given.name, given.label, given.type, role, key))
+
+
+def _loop_variable(
+    variable: LoopVariableKeys, inner: Mapping[str, int], outer: _Numbers
+) -> LoopVariableSnapshot:
+    return LoopVariableSnapshot(
+        variable.kind,
+        variable.name,
+        variable.reads,
+        variable.writes,
+        tuple(inner[each] for each in variable.inner_inputs),
+        tuple(inner[each] for each in variable.inner_outputs),
+        None if variable.outer_input is None else outer.of(variable.outer_input),
+        None if variable.outer_output is None else outer.of(variable.outer_output),
+        variable.keep_last,
+    )

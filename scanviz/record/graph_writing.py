@@ -1,0 +1,399 @@
+"""The versions of a function's graph written down (:mod:`scanviz.record.versions`): each node once, under names that stay.
+
+A node is known by its birth id, which it keeps when it is only rebuilt.  It is called by the user's name for its value, or by a
+number given when it is first met; so the same node has the same name in every version, and in every process.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
+from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.program.instructions import LoopInstruction, Program
+from scanviz.engine.rewrites.versions import Delta, NodeId
+from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.variables import (
+    LoopVariable,
+    has_outer_output,
+    inner_inputs,
+    inner_outputs,
+    kind_of,
+    taps_of,
+)
+from scanviz.record.graph_reading import LevelNodes, levels_of
+from scanviz.record.versions import (
+    DeltaRecord,
+    LoopNodeRecord,
+    LoopVariableKeys,
+    NodeRecord,
+    OperationOfNode,
+    OriginOfNode,
+    ResultRecord,
+    Version,
+    VersionsRecord,
+)
+
+_Which = (
+    int | tuple[str, int]
+)  # of a node's results: its place, or its loop variable's name and which of that name
+
+
+class NodeNames:
+    """Names of nodes and variables, each given once.
+
+    Parameters
+    ----------
+    twins : mapping of Apply to int
+        Which of the nodes with its birth id an Apply is, where it is not the first.
+    """
+
+    def __init__(self, twins: Mapping[Apply, int]) -> None:
+        self._twins = twins
+        self._names: dict[tuple[int, int, _Which], str] = {}
+        self._results: dict[int, tuple[Scan, list[tuple[str, int]]]] = {}
+        self._leaves: dict[Variable, str] = {}
+        self._unnamed = 0  # constants without a name
+        self._taken: set[str] = set()
+        self._numbers: dict[int, int] = {}
+        self._loops: dict[NodeId, str] = {}
+        self.inner: dict[Apply, int] = {}  # the same as twins, of nodes in steps
+        self.first: dict[int, Apply] = {}  # each node as it was met first, by its birth id
+
+    def id(self, node: Apply) -> NodeId:
+        """Return what a node is known by in its graph."""
+        return node.birth, self._twins.get(node) or self.inner.get(node, 0)
+
+    def number(self, node: Apply) -> int:
+        """Return the number of a node, which it was given when it was first met."""
+        known = self._numbers.get(node.birth)
+        if known is None:
+            known = self._numbers[node.birth] = len(self._numbers) + 1
+            self.first[node.birth] = node
+        return known
+
+    def of(self, variable: Variable) -> str:
+        """Return the name that a variable keeps."""
+        node = variable.owner
+        if node is None:
+            return self._leaf(variable)
+        key = (*self.id(node), self._which(node, variable.index))
+        known = self._names.get(key)
+        if known is None:
+            which = f".{variable.index}" if len(node.outputs) > 1 else ""
+            known = self._names[key] = self._free(variable.name or f"v{self.number(node)}{which}")
+        return known
+
+    def _leaf(self, variable: Variable) -> str:
+        known = self._leaves.get(variable)
+        if known is None:
+            if isinstance(variable, Constant) and not variable.name:
+                self._unnamed += 1
+                known = f"{describe(variable)}#{self._unnamed}"
+            else:
+                known = self._free(variable.name or f"input{len(self._leaves) - self._unnamed + 1}")
+            self._leaves[variable] = known
+        return known
+
+    def node(self, node: Apply) -> str:
+        """Return what a node is known by: its first result, or for a loop, whose results come and go, its own name."""
+        if not isinstance(node.op, Scan):
+            return self.of(node.outputs[0])
+        place = self.id(node)
+        known = self._loops.get(place)
+        if known is None:
+            known = self._loops[place] = self._free(f"loop{self.number(node)}")
+        return known
+
+    def _which(self, node: Apply, index: int) -> _Which:
+        """Return which result of its node a variable is: of a loop by loop variable, whose places change as others come and go."""
+        op = node.op
+        if not isinstance(op, Scan):
+            return index
+        known = self._results.get(id(op))
+        if known is None:
+            counts, found = Counter[str](), []
+            for each in filter(has_outer_output, op.variables):
+                found.append((each.name, counts[each.name]))
+                counts[each.name] += 1
+            known = self._results[id(op)] = (op, found)  # the op stays alive as long as its id stands for it
+        return known[1][index]
+
+    def _free(self, wanted: str) -> str:
+        name, count = wanted, 1
+        while name in self._taken:
+            count += 1
+            name = f"{wanted}~{count}"
+        self._taken.add(name)
+        return name
+
+
+class GraphWriter:
+    """Writes one version of a graph after the other.
+
+    Parameters
+    ----------
+    output_names : sequence of str
+        What the function calls its outputs; empty for those without a name.
+    title : str
+        What it is the graph of.
+    twins : mapping of Apply to int
+        Which of the nodes with its birth id an Apply is, where it is not the first.
+    """
+
+    def __init__(
+        self, output_names: Sequence[str] = (), title: str = "", twins: Mapping[Apply, int] | None = None
+    ) -> None:
+        self.names = NodeNames({} if twins is None else twins)
+        self._output_names, self._title = output_names, title
+        self._table: dict[NodeRecord, int] = {}
+        self._counts: Counter[int] = Counter()  # of nodes in the graph; leaves by how many read them
+        self._of: dict[NodeId, list[int]] = {}
+        self._outputs: list[str] = []
+        self._output_leaves: dict[int, int] = {}
+        self._first: DeltaRecord | None = None
+        self._deltas: list[DeltaRecord] = []
+        self._places: dict[int, int] = {}
+        self._levels: dict[tuple[int, NodeId], int] = {}
+        self._blocks: dict[
+            tuple[Apply, int], list[int]
+        ] = {}  # of nodes in steps, most of which are in many versions
+        self._steps: dict[tuple[int, int], tuple[Scan, list[int]]] = {}  # of loops as ops
+        self._leaves: dict[tuple[Variable, int, str], int] = {}
+        self._births: dict[tuple[int, str], int] = {}  # level, and what a node is known by → its birth id
+        self._sources: dict[SourceLine, str] = {}
+
+    def begin(self, outputs: Sequence[Variable]) -> None:
+        """Write down a graph alone."""
+        nodes = toposort(outputs)
+        self._tell_apart(nodes)
+        self.become(Delta((), tuple((self.names.id(each), each) for each in nodes), dict(enumerate(outputs))))
+
+    def loop_alone(self, op: Scan) -> LoopNodeRecord:
+        """Write down a loop and its step, with nothing around it."""
+        loop, _ = self._loop(op, None, self._level(0, (0, 0)))
+        return loop
+
+    def become(self, delta: Delta) -> None:
+        """Write down what changed from the version before."""
+        before: Counter[int] = Counter()
+        after: Counter[int] = Counter()
+        for known in delta.gone:
+            before.update(self._of.pop(known))
+        self._put_in_place([node for _, node in delta.new])
+        for known, node in delta.new:
+            found = self._of[known] = self._node(node, 0, ())
+            after.update(found)
+        outputs = self._wanted(delta.outputs, before, after)
+        was = {each: self._counts[each] > 0 for each in (*before, *after)}
+        self._counts.subtract(before)
+        self._counts.update(after)
+        removed = sorted(each for each, there in was.items() if there and not self._counts[each])
+        added = sorted(each for each, there in was.items() if not there and self._counts[each])
+        written = DeltaRecord(tuple(removed), tuple(added), outputs)
+        if self._first is None:
+            self._first = written
+        else:
+            self._deltas.append(written)
+
+    def _wanted(
+        self, outputs: Mapping[int, Variable], before: Counter[int], after: Counter[int]
+    ) -> tuple[str, ...] | None:
+        """Return the keys of what is wanted; None if they are as before."""
+        found = [*self._outputs, *[""] * (len(outputs) if self._first is None else 0)]
+        for place, variable in outputs.items():
+            found[place] = self.names.of(variable)
+            known = self._output_leaves.pop(place, None)
+            if known is not None:
+                before[known] += 1
+            if variable.owner is None:
+                known = self._output_leaves[place] = self._leaf(variable, 0, leaf_role(variable))
+                after[known] += 1
+        same, self._outputs = found == self._outputs, found
+        return None if same else tuple(found)
+
+    def _put_in_place(self, nodes: Sequence[Apply]) -> None:
+        """Give nodes that were not met before their numbers and places.
+
+        The place is the number, or that of the first node that reads it where that was met before: else a reader would have to
+        wait for it, and all others would pass them.
+        """
+        for node in nodes:
+            self.names.number(node)
+        earliest: dict[int, int] = {}  # place of those that read a node
+        for node in reversed(nodes):  # those that read a node come before it here
+            own = self._places.get(node.birth, self.names.number(node))
+            place = min(own, earliest.get(node.birth, own))
+            self._places.setdefault(node.birth, place)
+            for each in node.inputs:
+                if each.owner is not None:
+                    earliest[each.owner.birth] = min(place, earliest.get(each.owner.birth, place))
+
+    def _row(self, node: NodeRecord) -> int:
+        return self._table.setdefault(node, len(self._table))
+
+    def _leaf(self, variable: Variable, level: int, role: str) -> int:
+        known = self._leaves.get((variable, level, role))
+        if known is None:
+            named = variable.name or ""
+            label = named if role == "parameter" and named else describe(variable)
+            given = ResultRecord(self.names.of(variable), named, str(variable.type), label)
+            known = self._row(NodeRecord(level, given.key, "", 0, (given,), role=role))
+            self._leaves[variable, level, role] = known
+        return known
+
+    def _node(self, node: Apply, level: int, inside: Collection[Variable]) -> list[int]:
+        """Write a node, what it reads that no node gives, and its step if it is a loop."""
+        of, op = self.names.of, node.op
+        results = tuple(ResultRecord(of(each), each.name or "", str(each.type)) for each in node.outputs)
+        loop: LoopNodeRecord | None = None
+        found: list[int] = []
+        if isinstance(op, Scan):
+            of(node.inputs[0])  # names go to those that people read first
+            loop, found = self._loop(op, ScanView(node), self._level(level, self.names.id(node)))
+        leaves = [each for each in dict.fromkeys(node.inputs) if each.owner is None and each not in inside]
+        found = [*found, *(self._leaf(each, level, leaf_role(each)) for each in leaves)]
+        read, key = tuple(map(of, node.inputs)), self.names.node(node)
+        self._births[level, key] = node.birth
+        place, source = self._places[node.birth], self._source(node.provenance.source)
+        found.append(self._row(NodeRecord(level, key, str(op), place, results, read, source, loop=loop)))
+        return found
+
+    def _source(self, source: SourceLine | None) -> str:
+        """Return a line as ``file:line``, which takes a while to be written and is often asked for."""
+        if source is None:
+            return ""
+        known = self._sources.get(source)
+        if known is None:
+            known = self._sources[source] = str(source)
+        return known
+
+    def _level(self, around: int, loop: NodeId) -> int:
+        """Return the level of a loop's step."""
+        return self._levels.setdefault((around, loop), len(self._levels) + 1)
+
+    def _loop(self, op: Scan, view: ScanView | None, inner: int) -> tuple[LoopNodeRecord, list[int]]:
+        """Write a loop's step, at its level; return it with what is in its step."""
+        for each in op.variables:
+            outer = view.outer_input(each) if view is not None else None
+            for named in (*inner_inputs(each), *([outer] if outer is not None else [])):
+                self.names.of(named)
+        step = self._step(op, inner)
+        variables = tuple(self._variable(each, view) for each in op.variables)
+        until = self.names.of(op.until.condition) if op.until is not None else None
+        forward = op.settings.gradient_of
+        back_of = forward.name if forward is not None else None
+        return LoopNodeRecord(op.scan_name, inner, variables, until, back_of), step
+
+    def _step(self, op: Scan, level: int) -> list[int]:
+        """Write a step, which a loop that is only rebuilt over other inputs has too."""
+        known = self._steps.get((id(op), level))
+        if known is not None:
+            return known[1]
+        inputs, outputs = op.inner_inputs, op.inner_outputs
+        inside = frozenset(inputs)
+        nodes = toposort(outputs, inputs)
+        self._tell_apart(nodes)
+        self._put_in_place(nodes)
+        found = [self._leaf(each, level, "parameter") for each in inputs]
+        leaves = [each for each in dict.fromkeys(outputs) if each.owner is None and each not in inside]
+        found += [self._leaf(each, level, leaf_role(each)) for each in leaves]
+        for node in nodes:
+            block = self._blocks.get((node, level))
+            if block is None:
+                block = self._blocks[node, level] = self._node(node, level, inside)
+            found += block
+        self._steps[id(op), level] = (op, found)  # the op stays alive as long as its id stands for it
+        return found
+
+    def _tell_apart(self, nodes: Iterable[Apply]) -> None:
+        """Tell the nodes of a step apart that have one birth id."""
+        seen: set[NodeId] = set()
+        for node in nodes:
+            while self.names.id(node) in seen:
+                self.names.inner[node] = self.names.inner.get(node, 0) + 1
+                self._blocks.clear()  # some hold its name
+                self._steps.clear()
+            seen.add(self.names.id(node))
+
+    def _variable(self, variable: LoopVariable, view: ScanView | None) -> LoopVariableKeys:
+        outer = view.outer_input(variable) if view is not None else None
+        result = view.outer_output(variable) if view is not None else None
+        keep = getattr(variable, "keep", None)
+        return LoopVariableKeys(
+            kind_of(variable),
+            variable.name,
+            *taps_of(variable),
+            tuple(map(self.names.of, inner_inputs(variable))),
+            tuple(map(self.names.of, inner_outputs(variable))),
+            self.names.of(outer) if outer is not None else None,
+            self.names.of(result) if result is not None else None,
+            keep.last if keep is not None else None,
+        )
+
+    def record(self, program: Program | None = None) -> VersionsRecord:
+        """Return what was written; with a program, what the nodes of the last version became in it."""
+        first = DeltaRecord() if self._first is None else self._first
+        names = [*self._output_names, *[""] * len(self._outputs)][: len(self._outputs)]
+        last = Version(len(self._deltas), [each for each, count in self._counts.items() if count], ())
+        return VersionsRecord(
+            self._title,
+            start=len(first.added),
+            outputs=first.outputs or (),
+            output_names=tuple(names),
+            nodes=tuple(self._table),
+            deltas=tuple(self._deltas),
+            origins=tuple(self._origins()),
+            operations=() if program is None else tuple(self._operations(program, last)),
+            texts={name: each.text() for each, name in self._sources.items()},
+        )
+
+    def files(self) -> set[str]:
+        """Return the files that the nodes' lines are in."""
+        return {each.file for each in self._sources}
+
+    def _origins(self) -> Iterator[OriginOfNode]:
+        first = self.names.first
+        for node in first.values():
+            made = node.provenance
+            others = [first[each] for each in made.parents if each in first and each != node.birth]
+            parents = dict.fromkeys(self.names.of(each.outputs[0]) for each in others)
+            if made.rule or parents:
+                yield OriginOfNode(self.names.of(node.outputs[0]), made.rule or "", tuple(parents))
+
+    def _operations(self, program: Program, last: Version) -> Iterator[OperationOfNode]:
+        """Iterate over what nodes became, each the first instruction of its birth id that none before it became."""
+        levels = levels_of(tuple(self._table), last)
+        waiting = [(0, program)]
+        while waiting:
+            level, body = waiting.pop()
+            nodes = levels.get(level, LevelNodes())
+            of_birth: dict[int, list[NodeRecord]] = {}
+            for each in reversed(list(nodes.ordered())):
+                of_birth.setdefault(self._births[level, each.key], []).append(each)
+            for index, instruction in enumerate(body.instructions):
+                left = of_birth.get(instruction.birth)
+                if not left:
+                    continue
+                node = left.pop()
+                loop = (
+                    instruction
+                    if isinstance(instruction, LoopInstruction) and node.loop is not None
+                    else None
+                )
+                yield OperationOfNode(nodes.numbers[node.key], index, loop.key if loop is not None else None)
+                if loop is not None and node.loop is not None:
+                    waiting.append((node.loop.step, loop.body))
+
+
+def leaf_role(variable: Variable) -> str:
+    """Return what a variable is that no operation gives."""
+    if isinstance(variable, Constant):
+        return "constant"
+    return "shared" if isinstance(variable, SharedVariable) else "input"
+
+
+__all__ = ["GraphWriter", "NodeNames", "leaf_role"]

@@ -1,0 +1,348 @@
+"""All versions of a function's graph as data: every node once, and for each rewrite which of them it took away and put in.
+
+This is the one form in which a graph stands in a record.  Lines (:mod:`scanviz.record.graph_lines`), pictures and diffs are made
+of it, by whoever wants them, for any version.  Nodes of all graphs are in one table: those of the function's graph are at level 0,
+those of a loop's step at a level of its own, which the loop's node names.  Nodes name one another by keys, which they keep through
+all rewrites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.record.graph import GraphSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRecord:
+    """What a node gives; in JSON a list of these, without those at the end that are as if not given.
+
+    Attributes
+    ----------
+    key : str
+        The name that it keeps through all rewrites, unique in its graph.
+    name : str
+        The user's name, or empty.
+    type : str
+        dtype and known shape.
+    label : str
+        What an input or constant is called: its name, its value if it is a small constant, else its type.
+    """
+
+    LISTED: ClassVar[bool] = True
+    key: str
+    name: str
+    type: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopVariableKeys:
+    """A loop variable of a loop's node; in JSON a list like a Result.
+
+    Attributes
+    ----------
+    kind : str
+        ``"sequence"``, ``"sitsot"``, ``"mitsot"``, ``"mitmot"``, ``"carry"``, ``"nitsot"`` or ``"non_sequence"``.
+    name : str
+        What the user calls it.
+    reads : tuple of int
+        Steps it is read at, relative to t.
+    writes : tuple of int
+        Steps it is written at, relative to t.
+    inner_inputs : tuple of str
+        Values of the step that it gives.
+    inner_outputs : tuple of str
+        Values of the step that it takes.
+    outer_input : str or None
+        What it starts from around the loop.
+    outer_output : str or None
+        What the loop gives for it.
+    keep_last : int or None
+        How many rows are kept, None for all.
+    """
+
+    LISTED: ClassVar[bool] = True
+    kind: str
+    name: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    inner_inputs: tuple[str, ...]
+    inner_outputs: tuple[str, ...]
+    outer_input: str | None
+    outer_output: str | None
+    keep_last: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNodeRecord:
+    """What a node is that is a loop.
+
+    Attributes
+    ----------
+    name : str
+        The user's name, or ``scan at file:line``.
+    step : int
+        The level of the nodes of its step.
+    variables : tuple of LoopVariableKeys
+        Its loop variables.
+    until : str or None
+        The value of the step that ends the loop.
+    gradient_of : str or None
+        Name of the loop that it is the back-propagation of.
+    """
+
+    LISTED: ClassVar[bool] = True
+    name: str
+    step: int
+    variables: tuple[LoopVariableKeys, ...]
+    until: str | None = None
+    gradient_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """A node, or an input, constant or shared variable that nodes read; in JSON a list like a Result.
+
+    Attributes
+    ----------
+    level : int
+        The graph that it is in: 0 the function's, others those of loops' steps.
+    key : str
+        The name that it keeps through all rewrites, unique in its graph (the same operation may be in several graphs).
+    op : str
+        The operation, as printed; empty for what no operation gives.
+    place : int
+        Where it stands among the others as people read them, if all that it reads has come before.
+    results : tuple of ResultRecord
+        What it gives.
+    inputs : tuple of str
+        Keys of what it reads.
+    source : str
+        ``file:line`` of the user's line, or empty.
+    role : str
+        ``"computed"``; without an operation ``"input"``, ``"shared"``, ``"constant"``, or ``"parameter"`` for what a loop gives
+        to its step.
+    loop : LoopNodeRecord or None
+        What it is, if it is a loop.
+    """
+
+    LISTED: ClassVar[bool] = True
+    level: int
+    key: str
+    op: str
+    place: int
+    results: tuple[ResultRecord, ...]
+    inputs: tuple[str, ...] = ()
+    source: str = ""
+    role: str = "computed"
+    loop: LoopNodeRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaRecord:
+    """What changed from one version to the next; in JSON a list like a Result.
+
+    Attributes
+    ----------
+    removed : tuple of int
+        Nodes that are gone, by their places in the table.
+    added : tuple of int
+        Nodes that are new, likewise.  A node that reads something else now is gone and new.
+    outputs : tuple of str or None
+        Keys of what is wanted of the graph; None where that is as before.
+    """
+
+    LISTED: ClassVar[bool] = True
+    removed: tuple[int, ...] = ()
+    added: tuple[int, ...] = ()
+    outputs: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OriginOfNode:
+    """What made a node that the user did not write; in JSON a list like a Result.
+
+    Attributes
+    ----------
+    name : str
+        Key of its first result.
+    rule : str
+        The rule, or ``gradient``, that made it.
+    parents : tuple of str
+        Keys of the first results of what it was made from.
+    """
+
+    LISTED: ClassVar[bool] = True
+    name: str
+    rule: str = ""
+    parents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OperationOfNode:
+    """Which operation of a program a node of the last version became; in JSON a list like a Result.
+
+    Attributes
+    ----------
+    node : int
+        Its place in the table.
+    operation : int
+        Index of the operation, in the function's program or in the loop around it.
+    loop : int or None
+        Key of the loop, if it is one.
+    """
+
+    LISTED: ClassVar[bool] = True
+    node: int
+    operation: int
+    loop: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsRecord:
+    """The graph of a function as it was built and after each rewrite.
+
+    Attributes
+    ----------
+    title : str
+        What it is the graph of.
+    first : int
+        Number of the first version that is kept: 0 for the graph as it was built.
+    start : int
+        How many nodes that has: they begin the table.
+    outputs : tuple of str
+        Keys of what is wanted of it.
+    output_names : tuple of str
+        What the outputs are called, empty for those without a name.
+    nodes : tuple of NodeRecord
+        All nodes that there ever were, in order of first appearance.
+    deltas : tuple of DeltaRecord
+        What changed from each version to the next.
+    origins : tuple of OriginOfNode
+        Where nodes came from that the user did not write.
+    operations : tuple of OperationOfNode
+        What nodes of the last version became in the program.
+    texts : dict of str
+        The users' lines: ``file:line`` → its text.
+    """
+
+    title: str = ""
+    first: int = 0
+    start: int = 0
+    outputs: tuple[str, ...] = ()
+    output_names: tuple[str, ...] = ()
+    nodes: tuple[NodeRecord, ...] = ()
+    deltas: tuple[DeltaRecord, ...] = ()
+    origins: tuple[OriginOfNode, ...] = ()
+    operations: tuple[OperationOfNode, ...] = ()
+    texts: dict[str, str] = field(default_factory=dict)
+    _made: dict[int, GraphSnapshot] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )  # the first and the last version, which are asked for often
+
+    @property
+    def last(self) -> int:
+        """Number of the last version."""
+        return self.first + len(self.deltas)
+
+    def version(self, number: int) -> Version | None:
+        """Return what is in the graph after so many rewrites; None if that is not kept.
+
+        Rewrites after the last delta are of the program, and leave the graph as it is.
+        """
+        if number < self.first:
+            return None
+        for found in self.versions():
+            if found.number == min(number, self.last):
+                return found
+        raise AssertionError("a last version that there is not")
+
+    def versions(self) -> Iterator[Version]:
+        """Iterate over all versions; each is what it is until the next one is asked for."""
+        if not 0 <= self.start <= len(self.nodes):
+            raise ScanvizValueError(
+                "a graph of the profile makes no sense", found=f"{self.start} nodes at first"
+            )
+        live, outputs = dict.fromkeys(range(self.start)), self.outputs
+        yield Version(self.first, live, outputs)
+        for number, each in enumerate(self.deltas, self.first + 1):
+            for gone in each.removed:
+                if gone not in live:
+                    raise ScanvizValueError(
+                        "a rewrite of the profile takes away a node that is not there", found=gone
+                    )
+                del live[gone]
+            for new in each.added:
+                if new in live or not 0 <= new < len(self.nodes):
+                    raise ScanvizValueError(
+                        "a rewrite of the profile puts in a node that is there, or none", found=new
+                    )
+                live[new] = None
+            outputs = outputs if each.outputs is None else each.outputs
+            yield Version(number, live, outputs)
+
+    def last_alone(self, number: int) -> VersionsRecord:
+        """Return the last version, which is that after so many rewrites, without those before it."""
+        last = self.version(self.last)
+        assert last is not None
+        places = {old: new for new, old in enumerate(sorted(last.live))}
+        operations = tuple(
+            replace(each, node=places[each.node]) for each in self.operations if each.node in places
+        )
+        nodes = tuple(self.nodes[each] for each in places)
+        sources = {each.source for each in nodes}
+        texts = {name: text for name, text in self.texts.items() if name in sources}
+        return VersionsRecord(
+            self.title,
+            number,
+            len(nodes),
+            last.outputs,
+            self.output_names,
+            nodes,
+            operations=operations,
+            texts=texts,
+        )
+
+    def snapshot(self, number: int) -> GraphSnapshot | None:
+        """Return the graph after so many rewrites, for pictures; None if that is not kept.
+
+        Raises
+        ------
+        ScanvizValueError
+            If the nodes are no graph.
+        """
+        from scanviz.record.graph_reading import graph_of
+
+        number = min(number, self.last)
+        known = self._made.get(number)
+        if known is None:
+            found = self.version(number)
+            if found is None:
+                return None
+            known = graph_of(self, found)
+            if number in (self.first, self.last):
+                self._made[number] = known
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a graph.
+
+    Attributes
+    ----------
+    number : int
+        After how many rewrites.
+    live : iterable of int
+        Its nodes, by their places in the table.
+    outputs : tuple of str
+        Keys of what is wanted of it.
+    """
+
+    number: int
+    live: Iterable[int]
+    outputs: tuple[str, ...]

@@ -1,0 +1,119 @@
+"""Profiles that the version before wrote open, and every view shows of them what it showed then.
+
+``schema_1/`` has two profiles of its ``train.py``, one with all graphs, one of which the list of rewrites and the last graph alone were
+kept, and what commands of that version printed of them.
+"""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from scanviz.cli import main
+from scanviz.engine.errors import ScanvizError
+from scanviz.record.check_graph import check_graph
+from scanviz.record.file import load, save
+from scanviz.record.model import SCHEMA
+from scanviz.record.upgrade import upgraded
+
+FOLDER = Path(__file__).parent / "schema_1"
+COMMANDS = (
+    "report",
+    "advise",
+    "rewrites",
+    "rewrites --costs",
+    "rewrites --step 3 --side-by-side",
+    "rewrites --step 5 --tree",
+    "rewrites --why cost",
+    "rewrites --why train.py:13",
+    "rewrites --all",
+    "graph --engine own --depth 2 --width 120",
+    "graph --engine own --before --width 120",
+    "graph --engine own --diff 3 --width 120",
+    "graph --connections",
+    "graph --mappings",
+)
+
+
+def shown(path, capsys):
+    """Return what the commands print of a profile, one after the other."""
+    found = []
+    for command in COMMANDS:
+        name, *options = command.split()
+        main([name, str(path), *options])
+        printed = capsys.readouterr()
+        found.append(f"$ scanviz {command}\n{printed.out}{printed.err}".replace(str(path), path.name))
+    return "".join(found)
+
+
+@pytest.mark.parametrize("name", ["whole", "list_alone"])
+def test_every_view_shows_of_an_old_profile_what_it_showed(name, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    path = FOLDER / f"{name}.scanviz"
+    wanted = path.with_suffix(".txt").read_text("utf-8")
+    assert shown(path, capsys) == wanted
+    save(load(path), tmp_path / path.name)
+    assert shown(tmp_path / path.name, capsys) == wanted  # written anew, in the present form
+
+
+@pytest.mark.parametrize("name", ["whole", "list_alone"])
+def test_an_old_profile_is_read_as_one_of_today(name):
+    record = load(FOLDER / f"{name}.scanviz")
+    (function,) = record.functions
+    assert record.schema == SCHEMA
+    check_graph(function.graph)
+    assert {each.key for each, _ in function.graph.all_loops()} == {each.key for each in record.loops}
+    assert any(each.operation is not None for each in function.graph.nodes)
+    assert function.rewrites.has_versions == (name == "whole")
+    assert (function.rewrites.snapshot(0) is None) == (name == "list_alone")
+
+
+def old_document():
+    with zipfile.ZipFile(FOLDER / "whole.scanviz") as archive:
+        return json.loads(archive.read("record.json"))
+
+
+def test_all_versions_are_those_that_the_old_lines_tell_of():
+    old = old_document()["functions"][0]["rewrites"]
+    lines = list(old["lines"])
+    new = load(FOLDER / "whole.scanviz").functions[0].rewrites
+    assert list(new.lines(0)) == lines
+    for k, each in enumerate(old["applications"]):
+        for edit in each["edits"]:
+            lines[edit["start"] : edit["stop"]] = edit["lines"]
+        assert list(new.lines(k + 1)) == lines
+    told = {each.name: (each.op, each.source, each.rule, list(each.parents)) for each in new.origins}
+    assert all(
+        told[each["name"]] == (each["op"], each["source"], each["rule"], each["parents"])
+        for each in old["origins"]
+    )
+
+
+def test_a_profile_without_fields_that_came_later_opens():
+    document = old_document()
+    (function,) = document["functions"]
+    del function["graph"], function["rewrites"]["texts"], function["rewrites"]["effects"]
+    assert upgraded(document)["functions"][0]["rewrites"]["graphs"]["nodes"]
+    del function["rewrites"]
+    assert "rewrites" not in upgraded(document)["functions"][0]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["[0]"],
+        ["nonsense"],
+        ['[0,"o",["nowhere"]]'],
+        ['[0,"v","x",1,"x","float64","input"]'],
+        ['[0,"n","a","exp",["b"],[["a","",""]],""]', '[0,"n","b","exp",["a"],[["b","",""]],""]', '[0,"o",["b"],[""],"f"]'],
+        ['[0,"v",["x"],"x","x","float64","input"]', '[0,"o",["x"],[""],"f"]'],
+        [7],
+    ],
+)  # fmt: skip
+def test_rows_that_describe_no_graph_are_refused(rows):
+    document = old_document()
+    document["functions"][0]["rewrites"]["rows"] = rows
+    with pytest.raises(ScanvizError, match="profile"):
+        upgraded(document)

@@ -1,5 +1,7 @@
 """Gradients of loops by what they are used for: views, parts of results, chains of loops, networks, powers, few steps."""
 
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -145,16 +147,11 @@ def test_a_gated_network_with_matrices(mode):
     verify_grad(slopes, points, mode=mode)
 
 
-@given(
-    steps=st.integers(0, 3),
-    taps=st.sampled_from([(-1,), (-2, -1), (-3,)]),
-    seed=st.integers(0, 999),
-    mode=st.sampled_from(MODES),
-)
-def test_a_number_of_steps_that_is_an_input(steps, taps, seed, mode):
-    """Zero steps and one step, of a loop that must be there whatever the number is; to second order."""
+@functools.cache
+def twice_differentiated(steps, taps, mode):
+    """Return the function of a number of steps and values that gives derivatives of a loop, then those of it written out."""
     n, x, h0, w = T.lscalar("n"), T.matrix("x"), T.matrix("h0"), T.vector("w")
-    depth, rng = -min(taps), np.random.default_rng(seed)
+    depth = -min(taps)
 
     def step(x_t, *values):
         *old, w = values
@@ -170,8 +167,20 @@ def test_a_number_of_steps_that_is_an_input(steps, taps, seed, mode):
     for each in (h, same):
         first = gradients(T.sum(T.sin(each)) + T.sum(h0**2), wrt)
         wanted += [*first, *gradients(sum((T.sum(T.sin(g)) for g in first), T.constant(0.0)), wrt)]
-    f = scanviz.function([n, *wrt], wanted, mode=mode, on_unused_input="ignore")
-    found = f(steps, *(rng.normal(size=shape) for shape in [(4, 2), (depth, 2), (2,)]))
+    return scanviz.function([n, *wrt], wanted, mode=mode, on_unused_input="ignore")
+
+
+@given(
+    steps=st.integers(0, 3),
+    taps=st.sampled_from([(-1,), (-2, -1), (-3,)]),
+    seed=st.integers(0, 999),
+    mode=st.sampled_from(MODES),
+)
+def test_a_number_of_steps_that_is_an_input(steps, taps, seed, mode):
+    """Zero steps and one step, of a loop that must be there whatever the number is; to second order."""
+    rng = np.random.default_rng(seed)
+    f = twice_differentiated(steps, taps, mode)
+    found = f(steps, *(rng.normal(size=shape) for shape in [(4, 2), (-min(taps), 2), (2,)]))
     for mine, theirs in zip(found[:6], found[6:], strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
     if not steps:

@@ -41,7 +41,7 @@ def check(loop, seed, highest, mode):
     numbers = T.vector("numbers")
     unrolled = loop.unrolled(numbers)
     theirs = [*orders(unrolled, loop.wrt, seed, highest), *unrolled]
-    g = scanviz.function([*inputs, numbers], theirs, on_unused_input="ignore")
+    g = scanviz.function([*inputs, numbers], theirs, mode="reference", on_unused_input="ignore")
     expected = g(*values, found[-1] if shown else np.zeros(0))
     single = any(each.dtype == "float32" for each, _ in loop.inputs) or any(
         each.dtype == "float32" for each in results

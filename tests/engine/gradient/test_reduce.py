@@ -1,5 +1,7 @@
 """Derivatives of reductions and cumulative operations: finite differences, zeros, equal elements, ranges of dtypes."""
 
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -76,12 +78,12 @@ def written_out(x, count):
     return found
 
 
-@pytest.mark.parametrize("name", ["prod", "cumprod"])
-@given(few)
-def test_derivatives_of_products_are_those_of_multiplications_up_to_the_third(name, values):
+@functools.cache
+def three_derivatives(name, count):
+    """Return the function of so many numbers that gives three derivatives of a product of them, twice."""
     x = T.vector("x")
-    weights = np.arange(1.0, len(values) + 1)
-    products = written_out(x, len(values))
+    weights = np.arange(1.0, count + 1)
+    products = written_out(x, count)
     if name == "prod":
         pair = [T.prod(x), products[-1]]
     else:
@@ -92,7 +94,13 @@ def test_derivatives_of_products_are_those_of_multiplications_up_to_the_third(na
         found.append(pair[0])
         wanted.append(pair[1])
         pair = [T.sum(each * weights) for each in pair]
-    computed = scanviz.function([x], [*found, *wanted])(values)
+    return scanviz.function([x], [*found, *wanted])
+
+
+@pytest.mark.parametrize("name", ["prod", "cumprod"])
+@given(few)
+def test_derivatives_of_products_are_those_of_multiplications_up_to_the_third(name, values):
+    computed = three_derivatives(name, len(values))(values)
     for mine, theirs in zip(computed[:3], computed[3:], strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
 

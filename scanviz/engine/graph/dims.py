@@ -85,9 +85,12 @@ class Dims:
 
     def broadcast(self, *shapes: tuple[Dim, ...]) -> tuple[Dim, ...]:
         """Return the shape that shapes broadcast to, aligned at their last dimension."""
-        rank = max((len(shape) for shape in shapes), default=0)
+        wide = [shape for shape in shapes if shape]
+        if not wide or all(shape == wide[0] for shape in wide):  # by far the most are
+            return wide[0] if wide else ()
+        rank = max(map(len, wide))
         columns: list[list[Dim]] = [[] for _ in range(rank)]
-        for shape in shapes:
+        for shape in wide:
             for k, size in enumerate(shape, start=rank - len(shape)):
                 columns[k].append(size)
         return tuple(self.broadcast_dimension(column) for column in columns)

@@ -221,13 +221,16 @@ def rebuild(node: Apply, inputs: Sequence[Variable], op: Op | None = None) -> Ap
 
 
 def _same_types(node: Apply, inputs: Sequence[Variable], op: Op) -> Sequence[Type] | None:
-    """Return the types of a node's outputs where they must be what they were: most rebuilding changes none."""
-    if op is not node.op or not op.facts.by_types:
+    """Return the types of a node's outputs where they must be what they were: most rebuilding changes none.
+
+    Rules of types look at the types of inputs and at numbers known when building, and at nothing else.
+    """
+    if op is not node.op:
         return None
     for new, old in zip(inputs, node.inputs, strict=True):
         if new is not old and (
             isinstance(new, Constant) or isinstance(old, Constant) or new.type != old.type
-        ):  # a number known when building has a say in dtypes
+        ):
             return None
     return [each.type for each in node.outputs]
 

@@ -27,26 +27,27 @@ def toposort(outputs: Iterable[Variable], inputs: Collection[Variable] = ()) -> 
         In an order of computation.
     """
     stop = set(inputs)
-    done: set[Apply] = set()
+    begun: set[Apply] = set()
     order: list[Apply] = []
+    reading: list[Apply] = []  # each has a None on the stack, and above that what it reads
     for output in outputs:
-        if output in stop or output.owner is None or output.owner in done:
+        if output in stop or output.owner is None:
             continue
-        stack: list[tuple[Apply, int]] = [(output.owner, 0)]
+        stack: list[Apply | None] = [output.owner]
         while stack:
-            node, position = stack.pop()
-            if node in done:
+            node = stack.pop()
+            if node is None:
+                order.append(reading.pop())
                 continue
-            while position < len(node.inputs):
-                each = node.inputs[position]
-                position += 1
-                if each.owner is not None and each.owner not in done and each not in stop:
-                    stack.append((node, position))
-                    stack.append((each.owner, 0))
-                    break
-            else:
-                done.add(node)
-                order.append(node)
+            if node in begun:
+                continue
+            begun.add(node)
+            reading.append(node)
+            stack.append(None)
+            for each in reversed(node.inputs):
+                owner = each.owner
+                if owner is not None and owner not in begun and each not in stop:
+                    stack.append(owner)
     return order
 
 

@@ -59,8 +59,10 @@ def canonical_dtype(dtype: object) -> str:
 
 def _checked_sizes(shape: object) -> tuple[int | None, ...]:
     """Return a shape as a tuple of int or None, or raise what it is instead."""
+    if type(shape) is tuple and all(size is None or (type(size) is int and size >= 0) for size in shape):
+        return shape  # as rules of operations give it
     try:
-        return tuple(None if size is None else index(size) for size in shape)  # type: ignore[attr-defined]  # anything
+        sizes = tuple(None if size is None else index(size) for size in shape)  # type: ignore[attr-defined]  # anything
     except TypeError:
         raise ScanvizTypeError(
             "a shape is a tuple with one entry a dimension",
@@ -68,6 +70,11 @@ def _checked_sizes(shape: object) -> tuple[int | None, ...]:
             found=repr(shape),
             fix='T.tensor("float64", (3, None), "x")',
         ) from None
+    if any(size is not None and size < 0 for size in sizes):
+        raise ScanvizValueError(
+            "a dimension cannot be negative", expected="sizes of 0 or more, or None", found=sizes
+        )
+    return sizes
 
 
 class TensorType:
@@ -92,10 +99,6 @@ class TensorType:
 
     def __init__(self, dtype: object, shape: tuple[int | None, ...] | list[int | None] = ()) -> None:
         sizes = _checked_sizes(shape)
-        if any(size is not None and size < 0 for size in sizes):
-            raise ScanvizValueError(
-                "a dimension cannot be negative", expected="sizes of 0 or more, or None", found=sizes
-            )
         object.__setattr__(self, "dtype", canonical_dtype(dtype))
         object.__setattr__(self, "shape", sizes)
         object.__setattr__(self, "_hash", hash((self.dtype, sizes)))
@@ -115,6 +118,8 @@ class TensorType:
 
     def with_shape(self, shape: tuple[int | None, ...]) -> TensorType:
         """Return the type with another shape."""
+        if shape is self.shape:
+            return self
         return TensorType(self.dtype, shape)
 
     def with_dtype(self, dtype: object) -> TensorType:

@@ -51,8 +51,6 @@ class Facts:
         Whether an element costs about as much as an addition, so that computing it again is cheaper than keeping it.
     foldable : bool
         Whether it is computed when building where its inputs are small constants.
-    by_types : bool
-        Whether its output types follow from the types of inputs that are no constants.
     always_view : bool
         Whether its result is a view of input ``declaration.views`` for sure; without it, it may be one.
     overwrites : int
@@ -83,7 +81,6 @@ class Facts:
     counted: bool = True
     cheap: bool = False
     foldable: bool = False
-    by_types: bool = False
     always_view: bool = False
     overwrites: int = 0
     size: Literal["no", "is", "kept"] = "no"

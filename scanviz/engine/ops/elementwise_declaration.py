@@ -31,7 +31,6 @@ ResultRule = Callable[..., tuple[Any, ...]]
 FUNCTION = Facts(
     flops.an_element(flops.FUNCTION),
     foldable=True,
-    by_types=True,
     overwrites=ALL_INPUTS,
     size="kept",
     raises=False,

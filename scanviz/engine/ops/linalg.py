@@ -81,7 +81,7 @@ def dot_values(first: Array, second: Array, out: Array | None = None) -> Array:
     return out
 
 
-_PRODUCT = Facts(flops.product, weight="heavy", by_types=True)
+_PRODUCT = Facts(flops.product, weight="heavy")
 DOT = Declaration(
     "dot",
     "linalg",
@@ -248,7 +248,7 @@ TRACE = Declaration(
     infer=infer_by(lambda op, kinds: (accumulator(kinds[0].dtype),)),
     perform=lambda op, values: (np.trace(values[0], *op.parameters),),
     shapes=_trace_shapes,
-    facts=Facts(weight="heavy", by_types=True),
+    facts=Facts(weight="heavy"),
 )
 
 

@@ -70,7 +70,7 @@ def _declare(name: str, function: Callable[[Array, tuple[int, ...]], Array], doc
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         return (function(values[0], op.parameters.axes),)
 
-    facts = Facts(flops.an_element(flops.FUNCTION + 4), weight="heavy", by_types=True)
+    facts = Facts(flops.an_element(flops.FUNCTION + 4), weight="heavy")
     return Declaration(
         name, "neural", doc=doc, infer=infer_by(_dtypes), perform=perform, shapes=_shapes, facts=facts
     )

@@ -9,7 +9,7 @@ import pytest
 
 from scanviz.engine.errors import InternalError, ScanvizTypeError
 from scanviz.engine.graph.types import DTYPES
-from scanviz.engine.scalar.array_source import on_arrays
+from scanviz.engine.scalar.array_source import NUMPY, Target, compiled, on_arrays
 from scanviz.engine.scalar.blocks import typed
 from scanviz.engine.scalar.expression import (
     Function,
@@ -213,3 +213,16 @@ def test_every_primitive_takes_the_kinds_that_it_says():
             else:
                 with pytest.raises(ScanvizTypeError):
                     typed([made], [dtype] * each.arity)
+
+
+def test_a_target_may_know_a_function_better():
+    both = Function("both", ("int64", "int64"), (x + y, x - y))
+    calls = []
+
+    def known(a, b):
+        calls.append((a, b))
+        return a + b, a - b
+
+    block = typed(both(argument(0), argument(0) + 1), ["int64"])
+    run = compiled(block, Target(np, NUMPY.special, {"both": known}))
+    assert [each.tolist() for each in run(np.array([4]))] == [[9], [-1]] and len(calls) == 1

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, as_declared, dtype_of, nowhere
+from scanviz.engine.backends.numpy.formula_source import of_numbers, written_in_turn
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import scalar_functions
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
@@ -29,8 +30,10 @@ def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out
             return quick
     else:
         inputs = [emitter.operand(number) for number in instruction.inputs]
-        if declaration is e.sigmoid and out is not None and _one_dtype(emitter.program, instruction):
-            return _sigmoid(emitter, instruction, inputs[0], out)
+        if out is not None and not isinstance(declaration.function, np.ufunc):
+            in_turn = written_in_turn(emitter, declaration, _dtypes(emitter, instruction), inputs, out)
+            if in_turn is not None:
+                return in_turn
     call = emitter.bind(declaration.function, declaration.name)
     # NumPy deprecates a third positional argument of these two; of the others it is quicker than the keyword.
     written = f"out={out}" if declaration in (e.maximum, e.minimum) else out
@@ -41,32 +44,20 @@ def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out
 
 def _of_numbers(emitter: Emitter, instruction: Instruction, inputs: Sequence[str]) -> str | None:
     """Return what gives the same as the op's function for single numbers, several times faster; None if nothing does."""
-    declaration = instruction.op.declaration
-    dtypes = [dtype_of(emitter.program, number) for number in instruction.inputs]
+    declaration, dtypes = instruction.op.declaration, _dtypes(emitter, instruction)
+    assert isinstance(declaration, ElementwiseDeclaration)
     # Operators on NumPy scalars of one dtype give what the ufuncs give; those that are not cheap take other paths.
     if declaration.symbol is not None and instruction.op.facts.cheap and dtypes[0] == dtypes[1] != "bool":
         return f"{inputs[0]} {declaration.symbol} {inputs[1]}"
-    if declaration is e.multiply_no_nan and dtypes[0] == dtypes[1] and np.dtype(dtypes[0]).kind == "f":
-        return f"{inputs[0]} * {inputs[1]} if {inputs[1]} else abs({inputs[1]})"
     if declaration is e.negative:
         return f"-{inputs[0]}"
-    if declaration is e.where and dtypes[1] == dtypes[2]:
-        return f"{inputs[1]} if {inputs[0]} else {inputs[2]}"
-    if declaration is e.sigmoid and np.dtype(dtypes[0]).kind == "f":
-        return f"1 / ({emitter.bind(np.exp, 'exp')}(-{inputs[0]}) + 1)"
-    return None
+    if isinstance(declaration.function, np.ufunc):
+        return None
+    return of_numbers(emitter, declaration, dtypes, inputs)
 
 
-def _one_dtype(program: Program, instruction: Instruction) -> bool:
-    return len({dtype_of(program, number) for number in (*instruction.inputs, *instruction.outputs)}) == 1
-
-
-def _sigmoid(emitter: Emitter, instruction: Instruction, given: str, out: str) -> str:
-    """Return the four ufuncs of ``scalar_functions.sigmoid``, without the call around them."""
-    one = emitter.bind_number(1, dtype_of(emitter.program, instruction.outputs[0]))
-    ufuncs = (np.negative, np.exp, np.add, np.divide)
-    negative, exp, add, divide = (emitter.bind(each, each.__name__) for each in ufuncs)
-    return f"{negative}({given}, {out})\n{exp}({out}, {out})\n{add}({out}, {one}, {out})\n{divide}({one}, {out}, {out})"
+def _dtypes(emitter: Emitter, instruction: Instruction) -> tuple[str, ...]:
+    return tuple(dtype_of(emitter.program, number) for number in instruction.inputs)
 
 
 def _writes(instruction: Instruction, program: Program) -> bool:

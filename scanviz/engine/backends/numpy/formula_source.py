@@ -1,0 +1,122 @@
+"""NumPy source from formulas: an expression of single numbers, and ufuncs that write into one array one after the other.
+
+Operators on NumPy scalars of one dtype give what the ufuncs give and are several times faster, so a formula that is exactly the
+operation is written out for single numbers.  A formula that is a chain, each line of which reads the line before it, needs no
+array but the one that it writes to.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from scanviz.engine.backends.numpy.emit import Emitter
+from scanviz.engine.graph.facts import Facts
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.scalar.array_source import NAMES
+from scanviz.engine.scalar.blocks import Block, Line
+
+MOST_LINES = 4  # that one expression is written of
+_WRITTEN = {
+    "add": "{} + {}",
+    "subtract": "{} - {}",
+    "multiply": "{} * {}",
+    "divide": "{} / {}",
+    "negate": "-{}",
+    "bit_and": "{} & {}",
+    "bit_or": "{} | {}",
+    "bit_xor": "{} ^ {}",
+    "bit_not": "~{}",
+    "equal": "{} == {}",
+    "less": "{} < {}",
+    "less_equal": "{} <= {}",
+    "select": "{1} if {0} else {2}",
+}
+
+
+@lru_cache(maxsize=1024)
+def exact_block(declaration: ElementwiseDeclaration, dtypes: tuple[str, ...]) -> Block | None:
+    """Return the formula of an operation where it gives its very bits, without a cast; None where it does not."""
+    facts = declaration.facts
+    assert isinstance(facts, Facts)  # an elementwise operation has no parameters for them to depend on
+    if facts.raises or facts.either_zero or declaration.formula.ulp > 0:
+        return None
+    computed, block = declaration.block(*dtypes)
+    return block if computed == dtypes else None
+
+
+def of_numbers(
+    emitter: Emitter, declaration: ElementwiseDeclaration, dtypes: tuple[str, ...], inputs: Sequence[str]
+) -> str | None:
+    """Return an operation on single numbers as one expression of operators and ufuncs, None where that is none or a long one."""
+    block = exact_block(declaration, dtypes)
+    if block is None or sum(line.op != "constant" for line in block.lines) > MOST_LINES:
+        return None
+    used = Counter(number for line in block.lines for number in line.inputs)
+    texts = dict(enumerate(inputs))
+    for line in block.lines:
+        (number,) = line.outputs
+        if line.op == "constant":
+            texts[number] = _number(emitter, line, block.dtypes[number])
+            continue
+        given = [texts.get(each) for each in line.inputs]
+        text = _expression(emitter, line, [each for each in given if each is not None])
+        if text is None or None in given or used[number] > 1:
+            return None
+        texts[number] = text if number == block.results[0] else f"({text})"
+    return texts[block.results[0]] if block.results[0] >= block.arguments else None
+
+
+def _expression(emitter: Emitter, line: Line, given: Sequence[str]) -> str | None:
+    pattern = _WRITTEN.get(line.op)
+    if pattern is not None:
+        return pattern.format(*given)
+    ufunc = _ufunc(line)
+    return None if ufunc is None else f"{emitter.bind(ufunc, ufunc.__name__)}({', '.join(given)})"
+
+
+def _ufunc(line: Line) -> np.ufunc | None:
+    found = getattr(np, NAMES.get(line.op, line.op), None)
+    return found if isinstance(found, np.ufunc) else None
+
+
+def _number(emitter: Emitter, line: Line, dtype: str) -> str:
+    assert isinstance(line.data, bytes)
+    value = np.frombuffer(line.data, dtype)[0]
+    return emitter.bind(value, f"c_{value}".replace("-", "m").replace(".", "p"))
+
+
+def written_in_turn(
+    emitter: Emitter,
+    declaration: ElementwiseDeclaration,
+    dtypes: tuple[str, ...],
+    inputs: Sequence[str],
+    out: str,
+) -> str | None:
+    """Return the ufuncs of a formula that write into ``out`` one after the other, None where it is no chain."""
+    block = exact_block(declaration, dtypes)
+    if block is None:
+        return None
+    texts, before = dict(enumerate(inputs)), -1
+    lines: list[str] = []
+    for line in block.lines:
+        (number,) = line.outputs
+        if line.op == "constant":
+            assert isinstance(line.data, bytes)
+            value = np.frombuffer(line.data, block.dtypes[number])[0]
+            texts[number] = emitter.bind_number(value.item(), block.dtypes[number])
+            continue
+        ufunc = _ufunc(line)
+        late = lines and (before not in line.inputs or any(each < block.arguments for each in line.inputs))
+        if ufunc is None or late or block.dtypes[number] != dtypes[-1]:
+            return None
+        given = ", ".join(out if each == before else texts[each] for each in line.inputs)
+        lines.append(f"{emitter.bind(ufunc, ufunc.__name__)}({given}, {out})")
+        before = number
+    return "\n".join(lines) if before == block.results[0] else None
+
+
+__all__ = ["exact_block", "of_numbers", "written_in_turn"]

@@ -45,12 +45,12 @@ def test_an_elementwise_step_allocates_no_array():
 def test_memory_does_not_grow_with_steps_when_the_last_row_is_kept():
     inputs, outputs = elementwise_loop(keep=1)
     executable = compiled("numpy", inputs, outputs)
-    rows, start = np.zeros((20_000, 50)), np.zeros(50)
+    rows, start = np.zeros((4_000, 50)), np.zeros(50)
     peaks = []
-    for steps in (10, 100, 20_000):
+    for steps in (10, 100, 4_000):
         executable.run([np.array(steps), rows, start], None)
         peaks.append(peak_of(executable, [np.array(steps), rows, start]))
-    assert max(peaks) - min(peaks) < 4000
+    assert max(peaks) - min(peaks) < 400
 
 
 def test_the_generated_code_writes_every_result_into_an_array_that_is_there():
@@ -152,13 +152,13 @@ def _last_row_alone(kind):
 
 
 @pytest.mark.parametrize("kind", ["two taps", "one number", "views", "until", "product"])
-def test_a_thousand_and_a_hundred_thousand_steps_hold_the_same(kind):
+def test_a_thousand_and_twenty_thousand_steps_hold_the_same(kind):
     f, start, peaks = _last_row_alone(kind), np.zeros((2, 50)), []
-    for steps in (1_000, 20_000, 100_000):
+    for steps in (1_000, 20_000):
         f(start, steps)
         gc.collect()
         tracemalloc.start()
         f(start, steps)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert max(peaks) - min(peaks) < 4000, peaks  # a row of 50 numbers a step would be 40 MB
+    assert max(peaks) - min(peaks) < 400, peaks  # a row of 50 numbers a step would be 8 MB

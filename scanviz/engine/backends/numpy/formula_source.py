@@ -96,7 +96,7 @@ def written_in_turn(
     inputs: Sequence[str],
     out: str,
 ) -> str | None:
-    """Return the ufuncs of a formula that write into ``out`` one after the other, None where it is no chain."""
+    """Return the ufuncs of a formula that write into ``out`` one after the other, None where it is no chain of several."""
     block = exact_block(declaration, dtypes)
     if block is None:
         return None
@@ -116,7 +116,7 @@ def written_in_turn(
         given = ", ".join(out if each == before else texts[each] for each in line.inputs)
         lines.append(f"{emitter.bind(ufunc, ufunc.__name__)}({given}, {out})")
         before = number
-    return "\n".join(lines) if before == block.results[0] else None
+    return "\n".join(lines) if len(lines) > 1 and before == block.results[0] else None
 
 
 __all__ = ["exact_block", "of_numbers", "written_in_turn"]

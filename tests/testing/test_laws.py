@@ -60,3 +60,15 @@ def test_an_unknown_law_is_refused_with_those_that_there_are():
     command = [sys.executable, "-m", "scanviz.testing.laws", "lops"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "loops" in done.stderr
+
+
+def test_a_law_that_is_not_broken_twice_is_told_by_what_broke_it():
+    calls = []
+
+    def once(number):
+        calls.append(number)
+        assert len(calls) > 1, "only the first"
+
+    law = Law("once", "numbers", "Holds but once.", once, {"number": st.integers(0, 20)}, 10)
+    with pytest.raises(AssertionError, match="only the first"):
+        law.run()

@@ -11,10 +11,11 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 
 SHRINKING = 30.0  # seconds for making what breaks a law smaller; some examples take seconds
@@ -78,7 +79,8 @@ class Law:
             What ``check`` raised for the smallest example that was found in :data:`SHRINKING` seconds, with a note that holds the
             example.
         """
-        tried, until, broken = 0, math.inf, None
+        tried, until = 0, math.inf
+        broken: tuple[Exception, dict[str, Any]] | None = None
 
         @functools.wraps(self.check)
         def counted(**drawn: Any) -> None:
@@ -106,8 +108,10 @@ class Law:
         )
         try:
             hypothesis.seed(seed)(wanted(given(**self.strategies)(counted)))()
-        except _Enough:
-            error, drawn = cast(tuple[Exception, dict[str, Any]], broken)  # not None: it has set the time
+        except (_Enough, Flaky):  # Hypothesis may take our end of its search for what is not the same twice
+            if broken is None:
+                raise
+            error, drawn = broken
             error.add_note(f"Falsifying example, not the smallest: {self.name}({drawn!r})")
             raise error from None
         return tried

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from scanviz.engine.errors import ScanvizNotImplementedError
 from scanviz.engine.graph.declaration import Declaration, MeaningTable
@@ -18,7 +19,9 @@ from scanviz.engine.graph.types import FLOATS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.formula_graph import operation_of, values_of
-from scanviz.engine.scalar.blocks import Block
+
+if TYPE_CHECKING:
+    from scanviz.engine.scalar.blocks import Block
 
 # t, inputs…, output → t times the partial derivative; None where that is zero everywhere
 Partial = Callable[..., Variable | None]

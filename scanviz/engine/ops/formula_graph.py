@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.support import constant
-from scanviz.engine.scalar.blocks import Block, Line
+
+if TYPE_CHECKING:
+    from scanviz.engine.scalar.blocks import Block, Line
 
 _RENAMED = {
     "negate": e.negative,

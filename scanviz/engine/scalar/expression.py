@@ -8,7 +8,6 @@ Operators build arithmetic and comparisons; ``equal`` is a function because ``==
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.scalar.primitives import PRIMITIVES
@@ -115,14 +114,19 @@ class Expression:
 Operand = Expression | float
 
 
-class LoopParts(NamedTuple):
+class LoopParts:
     """Names of what a loop carries, and the most steps it takes; inputs are initial values, the condition, new values."""
 
-    names: tuple[str, ...]
-    limit: int
+    __slots__ = ("limit", "names")
+
+    def __init__(self, names: tuple[str, ...], limit: int) -> None:
+        self.names, self.limit = names, limit
+
+    def __repr__(self) -> str:
+        return f"{', '.join(self.names)}; {self.limit}"
 
 
-class Function(NamedTuple):
+class Function:
     """A named expression of several results, which a backend may know a quicker way to compute to the same bits.
 
     Attributes
@@ -135,9 +139,10 @@ class Function(NamedTuple):
         What it gives, over the arguments alone.
     """
 
-    name: str
-    arguments: tuple[str, ...]
-    results: tuple[Expression, ...]
+    __slots__ = ("arguments", "name", "results")
+
+    def __init__(self, name: str, arguments: tuple[str, ...], results: tuple[Expression, ...]) -> None:
+        self.name, self.arguments, self.results = name, arguments, results
 
     def __call__(self, *operands: Expression) -> tuple[Expression, ...]:
         """Return the results for operands."""

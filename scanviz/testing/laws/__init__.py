@@ -30,6 +30,7 @@ from scanviz.testing.laws import (
     threads,
     traps,
     turns,
+    versions,
     watching,
 )
 from scanviz.testing.laws.law import Law, all_laws, law
@@ -52,6 +53,7 @@ FAMILIES = (
     threads,
     traps,
     turns,
+    versions,
     watching,
     records,
     signals,

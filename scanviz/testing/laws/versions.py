@@ -1,0 +1,164 @@
+"""Laws of a graph's versions: what a record says of the graph after each rewrite is that graph, as the engine builds it whole.
+
+Versions are found from one rewrite to the next by what each replaced; here each graph is built on its own and spelled out by a walk
+that shares nothing with that.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.gradient.reverse import is_differentiable
+from scanviz.engine.graph.nodes import Constant, Variable, describe
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.rewrites.cost import cost_of
+from scanviz.engine.rewrites.history import RewriteHistory, places
+from scanviz.engine.rewrites.selection import Selection
+from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.variables import inner_inputs, inner_outputs, kind_of, taps_of
+from scanviz.record.codec import decode, encode
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.rewrites_snapshot import rewrites_record
+from scanviz.testing.laws.law import law
+from scanviz.testing.laws.many_loops import many_loops
+from scanviz.testing.loops import LoopCase, random_loops
+
+
+def _with_gradient(case: LoopCase) -> list[Variable]:
+    results, updates, inputs, _ = case.build()
+    wanted = [*results, *dict(updates).values()]
+    smooth = [each for each in results if is_differentiable(each)]
+    wrt = [each for each, _ in inputs if is_differentiable(each)]
+    if smooth and wrt:
+        cost = sum((T.sum(T.cast(each, "float64")) for each in smooth), T.constant(0.0))
+        wanted += scanviz.grad(cost, wrt, disconnected_inputs="ignore")
+    return wanted
+
+
+def graphs() -> st.SearchStrategy[list[Variable]]:
+    """Graphs of one loop of any kind, or of several, mostly with gradients: what is wanted of each."""
+    return many_loops().map(lambda found: found[1]) | random_loops().map(_with_gradient)
+
+
+def _without_folders(name: str) -> str:
+    """Return a name that may hold a path, as records do not keep those of the machine."""
+    return re.sub(r"[^ {}]*/", "", name)
+
+
+def _spelled(outputs: Sequence[Variable], inputs: Sequence[Variable] = ()) -> Hashable:
+    """Return a graph of the engine by what its outputs are, whatever the order of its nodes."""
+    values: dict[Variable, Hashable] = {each: ("given", k, str(each.type)) for k, each in enumerate(inputs)}
+    nodes: Counter[Hashable] = Counter()
+
+    def value(variable: Variable) -> Hashable:
+        if variable not in values:
+            kind = "constant" if isinstance(variable, Constant) else "input"
+            role = "shared" if isinstance(variable, SharedVariable) else kind
+            values[variable] = (role, describe(variable), str(variable.type))
+        return values[variable]
+
+    for node in toposort(outputs, inputs):
+        op, inside = node.op, None
+        if isinstance(op, Scan):
+            variables = tuple(
+                (kind_of(each), each.name, *taps_of(each), len(inner_inputs(each)), len(inner_outputs(each)))
+                for each in op.variables
+            )
+            forward = op.settings.gradient_of
+            name = _without_folders(forward.name) if forward is not None else None
+            inside = (
+                _without_folders(op.scan_name),
+                name,
+                variables,
+                _spelled(op.inner_outputs, op.inner_inputs),
+            )
+        read = hash(tuple(value(each) for each in node.inputs))
+        line = node.provenance.source.line if node.provenance.source is not None else None
+        for each in node.outputs:
+            values[each] = (
+                _without_folders(str(op)),
+                each.index,
+                each.name or "",
+                str(each.type),
+                read,
+                line,
+                hash(inside),
+            )
+            nodes[values[each]] += 1
+    return tuple(hash(value(each)) for each in outputs), frozenset(nodes.items())
+
+
+def _spelled_record(graph: GraphSnapshot, given: Sequence[int] = ()) -> Hashable:
+    """Return a graph of a record likewise."""
+    values: dict[int, Hashable] = {
+        number: (each.role, each.label, each.type) for number, each in enumerate(graph.variables)
+    }
+    values.update((each, ("given", k, graph.variables[each].type)) for k, each in enumerate(given))
+    nodes: Counter[Hashable] = Counter()
+    for node in graph.nodes:
+        inside = _inside(graph.loops[node.loop]) if node.loop is not None else None
+        read = hash(tuple(values[each] for each in node.inputs))
+        line = int(node.source.rpartition(":")[2]) if node.source else None
+        for place, number in enumerate(node.outputs):
+            known = graph.variables[number]
+            values[number] = (
+                _without_folders(node.op),
+                place,
+                known.name,
+                known.type,
+                read,
+                line,
+                hash(inside),
+            )
+            nodes[values[number]] += 1
+    return tuple(hash(values[each]) for each in graph.outputs), frozenset(nodes.items())
+
+
+def _inside(loop: LoopSnapshot) -> Hashable:
+    variables = tuple(
+        (each.kind, each.name, each.reads, each.writes, len(each.inner_inputs), len(each.inner_outputs))
+        for each in loop.variables
+    )
+    given = [number for each in loop.variables for number in each.inner_inputs]
+    name = _without_folders(loop.gradient_of) if loop.gradient_of is not None else None
+    return _without_folders(loop.name), name, variables, _spelled_record(loop.step, given)
+
+
+@law(sample=12, wanted=graphs())
+def each_version_in_a_record_is_the_graph_after_that_rewrite(wanted: list[Variable]) -> None:
+    """The graph that a record gives after each rewrite is the one that the rules give, also when it was written and read."""
+    history = RewriteHistory(wanted, Selection("all"))
+    record = rewrites_record(history)
+    for k, outputs in enumerate(history.all_graphs()):
+        found = record.snapshot(k)
+        assert found is not None
+        assert _spelled_record(found) == _spelled(outputs), f"after {k} rewrites"
+        keys = [each.key for each in found.nodes]
+        assert len(set(keys)) == len(keys)
+    data: Any = json.loads(json.dumps(encode(record)))
+    assert decode(RewritesRecord, data) == record
+
+
+@law(sample=8, wanted=graphs())
+def what_a_rewrite_changed_and_saved_is_what_its_two_graphs_differ_in(wanted: list[Variable]) -> None:
+    """Costs and nodes that came and went, found from what was replaced, are those of the two graphs looked at whole."""
+    history = RewriteHistory(wanted, Selection("all"))
+    versions, whole = list(history.versions()), history.all_graphs()
+    assert len(versions) == len(whole)
+    for k, version in enumerate(versions):
+        assert version.cost == cost_of(whole[k]), f"after {k} rewrites"
+        if k:
+            old, new = places(whole[k - 1]), places(whole[k])
+            change = version.change
+            assert len(change.removed) == len(old.keys() - new.keys()), f"by rewrite {k - 1}"
+            assert len(change.added) == len(new.keys() - old.keys()), f"by rewrite {k - 1}"

@@ -171,14 +171,17 @@ def _lists(kind: type) -> Decoder:
     """Return what reads a record of a class that is written as a list."""
     types = field_types(kind)
     least = sum(each is dataclasses.MISSING for each in _defaults(kind))
+    readers: list[Decoder] = []
 
     def read(data: Any) -> Any:
         if not isinstance(data, list) or not least <= len(data) <= len(types):
             raise _MisfitError(f"a list of {', '.join(types)}", data)
+        if not readers:  # only now: records may hold records of their own class
+            readers.extend(map(_decoder, types.values()))
         values: list[Any] = []
         try:
-            for hint, each in zip(types.values(), data, strict=False):
-                values.append(_decoder(hint)(each))
+            for reader, each in zip(readers, data, strict=False):
+                values.append(reader(each))
         except _MisfitError as misfit:
             misfit.path.append(f"[{len(values)}]")
             raise

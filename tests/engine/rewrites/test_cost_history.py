@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given, settings
 
 import scanviz
+from scanviz.engine.rewrites import versions
 from scanviz.engine.rewrites.cost import cost_of
+from scanviz.record.rewrites_snapshot import rewrites_of
 from scanviz.testing.laws.many_loops import many_loops
 from scanviz.testing.many_loops import stacked
 from scanviz.testing.work import lines_run
@@ -28,3 +30,35 @@ def test_the_cost_of_many_moments_looks_at_each_changed_loop_once():
 
     work(2)
     assert work(16) < 2.4 * work(8)
+
+
+@pytest.mark.slow
+def test_the_work_of_writing_all_versions_down_grows_as_the_number_of_loops():
+    def work(count):
+        function = stacked(count).build(mode="numpy")
+        return sum(lines_run(lambda: rewrites_of(function)).values())
+
+    work(2)
+    assert work(12) < 2.4 * work(6)
+
+
+def test_where_replacements_do_not_lead_to_the_graph_that_a_sweep_gave_its_graphs_are_built_one_by_one(
+    monkeypatch,
+):
+    history = stacked(3).build(mode="numpy").rewrites
+    wanted = [(each.cost, each.change) for each in history.versions()]
+    asked = []
+
+    def unclear(self, applied):
+        asked.append(applied)
+        if len(asked) % 2:
+            raise versions._UnclearError
+        return followed(self, applied)
+
+    followed = versions.Versions._applied
+    monkeypatch.setattr(versions.Versions, "_applied", unclear)
+    found = [(each.cost, each.change) for each in history.versions()]
+    assert asked and [cost for cost, _ in found] == [cost for cost, _ in wanted]
+    for (_, mine), (_, theirs) in zip(found, wanted, strict=True):
+        assert sorted(mine.removed) == sorted(theirs.removed) and sorted(mine.added) == sorted(theirs.added)
+        assert mine.loop_variables == theirs.loop_variables

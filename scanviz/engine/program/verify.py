@@ -78,9 +78,13 @@ def verify_plan(program: Program, plan: Plan) -> None:
             _verify_read(
                 program, plan, holder, f"instruction {index}, {program.instructions[index].op}", number
             )
-        inputs = {each for _, number in read for each in (number, *shared.get(number, ()))}
+        inputs = {number for _, number in read}
+        viewed = {each for number in inputs for each in shared.get(number, ())}
         for number in written:
-            _verify_write(program, plan, holder, time, number, inputs)
+            memory = _written(plan, number)
+            if memory is not None:
+                _verify_write(program, plan, time, number, holder.get(memory), inputs, viewed)
+                holder[memory] = number
     for number in program.outputs:
         _verify_read(program, plan, holder, "what is given", number)
 
@@ -91,6 +95,12 @@ def _memory(plan: Plan, location: Location) -> object:
         one = plan.stores[location.slot].kind is StoreKind.SINGLE
         return location.slot if one else location
     return location
+
+
+def _written(plan: Plan, number: int) -> object:
+    """Return the memory that a result is written into, None where it is no buffer and no row."""
+    location = plan.places[number].location
+    return _memory(plan, location) if isinstance(location, Buffer | Row) else None
 
 
 def _root(plan: Plan, number: int) -> int:
@@ -109,19 +119,16 @@ def _verify_read(program: Program, plan: Plan, holder: dict[object, int], who: s
 
 
 def _verify_write(
-    program: Program, plan: Plan, holder: dict[object, int], time: int, number: int, read: set[int]
+    program: Program, plan: Plan, time: int, number: int, before: int | None, read: set[int], viewed: set[int]
 ) -> None:
-    place = plan.places[number]
-    if not isinstance(place.location, Buffer | Row):
+    """Check that a result may go where ``before`` was: nothing needs that later, and the group reads it only to write over it."""
+    if before is None:
         return
-    memory = _memory(plan, place.location)
-    before = holder.get(memory)
-    if before is not None and plan.places[before].needed > time:
+    if plan.places[before].needed > time:
         raise InternalError(
             f"`{program.name}`: register {number} is written over register {before}, still read"
         )
-    if before is not None and before in read and place.over != before:
+    if before in viewed or (before in read and plan.places[number].over != before):
         raise InternalError(
             f"`{program.name}`: register {before} is lost before the group is done that reads it"
         )
-    holder[memory] = number

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.program.casts import as_written
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction
 from scanviz.engine.scan.loop import Scan
 from scanviz.profiler.check_frame import Frame
@@ -75,8 +76,9 @@ def _inputs(
     frames: Sequence[Frame], instruction: AnyInstruction, is_bad: Bad | None
 ) -> Iterator[ValueRecord]:
     frame = frames[-1]
-    for number in dict.fromkeys(instruction.inputs[:INPUTS]):
-        value = frame.value(number)
+    pairs = zip(as_written(frame.program, instruction), instruction.inputs, strict=True)
+    for number, read in list(dict(pairs).items())[:INPUTS]:
+        value = frame.value(number) if frame.value(number) is not None else frame.value(read)
         if value is not None and isinstance(frame.program.registers[number].type, TensorType):
             origin = origin_of(frames, number)
             yield _value(value_name(frame.program, number), value, is_bad, origin)
@@ -87,7 +89,7 @@ def _step_inputs(frame: Frame, instruction: AnyInstruction, is_bad: Bad | None) 
     shown = 0
     for number, value in zip(frame.program.inputs, frame.inputs, strict=True):
         known = isinstance(frame.program.registers[number].type, TensorType)
-        if known and number not in instruction.inputs and shown < INPUTS:
+        if known and number not in as_written(frame.program, instruction) and shown < INPUTS:
             shown += 1
             yield _value(value_name(frame.program, number), value, is_bad)
 

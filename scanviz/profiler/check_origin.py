@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from scanviz.engine.program.casts import is_added_cast
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     Instruction,
@@ -60,6 +61,8 @@ class _Following:
         match maker:
             case LoopInstruction():
                 return self._out_of(maker, program, register, up)
+            case Instruction() if is_added_cast(maker):
+                return self._in(program, maker.inputs[0], up)
             case Instruction() if moves_only(maker):
                 place = maker.op.declaration.views
                 assert place is not None  # it moves only

@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scanviz.engine import observe
+from scanviz.engine.graph.types import TensorType
 from scanviz.engine.observe import CompiledFunction, Observer
+from scanviz.engine.program.casts import as_written, is_added_cast
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
 from scanviz.profiler.check_finding import finding_of
 from scanviz.profiler.check_frame import Frame
@@ -179,14 +181,17 @@ class Checker(Observer):
                 found = self._problem(frame, index, register, np.asarray(value))
                 if found is not None:
                     self._found(found[0], found[1], index, register)
-        for number in instruction.frees:
-            frame.values.pop(number, None)
+        if not is_added_cast(instruction):  # whose input is shown with the operation that comes next
+            for number in instruction.frees:
+                frame.values.pop(number, None)
 
     def _problem(
         self, frame: Frame, index: int, register: int, value: np.ndarray[Any, Any]
     ) -> tuple[str, str] | None:
         """Return what is wrong with a result, and what was expected."""
         self._count(3, value.size)
+        if is_added_cast(frame.program.instructions[index]):
+            return None  # it is told with the operation that reads it
         wanted, moved = self.wanted, moves_only(frame.program.instructions[index])
         if value.dtype.kind == "f" and not moved and (wanted.big is not None or not np.isfinite(value).all()):
             for problem, is_bad in self._checks.items():
@@ -251,7 +256,8 @@ def _narrower_inputs(frame: Frame, index: int, dtype: np.dtype[Any]) -> str:
         return ""
     if instruction.op.name == "cast" or instruction.op.declaration.family == "index":
         return ""
-    inputs = [np.asarray(frame.value(number)).dtype for number in instruction.inputs]
+    types = [frame.program.registers[number].type for number in as_written(frame.program, instruction)]
+    inputs = [np.dtype(each.dtype) for each in types if isinstance(each, TensorType)]
     narrow = [each for each in inputs if each.kind == "f" and each.itemsize < dtype.itemsize]
     return str(min(narrow, key=lambda each: each.itemsize)) if narrow else ""
 

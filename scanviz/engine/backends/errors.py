@@ -13,6 +13,8 @@ from scanviz.engine.errors import (
     ScanvizValueError,
     ShapeError,
 )
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.program.casts import as_written
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,
@@ -63,7 +65,8 @@ def translate(
     source = instruction.provenance.source
     text = source.text() if source is not None else ""
     inputs = ", ".join(
-        _input(program, number, value) for number, value in zip(instruction.inputs, values, strict=False)
+        _input(program, number, value)
+        for number, value in zip(as_written(program, instruction), values, strict=False)
     )
     if isinstance(error, ScanvizError) and not tells_an_index(error):
         named = _named(instruction, error.what)
@@ -112,8 +115,9 @@ def _add_loop(error: ScanvizError, loop: LoopInstruction | None, step: int | Non
 
 
 def _input(program: Program, number: int, value: Any) -> str:
-    name = program.registers[number].name
+    name, kind = program.registers[number].name, program.registers[number].type
     shape, dtype = np.shape(value), getattr(value, "dtype", type(value).__name__)
+    dtype = kind.dtype if isinstance(kind, TensorType) else dtype  # before a cast that lowering added
     called = f"`{name}`" if name else "unnamed"
     return f"{called} {dtype}{list(shape)}"
 

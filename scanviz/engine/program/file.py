@@ -24,6 +24,7 @@ from scanviz.engine.graph.provenance import Provenance, SourceLine, intern_line
 from scanviz.engine.graph.types import DTYPES, RANDOM_STATE, RandomStateType, TensorType, Type
 from scanviz.engine.program.codec import SPECIAL, MisfitError, Reader, Special, Writer
 from scanviz.engine.program.instructions import (
+    NO_NODE,
     AnyInstruction,
     BranchInstruction,
     Instruction,
@@ -38,7 +39,6 @@ from scanviz.engine.scan.loop import SCAN
 
 VERSION = 1
 CONTENT = "program.json"
-NO_NODE = 0  # node id of an instruction whose node is in another process
 _ABSENT: dict[str, Callable[[], Any]] = {
     "key": next_loop_key,
     "birth": lambda: NO_NODE,

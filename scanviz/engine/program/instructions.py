@@ -8,15 +8,16 @@ which one is run.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.types import TensorType, Type
 
+NO_NODE = 0  # node id of an instruction that was made of no node of this process's graphs
 _loop_keys = itertools.count(1)
 
 
@@ -251,13 +252,22 @@ class Program:
     instructions: tuple[AnyInstruction, ...]
 
 
+class HasRegisters(Protocol):
+    """A Program, or one that is being made."""
+
+    @property
+    def registers(self) -> Sequence[Register]:
+        """All registers by number."""
+        ...
+
+
 def is_scalar(program: Program, number: int) -> bool:
     """Return whether a register holds one number."""
     kind = program.registers[number].type
     return isinstance(kind, TensorType) and kind.ndim == 0
 
 
-def dtype_of(program: Program, number: int) -> str:
+def dtype_of(program: HasRegisters, number: int) -> str:
     """Return the dtype of a register's values."""
     kind = program.registers[number].type
     return kind.dtype if isinstance(kind, TensorType) else "uint32"  # words of a random state

@@ -1,5 +1,8 @@
 """Lowering: a rewritten graph becomes a linear Program, loops and branches with programs of their own.
 
+Casts are instructions: every elementwise operation gets its inputs in the very dtypes that it computes in, so that no backend
+asks which those are.
+
 An ``ifelse`` whose branches are needed nowhere else becomes a branch: what only one branch needs is computed only when
 that branch is taken.  Results of loops that nothing reads get no register, so that no backend stores them.
 """
@@ -8,11 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+import numpy as np
+
 from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, describe
+from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.traversal import free_leaves, toposort
+from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.ops.elementwise import CAST, CastParameters
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import (
+    NO_NODE,
     AnyInstruction,
     BranchInstruction,
     CarrySlot,
@@ -24,6 +35,7 @@ from scanviz.engine.program.instructions import (
     SequenceSlot,
     StateSlot,
     StepOutputSlot,
+    dtype_of,
     next_loop_key,
 )
 from scanviz.engine.program.lifetimes import with_frees
@@ -58,6 +70,7 @@ class _Lowering:
     def __init__(self, name: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         self.name = name
         self.number: dict[Variable, int] = {}
+        self.casts: dict[tuple[int, str], int] = {}
         self.registers: list[Register] = []
         self.constants: dict[int, Array] = {}
         self.instructions: list[AnyInstruction] = []
@@ -105,9 +118,37 @@ class _Lowering:
             return self.lower_loop(node, node.op)
         if node in branches:
             return self.lower_branch(node, *branches[node])
-        inputs = tuple(self.place(each) for each in node.inputs)
+        inputs = self.as_computed(node, [self.place(each) for each in node.inputs])
         outputs = tuple(self.place(each) for each in node.outputs)
         return Instruction(node.op, inputs, outputs, node.provenance, node.birth)
+
+    def as_computed(self, node: Apply, inputs: list[int]) -> tuple[int, ...]:
+        """Return the registers that an operation reads, cast to the dtypes that it computes in."""
+        declaration = node.op.declaration
+        if not isinstance(declaration, ElementwiseDeclaration):
+            return tuple(inputs)
+        given = [dtype_of(self, number) for number in inputs]
+        computed = declaration.result(*map(np.dtype, given))
+        return tuple(
+            number if dtype == wanted.name else self.cast(number, wanted.name, node.provenance)
+            for number, dtype, wanted in zip(inputs, given, computed, strict=False)
+        )
+
+    def cast(self, number: int, dtype: str, provenance: Provenance) -> int:
+        """Return the register of another one's values in a dtype: a constant, or what an instruction gives."""
+        known = self.casts.get((number, dtype))
+        if known is None:
+            source, known = self.registers[number], len(self.registers)
+            assert isinstance(source.type, TensorType)
+            self.casts[number, dtype] = known
+            self.registers.append(Register(known, source.type.with_dtype(dtype), source.name))
+            value = self.constants.get(number)
+            if value is not None:
+                self.constants[known] = _read_only(value.astype(dtype))
+            else:
+                op = Op(CAST, CastParameters(dtype))
+                self.instructions.append(Instruction(op, (number,), (known,), provenance, NO_NODE))
+        return known
 
     def lower_branch(
         self, node: Apply, then_outputs: list[Variable], else_outputs: list[Variable]
@@ -221,6 +262,11 @@ class _Slots:
     def non_sequence(self, each: NonSequence) -> NonSequenceSlot:
         """Return a non-sequence's slot."""
         return NonSequenceSlot(each.name, self.outer(each), self.inner[each.variable])
+
+
+def _read_only(value: Array) -> Array:
+    value.flags.writeable = False
+    return value
 
 
 def _body_inputs(op: Scan) -> list[Variable]:

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from scanviz.engine.errors import InternalError, ScanvizError
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.types import TensorType, Type, fits
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import (
     BranchInstruction,
     Instruction,
     LoopInstruction,
     Program,
     StateSlot,
+    dtype_of,
 )
 
 
@@ -74,6 +78,12 @@ def _verify_operation(program: Program, index: int, instruction: Instruction) ->
         inferred = list(op.infer(given))
     except (ScanvizError, IndexError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise _wrong(program, f"instruction {index}, {op.name}, cannot take what it is given") from error
+    if isinstance(op.declaration, ElementwiseDeclaration):
+        dtypes = [dtype_of(program, number) for number in instruction.inputs]
+        if [each.name for each in op.declaration.result(*map(np.dtype, dtypes))[: len(dtypes)]] != dtypes:
+            raise _wrong(
+                program, f"instruction {index}, {op.name}, reads {dtypes}, in which it does not compute"
+            )
     if len(inferred) != len(types) or not all(map(alike, inferred, types)):
         raise _wrong(program, f"instruction {index}, {op.name}, gives {inferred}, not {types}")
 

@@ -1,13 +1,14 @@
 """What stays the same from step to step, so that it is taken once before the loop: views of buffers, parts of non-sequences.
 
 A buffer is one array for the whole run, so a slice of it at fixed places is one view for the whole run, whatever is written there.
-What is computed of nothing but non-sequences and constants has one value for the whole run; of those only views and sizes
-are taken out here, which cost more to make than to keep.
+What is computed of nothing but non-sequences and constants has one value for the whole run; of those only views, sizes and
+numbers in another dtype are taken out here, which cost more to make than to keep.
 """
 
 from __future__ import annotations
 
 from scanviz.engine.graph.declaration import Op
+from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.shape import RESHAPE
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, is_scalar
@@ -22,7 +23,7 @@ def invariant_instructions(loop: LoopInstruction, draft: Draft) -> frozenset[int
     views: set[int] = set()  # arrays that are one view of a buffer in every step
     found: set[int] = set()
     for index, instruction in enumerate(loop.body.instructions):
-        if not isinstance(instruction, Instruction) or not _is_look(instruction.op):
+        if not isinstance(instruction, Instruction) or not _is_taken(loop, instruction):
             continue
         (output,) = instruction.outputs
         source, *others = instruction.inputs
@@ -36,6 +37,12 @@ def invariant_instructions(loop: LoopInstruction, draft: Draft) -> frozenset[int
             continue
         found.add(index)
     return frozenset(found)
+
+
+def _is_taken(loop: LoopInstruction, instruction: Instruction) -> bool:
+    """Return whether an instruction is taken out where what it reads stays the same: a look at it, or a number cast."""
+    cast = instruction.op.declaration is CAST and is_scalar(loop.body, instruction.outputs[0])
+    return cast or _is_look(instruction.op)
 
 
 def _is_look(op: Op) -> bool:

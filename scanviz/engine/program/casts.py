@@ -1,0 +1,31 @@
+"""Casts that lowering added, told from those that somebody wrote: who is shown an operation wants to see what it was given."""
+
+from __future__ import annotations
+
+from scanviz.engine.ops.elementwise import CAST
+from scanviz.engine.program.instructions import NO_NODE, AnyInstruction, Instruction, Program
+
+
+def is_added_cast(instruction: AnyInstruction) -> bool:
+    """Return whether an instruction is a cast that no node of a graph stands for."""
+    plain = isinstance(instruction, Instruction) and instruction.birth == NO_NODE
+    return plain and instruction.op.declaration is CAST
+
+
+def as_written(program: Program, instruction: AnyInstruction) -> tuple[int, ...]:
+    """Return the registers that an instruction reads, as they are before casts that lowering added.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> from scanviz.engine.program.lower import lower
+    >>> k, x = T.ivector("k"), T.vector("x")
+    >>> program = lower([k, x], [k * x], "f")
+    >>> program.instructions[1].inputs, as_written(program, program.instructions[1])
+    ((3, 1), (0, 1))
+    """
+    added = {each.outputs[0]: each.inputs[0] for each in program.instructions if is_added_cast(each)}
+    return tuple(added.get(number, number) for number in instruction.inputs)
+
+
+__all__ = ["as_written", "is_added_cast"]

@@ -1,0 +1,71 @@
+"""Casts are instructions of a Program: an elementwise operation reads the dtypes that it computes in."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.program.instructions import Instruction, all_loops, dtype_of
+from scanviz.engine.program.lower import lower
+
+K, X, N = T.imatrix("k"), T.matrix("x"), T.lscalar("n")
+
+
+def mixed(program):
+    """Return the elementwise instructions that do not read the dtypes in which they compute."""
+    found = []
+    for inside in (program, *(loop.body for loop, _ in all_loops(program))):
+        for each in inside.instructions:
+            if isinstance(each, Instruction) and isinstance(each.op.declaration, ElementwiseDeclaration):
+                given = [np.dtype(dtype_of(inside, number)) for number in each.inputs]
+                if list(each.op.declaration.result(*given)[: len(given)]) != given:
+                    found.append(str(each.op))
+    return found
+
+
+def test_an_operation_of_two_dtypes_reads_casts():
+    program = lower([K, X], [K * X + K], "f")
+    names = [each.op.name for each in program.instructions]
+    assert names == ["cast", "multiply", "add"]  # one cast for both
+    assert mixed(program) == []
+
+
+def test_a_constant_is_cast_when_lowering_and_not_when_running():
+    half = T.constant(np.arange(3, dtype="int32"))
+    program = lower([X], [X * half], "f")
+    assert [each.op.name for each in program.instructions] == ["multiply"]
+    assert {str(value.dtype) for value in program.constants.values()} == {"int32", "float64"}
+
+
+def test_a_step_and_a_branch_have_casts_of_their_own():
+    rows, _ = scanviz.scan(lambda k, h: h * 0.5 + k, K, T.zeros(2))
+    program = lower([K, X, N], [rows, T.ifelse(N > 2, K * X, X)], "f")
+    assert mixed(program) == []
+
+
+def test_a_number_that_stays_the_same_is_cast_once():
+    x, n = T.matrix("x"), T.lscalar("n")
+    rows, _ = scanviz.scan(lambda x_t, n: x_t / n, x, non_sequences=n)
+    f = scanviz.function([x, n], rows, mode=Mode("numpy", "none"))
+    assert np.array_equal(f(np.full((3, 2), 6.0), 3), np.full((3, 2), 2.0))
+    (text,) = f.executable.loop_sources().values()
+    before, _, inside = text.partition("    for ")
+    assert "float64(" in before and "float64(" not in inside
+
+
+@pytest.mark.parametrize("tier", ["numpy", "reference"])
+def test_unsigned_and_signed_numbers_are_compared_exactly(tier):
+    a, b = T.vector("a", dtype="uint64"), T.vector("b", dtype="int64")
+    f = scanviz.function([a, b], [T.lt(a, b), T.eq(a, b), a + b], mode=tier)
+    big, small = np.array([2**63, 1], np.uint64), np.array([-1, 1], np.int64)
+    less, same, total = f(big, small)
+    assert less.tolist() == [False, False] and same.tolist() == [False, True] and total.dtype == "float64"
+
+
+def test_errors_name_what_was_written_and_its_dtype_before_the_cast():
+    k, v = T.ivector("k"), T.vector("v")
+    f = scanviz.function([k, v], k * v, mode="numpy")
+    with pytest.raises(scanviz.ScanvizError, match=r"`k` int32\[3\], `v` float64\[2\]"):
+        f(np.ones(3, "int32"), np.ones(2))

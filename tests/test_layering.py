@@ -33,6 +33,7 @@ LAYERS = (
 ENGINE_LAYERS = (
     ("function",),
     ("backends",),
+    ("runtime",),
     ("program", "mode"),
     ("rewrites",),
     ("gradient",),

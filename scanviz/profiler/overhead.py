@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.backends.base import Watch
 from scanviz.engine.observe import Observer
+from scanviz.engine.runtime.events import Watch
 
 
 class Price(NamedTuple):

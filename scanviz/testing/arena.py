@@ -12,9 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.backends import buffers
-from scanviz.engine.backends.errors import changed_shape
-from scanviz.engine.backends.interpreter import Interpreter
 from scanviz.engine.backends.reference import perform
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.file import from_bytes, to_bytes
@@ -34,6 +31,9 @@ from scanviz.engine.program.plan import (
 from scanviz.engine.program.plan.arena import arena_of, inner_bytes, inner_steps
 from scanviz.engine.program.plan.location import Grouping, SlotKey
 from scanviz.engine.program.verify import verify_plan
+from scanviz.engine.runtime import rows as running
+from scanviz.engine.runtime.errors import changed_shape
+from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.testing.addresses import address, array_at, fill, memory
 
 Values = Mapping[int, Array]
@@ -171,9 +171,9 @@ class Loop:
     def __init__(
         self, loop: LoopInstruction, values: Values, plan: Plan | None, tier: ArenaBackend, room: Array | None
     ) -> None:
-        self.loop, self.step, self.steps = loop, 0, buffers.count_steps(loop, values[loop.n_steps])
+        self.loop, self.step, self.steps = loop, 0, running.count_steps(loop, values[loop.n_steps])
         self.sequences = [values[slot.outer] for slot in loop.sequences]
-        buffers.check_sequences(loop, self.sequences, self.steps)
+        running.check_sequences(loop, self.sequences, self.steps)
         starts = [(slot, values[slot.outer]) for slot in loop.states]
         begun = [each[None] if slot.kind == "sitsot" else each for slot, each in starts]
         self.carries = [values[slot.outer] for slot in loop.carries]
@@ -286,11 +286,11 @@ class Loop:
 
     def gathered(self, key: SlotKey, steps: range) -> Array:
         """Return the rows of steps as an array of their own."""
-        row, rows, loop, module = self.plan.stores[key].row, [], self.loop, buffers.ArrayModule()
+        row, rows, loop, module = self.plan.stores[key].row, [], self.loop, running.ArrayModule()
         for self.step in steps:
             rows.append(np.array(self.rows[key][self.at(key, 0)]))
         if row is None and not rows:
             inner, fixed = loop.step_outputs[key[1]].inner, list(self.fixed.values())
             run = Interpreter(loop.body, perform, module).run_apart
-            row = buffers.row_shape_without_steps(loop, inner, self.shapes, fixed, run, module)
+            row = running.row_shape_without_steps(loop, inner, self.shapes, fixed, run, module)
         return np.stack(rows) if rows else np.empty((0, *(row or ())), self.plan.stores[key].dtype)

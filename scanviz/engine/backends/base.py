@@ -1,4 +1,4 @@
-"""What a backend offers, and what it is told about who watches.
+"""What a backend offers.
 
 A backend compiles a :class:`~scanviz.engine.program.instructions.Program` into an :class:`Executable`.  Third parties
 add theirs under the entry-point group ``scanviz.backends``; the value is a class without arguments that follows
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from scanviz.engine.observe import Observer, StepSeries
+from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Program
@@ -35,109 +35,6 @@ class Availability(NamedTuple):
     why: str
     how_to_get: str = ""
     version: str = ""
-
-
-class Watch:
-    """Who watches one call of a function.
-
-    Attributes
-    ----------
-    function : int
-        Key of the function.
-    observers : tuple of Observer
-        All of them.
-    detail : str
-        The closest look that one of them wants: ``"steps"``, ``"ops"`` or ``"values"``.
-    """
-
-    __slots__ = ("_outer", "detail", "function", "observers")
-
-    def __init__(self, function: int, observers: tuple[Observer, ...], outer: bool = True) -> None:
-        self.function, self.observers, self._outer = function, observers, outer
-        wanted = {each.detail for each in observers}
-        self.detail = "values" if "values" in wanted else "ops" if "ops" in wanted else "steps"
-
-    def inside(self) -> Watch:
-        """Return the same watch for a part of a function: instructions outside of its loops are not told."""
-        return Watch(self.function, self.observers, outer=False)
-
-    def step_inputs(self, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
-        """Tell the values that a step, or the function, begins with."""
-        if loop is None and not self._outer:
-            return
-        for each in self.observers:
-            each.step_inputs(self.function, loop, step, values)
-
-    def instruction(
-        self, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
-    ) -> None:
-        """Tell an instruction."""
-        if loop is None and not self._outer:
-            return
-        for each in self.observers:
-            each.instruction(self.function, loop, step, index, elapsed_ns, values)
-
-    def specialised(self, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
-        """Tell that code for a loop was made."""
-        for each in self.observers:
-            each.specialised(self.function, loop, elapsed_ns, tier, why)
-
-    def function_begin(self, call: int) -> None:
-        """Tell that a call starts; where one of the observers raises, those told before it are told the end."""
-        told = 0
-        try:
-            for each in self.observers:
-                each.function_begin(self.function, call)
-                told += 1
-        except BaseException as error:
-            Watch(self.function, self.observers[:told]).function_end(call, 0, error)
-            raise
-
-    def function_end(self, call: int, elapsed_ns: int, error: BaseException | None) -> None:
-        """Tell that a call ended, all of the observers though one of them may raise."""
-        told = 0
-        try:
-            for each in self.observers:
-                told += 1
-                each.function_end(self.function, call, elapsed_ns, error)
-        finally:
-            if told < len(self.observers):
-                Watch(self.function, self.observers[told:]).function_end(call, elapsed_ns, error)
-
-    def loop_begin(self, loop: int, n_steps: int, buffer_bytes: int) -> None:
-        """Tell that a loop starts; where one of the observers raises, those told before it are told the end."""
-        told = 0
-        try:
-            for each in self.observers:
-                each.loop_begin(self.function, loop, n_steps, buffer_bytes)
-                told += 1
-        except BaseException as error:
-            Watch(self.function, self.observers[:told]).loop_end(loop, 0, 0, 0, error)
-            raise
-
-    def loop_steps(self, series: StepSeries) -> None:
-        """Tell a chunk of steps."""
-        for each in self.observers:
-            each.loop_steps(series)
-
-    def loop_rows(self, loop: int, row_bytes: tuple[int, ...]) -> None:
-        """Tell the bytes of a loop's rows."""
-        for each in self.observers:
-            each.loop_rows(self.function, loop, row_bytes)
-
-    def loop_end(
-        self, loop: int, steps: int, elapsed_ns: int, setup_ns: int, error: BaseException | None
-    ) -> None:
-        """Tell that a loop ended, all of the observers though one of them may raise."""
-        told = 0
-        try:
-            for each in self.observers:
-                told += 1
-                each.loop_end(self.function, loop, steps, elapsed_ns, setup_ns, error)
-        finally:
-            if told < len(self.observers):
-                rest = Watch(self.function, self.observers[told:])
-                rest.loop_end(loop, steps, elapsed_ns, setup_ns, error)
 
 
 class Executable(Protocol):

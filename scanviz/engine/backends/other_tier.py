@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Executable, Watch
+from scanviz.engine.backends.base import Executable
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.program.instructions import LoopInstruction, Program
+from scanviz.engine.runtime.events import Watch
 
 
 class OtherTierLoop:

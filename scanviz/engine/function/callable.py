@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from scanviz.engine import observe
-from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.function.arguments import In, Out, is_on_device, to_host
@@ -27,6 +26,7 @@ from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules, reused
 from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Program

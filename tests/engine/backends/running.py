@@ -6,12 +6,12 @@ from collections.abc import Sequence as SequenceOf
 
 import numpy as np
 
-from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.graph.nodes import Variable, build
 from scanviz.engine.observe import Observer
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.program.lower import lower
+from scanviz.engine.runtime.events import Watch
 from scanviz.engine.scan.loop import Scan, ScanSettings
 from scanviz.engine.scan.variables import Until
 

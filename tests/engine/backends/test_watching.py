@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.numpy.watched import chunks
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.program.instructions import all_loops, loops
 from scanviz.engine.program.lower import lower
+from scanviz.engine.runtime.events import Watch
 from tests.engine.backends.running import TIERS, compiled, run
 
 X, H0 = T.matrix("X"), T.vector("h0")

@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Watch
-from scanviz.engine.backends.buffers import ArrayModule
 from scanviz.engine.backends.cupy.table import CUPY
-from scanviz.engine.backends.interpreter import Interpreter
-from scanviz.engine.backends.loop_driver import Place
+from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program
+from scanviz.engine.runtime.driver import Place
+from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.interpreter import Interpreter
+from scanviz.engine.runtime.rows import ArrayModule
 
 
 def is_device(value: Any) -> bool:
@@ -153,7 +154,8 @@ class DeviceExecutable:
 
     def __init__(self, program: Program, xp: Any, name: str) -> None:
         self.program, self.module = program, DeviceModule(xp)
-        self.interpreter = DeviceInterpreter(program, DevicePerform(self.module), self.module, name)
+        perform = DevicePerform(self.module)
+        self.interpreter = DeviceInterpreter(program, perform, self.module, name, OtherTierLoop)
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs: all on the device if an input was, else on the host.

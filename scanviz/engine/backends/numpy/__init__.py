@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Availability, Executable, Watch
+from scanviz.engine.backends.base import Availability, Executable
 from scanviz.engine.backends.numpy import elementwise, index, join, linalg, reduce, shape  # noqa: F401  # rows of source
 from scanviz.engine.backends.numpy.flat import FlatProgram
 from scanviz.engine.backends.numpy.loop import LoopRunner
@@ -21,6 +21,7 @@ from scanviz.engine.backends.reference import ReferenceBackend
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
 from scanviz.engine.program.plan import Buffer, Plan
 from scanviz.engine.program.verify import verify_program
+from scanviz.engine.runtime.events import Watch
 
 
 class BranchRunner:

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scanviz.engine.backends.base import Watch
-from scanviz.engine.backends.errors import translate
 from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source, failing_line
 from scanviz.engine.backends.numpy.emit import EMITS, Emitter
 from scanviz.engine.program.instructions import (
@@ -19,6 +17,8 @@ from scanviz.engine.program.instructions import (
     Program,
 )
 from scanviz.engine.program.plan import plan, single
+from scanviz.engine.runtime.errors import translate
+from scanviz.engine.runtime.events import Watch
 
 MakeRunner = Callable[[Program, LoopInstruction | BranchInstruction], Any]
 

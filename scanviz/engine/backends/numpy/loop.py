@@ -8,21 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Watch
-from scanviz.engine.backends.buffers import (
-    ArrayModule,
-    OutputRows,
-    StateRows,
-    check_sequences,
-    count_steps,
-    first_room,
-    grown_room,
-    row_shape_without_steps,
-)
-from scanviz.engine.backends.errors import changed_shape, translate
-from scanviz.engine.backends.interpreter import Interpreter
 from scanviz.engine.backends.numpy.compiled import CompiledSource, failing_line
-from scanviz.engine.backends.numpy.pool import Pool
 from scanviz.engine.backends.numpy.specialised import LoopCode
 from scanviz.engine.backends.numpy.watched import Pace, run_watched
 from scanviz.engine.backends.reference import perform
@@ -36,6 +22,20 @@ from scanviz.engine.program.instructions import (
     is_scalar,
 )
 from scanviz.engine.program.plan import Plan, StoreKind
+from scanviz.engine.runtime.errors import changed_shape, translate
+from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.interpreter import Interpreter
+from scanviz.engine.runtime.pool import Pool
+from scanviz.engine.runtime.rows import (
+    ArrayModule,
+    OutputRows,
+    StateRows,
+    check_sequences,
+    count_steps,
+    first_room,
+    grown_room,
+    row_shape_without_steps,
+)
 
 THREADS = 16  # as many runs of a loop at once, in threads, find the sampling schedule of an earlier run
 _HOST = ArrayModule()

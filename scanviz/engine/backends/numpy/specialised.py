@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Watch
-from scanviz.engine.backends.buffers import StateRows
 from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source
 from scanviz.engine.backends.numpy.emit import EMITS
-from scanviz.engine.backends.numpy.pool import Pool
 from scanviz.engine.backends.numpy.source import LoopWriter, Variant
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Plan, plan_loop, single
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
+from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.pool import Pool
+from scanviz.engine.runtime.rows import StateRows
 
 CACHED = 8  # sets of shapes whose code is kept
 MISSES = 24  # after so many, shapes are taken to change all the time

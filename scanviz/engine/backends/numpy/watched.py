@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Watch
 from scanviz.engine.backends.numpy.source import Variant, stamps_a_step
 from scanviz.engine.observe import StepSeries
+from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.numpy.loop import LoopCall

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.backends.base import Availability
-from scanviz.engine.backends.buffers import ArrayModule
-from scanviz.engine.backends.interpreter import Interpreter
+from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.verify import verify_program
+from scanviz.engine.runtime.interpreter import Interpreter
+from scanviz.engine.runtime.rows import ArrayModule
 
 
 def perform(op: Op, values: Sequence[Any]) -> list[Any]:
@@ -32,4 +33,4 @@ class ReferenceBackend:
     def compile(self, program: Program) -> Interpreter:
         """Return an interpreter of a program."""
         verify_program(program)
-        return Interpreter(program, perform, ArrayModule())
+        return Interpreter(program, perform, ArrayModule(), self.name, OtherTierLoop)

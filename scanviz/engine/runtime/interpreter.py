@@ -1,7 +1,7 @@
 """Running a Program instruction by instruction: the reference tier, and the plain form of any array library's.
 
 Each operation is one call of a function looked up by op; every value exists and can be told to an observer.  How a loop
-runs is in :mod:`scanviz.engine.backends.loop_driver`; the generated tiers are tested against the two.
+runs is in :mod:`scanviz.engine.runtime.driver`; the generated tiers are tested against the two.
 """
 
 from __future__ import annotations
@@ -12,11 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Watch
-from scanviz.engine.backends.buffers import ArrayModule
-from scanviz.engine.backends.errors import translate
-from scanviz.engine.backends.loop_driver import LoopRun, Place
-from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.program.instructions import (
     AnyInstruction,
@@ -25,8 +20,16 @@ from scanviz.engine.program.instructions import (
     LoopInstruction,
     Program,
 )
+from scanviz.engine.runtime.driver import LoopRun, Place
+from scanviz.engine.runtime.errors import translate
+from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.rows import ArrayModule
 
 Perform = Callable[[Op, Sequence[Any]], Sequence[Any]]
+RunLoop = Callable[
+    [Sequence[Any], Watch | None], list[Any]
+]  # from the values of a loop's inputs to its results
+OtherTier = Callable[[Program, LoopInstruction], RunLoop]
 
 
 class Interpreter:
@@ -41,16 +44,24 @@ class Interpreter:
     module : ArrayModule
         Where buffers come from.
     name : str
-        Of the tier: a loop whose mode names another is run by that one.
+        Of the tier.
+    other_tier : callable, optional
+        ``other_tier(program, loop)`` gives what runs a loop whose mode names another tier; without it all run here.
     """
 
     def __init__(
-        self, program: Program, perform: Perform, module: ArrayModule, name: str = "reference"
+        self,
+        program: Program,
+        perform: Perform,
+        module: ArrayModule,
+        name: str = "reference",
+        other_tier: OtherTier | None = None,
     ) -> None:
         self.program, self.perform, self.module, self.name = program, perform, module, name
         self._constants: dict[int, dict[int, Any]] = {}
-        self._other_tiers: dict[int, OtherTierLoop] = {}
-        self._find_other_tiers(program)
+        self._other_tiers: dict[int, RunLoop] = {}
+        if other_tier is not None:
+            self._find_other_tiers(program, other_tier)
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
@@ -136,12 +147,12 @@ class Interpreter:
         given = [self.module.to_host(values[number]) for number in loop.inputs]
         return [self.module.from_host(each) for each in other(given, watch)]
 
-    def _find_other_tiers(self, program: Program) -> None:
+    def _find_other_tiers(self, program: Program, other_tier: OtherTier) -> None:
         for instruction in program.instructions:
             if isinstance(instruction, BranchInstruction):
-                self._find_other_tiers(instruction.then_program)
-                self._find_other_tiers(instruction.else_program)
+                self._find_other_tiers(instruction.then_program, other_tier)
+                self._find_other_tiers(instruction.else_program, other_tier)
             elif isinstance(instruction, LoopInstruction):
                 if instruction.mode not in (None, "auto", self.name):
-                    self._other_tiers[instruction.key] = OtherTierLoop(program, instruction)
-                self._find_other_tiers(instruction.body)
+                    self._other_tiers[instruction.key] = other_tier(program, instruction)
+                self._find_other_tiers(instruction.body, other_tier)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.wording import Words, tells_an_index, worded
 from scanviz.engine.errors import (
     ScanvizError,
     ScanvizValueError,
@@ -22,6 +21,7 @@ from scanviz.engine.program.instructions import (
     StateSlot,
     StepOutputSlot,
 )
+from scanviz.engine.runtime.wording import Words, tells_an_index, worded
 
 TRANSLATED = (
     ValueError,

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.errors import changed_shape, negative_steps, short_sequence, short_state
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,
@@ -25,6 +24,7 @@ from scanviz.engine.program.instructions import (
 from scanviz.engine.program.plan import wraps
 from scanviz.engine.program.plan.arena import ring_size
 from scanviz.engine.program.shapes import KnownValues, partial_shapes
+from scanviz.engine.runtime.errors import changed_shape, negative_steps, short_sequence, short_state
 
 RunInstruction = Callable[[Program, AnyInstruction, Sequence[Any]], Sequence[Any]]
 FIRST_ROOM = 1024  # steps that a loop with a stop condition has rows for at first

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Watch
-from scanviz.engine.backends.buffers import (
+from scanviz.engine.observe import StepSeries
+from scanviz.engine.program.instructions import LoopInstruction, dtype_of
+from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.rows import (
     OutputRows,
     RunInstruction,
     StateRows,
@@ -19,11 +21,9 @@ from scanviz.engine.backends.buffers import (
     grown_room,
     row_shape_without_steps,
 )
-from scanviz.engine.observe import StepSeries
-from scanviz.engine.program.instructions import LoopInstruction, dtype_of
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.interpreter import Interpreter
+    from scanviz.engine.runtime.interpreter import Interpreter
 
 CHUNK = 1024  # steps told to observers at once
 

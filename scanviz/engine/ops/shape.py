@@ -65,11 +65,18 @@ def normal_axis(axis: Any, ndim: int, what: str) -> int:
     return int(axis) % ndim
 
 
+def _dimension_dtypes(op: Op, kinds: Sequence[TensorType]) -> tuple[str]:
+    """Return the dtype of a size; there is none of an axis that is not there."""
+    (kind,) = kinds
+    normal_axis(op.parameters.axis, kind.ndim, "dimension")
+    return ("int64",)
+
+
 DIMENSION = Declaration(
     "dimension",
     "shape",
     doc="Size along one axis.",
-    infer=infer_by(lambda op, kinds: ("int64",)),
+    infer=infer_by(_dimension_dtypes),
     perform=lambda op, values: (np.array(np.shape(values[0])[op.parameters.axis], np.int64),),
     shapes=_no_shape,
     facts=Facts(weight="free", cheap=True, foldable=True, size="is", raises=False, sign="no minus zero"),

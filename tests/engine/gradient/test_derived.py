@@ -5,7 +5,7 @@ import pytest
 
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError, ScanvizNotImplementedError
-from scanviz.engine.gradient.partials import PARTIALS, _derived, has_pole, is_steep
+from scanviz.engine.gradient.partials import PARTIALS, _derived, has_pole, is_steep, partials_of
 from scanviz.engine.gradient.reverse import load_rows
 from scanviz.engine.graph.declaration import declarations, for_now
 from scanviz.engine.graph.traversal import toposort
@@ -133,3 +133,26 @@ def test_a_derivative_passes_selections_and_casts():
         assert [each.eval(numbers).tolist() for each in found] == [[4.0, 0.0], [1.0, 3.0]]
         assert found[1].type.dtype == "float32"
     assert e.where in PARTIALS
+
+
+@pytest.mark.parametrize("declaration", FLOATING, ids=lambda each: each.name)
+def test_slopes_are_as_the_facts_say(declaration):
+    inputs = inputs_of(declaration)
+    node = declaration(*inputs).owner
+    axes = np.meshgrid(*[np.linspace(-2.3, 2.2, 10)] * declaration.arity)
+    numbers = [
+        each.ravel() > 0 if v.type.dtype == "bool" else each.ravel().astype(v.type.dtype)
+        for each, v in zip(axes, inputs, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        made = declaration.function(*numbers)
+    given = [*inputs, node.outputs[0], t := T.vector("t")]
+    found = [
+        values(partial(t, *inputs, node.outputs[0]), given, [*numbers, made, np.ones_like(made)])
+        for partial in partials_of(node)
+        if partial is not None
+    ]
+    units = all(np.isin(each[np.isfinite(each)], [0, 1, -1, 0.5]).all() for each in found)
+    assert units or not declaration.facts.unit_slope
+    some_zero = any((each == 0).any() and (each != 0).any() for each in found)
+    assert some_zero or not declaration.facts.selects or declaration is e.multiply_no_nan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,34 @@ TRANSLATED = (
     np.linalg.LinAlgError,
     ScanvizError,
 )
+
+
+class Failure(NamedTuple):
+    """Where a Program failed: what every tier says of an error, in whatever way it finds it out.
+
+    Attributes
+    ----------
+    instruction : int
+        Its index in the Program, of a loop's step in the body.
+    step : int or None
+        The step of the loop; None outside of loops.
+    values : tuple
+        The values of the instruction's inputs, None for those that are not at hand.
+    """
+
+    instruction: int
+    step: int | None = None
+    values: tuple[Any, ...] = ()
+
+
+def in_words(
+    error: BaseException, program: Program, failure: Failure | None, loop: LoopInstruction | None = None
+) -> BaseException:
+    """Return what to raise for an error that a tier met at an instruction; itself where nobody knows at which."""
+    if failure is None:
+        return error
+    instruction = program.instructions[failure.instruction]
+    return translate(error, program, instruction, failure.values, loop, failure.step) or error
 
 
 def translate(

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from scanviz.engine.program.instructions import Program
+from scanviz.engine.runtime.errors import Failure
+
 _numbers = itertools.count(1)
 
 
@@ -29,6 +32,8 @@ class CompiledSource:
         Line → index of the instruction it runs.
     names : dict[int, str]
         Register → the name that holds its value.
+    steps : bool
+        Whether it runs steps of a loop, the number of which it calls ``t``.
     """
 
     function: Callable[..., Any]
@@ -36,10 +41,17 @@ class CompiledSource:
     file: str
     lines: dict[int, int]
     names: dict[int, str]
+    steps: bool
 
 
 def compile_source(
-    text: str, entry: str, namespace: dict[str, Any], lines: dict[int, int], names: dict[int, str], title: str
+    text: str,
+    entry: str,
+    namespace: dict[str, Any],
+    lines: dict[int, int],
+    names: dict[int, str],
+    title: str,
+    steps: bool = False,
 ) -> CompiledSource:
     """Return the function ``entry`` of generated source; ``title`` is what its made-up file is called."""
     readable = re.sub(r"[^\w .:/-]", "_", title)[:60]
@@ -49,15 +61,23 @@ def compile_source(
     function = scope[entry]
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     weakref.finalize(function, linecache.cache.pop, file, None)  # shown as long as the code lives
-    return CompiledSource(function, text, file, lines, names)
+    return CompiledSource(function, text, file, lines, names, steps)
 
 
-def failing_line(error: BaseException, code: CompiledSource) -> tuple[int, dict[str, Any]]:
-    """Return the line of generated code that raised an error and the values of its names there; line 0 if none did."""
-    trace = error.__traceback__
-    found: tuple[int, dict[str, Any]] = (0, {})
+def failure_of(error: BaseException, code: CompiledSource, program: Program) -> Failure | None:
+    """Return the instruction and step at which generated code raised an error, None if it was not there.
+
+    The line is found in the traceback, which costs nothing while no error is raised.
+    """
+    trace, line = error.__traceback__, 0
+    names: dict[str, Any] = {}
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == code.file:
-            found = (trace.tb_lineno, {**trace.tb_frame.f_globals, **trace.tb_frame.f_locals})
+            line, names = trace.tb_lineno, {**trace.tb_frame.f_globals, **trace.tb_frame.f_locals}
         trace = trace.tb_next
-    return found
+    index = code.lines.get(line)
+    if index is None:
+        return None
+    read = program.instructions[index].inputs
+    values = tuple(names.get(code.names.get(number, "")) for number in read)
+    return Failure(index, names.get("t") if code.steps else None, values)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source, failing_line
+from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source, failure_of
 from scanviz.engine.backends.numpy.emit import EMITS, Emitter
 from scanviz.engine.program.instructions import (
     AnyInstruction,
@@ -17,7 +17,7 @@ from scanviz.engine.program.instructions import (
     Program,
 )
 from scanviz.engine.program.plan import plan, single
-from scanviz.engine.runtime.errors import translate
+from scanviz.engine.runtime.errors import in_words
 from scanviz.engine.runtime.events import Watch
 
 MakeRunner = Callable[[Program, LoopInstruction | BranchInstruction], Any]
@@ -101,17 +101,9 @@ class FlatProgram:
         try:
             results: list[Any] = code.function(inputs, watch, stamps.append)
         except Exception as error:
-            raise self._told(error, code) or error from error.__cause__
+            failure = failure_of(error, code, self.program)
+            raise in_words(error, self.program, failure) from error.__cause__
         if tell and watch is not None:
             for index, (begun, ended) in enumerate(itertools.pairwise(stamps)):
                 watch.instruction(None, 0, index, ended - begun, ())
         return results
-
-    def _told(self, error: Exception, code: CompiledSource) -> BaseException | None:
-        line, names = failing_line(error, code)
-        index = code.lines.get(line)
-        if index is None:
-            return None
-        instruction = self.program.instructions[index]
-        values = [names.get(code.names[number]) for number in instruction.inputs]
-        return translate(error, self.program, instruction, values)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.compiled import CompiledSource, failing_line
+from scanviz.engine.backends.numpy.compiled import CompiledSource, failure_of
 from scanviz.engine.backends.numpy.specialised import LoopCode
 from scanviz.engine.backends.numpy.watched import Pace, run_watched
 from scanviz.engine.backends.reference import perform
@@ -22,7 +22,7 @@ from scanviz.engine.program.instructions import (
     is_scalar,
 )
 from scanviz.engine.program.plan import Plan, StoreKind
-from scanviz.engine.runtime.errors import changed_shape, translate
+from scanviz.engine.runtime.errors import changed_shape, in_words
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.engine.runtime.pool import Pool
@@ -171,20 +171,12 @@ class LoopCall:
                 first, last, rows, self.carried, self.constants, scratch, keepers, self.watch, record
             )
         except Exception as error:
-            raise self._told(error, code) or error from error.__cause__
+            failure = failure_of(error, code, self.loop.body)
+            raise in_words(error, self.loop.body, failure, self.loop) from error.__cause__
         done: int = end
         if stopped:
             self.steps = done
         return done
-
-    def _told(self, error: Exception, code: CompiledSource) -> BaseException | None:
-        line, names = failing_line(error, code)
-        index = code.lines.get(line)
-        if index is None:
-            return None
-        instruction = self.loop.body.instructions[index]
-        values = [names.get(code.names.get(number, "")) for number in instruction.inputs]
-        return translate(error, self.loop.body, instruction, values, self.loop, names.get("t"))
 
     def bytes_held(self) -> int:
         """Return the bytes of rows and buffers."""

@@ -159,6 +159,7 @@ class LoopCode:
                 source.lines,
                 source.names,
                 f"loop {self.loop.name}",
+                steps=True,
             )
             made.code[variant] = found
         return found

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from scanviz.profiler.report_text import HEADING, QUIET, WARNING, Line
 from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import OriginRecord, RewritesRecord
+from scanviz.record.versions import VersionsRecord
 
 DEEPEST = 40  # links of a chain that are followed
 _AGAIN = re.compile(r"~\d+$")  # what is added to a name that is taken
@@ -20,34 +21,37 @@ _AGAIN = re.compile(r"~\d+$")  # what is added to a name that is taken
 
 def why_lines(rewrites: RewritesRecord, asked: str) -> Iterator[Line]:
     """Return where what is asked for comes from, as lines."""
-    known = {each.name: each for each in rewrites.origins}
-    last = rewrites.lines(len(rewrites.applications))
-    found = _meant(rewrites, known, last, asked)
-    if not rewrites.has_versions:
+    if rewrites.graphs is None or not rewrites.has_versions:
         yield Line("  only the list was kept of this function: its graphs were too large", QUIET, wraps=True)
-    elif not found:
-        yield Line(f"  {_nothing(rewrites, known, last, asked)}", WARNING, wraps=True)
-    told: set[str] = set()
+        return
+    origins = rewrites.origins
+    found = _meant(rewrites.graphs, origins, asked)
+    if not found:
+        yield Line(f"  {_nothing(rewrites.graphs, origins, asked)}", WARNING, wraps=True)
+    known, told = {each.name: each for each in origins}, set[str]()
     for each in found:
         yield from _chain(each, known, "  ", told)
 
 
-def _meant(
-    rewrites: RewritesRecord, known: Mapping[str, OriginRecord], last: Sequence[str], asked: str
-) -> list[OriginRecord]:
+def _meant(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str) -> list[OriginRecord]:
     """Return the operations that are asked for: those of the last graph, else those that there were."""
-    loops = {
-        name: names[0] for lines in (last, rewrites.lines(0)) for names in _loops(lines) for name in names
-    }
     found = [
         each
-        for each in rewrites.origins
-        if asked in (each.name, _AGAIN.sub("", each.name)) or _is_loop(each, asked) or _is_at(each, asked)
+        for each in origins
+        if asked in (each.name, _as_before(each.name)) or _is_loop(each, asked) or _is_at(each, asked)
     ]
-    if not found and loops.get(asked, "") in known:
-        found = [known[loops[asked]]]
-    running = {name for line in last for name in _given(line)}
+    last, first = ([graphs.nodes[k] for k in graphs.live(number)] for number in (graphs.last, graphs.first))
+    if not found:
+        loops = [node for node in (*last, *first) if node.loop is not None]
+        names = {node.results[0].key for node in loops if asked in [each.key for each in node.results]}
+        found = [each for each in origins if each.name in names][:1]
+    running = {result.key for node in last for result in node.results}
     return [each for each in found if each.name in running] or found
+
+
+def _as_before(name: str) -> str:
+    """Return what something was called before a rule made it anew."""
+    return _AGAIN.sub("", name)
 
 
 def _is_loop(origin: OriginRecord, asked: str) -> bool:
@@ -61,30 +65,16 @@ def _is_at(origin: OriginRecord, asked: str) -> bool:
     return bool(number) and wanted == number and (not name or f"/{path}".endswith(f"/{name}"))
 
 
-def _given(line: str) -> list[str]:
-    """Return what a line gives values to."""
-    return [each.strip() for each in line.split(" = ")[0].split(", ")] if " = " in line else []
-
-
-def _loops(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Iterate over the names of results of each loop."""
-    for line in lines:
-        if " = loop " in line and line.endswith(" steps:"):
-            yield _given(line)
-
-
-def _nothing(
-    rewrites: RewritesRecord, known: Mapping[str, OriginRecord], last: Sequence[str], asked: str
-) -> str:
+def _nothing(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str) -> str:
     """Return why nothing is told, and what else may be meant."""
-    whole = re.compile(rf"(?<![\w.]){re.escape(asked)}(~\d+)?(?![\w\[(])")
-    if asked and any(whole.search(line) for line in (*last, *rewrites.lines(0))):
+    leaves = {node.key for node in graphs.nodes if node.role != "computed"}
+    if asked in leaves or asked in map(_as_before, leaves):
         return f"no operation makes {plain(asked)!r}: it is given to the function, or by a loop to its step"
-    numbers = sorted({int(each) for each in map(_number, rewrites.origins) if each})
+    numbers = sorted({int(each) for each in map(_number, origins) if each})
     if asked.isdigit() and numbers:
         nearest = sorted(sorted(numbers, key=lambda each: abs(each - int(asked)))[:3])
         return f"nothing was made on line {asked}; nearest: {', '.join(map(str, nearest))}"
-    close = difflib.get_close_matches(asked, known, 3)
+    close = difflib.get_close_matches(asked, [each.name for each in origins], 3)
     hint = f"; there is {', '.join(map(plain, close))}" if close else ""
     return f"nothing is called {plain(asked)!r}, and nothing was made on such a line{hint}"
 

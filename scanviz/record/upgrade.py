@@ -281,6 +281,7 @@ def _nodes_of(
 ) -> None:
     """Collect the nodes of a graph with numbered variables, and of its loops' steps."""
     variables = graph["variables"]
+    seen: set[int] = set()
     for number, each in enumerate(variables):
         if each["role"] != "computed":
             role = "parameter" if number in parameters else each["role"]
@@ -292,6 +293,9 @@ def _nodes_of(
         read = tuple(map(keys.of, each["inputs"]))
         loop, key = None, keys.node(each, number)
         if each.get("loop") is not None:
+            if each["loop"] in seen:
+                raise ValueError("two operations are one loop")
+            seen.add(each["loop"])
             old = graph["loops"][each["loop"]]
             inner = _Keys(old["step"])
             step = levels.level(level, key)
@@ -330,14 +334,12 @@ def _loop_of(old: Document, step: int, keys: _Keys, inner: _Keys) -> LoopNodeRec
 
 def _operations(graphs: VersionsRecord, graph: Document) -> Iterator[OperationOfNode]:
     """Iterate over what the nodes of the last version became, as the graph with numbered variables says."""
-    last = graphs.version(graphs.last)
-    assert last is not None
-    places = {(graphs.nodes[each].level, graphs.nodes[each].key): each for each in last.live}
+    places = {(graphs.nodes[each].level, graphs.nodes[each].key): each for each in graphs.live(graphs.last)}
     waiting = [(graph, 0)]
     while waiting:
         around, level = waiting.pop()
         for each in around["nodes"]:
-            place = places.get((level, each["key"]))
+            place = places.pop((level, each["key"]), None)
             if place is None:
                 continue
             node, old = graphs.nodes[place], each.get("loop")

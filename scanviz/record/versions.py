@@ -285,6 +285,11 @@ class VersionsRecord:
             outputs = outputs if each.outputs is None else each.outputs
             yield Version(number, live, outputs)
 
+    def live(self, number: int) -> list[int]:
+        """Return the places in the table of the nodes after so many rewrites; none if that is not kept."""
+        found = self.version(number)
+        return [] if found is None else list(found.live)
+
     def last_alone(self, number: int) -> VersionsRecord:
         """Return the last version, which is that after so many rewrites, without those before it."""
         last = self.version(self.last)

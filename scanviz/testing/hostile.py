@@ -182,12 +182,13 @@ def _recorded() -> Any:
     return with_traces(recorder.record(), tracer)
 
 
-def changed(found: list[Change]) -> dict[str, bytes]:
-    """Return the entries of the real profile with changes of its document."""
-    document = json.loads(entries()["record.json"])
+def changed(found: list[Change], real: dict[str, bytes] | None = None) -> dict[str, bytes]:
+    """Return the entries of the real profile, or of another one, with changes of its document."""
+    real = entries() if real is None else real
+    document = json.loads(real["record.json"])
     for change in found:
         _apply(change, document)
-    return {**entries(), "record.json": json.dumps(document).encode()}
+    return {**real, "record.json": json.dumps(document).encode()}
 
 
 def _apply(change: Change, document: Any) -> None:

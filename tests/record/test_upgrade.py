@@ -9,6 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from scanviz.cli import main
 from scanviz.engine.errors import ScanvizError
@@ -16,6 +18,7 @@ from scanviz.record.check_graph import check_graph
 from scanviz.record.file import load, save
 from scanviz.record.model import SCHEMA
 from scanviz.record.upgrade import upgraded
+from scanviz.testing import hostile
 
 FOLDER = Path(__file__).parent / "schema_1"
 COMMANDS = (
@@ -98,6 +101,32 @@ def test_a_profile_without_fields_that_came_later_opens():
     assert upgraded(document)["functions"][0]["rewrites"]["graphs"]["nodes"]
     del function["rewrites"]
     assert "rewrites" not in upgraded(document)["functions"][0]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(name=st.sampled_from(["whole", "list_alone"]), changes=hostile.changes() | hostile.changes_of_texts())
+def test_an_old_profile_that_somebody_changed_opens_or_is_refused_in_words(name, changes, tmp_path_factory):
+    with zipfile.ZipFile(FOLDER / f"{name}.scanviz") as archive:
+        entries = {each: archive.read(each) for each in archive.namelist()}
+    path = tmp_path_factory.mktemp("old") / "old.scanviz"
+    path.write_bytes(hostile.archive_of(hostile.changed(changes, entries)))
+    try:
+        record = load(path)
+    except ScanvizError:
+        return
+    save(record, path)
+    assert load(path) == record
+
+
+def test_loops_of_an_old_graph_that_hold_one_another_are_refused_at_once():
+    document = old_document()
+    (function,) = document["functions"]
+    function["rewrites"]["rows"] = []
+    graph = function["graph"]
+    loops = [each for each in graph["nodes"] if each["loop"] is not None]
+    loops[1]["loop"] = loops[0]["loop"]
+    with pytest.raises(ScanvizError, match="makes no sense"):
+        upgraded(document)
 
 
 @pytest.mark.parametrize(

@@ -103,3 +103,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a gpu-marked test, before its fixtures run, where there is no usable GPU."""
     if item.get_closest_marker("gpu") is not None and (reason := missing_gpu()) is not None:
         pytest.skip(reason)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Let no test leave an observer behind: functions of later tests would be watched, take other paths and need more memory."""
+    if (observe := sys.modules.get("scanviz.engine.observe")) is None:
+        return
+    left = observe.observers()
+    for each in left:
+        observe.detach(each)
+    assert not left, f"{item.nodeid} left {left} watching"

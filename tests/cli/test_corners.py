@@ -10,6 +10,7 @@ import pytest
 
 import scanviz
 from scanviz.cli import main
+from scanviz.engine import observe
 from scanviz.record.file import load
 from tests.cli.test_fidelity import LOOP, both, launch, script  # noqa: F401  # the fixture is used by name
 
@@ -179,6 +180,15 @@ def test_the_version_is_said_without_an_installation(tmp_path):
     assert done.returncode == 0 and done.stdout.startswith("scanviz 0.")
 
 
+@pytest.fixture
+def this_process():
+    """A program is recorded to the end of its process; here that is the end of the test."""
+    yield
+    for each in observe.observers():
+        observe.detach(each)
+
+
+@pytest.mark.usefixtures("this_process")
 def test_a_command_after_one_that_ran_a_program_still_refuses_in_words(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "power.py").write_text(textwrap.dedent(LOOP))
@@ -188,6 +198,7 @@ def test_a_command_after_one_that_ran_a_program_still_refuses_in_words(tmp_path,
     assert "damaged.scanviz" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("this_process")
 def test_a_command_that_a_program_gives_does_not_change_what_becomes_of_its_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = "from scanviz.cli import main\nmain(['report', 'missing.scanviz'])\nraise scanviz.ScanvizError('mine')\n"

@@ -13,7 +13,7 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.program.instructions import LoopInstruction, Program
+from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
 from scanviz.engine.rewrites.versions import Delta, NodeId
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import (
@@ -378,7 +378,8 @@ class GraphWriter:
                 left = of_birth.get(instruction.birth)
                 if not left:
                     continue
-                node = left.pop()
+                node = left[-1] if len(left) == 1 else self._nearest(left, instruction, levels)
+                left.remove(node)
                 loop = (
                     instruction
                     if isinstance(instruction, LoopInstruction) and node.loop is not None
@@ -387,6 +388,21 @@ class GraphWriter:
                 yield OperationOfNode(nodes.numbers[node.key], index, loop.key if loop is not None else None)
                 if loop is not None and node.loop is not None:
                     waiting.append((node.loop.step, loop.body))
+
+    def _nearest(
+        self, nodes: Sequence[NodeRecord], instruction: AnyInstruction, levels: Mapping[int, LevelNodes]
+    ) -> NodeRecord:
+        """Return which of several nodes of one birth id an instruction is: of loops the one whose step is most like its own."""
+        if not isinstance(instruction, LoopInstruction):
+            return nodes[-1]
+        mine = Counter(each.birth for each in instruction.body.instructions)
+
+        def unlike(node: NodeRecord) -> int:
+            step = levels.get(node.loop.step, LevelNodes()) if node.loop is not None else LevelNodes()
+            theirs = Counter(self._births[each.level, each.key] for each in step.nodes.values())
+            return ((mine - theirs) + (theirs - mine)).total()
+
+        return min(reversed(nodes), key=unlike)
 
 
 def leaf_role(variable: Variable) -> str:

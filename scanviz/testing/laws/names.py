@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -145,10 +146,15 @@ def _check_counts(loops: list[LoopRecord], case: NamedFunction) -> None:
     assert not missing, (missing, [(each.name, each.runs, each.steps) for each in loops])
     if not case.gradient:
         assert found == expected
-        names = Counter(given_name(name) for loop in case.loops for name, _, _ in loop.counts(1) if name)
-        given = Counter(given_name(each.name) for each in loops)
+        names = Counter(_unnumbered(name) for loop in case.loops for name, _, _ in loop.counts(1) if name)
+        given = Counter(_unnumbered(each.name) for each in loops)
         assert not names - given, (names, given)
         assert len({each.name for each in loops}) == len(loops), [each.name for each in loops]
+
+
+def _unnumbered(name: str) -> str:
+    """Return a name without the numbers that tell loops apart: ``rnn#1`` that a user gave to two is ``rnn#1#1`` and ``rnn#1#2``."""
+    return re.sub(r"(#\d+)+$", "", name)
 
 
 def _is_of_gradient(loop: LoopRecord, others: list[LoopRecord]) -> bool:

@@ -183,6 +183,14 @@ runpy.run_module("scanviz", run_name="__main__", alter_sys=True)
 """
 
 
+def reported(folder):
+    """Return what the command says that is interrupted."""
+    command = [sys.executable, "-m", "scanviz", "report", "p.scanviz"]
+    return subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=True
+    ).stdout
+
+
 @pytest.mark.parametrize("wait", [0.0, 0.05, 0.15, 0.3])
 def test_ctrl_c_while_the_command_is_imported_is_quiet(folder, wait):
     process = subprocess.Popen(
@@ -192,5 +200,9 @@ def test_ctrl_c_while_the_command_is_imported_is_quiet(folder, wait):
     assert process.stdout.readline() == "importing\n"
     time.sleep(wait)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode in (130, -signal.SIGINT) and errors == ""
+    said, errors = process.communicate(timeout=60)
+    assert errors == ""
+    if process.returncode == 0:  # all had been said before
+        assert wait == 0.3 and said == reported(folder)
+    else:
+        assert process.returncode in (130, -signal.SIGINT)

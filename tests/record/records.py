@@ -102,11 +102,11 @@ def variables_of(roles: tuple[str, ...]) -> st.SearchStrategy[VariableSnapshot]:
 
 @st.composite
 def versions(draw: st.DrawFn) -> VersionsRecord:
-    """Draw versions of a graph: rewrites that take nodes away, and put them in again."""
+    """Draw versions of a graph: rewrites each of which takes nodes away and puts them in again."""
     found = versions_of_graph(encode(draw(graphs())), draw(st.integers(0, 1)))
     numbers = st.lists(st.sampled_from(range(len(found.nodes))), unique=True).map(tuple)
     taken = draw(st.lists(numbers, max_size=2))
-    deltas = [each for one in taken for each in (DeltaRecord(one, ()), DeltaRecord((), one))]
+    deltas = [DeltaRecord(one, one) for one in taken]  # every version must be a graph
     origins = draw(st.lists(records(OriginOfNode), max_size=2).map(tuple))
     return dataclasses.replace(found, deltas=tuple(deltas), origins=origins)
 

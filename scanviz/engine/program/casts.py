@@ -21,8 +21,9 @@ def as_written(program: Program, instruction: AnyInstruction) -> tuple[int, ...]
     >>> from scanviz.engine.program.lower import lower
     >>> k, x = T.ivector("k"), T.vector("x")
     >>> program = lower([k, x], [k * x], "f")
-    >>> program.instructions[1].inputs, as_written(program, program.instructions[1])
-    ((3, 1), (0, 1))
+    >>> cast, product = program.instructions
+    >>> product.inputs == (cast.outputs[0], 1), as_written(program, product)
+    (True, (0, 1))
     """
     added = {each.outputs[0]: each.inputs[0] for each in program.instructions if is_added_cast(each)}
     return tuple(added.get(number, number) for number in instruction.inputs)

@@ -25,6 +25,7 @@ from scanviz.engine.graph.types import BOOLEAN, DTYPES, FLOATS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg
 from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.ops.index import LAST_ROW
 from scanviz.engine.ops.shape import alloc, dimension
 from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.rule import all_rules
@@ -186,11 +187,13 @@ def _agreed(node: Apply, given: Sequence[Array]) -> bool:
     """Return whether a value depends neither on the machine nor on where NumPy finds it in memory.
 
     Casts to integers stay in range, zeros that are compared have one sign, ``0.5`` is no exponent of 0 and of -inf, and a
-    product of matrices has neither what is not finite nor terms of -0.0.
+    product of matrices has neither what is not finite nor terms of -0.0.  What comes after a loop gets rows as loops make them.
     """
     declaration = node.op.declaration
     if declaration in PRODUCTS:
         return all(bool(np.all(np.isfinite(each))) for each in given) and not _negative_zeros(given)
+    if declaration is LAST_ROW:
+        return given[0].shape[1:] == given[1].shape  # which the loop before it has seen to
     if declaration is e.CAST:
         return _in_range(given[0], node.op.parameters.dtype)
     if declaration is e.power:

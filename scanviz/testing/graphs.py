@@ -193,7 +193,7 @@ def _agreed(node: Apply, given: Sequence[Array]) -> bool:
     if declaration in PRODUCTS:
         return all(bool(np.all(np.isfinite(each))) for each in given) and not _negative_zeros(given)
     if declaration is LAST_ROW:
-        return given[0].shape[1:] == given[1].shape  # which the loop before it has seen to
+        return bool(given[0].shape[1:] == given[1].shape)  # which the loop before it has seen to
     if declaration is e.CAST:
         return _in_range(given[0], node.op.parameters.dtype)
     if declaration is e.power:

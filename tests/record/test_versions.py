@@ -10,7 +10,6 @@ from hypothesis import given
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
-from scanviz.engine.gradient.reverse import is_differentiable
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.record.check import check
@@ -32,17 +31,7 @@ from scanviz.record.versions import (
     VersionsRecord,
 )
 from scanviz.testing import random_loops
-
-
-def wanted_of(case):
-    results, updates, inputs, _ = case.build()
-    wanted = [*results, *dict(updates).values()]
-    smooth = [each for each in results if is_differentiable(each)]
-    wrt = [each for each, _ in inputs if is_differentiable(each)]
-    if smooth and wrt:
-        cost = sum((T.sum(T.cast(each, "float64")) for each in smooth), T.constant(0.0))
-        wanted += scanviz.grad(cost, wrt, disconnected_inputs="ignore")
-    return wanted
+from scanviz.testing.laws.versions import with_gradient
 
 
 def spelled(graph: GraphSnapshot) -> dict:
@@ -72,7 +61,7 @@ def variables_of(loop):
 
 @given(case=random_loops())
 def test_every_version_reads_back_as_the_graph_it_was(case):
-    history = RewriteHistory(wanted_of(case), Selection("all"))
+    history = RewriteHistory(with_gradient(case), Selection("all"))
     record = rewrites_record(history)
     for k, outputs in enumerate(history.all_graphs()):
         found, live = record.snapshot(k), snapshot(outputs)

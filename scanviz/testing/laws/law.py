@@ -26,6 +26,32 @@ class _Enough(BaseException):
     """Ends making an example smaller: no ``Exception``, which would be taken for one that the law's check raised."""
 
 
+@dataclass(slots=True)
+class _Search:
+    """A search for what breaks a law: examples tried, when to end making them smaller, and the last that broke it."""
+
+    check: Callable[..., None]
+    on_break: Callable[[], None] | None
+    tried: int = 0
+    until: float = math.inf
+    broken: tuple[Exception, dict[str, Any]] | None = None
+
+    def attempt(self, drawn: dict[str, Any]) -> None:
+        """Try one example."""
+        if time.monotonic() > self.until:
+            raise _Enough
+        self.tried += 1
+        try:
+            self.check(**drawn)
+        except Exception as error:
+            if self.broken is None:
+                self.until = time.monotonic() + SHRINKING
+                if self.on_break is not None:
+                    self.on_break()
+            self.broken = error, drawn
+            raise
+
+
 @dataclass(frozen=True, slots=True)
 class Law:
     """A law and how much of it a test run samples.
@@ -79,23 +105,11 @@ class Law:
             What ``check`` raised for the smallest example that was found in :data:`SHRINKING` seconds, with a note that holds the
             example.
         """
-        tried, until = 0, math.inf
-        broken: tuple[Exception, dict[str, Any]] | None = None
+        search = _Search(self.check, on_break)
 
         @functools.wraps(self.check)
         def counted(**drawn: Any) -> None:
-            nonlocal tried, on_break, until, broken
-            if time.monotonic() > until:
-                raise _Enough
-            tried += 1
-            try:
-                self.check(**drawn)
-            except Exception as error:
-                until, broken = min(until, time.monotonic() + SHRINKING), (error, drawn)
-                if on_break is not None:
-                    on_break()
-                    on_break = None
-                raise
+            search.attempt(drawn)
 
         phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
         wanted = settings(
@@ -109,12 +123,12 @@ class Law:
         try:
             hypothesis.seed(seed)(wanted(given(**self.strategies)(counted)))()
         except (_Enough, Flaky):  # Hypothesis may take our end of its search for what is not the same twice
-            if broken is None:
+            if search.broken is None:
                 raise
-            error, drawn = broken
+            error, drawn = search.broken
             error.add_note(f"Falsifying example, not the smallest: {self.name}({drawn!r})")
             raise error from None
-        return tried
+        return search.tried
 
 
 _LAWS: dict[str, Law] = {}

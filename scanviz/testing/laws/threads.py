@@ -25,6 +25,7 @@ from scanviz.profiler.overhead import FREE
 from scanviz.profiler.recorder import Recorder
 from scanviz.profiler.tracing import Tracer
 from scanviz.testing.at_once import at_once
+from scanviz.testing.drawing_calls import assert_each_drawn_once, drawer
 from scanviz.testing.laws.law import law
 from scanviz.testing.loops import LoopCase, random_loops
 from scanviz.testing.watched_calls import (
@@ -127,20 +128,9 @@ def _beside(also: str, f: Any, watchers: list[observe.Observer]) -> None:
 )
 def no_two_threads_draw_the_same_numbers(size: int, threads: int, calls: int, steps: int) -> None:
     """What threads draw together is what one thread would have drawn, each number once."""
-
-    def drawer() -> Any:
-        stream = T.random.RandomStreams(seed=7)
-        outputs = stream.uniform(size=size)
-        if steps:
-            rows, updates = scanviz.scan(lambda: stream.uniform(size=size), n_steps=steps)
-            return function([], [outputs, rows], updates=updates)
-        return function([], [outputs])
-
-    f, alone = drawer(), drawer()
+    f, alone = drawer(size, steps), drawer(size, steps)
     drawn = at_once([lambda: [f() for _ in range(calls)]] * threads)
-    found = sorted(tuple(np.concatenate(list(map(np.ravel, each)))) for mine in drawn for each in mine)
-    expected = sorted(tuple(np.concatenate(list(map(np.ravel, alone())))) for _ in range(threads * calls))
-    assert found == expected
+    assert_each_drawn_once(drawn, alone)
 
 
 @law(sample=3, case=random_loops(dtypes=("float64",), smooth=True), threads=st.integers(2, 6))

@@ -25,6 +25,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.profiler.overhead import FREE
 from scanviz.profiler.recorder import Recorder
 from scanviz.testing.by_turns import Turns, by_turns
+from scanviz.testing.drawing_calls import assert_each_drawn_once, drawer
 from scanviz.testing.laws.law import law
 from scanviz.testing.laws.watching import Expected, Tally, Walk, walks
 from scanviz.testing.loop_case import LoopCase
@@ -234,19 +235,9 @@ def no_two_threads_that_take_turns_draw_the_same_numbers(
 ) -> None:
     """What threads draw by turns is together what one thread would have drawn, each number once."""
 
-    def drawer() -> Any:
-        stream = T.random.RandomStreams(seed=7)
-        outputs = stream.uniform(size=size)
-        if steps:
-            rows, updates = scanviz.scan(lambda: stream.uniform(size=size), n_steps=steps)
-            return function([], [outputs, rows], updates=updates)
-        return function([], [outputs])
-
     def example(turns: ByTurns) -> None:
-        f, alone = drawer(), drawer()
+        f, alone = drawer(size, steps), drawer(size, steps)
         drawn = turns([lambda: [f() for _ in range(calls)]] * threads)
-        found = sorted(tuple(np.concatenate(list(map(np.ravel, each)))) for mine in drawn for each in mine)
-        expected = sorted(tuple(np.concatenate(list(map(np.ravel, alone())))) for _ in range(threads * calls))
-        assert found == expected
+        assert_each_drawn_once(drawn, alone)
 
     schedule.run(example)

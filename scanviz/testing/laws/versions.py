@@ -34,7 +34,8 @@ from scanviz.testing.laws.many_loops import many_loops
 from scanviz.testing.loops import LoopCase, random_loops
 
 
-def _with_gradient(case: LoopCase) -> list[Variable]:
+def with_gradient(case: LoopCase) -> list[Variable]:
+    """Return what is wanted of a loop's function: results, updates, and gradients as far as there are any."""
     results, updates, inputs, _ = case.build()
     wanted = [*results, *dict(updates).values()]
     smooth = [each for each in results if is_differentiable(each)]
@@ -47,7 +48,7 @@ def _with_gradient(case: LoopCase) -> list[Variable]:
 
 def graphs() -> st.SearchStrategy[list[Variable]]:
     """Graphs of one loop of any kind, or of several, mostly with gradients: what is wanted of each."""
-    return many_loops().map(lambda found: found[1]) | random_loops().map(_with_gradient)
+    return many_loops().map(lambda found: found[1]) | random_loops().map(with_gradient)
 
 
 def _without_folders(name: str) -> str:

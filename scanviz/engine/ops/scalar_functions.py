@@ -120,10 +120,13 @@ def digamma(x: Any, out: Array | None = None) -> Array:
 
 
 def polygamma(order: Any, x: Any, out: Array | None = None) -> Array:
-    """Return the derivative of digamma of a whole order."""
+    """Return the derivative of digamma of a whole order, which is read as an int64."""
     given = np.asarray(x)
     dtype = given.dtype if given.dtype.kind == "f" else np.dtype("float64")
-    value = np.asarray(scipy_module("special").polygamma(np.asarray(order), given.astype(dtype, copy=False)))
+    whole = (
+        np.asarray(order).astype(np.int64, copy=False).astype(np.float64)
+    )  # SciPy adds 1, which a small integer cannot hold
+    value = np.asarray(scipy_module("special").polygamma(whole, given.astype(dtype, copy=False)))
     if out is None:
         return value.astype(dtype, copy=False)
     np.copyto(out, value, casting="same_kind")

@@ -13,6 +13,7 @@ from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.ops.evaluate import evaluate
 from tests.engine.ops.checking import check, dtypes, float_dtypes, integer_dtypes, shapes, symbol
 
 OPS = {each.name: each for each in declarations() if isinstance(each, ElementwiseDeclaration)}
@@ -100,6 +101,15 @@ def test_polygamma_agrees_with_scipy_and_takes_whole_orders_alone(dtype):
     check(e.polygamma, exact, [np.array([0, 1, 2, 3]), x], rtol=8 * np.finfo(dtype).eps)
     with pytest.raises(ScanvizTypeError, match="polygamma"):
         e.polygamma(0.5, x)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"])
+def test_the_largest_order_of_an_integer_type_does_not_wrap_around(dtype):
+    largest, at = np.array([np.iinfo(dtype).max], dtype), np.array([1.0])
+    (found,) = e.polygamma.function(largest, at)
+    assert found == special.polygamma(float(largest[0]), 1.0)
+    orders = symbol(largest, "orders")
+    assert evaluate(e.polygamma(orders, 1.0), {orders: largest}) == found
 
 
 @pytest.mark.parametrize("name", sorted(SPECIAL))

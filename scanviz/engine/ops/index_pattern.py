@@ -7,7 +7,7 @@ Constant integers stay in the pattern, so that it can be read and shapes be infe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS
 from scanviz.engine.ops.support import as_integer, as_variable, constant_integer
 
-# A number in a pattern: an int, None where nothing is written, or INPUT where an input of the op holds it.
-INPUT = "input"
-Number = int | str | None
+# A number in a pattern: an int, None where nothing is written, INPUT where an input of the op holds it, or "mask" (of an array).
+INPUT: Final = "input"
+Number = int | Literal["input", "mask"] | None
 
 
 class Entry(NamedTuple):
@@ -29,7 +29,7 @@ class Entry(NamedTuple):
     boolean mask has.
     """
 
-    kind: str
+    kind: Literal["newaxis", "integer", "slice", "array"]
     start: Number = None
     stop: Number = None
     step: Number = None

@@ -17,7 +17,7 @@ from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.program.codec import MisfitError
-from scanviz.engine.program.file import _parameter_classes, from_bytes, to_bytes
+from scanviz.engine.program.file import _parameter_classes, from_bytes, from_data, to_bytes, to_data
 from scanviz.engine.program.hashing import structural_hash
 from scanviz.engine.program.instructions import all_loops, loops
 
@@ -158,3 +158,12 @@ def test_the_hash_tells_programs_apart_by_constants_kinds_and_wishes():
     hashes = {structural_hash(each) for each in (program, rnn(start=1e-9).program, *others)}
     assert len(hashes) == 5
     assert structural_hash(program) == structural_hash(rnn("another").program)
+
+
+def test_text_of_a_file_gets_into_no_code():
+    x = T.vector("x")
+    data, arrays = to_data(scanviz.function([x], x[1:2]).program, frozenset())
+    (entry,) = next(each for each in data["instructions"] if "index" in str(each["op"]))["op"][2]["entries"]
+    entry["start"] = "__import__('os').getpid()"
+    with pytest.raises(MisfitError, match="start"):
+        from_data(json.loads(json.dumps(data)), arrays)

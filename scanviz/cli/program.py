@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, TextIO
 from scanviz.cli.files import free_place, options_after_file
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
+from scanviz.record.errors import CannotReadError
 from scanviz.record.plain_text import plain, write_text
+from scanviz.record.reading import open_file
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
@@ -128,7 +130,10 @@ def _read(path: Path) -> Program:
     from scanviz.engine.program.file import from_bytes
 
     try:
-        return from_bytes(path.read_bytes())
+        with open_file(path) as stream:
+            return from_bytes(stream.read())
+    except CannotReadError as error:
+        raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
     except MisfitError as error:

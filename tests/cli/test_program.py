@@ -72,7 +72,11 @@ def test_a_program_is_written_and_printed_again_with_the_same_hash(script):
 
 def test_what_is_no_program_is_refused_in_a_line(script):
     (script / "bad.program").write_bytes(b"PK\x03\x04 and nothing more")
+    (script / "folder.program").mkdir()
+    os.mkfifo(script / "fifo.program")
     for name, told in (
+        ("fifo.program", "it is a FIFO or pipe"),
+        ("folder.program", "it is a folder"),
         ("bad.program", "no program that scanviz wrote"),
         ("none.program", "cannot be read"),
         ("x.scanviz", "profile holds no Programs"),

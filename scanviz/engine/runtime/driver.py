@@ -15,10 +15,12 @@ from scanviz.engine.runtime.rows import (
     OutputRows,
     RunInstruction,
     StateRows,
+    bytes_of_rows,
     check_sequences,
     count_steps,
     first_room,
     grown_room,
+    results_of,
     row_shape_without_steps,
 )
 
@@ -120,7 +122,7 @@ class LoopRun:
     def _tell_rest(self, done: int) -> None:
         if self.watch is not None:
             self._tell(done)
-            self.watch.loop_rows(self.loop.key, self._row_bytes())
+            self.watch.loop_rows(self.loop.key, bytes_of_rows(self.states, self.outputs))
 
     def _tell_end(self, done: int, error: BaseException | None) -> None:
         if self.watch is not None:
@@ -183,21 +185,9 @@ class LoopRun:
         self.watch.loop_steps(series)
 
     def _results(self, done: int) -> list[Any]:
-        loop, found = self.loop, dict[int, Any]()
-        for rows in self.states:
-            if rows.slot.result is not None:
-                found[rows.slot.result] = rows.result(done)
-            if rows.slot.history is not None:
-                found[rows.slot.history] = rows.history(done)
-        for output in self.outputs:
-            if output.slot.result is not None:
-                run = self.interpreter.run_apart
-                fallback = self._row_shape(output.slot.inner, run) if output.row_shape is None else ()
-                found[output.slot.result] = output.result(done, fallback)
-        for slot, value in zip(loop.carries, self.carries, strict=True):
-            if slot.result is not None:
-                found[slot.result] = self.interpreter.module.copy(value)
-        return [found[number] for number in loop.outputs]
+        run, copy = self.interpreter.run_apart, self.interpreter.module.copy
+        rows, row_shape = (self.states, self.outputs), lambda inner: self._row_shape(inner, run)
+        return results_of(self.loop, done, rows, self.carries, copy, row_shape)
 
     def _row_shape(self, inner: int, run: RunInstruction | None = None) -> tuple[int, ...]:
         """Return the shape that rows of an output have, as far as it is known without a step."""
@@ -206,10 +196,6 @@ class LoopRun:
         shapes += [tuple(each.shape) for each in (*self.carries, *self.constants)]
         module = self.interpreter.module
         return row_shape_without_steps(self.loop, inner, shapes, self.constants, run, module)
-
-    def _row_bytes(self) -> tuple[int, ...]:
-        arrays = [*(each.array for each in self.states), *(each.array for each in self.outputs)]
-        return tuple(0 if each is None else int(each.nbytes) for each in arrays)
 
     def _bytes(self) -> int:
         held = sum(each.array.nbytes for each in self.states)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,12 @@ from scanviz.engine.runtime.rows import (
     ArrayModule,
     OutputRows,
     StateRows,
+    bytes_of_rows,
     check_sequences,
     count_steps,
     first_room,
     grown_room,
+    results_of,
     row_shape_without_steps,
 )
 
@@ -180,33 +183,15 @@ class LoopCall:
 
     def bytes_held(self) -> int:
         """Return the bytes of rows and buffers."""
-        arrays = [*(each.array for each in self.states), *(each.array for each in self.outputs)]
-        return int(sum(each.nbytes for each in arrays if each is not None)) + self.made.plan.arena
+        return sum(self.row_bytes()) + self.made.plan.arena
 
     def row_bytes(self) -> tuple[int, ...]:
         """Return the bytes of the rows of each state, then of each step output."""
-        arrays = [*(each.array for each in self.states), *(each.array for each in self.outputs)]
-        return tuple(0 if each is None else int(each.nbytes) for each in arrays)
+        return bytes_of_rows(self.states, self.outputs)
 
     def _results(self, done: int) -> list[Any]:
-        found: dict[int, Any] = {}
-        for rows in self.states:
-            if rows.slot.result is not None:
-                found[rows.slot.result] = rows.result(done)
-            if rows.slot.history is not None:
-                found[rows.slot.history] = rows.history(done)
-        for output in self.outputs:
-            if output.slot.result is not None:
-                fallback: tuple[int, ...] = ()
-                if output.array is None:
-                    fallback = self._row_shape(output.slot.inner)
-                found[output.slot.result] = output.result(done, fallback)
-        for slot, value in zip(self.loop.carries, self.carried, strict=True):
-            if slot.result is not None:
-                found[slot.result] = (
-                    value.copy()
-                )  # it may be an input, or a buffer of the loop around this one
-        return [found[number] for number in self.loop.outputs]
+        rows = self.states, self.outputs
+        return results_of(self.loop, done, rows, self.carried, methodcaller("copy"), self._row_shape)
 
     def _row_shape(self, inner: int) -> tuple[int, ...]:
         """Return the shape that rows of an output would have had."""

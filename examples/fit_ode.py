@@ -18,9 +18,9 @@ A_YEAR, ROUNDS, RATE = 8, 300, 0.03  # steps of the integration, of the descent,
 
 def rates(z, theta):
     """Return the change of (hares, lynxes) a year."""
-    birth, eaten, death, fed = (theta[k] for k in range(4))
+    node_id, eaten, death, fed = (theta[k] for k in range(4))
     hares, lynxes = z[0], z[1]
-    return T.stack([(birth - eaten * lynxes) * hares, (fed * hares - death) * lynxes])
+    return T.stack([(node_id - eaten * lynxes) * hares, (fed * hares - death) * lynxes])
 
 
 def runge_kutta(z, theta):
@@ -54,6 +54,6 @@ if __name__ == "__main__":
         now = float(descend())
         if k in (0, 30, 100, ROUNDS - 1):
             print(f"after {k:>3} steps: mean squared error of logarithms {now:.4f}")
-    birth, eaten, death, fed = np.exp(logs.get_value()[:4])
-    print(f"hares: born {birth:.3f} a year each, eaten {eaten:.4f} a lynx")
+    node_id, eaten, death, fed = np.exp(logs.get_value()[:4])
+    print(f"hares: born {node_id:.3f} a year each, eaten {eaten:.4f} a lynx")
     print(f"lynxes: die {death:.3f} a year each, born {fed:.4f} a hare")

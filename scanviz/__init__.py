@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz import starting, tensor  # noqa: F401  # starting first: it acts before all that takes time
 from scanviz.engine.config import config
+from scanviz.engine.display import PICTURES
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import Function, In, Out, function
 from scanviz.engine.function.callable import PROFILER
@@ -28,8 +29,7 @@ from scanviz.engine.gradient.operators import Lop, Rop
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.shared import SharedVariable, shared
 from scanviz.engine.mode import Mode
-from scanviz.engine.notebook import PICTURES
-from scanviz.engine.ops.barrier import consider_constant, disconnected_grad, grad_clip, zero_grad
+from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
 from scanviz.engine.scan.build import scan
 from scanviz.engine.scan.checkpoints import scan_checkpoints
 from scanviz.engine.scan.returns import until

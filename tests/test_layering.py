@@ -42,7 +42,7 @@ ENGINE_LAYERS = (
     ("scalar",),
     ("observe",),
     ("graph",),
-    ("notebook",),
+    ("display",),
     ("tracebacks",),
     ("config",),
     ("errors",),

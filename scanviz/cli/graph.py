@@ -81,7 +81,7 @@ def main(arguments: list[str]) -> int:
     program = program_of(parsed.rest, "graph")
     set_mode(parsed.options.get("mode"))
     from scanviz.cli.rewrites import own_output
-    from scanviz.profiler.profiled_run import Wishes, run_profiled
+    from scanviz.profiler.profiled_run import RunOptions, run_profiled
     from scanviz.profiler.runner import CannotRunError
 
     own = own_output("the picture") if target.path is None else None
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> int:
             _deliver(record, parsed, target, own or stream, stream)
 
     try:
-        run_profiled(program, Wishes(None, False, 8, None, "steps", show))
+        run_profiled(program, RunOptions(None, False, 8, None, "steps", show))
     except CannotRunError as error:
         write_text(f"scanviz: {error}\n", sys.stderr)
         return error.code
@@ -168,7 +168,7 @@ def _made(
 
     diagram = _diagram(record, function, parsed)
     width = _number(parsed, "width", 20) or _columns(out)
-    wishes = draw.Wishes(
+    wishes = draw.DrawOptions(
         types="types" in options,
         engine=options.get("engine", "auto"),
         seconds=float(options.get("seconds", 10)),

@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
     top = parsed.number("top", 8)
     program = program_of(parsed.rest, "profile")
     set_mode(options.get("mode"))
-    from scanviz.profiler.profiled_run import Wishes, free_name, run_profiled
+    from scanviz.profiler.profiled_run import RunOptions, free_name, run_profiled
     from scanviz.profiler.runner import CannotRunError
 
     if "output" in options:
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
     try:
         run_profiled(
             program,
-            Wishes(
+            RunOptions(
                 output,
                 "quiet" in options,
                 top,

@@ -104,7 +104,7 @@ def _run_and_show(program: Program, view: RewritesView, own: TextIO | None) -> i
     """Run a program, and show what was done to its functions when it ends: as JSON to a stream of our own, if there is one."""
     from scanviz.profiler.captured_calls import Uncalled
     from scanviz.profiler.overhead import measured_price
-    from scanviz.profiler.profiled_run import Wishes, run_profiled
+    from scanviz.profiler.profiled_run import RunOptions, run_profiled
     from scanviz.profiler.runner import CannotRunError
 
     uncalled = Uncalled()
@@ -116,7 +116,7 @@ def _run_and_show(program: Program, view: RewritesView, own: TextIO | None) -> i
     measured_price()  # the recorder builds a function for it, which is none of the program's
     try:
         with uncalled.watching():
-            run_profiled(program, Wishes(None, False, 8, None, "steps", show))
+            run_profiled(program, RunOptions(None, False, 8, None, "steps", show))
     except CannotRunError as error:
         write_text(f"scanviz: {error}\n", sys.stderr)
         return error.code

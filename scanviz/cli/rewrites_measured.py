@@ -201,10 +201,10 @@ def _verified(found: Verification) -> Iterator[Line]:
         if found.skipped:
             yield Line(f"  gradients were not compared: {plain(found.skipped)}", QUIET, wraps=True)
         else:
-            moments = ", ".join(str(each.index) for each in found.gradients)
+            versions = ", ".join(str(each.index) for each in found.gradients)
             noun = "rewrite" if len(found.gradients) == 1 else "rewrites"
             yield Line(
-                f"  gradients agree with those of the graph as built, after {noun} {moments}", wraps=True
+                f"  gradients agree with those of the graph as built, after {noun} {versions}", wraps=True
             )
 
 

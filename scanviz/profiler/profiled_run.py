@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scanviz.profiler.tracing import Tracer
 
 
-class Wishes(NamedTuple):
+class RunOptions(NamedTuple):
     """What to do with the profile.
 
     Attributes
@@ -81,12 +81,12 @@ def free_name(path: Path) -> Path:
     return candidate
 
 
-def run_profiled(program: Program, wishes: Wishes) -> None:
+def run_profiled(program: Program, options: RunOptions) -> None:
     """Run a program with every scanviz function recorded; save and report when python ends."""
-    tracer = None if wishes.values is None else _tracer(wishes.values)
-    recorder = Recorder("ops" if wishes.detail == "ops" else "steps")
+    tracer = None if options.values is None else _tracer(options.values)
+    recorder = Recorder("ops" if options.detail == "ops" else "steps")
     recorder.describe_script(program.title, program.arguments)
-    ended = Ending(recorder, wishes, tracer)
+    ended = Ending(recorder, options, tracer)
     watch_the_end()
     at_the_end(ended.finish)
     ended.catch_termination()
@@ -95,7 +95,7 @@ def run_profiled(program: Program, wishes: Wishes) -> None:
         observe.attach(tracer)
     if ended.live is not None:
         ended.live.start()
-    if not wishes.quiet:
+    if not options.quiet:
         ended.progress.start()
     try:
         run(program)
@@ -128,8 +128,8 @@ def _tracer(pattern: str) -> Tracer:
 class Ending:
     """What is done when the program ends."""
 
-    def __init__(self, recorder: Recorder, wishes: Wishes, tracer: Tracer | None = None) -> None:
-        self.recorder, self.wishes, self.tracer = recorder, wishes, tracer
+    def __init__(self, recorder: Recorder, options: RunOptions, tracer: Tracer | None = None) -> None:
+        self.recorder, self.options, self.tracer = recorder, options, tracer
         self.outcome = OutcomeRecord("error", None, "the program did not end by itself")
         self.progress = Progress(recorder.progress)
         self.live = live_file(recorder)
@@ -192,7 +192,7 @@ class Ending:
 
     def _saved(self, record: ProfileRecord) -> Path | None:
         """Save the profile and return where; what has come to stand in its place meanwhile and is no profile is left alone."""
-        live, output = self.live, self.wishes.output
+        live, output = self.live, self.options.output
         if live is not None:
             self._try(lambda: live.stop(record))
         if output is None:
@@ -200,16 +200,16 @@ class Ending:
         places: list[Path] = []
 
         def keep() -> None:
-            places.append(output if self.wishes.force else free_name(output))
+            places.append(output if self.options.force else free_name(output))
             save(record, places[0])
 
         return places[0] if self._must(keep, f"the profile could not be saved as {output}") else None
 
     def _show_all(self, record: ProfileRecord, saved: Path | None) -> None:
-        also, show = self.wishes.also, self.wishes.show
+        also, show = self.options.also, self.options.show
         if also is not None:
             self._must(lambda: also(record), "the page could not be written")
-        if self.wishes.quiet:
+        if self.options.quiet:
             return
         self._try(self._flush)
         if show is not None:
@@ -221,7 +221,7 @@ class Ending:
         from scanviz.profiler.report import print_report
 
         write_text("\n", self.stream)
-        print_report(record, self.stream, top=self.wishes.top, scan_name=self.wishes.scan)
+        print_report(record, self.stream, top=self.options.top, scan_name=self.options.scan)
         if saved:
             write_text(f"saved {saved}  (scanviz report {shlex.quote(str(saved))})\n", self.stream)
         if self.tracer is not None and self.tracer.loop_names and not self.tracer.matched:

@@ -1,4 +1,4 @@
-"""Two moments of a graph's lines as one list with marks, or next to one another."""
+"""Two versions of a graph's lines as one list with marks, or next to one another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CONTEXT = 2  # unchanged lines around a change
 
 
 def marked(before: Sequence[str], after: Sequence[str], whole: bool) -> Iterator[Line]:
-    """Return two moments as one list of lines with + and -, unchanged ones left out but for a few around."""
+    """Return two versions as one list of lines with + and -, unchanged ones left out but for a few around."""
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for kind, a, b, c, d in matcher.get_opcodes():
         if kind == "equal":
@@ -31,7 +31,7 @@ def marked(before: Sequence[str], after: Sequence[str], whole: bool) -> Iterator
 
 
 def side_by_side(before: Sequence[str], after: Sequence[str], width: int) -> Iterator[Line]:
-    """Return two moments next to one another, clipped to a width."""
+    """Return two versions next to one another, clipped to a width."""
     half = max(20, (width - 7) // 2)
 
     def row(left: str, mark: str, right: str, style: str) -> Line:

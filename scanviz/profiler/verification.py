@@ -27,7 +27,7 @@ from scanviz.engine.program.lower import lower
 from scanviz.engine.rewrites.history import Record
 
 TOLERANCE = {"float64": 1e-7, "float32": 1e-3, "float16": 1e-1}
-MOST_GRADIENTS = 4  # moments of one history at which gradients are compared
+MOST_GRADIENTS = 4  # versions of one history at which gradients are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def verify(
     arrays : sequence of array
         Its inputs, then the values of its shared variables.
     gradients : bool
-        Whether gradients of its floating outputs are compared too, at a few moments.
+        Whether gradients of its floating outputs are compared too, at a few versions.
     among : callable
         Chooses the applications that are looked at.
 
@@ -145,18 +145,20 @@ def verify(
     history = function.rewrites
     with history.held():
         graphs = history.all_graphs()
-        moments = _Moments(function, graphs, arrays)
+        versions = _Versions(function, graphs, arrays)
         checked = []
         for k, record in enumerate(history.of_graph):
             if among(record):
-                wrong, exact = moments.compared(k, k + 1)
+                wrong, exact = versions.compared(k, k + 1)
                 checked.append(Checked(record.index, record.rule, record.says, wrong, exact))
-                if moments.fails(k + 1):
-                    break  # all moments after it fail too
-        broken = bool(checked) and checked[-1].difference is not None and moments.fails(checked[-1].index + 1)
+                if versions.fails(k + 1):
+                    break  # all versions after it fail too
+        broken = (
+            bool(checked) and checked[-1].difference is not None and versions.fails(checked[-1].index + 1)
+        )
         wanted = gradients and not broken
         found, skipped = _gradients(function, graphs, arrays, among) if wanted else ([], "not asked for")
-        whole = _as_it_runs(function, moments, graphs[0], arrays)
+        whole = _as_it_runs(function, versions, graphs[0], arrays)
     return Verification(function.name, tuple(checked), tuple(found), skipped, whole)
 
 
@@ -171,24 +173,24 @@ def bisect(function: Function, arrays: Sequence[Any]) -> Checked | None:
     history = function.rewrites
     records = history.of_graph
     with history.held():
-        moments = _Moments(function, history.all_graphs(), arrays)
+        versions = _Versions(function, history.all_graphs(), arrays)
         low, high = 0, len(records)
-        wrong, _ = moments.compared(0, high)
+        wrong, _ = versions.compared(0, high)
         if wrong is None:
             return None
         while high - low > 1:
             middle = (low + high) // 2
-            found, _ = moments.compared(0, middle)
+            found, _ = versions.compared(0, middle)
             low, high, wrong = (middle, high, wrong) if found is None else (low, middle, found)
     record = records[high - 1]
     return Checked(record.index, record.rule, record.says, wrong, False)
 
 
 def _as_it_runs(
-    function: Function, moments: _Moments, graph: Sequence[Variable], arrays: Sequence[Any]
+    function: Function, versions: _Versions, graph: Sequence[Variable], arrays: Sequence[Any]
 ) -> Difference | None:
     """Return how what a function gives on its own tier differs from the graph as built, on the reference tier."""
-    expected = moments.as_built()
+    expected = versions.as_built()
     try:
         given = [np.array(each) for each in arrays]
         found = [np.array(to_host(each)) for each in function.executable.run(given, None)]
@@ -197,8 +199,8 @@ def _as_it_runs(
     return compare(expected, found, _labels(function, graph))
 
 
-class _Moments:
-    """What a function gives at the moments of its history, each computed when it is asked for; the latest few are kept."""
+class _Versions:
+    """What a function gives at the versions of its history, each computed when it is asked for; the latest few are kept."""
 
     def __init__(
         self, function: Function, graphs: Sequence[Sequence[Variable]], arrays: Sequence[Any]
@@ -206,9 +208,9 @@ class _Moments:
         self._function, self._graphs, self._arrays = function, graphs, arrays
         self._known: dict[int, list[Any] | Exception] = {}
 
-    def fails(self, moment: int) -> bool:
+    def fails(self, version: int) -> bool:
         """Return whether the function ends in an error then."""
-        return isinstance(self._at(moment), Exception)
+        return isinstance(self._at(version), Exception)
 
     def as_built(self) -> list[Any]:
         """Return what the graph gives before any rewrite.
@@ -224,7 +226,7 @@ class _Moments:
         return found
 
     def compared(self, before: int, after: int) -> tuple[Difference | None, bool]:
-        """Return how two moments differ, and whether they are the same to the last bit."""
+        """Return how two versions differ, and whether they are the same to the last bit."""
         old, new = self._at(before), self._at(after)
         if isinstance(old, Exception):
             where = "" if before == 0 else f" before rewrite {before}"
@@ -234,15 +236,15 @@ class _Moments:
         exact = all(np.array_equal(a, b, equal_nan=_floating(a)) for a, b in zip(old, new, strict=True))
         return compare(old, new, _labels(self._function, self._graphs[after])), exact
 
-    def _at(self, moment: int) -> list[Any] | Exception:
-        known = self._known.get(moment)
+    def _at(self, version: int) -> list[Any] | Exception:
+        known = self._known.get(version)
         if known is None:
             try:
-                known = values_of(self._function, self._graphs[moment], self._arrays)
+                known = values_of(self._function, self._graphs[version], self._arrays)
             except Exception as error:  # whatever it is: a wrong rewrite may fail in any way
                 known = error
-            self._known = {k: each for k, each in self._known.items() if k in (0, moment - 1)}
-            self._known[moment] = known
+            self._known = {k: each for k, each in self._known.items() if k in (0, version - 1)}
+            self._known[version] = known
         return known
 
 
@@ -298,16 +300,16 @@ def _gradients(
         return [], "no input is a floating one"
     if not chosen:
         return [], "there was nothing to compare before rows that nobody reads were dropped"
-    moments = sorted(
+    versions = sorted(
         {chosen[-1], *(chosen[k * len(chosen) // MOST_GRADIENTS] for k in range(MOST_GRADIENTS))}
     )
     try:
         expected = _gradient_values(function, graphs[0], wrt, arrays)
         found = []
-        for moment in moments:
-            now = _gradient_values(function, graphs[moment], wrt, arrays)
+        for version in versions:
+            now = _gradient_values(function, graphs[version], wrt, arrays)
             wrong = compare(expected, now, [f"gradient with respect to {describe(each)}" for each in wrt])
-            record = records[moment - 1]
+            record = records[version - 1]
             found.append(Checked(record.index, record.rule, record.says, wrong, False))
     except ScanvizError as error:
         return [], str(error).splitlines()[0]

@@ -1,6 +1,6 @@
 """Which loop of a program is the back-propagation of which, and what of the forward loop it reads.
 
-A backward loop knows the birth id of its forward loop's node.  What it reads may come to it through views, such as rows in
+A backward loop knows the node id of its forward loop's node.  What it reads may come to it through views, such as rows in
 reversed order; they are followed back to the loop that filled the rows.
 """
 
@@ -16,7 +16,7 @@ from scanviz.engine.scan.loop import Scan
 def _is_gradient_of(backward: LoopInstruction, forward: LoopInstruction) -> bool:
     assert isinstance(backward.op, Scan)
     known = backward.op.settings.gradient_of
-    return known is not None and known.birth == forward.birth and backward is not forward
+    return known is not None and known.node_id == forward.node_id and backward is not forward
 
 
 def forward_loop(loop: LoopInstruction, program: Program) -> int | None:

@@ -1,6 +1,6 @@
 """The versions of a function's graph written down (:mod:`scanviz.record.versions`): each node once, under names that stay.
 
-A node is known by its birth id, which it keeps when it is only rebuilt.  It is called by the user's name for its value, or by a
+A node is known by its node id, which it keeps when it is only rebuilt.  It is called by the user's name for its value, or by a
 number given when it is first met; so the same node has the same name in every version, and in every process.
 """
 
@@ -47,12 +47,12 @@ class NodeNames:
 
     Parameters
     ----------
-    twins : mapping of Apply to int
-        Which of the nodes with its birth id an Apply is, where it is not the first.
+    occurrences : mapping of Apply to int
+        Which of the nodes with its node id an Apply is, where it is not the first.
     """
 
-    def __init__(self, twins: Mapping[Apply, int]) -> None:
-        self._twins = twins
+    def __init__(self, occurrences: Mapping[Apply, int]) -> None:
+        self._occurrences = occurrences
         self._names: dict[tuple[int, int, _Which], str] = {}
         self._results: dict[int, tuple[Scan, list[tuple[str, int]]]] = {}
         self._leaves: dict[Variable, str] = {}
@@ -60,19 +60,19 @@ class NodeNames:
         self._taken: set[str] = set()
         self._numbers: dict[int, int] = {}
         self._loops: dict[NodeId, str] = {}
-        self.inner: dict[Apply, int] = {}  # the same as twins, of nodes in steps
-        self.first: dict[int, Apply] = {}  # each node as it was met first, by its birth id
+        self.inner: dict[Apply, int] = {}  # the same as occurrences, of nodes in steps
+        self.first: dict[int, Apply] = {}  # each node as it was met first, by its node id
 
     def id(self, node: Apply) -> NodeId:
         """Return what a node is known by in its graph."""
-        return node.birth, self._twins.get(node) or self.inner.get(node, 0)
+        return node.node_id, self._occurrences.get(node) or self.inner.get(node, 0)
 
     def number(self, node: Apply) -> int:
         """Return the number of a node, which it was given when it was first met."""
-        known = self._numbers.get(node.birth)
+        known = self._numbers.get(node.node_id)
         if known is None:
-            known = self._numbers[node.birth] = len(self._numbers) + 1
-            self.first[node.birth] = node
+            known = self._numbers[node.node_id] = len(self._numbers) + 1
+            self.first[node.node_id] = node
         return known
 
     def of(self, variable: Variable) -> str:
@@ -140,14 +140,17 @@ class GraphWriter:
         What the function calls its outputs; empty for those without a name.
     title : str
         What it is the graph of.
-    twins : mapping of Apply to int
-        Which of the nodes with its birth id an Apply is, where it is not the first.
+    occurrences : mapping of Apply to int
+        Which of the nodes with its node id an Apply is, where it is not the first.
     """
 
     def __init__(
-        self, output_names: Sequence[str] = (), title: str = "", twins: Mapping[Apply, int] | None = None
+        self,
+        output_names: Sequence[str] = (),
+        title: str = "",
+        occurrences: Mapping[Apply, int] | None = None,
     ) -> None:
-        self.names = NodeNames({} if twins is None else twins)
+        self.names = NodeNames({} if occurrences is None else occurrences)
         self._output_names, self._title = output_names, title
         self._table: dict[NodeRecord, int] = {}
         self._counts: Counter[int] = Counter()  # of nodes in the graph; leaves by how many read them
@@ -163,7 +166,7 @@ class GraphWriter:
         ] = {}  # of nodes in steps, most of which are in many versions
         self._steps: dict[tuple[int, int], tuple[Scan, list[int]]] = {}  # of loops as ops
         self._leaves: dict[tuple[Variable, int, str], int] = {}
-        self._births: dict[tuple[int, str], int] = {}  # level, and what a node is known by → its birth id
+        self._node_ids: dict[tuple[int, str], int] = {}  # level, and what a node is known by → its node id
         self._sources: dict[SourceLine, str] = {}
 
     def begin(self, outputs: Sequence[Variable]) -> None:
@@ -225,12 +228,12 @@ class GraphWriter:
             self.names.number(node)
         earliest: dict[int, int] = {}  # place of those that read a node
         for node in reversed(nodes):  # those that read a node come before it here
-            own = self._places.get(node.birth, self.names.number(node))
-            place = min(own, earliest.get(node.birth, own))
-            self._places.setdefault(node.birth, place)
+            own = self._places.get(node.node_id, self.names.number(node))
+            place = min(own, earliest.get(node.node_id, own))
+            self._places.setdefault(node.node_id, place)
             for each in node.inputs:
                 if each.owner is not None:
-                    earliest[each.owner.birth] = min(place, earliest.get(each.owner.birth, place))
+                    earliest[each.owner.node_id] = min(place, earliest.get(each.owner.node_id, place))
 
     def _row(self, node: NodeRecord) -> int:
         return self._table.setdefault(node, len(self._table))
@@ -257,8 +260,8 @@ class GraphWriter:
         leaves = [each for each in dict.fromkeys(node.inputs) if each.owner is None and each not in inside]
         found = [*found, *(self._leaf(each, level, leaf_role(each)) for each in leaves)]
         read, key = tuple(map(of, node.inputs)), self.names.node(node)
-        self._births[level, key] = node.birth
-        place, source = self._places[node.birth], self._source(node.provenance.source)
+        self._node_ids[level, key] = node.node_id
+        place, source = self._places[node.node_id], self._source(node.provenance.source)
         found.append(self._row(NodeRecord(level, key, str(op), place, results, read, source, loop=loop)))
         return found
 
@@ -310,7 +313,7 @@ class GraphWriter:
         return found
 
     def _tell_apart(self, nodes: Iterable[Apply]) -> None:
-        """Tell the nodes of a step apart that have one birth id."""
+        """Tell the nodes of a step apart that have one node id."""
         seen: set[NodeId] = set()
         for node in nodes:
             while self.names.id(node) in seen:
@@ -359,23 +362,23 @@ class GraphWriter:
         first = self.names.first
         for node in first.values():
             made = node.provenance
-            others = [first[each] for each in made.parents if each in first and each != node.birth]
+            others = [first[each] for each in made.parents if each in first and each != node.node_id]
             parents = dict.fromkeys(self.names.of(each.outputs[0]) for each in others)
             if made.rule or parents:
                 yield OriginOfNode(self.names.of(node.outputs[0]), made.rule or "", tuple(parents))
 
     def _operations(self, program: Program, last: Version) -> Iterator[OperationOfNode]:
-        """Iterate over what nodes became, each the first instruction of its birth id that none before it became."""
+        """Iterate over what nodes became, each the first instruction of its node id that none before it became."""
         levels = levels_of(tuple(self._table), last)
         waiting = [(0, program)]
         while waiting:
             level, body = waiting.pop()
             nodes = levels.get(level, LevelNodes())
-            of_birth: dict[int, list[NodeRecord]] = {}
+            of_node_id: dict[int, list[NodeRecord]] = {}
             for each in reversed(list(nodes.ordered())):
-                of_birth.setdefault(self._births[level, each.key], []).append(each)
+                of_node_id.setdefault(self._node_ids[level, each.key], []).append(each)
             for index, instruction in enumerate(body.instructions):
-                left = of_birth.get(instruction.birth)
+                left = of_node_id.get(instruction.node_id)
                 if not left:
                     continue
                 node = left[-1] if len(left) == 1 else self._nearest(left, instruction, levels)
@@ -392,14 +395,14 @@ class GraphWriter:
     def _nearest(
         self, nodes: Sequence[NodeRecord], instruction: AnyInstruction, levels: Mapping[int, LevelNodes]
     ) -> NodeRecord:
-        """Return which of several nodes of one birth id an instruction is: of loops the one whose step is most like its own."""
+        """Return which of several nodes of one node id an instruction is: of loops the one whose step is most like its own."""
         if not isinstance(instruction, LoopInstruction):
             return nodes[-1]
-        mine = Counter(each.birth for each in instruction.body.instructions)
+        mine = Counter(each.node_id for each in instruction.body.instructions)
 
         def unlike(node: NodeRecord) -> int:
             step = levels.get(node.loop.step, LevelNodes()) if node.loop is not None else LevelNodes()
-            theirs = Counter(self._births[each.level, each.key] for each in step.nodes.values())
+            theirs = Counter(self._node_ids[each.level, each.key] for each in step.nodes.values())
             return ((mine - theirs) + (theirs - mine)).total()
 
         return min(reversed(nodes), key=unlike)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from scanviz.engine.notebook import Shown
+from scanviz.engine.display import Shown
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.loops import (
     SAMPLE_REASONS,

@@ -73,7 +73,7 @@ def _written(
 ) -> tuple[GraphWriter, Cost, list[RewriteRecord]]:
     """Return what wrote the versions down, what the first of them costs, and the applications."""
     first = next(versions)
-    writer = GraphWriter(output_names, title, first.twins)
+    writer = GraphWriter(output_names, title, first.occurrences)
     writer.become(first.delta)
     records: list[RewriteRecord] = []
     before = first.cost

@@ -24,7 +24,7 @@ NOTEBOOK_NODES = 200  # that a picture in a notebook has
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class DrawOptions:
     """How a picture is drawn.
 
     Attributes
@@ -48,7 +48,7 @@ class Wishes:
     ascii_only: bool = False
 
 
-def written(diagram: Diagram, form: str, wishes: Wishes | None = None) -> Drawing:
+def written(diagram: Diagram, form: str, options: DrawOptions | None = None) -> Drawing:
     r"""Return a picture in any format that there is.
 
     Parameters
@@ -57,7 +57,7 @@ def written(diagram: Diagram, form: str, wishes: Wishes | None = None) -> Drawin
         What to draw.
     form : {"svg", "png", "pdf", "dot", "txt", "json", "graphml", "html"}
         The format.
-    wishes : Wishes, optional
+    options : DrawOptions, optional
         How.
 
     Raises
@@ -68,13 +68,13 @@ def written(diagram: Diagram, form: str, wishes: Wishes | None = None) -> Drawin
     Examples
     --------
     >>> from scanviz.render.diagram.model import Node
-    >>> written(Diagram("f", (Node("x", "input", "x"),)), "txt", Wishes(ascii_only=True)).text
+    >>> written(Diagram("f", (Node("x", "input", "x"),)), "txt", DrawOptions(ascii_only=True)).text
     'f\no  x\n'
     """
-    wishes = wishes if wishes is not None else Wishes()
+    options = options if options is not None else DrawOptions()
     match form:
         case "txt":
-            text = drawing_text(diagram, wishes.width, types=wishes.types, ascii_only=wishes.ascii_only)
+            text = drawing_text(diagram, options.width, types=options.types, ascii_only=options.ascii_only)
         case "json":
             from scanviz.render.diagram.export import to_json
 
@@ -84,17 +84,17 @@ def written(diagram: Diagram, form: str, wishes: Wishes | None = None) -> Drawin
 
             text = to_graphml(diagram) + f"<!-- {MARK} -->\n"
         case "html":
-            return _page(diagram, wishes)
+            return _page(diagram, options)
         case _:
-            return drawn(diagram, form, wishes.engine, wishes.seconds, types=wishes.types)
+            return drawn(diagram, form, options.engine, options.seconds, types=options.types)
     return Drawing(text.encode("utf-8", "backslashreplace"), "", diagram.notes)
 
 
-def _page(diagram: Diagram, wishes: Wishes) -> Drawing:
+def _page(diagram: Diagram, options: DrawOptions) -> Drawing:
     """Return a page with the picture alone."""
     from scanviz.render.page.drawings import inline_svg
 
-    drawing = drawn(diagram, "svg", wishes.engine, wishes.seconds, types=wishes.types)
+    drawing = drawn(diagram, "svg", options.engine, options.seconds, types=options.types)
     title = html.escape(plain(diagram.title))
     text = (
         f'<!DOCTYPE html>\n<!-- {MARK} -->\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -135,15 +135,15 @@ class Picture:
     ----------
     diagram : Diagram
         What is drawn.
-    wishes : Wishes
+    options : DrawOptions
         How.
     """
 
-    def __init__(self, diagram: Diagram, wishes: Wishes) -> None:
-        self.diagram, self.wishes = diagram, wishes
+    def __init__(self, diagram: Diagram, options: DrawOptions) -> None:
+        self.diagram, self.options = diagram, options
 
     def __str__(self) -> str:
-        return written(self.diagram, "txt", self.wishes).text
+        return written(self.diagram, "txt", self.options).text
 
     def __repr__(self) -> str:
         return (
@@ -169,13 +169,13 @@ class Picture:
             )
         ours = None if force else is_picture
         check_place(target, ours, "picture of scanviz", "save(path, force=True) replaces it")
-        drawing = written(self.diagram, form, self.wishes)
+        drawing = written(self.diagram, form, self.options)
         with replacing(target, ours, "picture of scanviz") as stream:
             stream.write(marked(drawing.data, form))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """Return the picture for a notebook."""
-        return {"image/svg+xml": written(self.diagram, "svg", self.wishes).text, "text/plain": repr(self)}
+        return {"image/svg+xml": written(self.diagram, "svg", self.options).text, "text/plain": repr(self)}
 
 
 def draw(
@@ -237,7 +237,7 @@ def draw(
     ◇   │  ║ x[t]
     ...
     """
-    picture = Picture(diagram_for(what, scan=scan, depth=depth), Wishes(types, engine))
+    picture = Picture(diagram_for(what, scan=scan, depth=depth), DrawOptions(types, engine))
     if path is not None:
         picture.save(path, force=force)
     return picture

@@ -17,9 +17,9 @@ from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import FLOATS, canonical_dtype
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
-from scanviz.engine.ops.barrier import disconnected_grad
 from scanviz.engine.ops.options import real
 from scanviz.engine.ops.shape import dimshuffle
+from scanviz.engine.ops.stop_gradient import disconnected_grad
 from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype
 
 __all__ = ["logsumexp", "mean", "std", "var"]

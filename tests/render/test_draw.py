@@ -11,7 +11,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.record.errors import CannotWriteError, ScanvizTypeError, ScanvizValueError
-from scanviz.render.draw import Wishes, written
+from scanviz.render.draw import DrawOptions, written
 from tests.render.pictures import hostile_picture, taps_pictures, xml_of
 
 
@@ -77,7 +77,7 @@ def test_an_ending_that_says_no_format_is_refused(tmp_path):
 
 @pytest.mark.parametrize("form", ["svg", "dot", "txt", "json", "graphml", "html"])
 def test_every_format_takes_hostile_names(form):
-    data = written(hostile_picture(), form, Wishes(engine="own")).data
+    data = written(hostile_picture(), form, DrawOptions(engine="own")).data
     assert b"\x1b" not in data
     if form in ("svg", "graphml"):
         xml_of(data)
@@ -113,7 +113,7 @@ def test_variables_functions_and_records_show_pictures_in_a_notebook():
 
 
 def test_the_engine_alone_shows_text():
-    code = "import scanviz.engine.graph.nodes as n; from scanviz.engine.notebook import PICTURES; PICTURES.clear();"
+    code = "import scanviz.engine.graph.nodes as n; from scanviz.engine.display import PICTURES; PICTURES.clear();"
     code += "import scanviz; from scanviz import tensor as T; PICTURES.clear(); print(T.vector('x')._repr_mimebundle_())"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60

@@ -12,6 +12,7 @@ from weakref import WeakSet
 
 from scanviz.engine import observe
 from scanviz.engine.backends.registry import resolve
+from scanviz.engine.display import Shown
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.function.arguments import In, Out, is_on_device, to_host
 from scanviz.engine.function.memory import Memory, unshared
@@ -21,7 +22,6 @@ from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.mode import Mode
-from scanviz.engine.notebook import Shown
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules, reused
@@ -73,7 +73,7 @@ class Function(Shown):
     backend : str
         Name of the tier that runs it.
     rewrites : RewriteHistory
-        What rules did to the graph, in order; any moment can be rebuilt.
+        What rules did to the graph, in order; any version can be rebuilt.
     build_ns : dict[str, int]
         Nanoseconds of each stage of building: ``graph``, ``rewrite``, ``lower``, ``compile``.
     """

@@ -15,8 +15,8 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.loops import with_results
 from scanviz.engine.scan.loop import Scan, ScanSettings
 
-# The birth id of a loop's node, with those of the loops around it before it.  A gradient makes its forward loop again, with
-# more results: that is the same loop, has the same birth id, and takes the same name.
+# The node id of a loop's node, with those of the loops around it before it.  A gradient makes its forward loop again, with
+# more results: that is the same loop, has the same node id, and takes the same name.
 Place = tuple[int, ...]
 
 
@@ -44,7 +44,7 @@ def _loops(outputs: Sequence[Variable], around: Place) -> Iterator[tuple[Place, 
     """Iterate over the loops of a graph in order of computation, each before those in its step."""
     for node in toposort(outputs):
         if isinstance(node.op, Scan):
-            place = (*around, node.birth)
+            place = (*around, node.node_id)
             yield place, node.op.settings
             yield from _loops(node.op.inner_outputs, place)
 
@@ -54,11 +54,15 @@ def _settings(loops: Mapping[Place, ScanSettings]) -> dict[Place, ScanSettings]:
     count = Counter(own.name for own in loops.values())
     taken = {name for name, several in count.items() if several == 1}
     found: dict[Place, ScanSettings] = {}
-    by_birth: dict[int, ScanSettings] = {}  # the gradient of a loop in a step stands in another step
+    by_node_id: dict[int, ScanSettings] = {}  # the gradient of a loop in a step stands in another step
     latest: Counter[str] = Counter()  # the largest number of a name so far
     for place, own in loops.items():
         known = own.gradient_of
-        of = found.get((*place[:-1], known.birth), by_birth.get(known.birth)) if known is not None else None
+        of = (
+            found.get((*place[:-1], known.node_id), by_node_id.get(known.node_id))
+            if known is not None
+            else None
+        )
         number = 0
         if count[own.name] > 1:
             number = _free(own.name, of.number if of is not None else 0, latest[own.name], taken)
@@ -66,7 +70,7 @@ def _settings(loops: Mapping[Place, ScanSettings]) -> dict[Place, ScanSettings]:
         if known is not None and of is not None:
             own = own._replace(gradient_of=known._replace(name=of.label))
         found[place] = own._replace(number=number)
-        by_birth.setdefault(place[-1], found[place])
+        by_node_id.setdefault(place[-1], found[place])
         taken.add(found[place].label)
     return found
 
@@ -86,7 +90,7 @@ def _renamed(
     for node in toposort(outputs):
         inputs, op = [new_of.get(each, each) for each in node.inputs], node.op
         if isinstance(op, Scan):
-            op = _renamed_loop(op, (*around, node.birth), settings)
+            op = _renamed_loop(op, (*around, node.node_id), settings)
         if op is not node.op or any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
             new_of.update(zip(node.outputs, rebuild(node, inputs, op).outputs, strict=True))
     return [new_of.get(each, each) for each in outputs]

@@ -12,8 +12,8 @@ from scanviz.engine.gradient.table import connection
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.traversal import users
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.barrier import DISCONNECTED_GRAD
 from scanviz.engine.ops.elementwise import CAST
+from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD
 from scanviz.engine.scan.strays import stray_of
 
 Way = list[tuple[Apply, Variable]]

@@ -65,7 +65,7 @@ def _through(node: Apply, found: Mapping[Variable, Derivative]) -> Sequence[Deri
     ]
     results = nothing
     if any(each is not None for each in given) and any(map(is_differentiable, node.outputs)):
-        with made_by(RULE, node.provenance, (node.birth,)):
+        with made_by(RULE, node.provenance, (node.node_id,)):
             results = list(PUSHFORWARDS[node.op.declaration](node, given))
     results = [
         each if is_differentiable(output) else None

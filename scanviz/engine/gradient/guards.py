@@ -122,9 +122,9 @@ def _wild(
     for node in nodes:
         if isinstance(node.op, Scan):
             inside = _inside_loop(node, found, begins)
-            givers = [each for each in node.op.variables if has_outer_output(each)]
-            for output, giver in zip(node.outputs, givers, strict=True):
-                if any(each in inside for each in inner_outputs(giver)):
+            result_variables = [each for each in node.op.variables if has_outer_output(each)]
+            for output, result_variable in zip(node.outputs, result_variables, strict=True):
+                if any(each in inside for each in inner_outputs(result_variable)):
                     found.add(output)
         elif begins(node) or any(each in found or _is_wild_constant(each) for each in node.inputs):
             found.update(each for each in node.outputs if _floating(each))

@@ -5,7 +5,7 @@ One rule a role (the table of states is in :mod:`scanviz.engine.gradient.adjoint
 =============  ===============================================================================
 forward        backward
 =============  ===============================================================================
-sequence       result of each step, turned round again; zero for rows that no step read
+sequence       result of each step, reversed again; zero for rows that no step read
 non-sequence   a sitsot that the steps' contributions are added to, from zeros
 state          a mitmot over the cotangent of its rows, in reversed time
 step output    a sequence: the cotangent of its rows, reversed
@@ -25,7 +25,7 @@ from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.adjoint import AdjointTaps, adjoint_taps
 from scanviz.engine.gradient.guards import chosen_inside, wild_inside
 from scanviz.engine.gradient.loop_connection import downstream, upstream
-from scanviz.engine.gradient.loop_rows import LoopRows, turned
+from scanviz.engine.gradient.loop_rows import LoopRows, reversed_rows
 from scanviz.engine.gradient.residuals import Residuals, row_name
 from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.sizes import zeros_like
@@ -57,8 +57,10 @@ def _pullback(
     op = node.op
     assert isinstance(op, Scan)
     readers = [each for each in op.variables if has_outer_input(each)]
-    givers = [each for each in op.variables if has_outer_output(each)]
-    given = {each: value for each, value in zip(givers, cotangents, strict=True) if value is not None}
+    result_variables = [each for each in op.variables if has_outer_output(each)]
+    given = {
+        each: value for each, value in zip(result_variables, cotangents, strict=True) if value is not None
+    }
     asked = [each for each, mine in zip(readers, wanted[1:], strict=True) if mine]
     found = BackwardLoop(ScanView(node), given, asked).derivatives()
     return [None, *(found.get(each) for each in readers)]
@@ -233,7 +235,7 @@ class BackwardLoop:
             else:
                 readers[LoopSequence(variable.name, inner, tap)] = rows.reversed(variable, tap)
         for output, arriving in self.arriving.items():
-            readers[LoopSequence(f"grad_{output.name}", arriving)] = turned(self.given[output])
+            readers[LoopSequence(f"grad_{output.name}", arriving)] = reversed_rows(self.given[output])
         outer = [*readers.values(), *(rows.buffer(each, self.given.get(each)) for each in self.states)]
         outer += [zeros_like(rows.value(each)) for each in self.sums]
         op = Scan([*readers, *variables], None, self._settings())
@@ -256,7 +258,7 @@ class BackwardLoop:
         settings = self.op.settings
         return settings.renamed(f"grad_of_{settings.name}")._replace(
             recompute=False,
-            gradient_of=GradientOf(settings.name, self.view.node.birth),
+            gradient_of=GradientOf(settings.name, self.view.node.node_id),
         )
 
 

@@ -84,13 +84,13 @@ def _flow(node: Apply) -> list[list[bool]]:
     op, view = node.op, ScanView(node)
     assert isinstance(op, Scan)
     pairs = _pairs(op)
-    givers = [each for each in op.variables if has_outer_output(each)]
-    rows = [[False] * len(givers)]
+    result_variables = [each for each in op.variables if has_outer_output(each)]
+    rows = [[False] * len(result_variables)]
     for variable in op.variables:
         if view.outer_input(variable) is not None:
             first = {target for source, target in pairs if source is variable}
             reached = closure(first, pairs)
-            rows.append([each in reached for each in givers])
+            rows.append([each in reached for each in result_variables])
     return rows
 
 
@@ -102,7 +102,7 @@ def _chosen(node: Apply) -> list[Choice]:
     if not choices:
         return []
     pairs = _pairs(op)
-    givers = [each for each in op.variables if has_outer_output(each)]
+    result_variables = [each for each in op.variables if has_outer_output(each)]
     readers = [each for each in op.variables if view.outer_input(each) is not None]
     found: list[Choice] = []
     for k, reader in enumerate(readers, 1):  # the first input is the number of steps
@@ -110,5 +110,7 @@ def _chosen(node: Apply) -> list[Choice]:
         for choice in choices:
             if moved & choice.sources:
                 reached = closure(choice.targets, pairs)
-                found += [Choice(k, j, choice.why) for j, each in enumerate(givers) if each in reached]
+                found += [
+                    Choice(k, j, choice.why) for j, each in enumerate(result_variables) if each in reached
+                ]
     return found

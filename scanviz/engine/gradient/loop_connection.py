@@ -104,12 +104,12 @@ def _connection(node: Apply) -> list[list[bool]]:
 
 
 def _pattern(op: Scan, view: ScanView) -> list[list[bool]]:
-    givers = [each for each in op.variables if has_outer_output(each)]
-    rows = [[False] * len(givers)]
+    result_variables = [each for each in op.variables if has_outer_output(each)]
+    rows = [[False] * len(result_variables)]
     for variable in op.variables:
         if view.outer_input(variable) is not None:
             reached = downstream(op, [variable]) - ({variable} if not _own(op, variable) else set())
-            rows.append([each in reached for each in givers])
+            rows.append([each in reached for each in result_variables])
     return rows
 
 

@@ -46,27 +46,29 @@ def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[D
     results = list(dict.fromkeys(result for each in moving for result in inner_outputs(each)))
     pushed = dict(zip(results, push_forward(inner, results), strict=True))
     undefined = _undefined(op, moving, pushed)
-    twins = {each: twin for each in moving if (twin := _twin(each, inner, pushed)) is not None}
-    outer = [_outer(view, each, given) for each, twin in twins.items() if has_outer_input(twin)]
+    tangent_of = {
+        each: tangent for each in moving if (tangent := _tangent_of(each, inner, pushed)) is not None
+    }
+    outer = [_outer(view, each, given) for each, tangent in tangent_of.items() if has_outer_input(tangent)]
     fresh = Scan(
-        [*op.variables, *twins.values()], op.until, op.settings.renamed(f"rop_of_{op.settings.name}")
+        [*op.variables, *tangent_of.values()], op.until, op.settings.renamed(f"rop_of_{op.settings.name}")
     )
-    givers = [each for each in twins if has_outer_output(each)]
-    names = [each.name for each in (*node.outputs,)] + [twins[each].name for each in givers]
+    result_variables = [each for each in tangent_of if has_outer_output(each)]
+    names = [each.name for each in (*node.outputs,)] + [tangent_of[each].name for each in result_variables]
     made = build(fresh, [*node.inputs, *outer], names)[len(node.outputs) :]
-    found: dict[LoopVariable, Derivative] = {**dict(zip(givers, made, strict=True)), **undefined}
+    found: dict[LoopVariable, Derivative] = {**dict(zip(result_variables, made, strict=True)), **undefined}
     return [found.get(each) for each in op.variables if has_outer_output(each)]
 
 
 def _outer(view: ScanView, variable: LoopVariable, given: Mapping[LoopVariable, Variable]) -> Variable:
     """Return the tangent of what a loop variable reads around the loop; zeros where none was given."""
     value = view.outer_input(variable)
-    assert value is not None  # its twin has an outer input, so it has one
+    assert value is not None  # its tangent has an outer input, so it has one
     tangent = given.get(variable)
     return tangent if tangent is not None else zeros_like(value)
 
 
-def _twin(
+def _tangent_of(
     variable: LoopVariable, inner: Mapping[Variable, Variable], pushed: Tangents
 ) -> LoopVariable | None:
     """Return the loop variable that carries another's tangent, None where it is zero at every step."""

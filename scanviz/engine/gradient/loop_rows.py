@@ -1,6 +1,6 @@
 """Rows of a forward loop as a backward loop reads them, and what it gives as the gradients of the forward loop's inputs.
 
-Step s of the backward loop belongs to step ``n - 1 - s`` of the forward one, so all rows are turned round: those of
+Step s of the backward loop belongs to step ``n - 1 - s`` of the forward one, so all rows are reversed: those of
 sequences and results are views, those of a cotangent are the upper part of a mitmot's buffer, where they are written over.
 """
 
@@ -29,7 +29,7 @@ from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
-def turned(rows: Variable) -> Variable:
+def reversed_rows(rows: Variable) -> Variable:
     """Return rows in reversed order."""
     return getitem(rows, slice(None, None, -1))
 
@@ -101,16 +101,16 @@ class LoopRows:
         """Return the rows of a loop variable at a tap, the last step's first."""
         match variable:
             case LoopSequence():
-                return turned(self._first(self.value(variable), 0))
+                return reversed_rows(self._first(self.value(variable), 0))
             case StepOutput():
-                return turned(self.result(variable))
+                return reversed_rows(self.result(variable))
             case State() if variable.kind == "mitmot":
-                return turned(self._first(self.result(variable), variable.offset + tap))
+                return reversed_rows(self._first(self.result(variable), variable.offset + tap))
             case State() if tap == 0:
-                return turned(self.result(variable))
+                return reversed_rows(self.result(variable))
             case State():
                 history = state_history(self.result(variable), self.value(variable), variable.offset)
-                return turned(getitem(history, slice(variable.offset + tap or None, tap)))
+                return reversed_rows(getitem(history, slice(variable.offset + tap or None, tap)))
             case _:
                 raise InternalError(f"`{variable.name}` has no rows")
 
@@ -130,13 +130,13 @@ class LoopRows:
             whole = cotangent if cotangent is not None else zeros_like(self.value(state))
             if not surely_equal(sizes(whole)[0], self.needed(state)):
                 whole = getitem(whole, slice(None, self.needed(state)))
-            return turned(whole)
+            return reversed_rows(whole)
         row = [as_size(each) for each in sizes(self.result(state))[1:]]
         zero = constant(0, tensor_type(self.result(state)).dtype)
         sparse = None if cotangent is None else single_rows(cotangent)
         if cotangent is not None and sparse is None:
             return concatenate(
-                [turned(cotangent), alloc(zero, [constant(state.offset, "int64"), *row])], axis=0
+                [reversed_rows(cotangent), alloc(zero, [constant(state.offset, "int64"), *row])], axis=0
             )
         buffer = alloc(zero, [_plus(self.steps, state.offset), *row])
         for node in sparse or ():
@@ -145,7 +145,7 @@ class LoopRows:
 
     def of_sequence(self, variable: LoopVariable, result: Variable) -> Variable:
         """Return the cotangent of a sequence from the backward loop's rows for it; zero where no step read a row."""
-        whole, rows = self.value(variable), turned(result)
+        whole, rows = self.value(variable), reversed_rows(result)
         if self.steps_back is self.steps and surely_equal(sizes(whole)[0], self.steps):
             return rows
         return _added(whole, slice(subtract(self.steps, self.steps_back), self.steps), rows)
@@ -156,13 +156,13 @@ class LoopRows:
         if state.kind == "sitsot":
             return getitem(result, -1)
         if state.kind == "mitsot":
-            rows = getitem(turned(result), slice(None, state.offset))
+            rows = getitem(reversed_rows(result), slice(None, state.offset))
             exact = surely_equal(sizes(initial)[0], state.offset)
             return rows if exact else _added(initial, slice(None, state.offset), rows)
         if surely_equal(sizes(initial)[0], self.needed(state)):
-            return turned(result)
+            return reversed_rows(result)
         whole = cotangent if cotangent is not None else zeros_like(initial)
-        return set_subtensor(getitem(whole, slice(None, self.needed(state))), turned(result))
+        return set_subtensor(getitem(whole, slice(None, self.needed(state))), reversed_rows(result))
 
 
 def _counters(variables: Sequence[LoopVariable]) -> list[LoopVariable]:
@@ -189,13 +189,13 @@ def _with_all_rows(variable: LoopVariable) -> LoopVariable:
 
 
 def _augmented(node: Apply, variables: Sequence[LoopVariable]) -> Apply:
-    """Return the forward loop with results added at the end: the same node to people, so with its birth id."""
+    """Return the forward loop with results added at the end: the same node to people, so with its node id."""
     op = ScanView(node).op
     fresh = op.with_variables(variables, op.until)
     names = [each.name for each in node.outputs]
     types = fresh.infer(node.inputs)
     added = [each.name for each in variables[len(op.variables) :]]
-    return Apply(fresh, node.inputs, types, node.provenance, node.birth, [*names, *added])
+    return Apply(fresh, node.inputs, types, node.provenance, node.node_id, [*names, *added])
 
 
 def _added(like: Variable, place: slice, rows: Variable) -> Variable:
@@ -207,7 +207,7 @@ def single_rows(cotangent: Variable) -> list[Apply] | None:
     """Return the assignments by which a cotangent was made of zeros, if each adds to one row of a known number.
 
     That is what comes back from ``result[-1]``; the buffer of the backward loop then starts as zeros with that row in place,
-    instead of a turned copy of an array of zeros.
+    instead of a reversed copy of an array of zeros.
     """
     found: list[Apply] = []
     each = cotangent
@@ -225,7 +225,7 @@ def single_rows(cotangent: Variable) -> list[Apply] | None:
 
 
 def _turned_assignment(op: Op, offset: int) -> Op:
-    """Return an assignment to row i of a result as one to its place in the turned buffer with initial rows at the end."""
+    """Return an assignment to row i of a result as one to its place in the reversed buffer with initial rows at the end."""
     first, *rest = op.parameters.pattern.entries
     place = -first.start - 1 if first.start < 0 else -(offset + first.start) - 1
     pattern = IndexParameters((first._replace(start=place), *rest))

@@ -66,7 +66,7 @@ class Residuals:
         self.kept: list[StepOutput] = []
         self.known: dict[Variable, Variable] = {}
         self._there = _there(view.op)
-        self._births = {node.birth for node in toposort(view.op.inner_outputs)}
+        self._node_ids = {node.node_id for node in toposort(view.op.inner_outputs)}
         self._free: dict[Variable, bool] = {}
         self._sizes: dict[Variable, Shape] | None = None
 
@@ -117,7 +117,7 @@ class Residuals:
 
     def _worth_keeping(self, node: Apply) -> bool:
         """Return whether the forward step computes a node anyway; what only the gradient needs is left to its own step."""
-        if node.birth not in self._births:
+        if node.node_id not in self._node_ids:
             return False
         return not (isinstance(node.op, Scan) and node.op.settings.recompute)
 

@@ -163,7 +163,7 @@ def _through(node: Apply, found: Cotangents, reached: Collection[Variable]) -> N
     if all(each is None for each in given) or not any(wanted):
         return
     wanted = [mine and any(row) for mine, row in zip(wanted, pattern, strict=True)]
-    with made_by(RULE, node.provenance, (node.birth,)):
+    with made_by(RULE, node.provenance, (node.node_id,)):
         derivatives = PULLBACKS[node.op.declaration](node, given, wanted)
     for each, mine, derivative in zip(node.inputs, wanted, derivatives, strict=True):
         if mine:

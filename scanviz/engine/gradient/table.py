@@ -57,7 +57,7 @@ PUSHFORWARDS: MeaningTable[Pushforward] = MeaningTable("pushforward", "engine/gr
 CONNECTIONS: MeaningTable[Connection] = MeaningTable("connection pattern", "engine/gradient/{family}.py")
 
 FAMILIES = (
-    "barrier",
+    "stop_gradient",
     "control",
     "creation",
     "elementwise",

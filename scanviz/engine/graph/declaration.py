@@ -138,7 +138,7 @@ class Part(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What an op that holds a graph consists of, and how it is made again: ``make(about, parts, births)``.
+    """What an op that holds a graph consists of, and how it is made again: ``make(about, parts, node_ids)``.
 
     Attributes
     ----------
@@ -148,14 +148,14 @@ class Held(NamedTuple):
         What it is told beside the parts.
     parts : sequence of Part
         In order; ``make`` is given the parts that were made again.
-    births : sequence of int
+    node_ids : sequence of int
         Birth ids of other nodes that the op refers to; where these get other ids, ``make`` is given those.
     """
 
     make: Callable[[Any, Sequence[Any], Sequence[int]], Op]
     about: Any
     parts: Sequence[Part]
-    births: Sequence[int] = ()
+    node_ids: Sequence[int] = ()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scanviz.engine.graph.declaration import Held, Op, Part
-from scanviz.engine.graph.nodes import Apply, Variable, next_birth
+from scanviz.engine.graph.nodes import Apply, Variable, next_node_id
 from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import Type
@@ -35,7 +35,7 @@ class FlatOp(NamedTuple):
     make: Callable[[Any, Sequence[Any], Sequence[int]], Op]
     about: Any
     parts: tuple[FlatPart, ...]
-    births: tuple[int, ...]
+    node_ids: tuple[int, ...]
 
 
 class FlatNode(NamedTuple):
@@ -46,7 +46,7 @@ class FlatNode(NamedTuple):
     types: tuple[Type, ...]
     names: tuple[str | None, ...]
     provenance: Provenance
-    birth: int
+    node_id: int
 
 
 class FlatGraph(NamedTuple):
@@ -76,7 +76,7 @@ def flatten(outputs: Sequence[Variable]) -> FlatGraph:
             tuple(each.type for each in node.outputs),
             tuple(each.name for each in node.outputs),
             node.provenance,
-            node.birth,
+            node.node_id,
         )
         for node in walk.order
     ]
@@ -111,7 +111,10 @@ class _Walk:
         }
         return {
             key: FlatOp(
-                held.make, held.about, tuple(parts[id(each.whole)] for each in held.parts), tuple(held.births)
+                held.make,
+                held.about,
+                tuple(parts[id(each.whole)] for each in held.parts),
+                tuple(held.node_ids),
             )
             for key, held in self.ops.items()
         }
@@ -119,7 +122,7 @@ class _Walk:
 
 def unflatten(graph: FlatGraph) -> list[Variable]:
     """Return the outputs of a graph built anew from its table, over the table's leaves."""
-    births = {old: next_birth() for old in sorted(set(_births(graph)))}
+    node_ids = {old: next_node_id() for old in sorted(set(_node_ids(graph)))}
     known: list[Variable] = list(graph.leaves)
     ops: dict[int, Op] = {}
     parts: dict[int, object] = {}
@@ -127,36 +130,36 @@ def unflatten(graph: FlatGraph) -> list[Variable]:
         op = node.op
         if isinstance(op, FlatOp):
             if id(op) not in ops:
-                ops[id(op)] = _made(op, known, parts, births)
+                ops[id(op)] = _made(op, known, parts, node_ids)
             op = ops[id(op)]
-        made, inputs = _moved(node.provenance, births), [known[k] for k in node.inputs]
-        fresh = Apply(op, inputs, node.types, made, births[node.birth], node.names)
+        made, inputs = _moved(node.provenance, node_ids), [known[k] for k in node.inputs]
+        fresh = Apply(op, inputs, node.types, made, node_ids[node.node_id], node.names)
         known.extend(fresh.outputs)
     return [known[k] for k in graph.outputs]
 
 
-def _births(graph: FlatGraph) -> Iterator[int]:
+def _node_ids(graph: FlatGraph) -> Iterator[int]:
     """Iterate over the ids of all nodes of a table, and of those that they refer to."""
     for node in graph.nodes:
-        yield node.birth
+        yield node.node_id
         yield from node.provenance.parents
         if isinstance(node.op, FlatOp):
-            yield from node.op.births
+            yield from node.op.node_ids
 
 
-def _made(op: FlatOp, known: Sequence[Variable], parts: dict[int, object], births: Mapping[int, int]) -> Op:
+def _made(op: FlatOp, known: Sequence[Variable], parts: dict[int, object], node_ids: Mapping[int, int]) -> Op:
     """Return an op of a table, of parts that other ops may have brought to ``parts`` before."""
     for each in op.parts:
         if id(each) not in parts:
             parts[id(each)] = each.make(each.about, [known[k] for k in each.results])
-    return op.make(op.about, [parts[id(each)] for each in op.parts], [births[each] for each in op.births])
+    return op.make(op.about, [parts[id(each)] for each in op.parts], [node_ids[each] for each in op.node_ids])
 
 
-def _moved(provenance: Provenance, births: Mapping[int, int]) -> Provenance:
+def _moved(provenance: Provenance, node_ids: Mapping[int, int]) -> Provenance:
     """Return a provenance that refers to the new ids."""
     if not provenance.parents:
         return provenance
-    parents = tuple(births[each] for each in provenance.parents)
+    parents = tuple(node_ids[each] for each in provenance.parents)
     return Provenance(provenance.source, provenance.scans, parents, provenance.rule)
 
 
@@ -175,16 +178,16 @@ def reduce_op(op: Op) -> tuple[Any, ...]:
     assert held is not None
     parts = [(each.make, each.about, len(each.results)) for each in held.parts]
     graph = flatten([each for part in held.parts for each in part.results])
-    return (_one_op, (held.make, held.about, parts, held.births, graph))
+    return (_one_op, (held.make, held.about, parts, held.node_ids, graph))
 
 
 def _one_op(
     make: Callable[[Any, Sequence[Any], Sequence[int]], Op],
     about: Any,
     parts: Sequence[tuple[Callable[[Any, Sequence[Variable]], object], Any, int]],
-    births: Sequence[int],
+    node_ids: Sequence[int],
     graph: FlatGraph,
 ) -> Op:
     results = iter(unflatten(graph))
     whole = [make_part(told, list(islice(results, count))) for make_part, told, count in parts]
-    return make(about, whole, births)
+    return make(about, whole, node_ids)

@@ -15,48 +15,48 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scanviz.engine.display import Shown
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.provenance import Provenance, current
 from scanviz.engine.graph.refusals import not_settable
 from scanviz.engine.graph.syntax import Syntax
 from scanviz.engine.graph.types import TensorType, Type
-from scanviz.engine.notebook import Shown
 
 Array = np.ndarray[Any, Any]
-_births = itertools.count(1)
-_own_births: ContextVar[_Run | None] = ContextVar("own_births", default=None)
+_node_ids = itertools.count(1)
+_own_node_ids: ContextVar[_Run | None] = ContextVar("own_node_ids", default=None)
 _runs = itertools.count(1)
 BIRTHS_OF_A_RUN = 1 << 24
 
 
-def next_birth() -> int:
-    """Return a birth id that no node has: nodes built before it have smaller ones, nodes built after it larger."""
-    own = _own_births.get()
-    return next(_births if own is None else own.births)
+def next_node_id() -> int:
+    """Return a node id that no node has: nodes built before it have smaller ones, nodes built after it larger."""
+    own = _own_node_ids.get()
+    return next(_node_ids if own is None else own.node_ids)
 
 
 class _Run(NamedTuple):
-    births: Iterator[int]
+    node_ids: Iterator[int]
     found: dict[Any, Any]
 
 
 def next_run() -> int:
-    """Return the number of a new run of rewrites, for :func:`births_of`."""
+    """Return the number of a new run of rewrites, for :func:`node_ids_of`."""
     return next(_runs)
 
 
 @contextmanager
-def births_of(run: int) -> Iterator[None]:
-    """Take birth ids from the run's own numbers in the block: doing the same again gives the same ids.
+def node_ids_of(run: int) -> Iterator[None]:
+    """Take node ids from the run's own numbers in the block: doing the same again gives the same ids.
 
     They are negative, so less than all others: what a rewrite made counts as built before anything a user builds on it.
     """
-    token = _own_births.set(_Run(itertools.count(-run * BIRTHS_OF_A_RUN), {}))
+    token = _own_node_ids.set(_Run(itertools.count(-run * BIRTHS_OF_A_RUN), {}))
     try:
         yield
     finally:
-        _own_births.reset(token)
+        _own_node_ids.reset(token)
 
 
 def found_in_run() -> dict[Any, Any] | None:
@@ -64,7 +64,7 @@ def found_in_run() -> dict[Any, Any] | None:
 
     Nodes that one run builds must not get into another one: it would build others when it is done again.
     """
-    own = _own_births.get()
+    own = _own_node_ids.get()
     return None if own is None else own.found
 
 
@@ -156,16 +156,16 @@ class Apply:
         What it reads and what it gives; the outputs belong to this Apply alone.
     provenance : Provenance
         Where it came from.
-    birth : int
+    node_id : int
         Birth id: kept when the node is only rebuilt because something below it changed.
     """
 
-    __slots__ = ("__weakref__", "birth", "inputs", "op", "outputs", "provenance")
+    __slots__ = ("__weakref__", "inputs", "node_id", "op", "outputs", "provenance")
     op: Op
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
     provenance: Provenance
-    birth: int
+    node_id: int
 
     def __init__(
         self,
@@ -173,14 +173,14 @@ class Apply:
         inputs: Sequence[Variable],
         types: Sequence[Type],
         provenance: Provenance | None = None,
-        birth: int | None = None,
+        node_id: int | None = None,
         names: Sequence[str | None] = (),
     ) -> None:
         put = object.__setattr__
         put(self, "op", op)
         put(self, "inputs", tuple(inputs))
         put(self, "provenance", provenance if provenance is not None else current())
-        put(self, "birth", next_birth() if birth is None else birth)
+        put(self, "node_id", next_node_id() if node_id is None else node_id)
         labels = names or (None,) * len(types)
         put(self, "outputs", tuple(Variable(kind, labels[k], self, k) for k, kind in enumerate(types)))
 
@@ -208,14 +208,14 @@ def build_one(op: Op, *inputs: Variable, name: str | None = None) -> Variable:
 
 
 def rebuild(node: Apply, inputs: Sequence[Variable], op: Op | None = None) -> Apply:
-    """Return the same node over other inputs: provenance, birth id and names kept, types inferred anew."""
+    """Return the same node over other inputs: provenance, node id and names kept, types inferred anew."""
     new_op = op or node.op
     return Apply(
         new_op,
         inputs,
         _same_types(node, inputs, new_op) or new_op.infer(inputs),
         node.provenance,
-        node.birth,
+        node.node_id,
         [each.name for each in node.outputs],
     )
 

@@ -168,11 +168,11 @@ def made_by(rule: str, source: Provenance, parents: tuple[int, ...] = ()) -> Ite
 
 
 @contextmanager
-def moved_from(source: Provenance, birth: int) -> Iterator[None]:
+def moved_from(source: Provenance, node_id: int) -> Iterator[None]:
     """Let nodes built in the block stand for a node that the rule at work moves elsewhere: its line, its loops, its id."""
     inherited = _inherited.get()
     token = _inherited.set(
-        Provenance(source.source, source.scans, (birth,), inherited.rule if inherited is not None else None)
+        Provenance(source.source, source.scans, (node_id,), inherited.rule if inherited is not None else None)
     )
     try:
         yield

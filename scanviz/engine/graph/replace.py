@@ -19,7 +19,7 @@ def replace(
 ) -> list[Variable]:
     """Return ``outputs`` rebuilt with variables replaced by others.
 
-    Nodes above a replaced variable are shared with the old graph; nodes below are rebuilt and keep their birth ids.
+    Nodes above a replaced variable are shared with the old graph; nodes below are rebuilt and keep their node ids.
     A replacement is taken as it is: what it is computed from is not searched for further replacements.
 
     Parameters

@@ -8,7 +8,7 @@ from scanviz.engine.program.instructions import NO_NODE, AnyInstruction, Instruc
 
 def is_added_cast(instruction: AnyInstruction) -> bool:
     """Return whether an instruction is a cast that no node of a graph stands for."""
-    plain = isinstance(instruction, Instruction) and instruction.birth == NO_NODE
+    plain = isinstance(instruction, Instruction) and instruction.node_id == NO_NODE
     return plain and instruction.op.declaration is CAST
 
 

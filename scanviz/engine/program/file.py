@@ -41,13 +41,13 @@ VERSION = 1
 CONTENT = "program.json"
 _ABSENT: dict[str, Callable[[], Any]] = {
     "key": next_loop_key,
-    "birth": lambda: NO_NODE,
+    "node_id": lambda: NO_NODE,
     "frees": tuple,
     "provenance": lambda: Provenance(None),
 }
 _KINDS: dict[str, Any] = {"operation": Instruction, "loop": LoopInstruction, "branch": BranchInstruction}
 _KIND_OF = {kind: name for name, kind in _KINDS.items()}
-_OF_A_PROCESS = frozenset(("key", "birth", "frees"))
+_OF_A_PROCESS = frozenset(("key", "node_id", "frees"))
 
 
 def to_bytes(program: Program) -> bytes:

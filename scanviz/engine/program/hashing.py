@@ -12,7 +12,7 @@ import json
 from scanviz.engine.program.file import little_endian, to_data
 from scanviz.engine.program.instructions import Program
 
-_OF_A_PROCESS = ("key", "birth", "frees")
+_OF_A_PROCESS = ("key", "node_id", "frees")
 _FOR_PEOPLE = ("name", "provenance", "profile", "where", "loop", "state", "sequence")  # also in parameters
 
 

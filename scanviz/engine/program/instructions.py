@@ -57,7 +57,7 @@ class Instruction:
         Register numbers.
     provenance : Provenance
         Where it came from: the user's line.
-    birth : int
+    node_id : int
         Birth id of the Apply it was made from.
     frees : tuple[int, ...]
         Registers that nothing reads after it and no output is: their memory may be let go.
@@ -67,7 +67,7 @@ class Instruction:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     provenance: Provenance
-    birth: int
+    node_id: int
     frees: tuple[int, ...] = ()
 
 
@@ -178,7 +178,7 @@ class LoopInstruction:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     provenance: Provenance
-    birth: int
+    node_id: int
     frees: tuple[int, ...]
     key: int
     name: str
@@ -214,7 +214,7 @@ class BranchInstruction:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     provenance: Provenance
-    birth: int
+    node_id: int
     frees: tuple[int, ...]
     condition: int
     then_inputs: tuple[int, ...]

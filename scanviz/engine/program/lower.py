@@ -120,7 +120,7 @@ class _Lowering:
             return self.lower_branch(node, *branches[node])
         inputs = self.as_computed(node, [self.place(each) for each in node.inputs])
         outputs = tuple(self.place(each) for each in node.outputs)
-        return Instruction(node.op, inputs, outputs, node.provenance, node.birth)
+        return Instruction(node.op, inputs, outputs, node.provenance, node.node_id)
 
     def as_computed(self, node: Apply, inputs: list[int]) -> tuple[int, ...]:
         """Return the registers that an operation reads, cast to the dtypes that it computes in."""
@@ -164,7 +164,7 @@ class _Lowering:
             inputs=tuple(dict.fromkeys((condition, *reads[0], *reads[1]))),
             outputs=tuple(self.place(each) for each in node.outputs),
             provenance=node.provenance,
-            birth=node.birth,
+            node_id=node.node_id,
             frees=(),
             condition=condition,
             then_inputs=reads[0],
@@ -187,7 +187,7 @@ class _Lowering:
             inputs=tuple(self.place(each) for each in node.inputs),
             outputs=tuple(self.place(each) for each in self.given_by(node)),
             provenance=node.provenance,
-            birth=node.birth,
+            node_id=node.node_id,
             frees=(),
             key=next_loop_key(),
             name=op.scan_name,

@@ -21,10 +21,10 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.lifetimes import with_frees
 from scanviz.engine.program.ownership import taken_over
+from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.pipeline import Application
 from scanviz.engine.rewrites.rule import RULES, program_rule, rules_of
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.rewrites.words import named
 
 Changed = tuple[Program, list[str]]
 

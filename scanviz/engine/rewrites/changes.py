@@ -71,16 +71,16 @@ class Changes:
         self._nodes: dict[NodeId, Apply] = {}
         self._counts: Counter[int] = (
             Counter()
-        )  # birth id → at how many places of the graph and its steps it is
+        )  # node id → at how many places of the graph and its steps it is
 
     def become(self, delta: Delta) -> Change:
         """Return what a difference comes to."""
         before = [each for known in delta.gone for each in _inside((), self._nodes.pop(known))]
         after = [each for _, node in delta.new for each in _inside((), node)]
         self._nodes.update(delta.new)
-        known = {node.birth for _, node in after if self._counts[node.birth]}
-        self._counts.subtract(node.birth for _, node in before)
-        self._counts.update(node.birth for _, node in after)
+        known = {node.node_id for _, node in after if self._counts[node.node_id]}
+        self._counts.subtract(node.node_id for _, node in before)
+        self._counts.update(node.node_id for _, node in after)
         old, new = _first(before), _first(after)
         both = [each for each in old if each in new]
         return Change(
@@ -93,10 +93,10 @@ class Changes:
 
 
 def _first(found: Sequence[Place]) -> dict[int, Place]:
-    """Return where each birth id comes first."""
+    """Return where each node id comes first."""
     first: dict[int, Place] = {}
     for place in found:
-        first.setdefault(place[1].birth, place)
+        first.setdefault(place[1].node_id, place)
     return first
 
 
@@ -109,13 +109,13 @@ def _inside(path: tuple[str, ...], node: Apply) -> Iterator[Place]:
 
 
 def places(outputs: Sequence[Variable], path: tuple[str, ...] = ()) -> dict[int, Place]:
-    """Return all nodes of a graph and of the steps of its loops: birth id → loops around it, and the node."""
+    """Return all nodes of a graph and of the steps of its loops: node id → loops around it, and the node."""
     found: dict[int, Place] = {}
     for node in toposort(outputs):
-        found.setdefault(node.birth, (path, node))
+        found.setdefault(node.node_id, (path, node))
         if isinstance(node.op, Scan):
-            for birth, place in places(node.op.inner_outputs, (*path, node.op.scan_name)).items():
-                found.setdefault(birth, place)
+            for node_id, place in places(node.op.inner_outputs, (*path, node.op.scan_name)).items():
+                found.setdefault(node_id, place)
     return found
 
 
@@ -126,10 +126,10 @@ def _described(place: Place) -> str:
 
 
 def _moves(old: dict[int, Place], new: dict[int, Place]) -> Iterator[Move]:
-    for birth, (_, node) in old.items():
-        if not isinstance(node.op, Scan) or birth not in new:
+    for node_id, (_, node) in old.items():
+        if not isinstance(node.op, Scan) or node_id not in new:
             continue
-        other = new[birth][1].op
+        other = new[node_id][1].op
         if not isinstance(other, Scan) or other is node.op:
             continue
         before, after = _kinds(node.op), _kinds(other)

@@ -21,7 +21,7 @@ from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.polynomial import Polynomial
-from scanviz.engine.rewrites.worth import is_view
+from scanviz.engine.rewrites.profitability import is_view
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
 from scanviz.engine.scan.variables import State, StepOutput

@@ -98,7 +98,7 @@ class Costs:
 
     def _cost(self, node: Apply) -> Cost:
         """Return what a node costs: as much as it did over other inputs of the same sizes."""
-        key = (node.birth, id(node.op), *map(self._sizes.number, node.inputs))
+        key = (node.node_id, id(node.op), *map(self._sizes.number, node.inputs))
         known = self._known.get(key)
         if (
             known is None

@@ -22,6 +22,7 @@ from scanviz.engine.ops.first_rows import first_rows
 from scanviz.engine.ops.size_equality import surely_not_negative
 from scanviz.engine.ops.support import constant, constant_integer
 from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
     always_computed,
@@ -41,7 +42,6 @@ from scanviz.engine.rewrites.row_reads import (
     work_of,
 )
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.rewrites.words import some
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput
 

@@ -61,7 +61,7 @@ def _without_fill(node: Apply, known: dict[Variable, Shape]) -> Apply:
             continue  # two filled arrays: see _of_fills
         inputs = list(node.inputs)
         inputs[k] = filled.inputs[0]
-        with made_by(NAME, node.provenance, (node.birth,)):
+        with made_by(NAME, node.provenance, (node.node_id,)):
             return rebuild(node, inputs)
     return node
 
@@ -72,14 +72,14 @@ def _of_fills(node: Apply, known: dict[Variable, Shape]) -> Variable | None:
         other, filled = node.inputs[1 - k], each.owner
         if filled is not None and filled.op.declaration is ALLOC and tensor_type(other).ndim == 0:
             inputs = [other, filled.inputs[0]] if k else [filled.inputs[0], other]
-            with made_by(NAME, node.provenance, (node.birth,)):
+            with made_by(NAME, node.provenance, (node.node_id,)):
                 return build_one(filled.op, build_one(node.op, *inputs), *filled.inputs[1:])
     first, second = (each.owner for each in node.inputs)
     if first is None or second is None or not first.op.declaration is second.op.declaration is ALLOC:
         return None
     if not _same_shape(node.inputs[0], node.inputs[1], known):
         return None
-    with made_by(NAME, node.provenance, (node.birth,)):
+    with made_by(NAME, node.provenance, (node.node_id,)):
         number = build_one(node.op, first.inputs[0], second.inputs[0])
         return build_one(first.op, number, *first.inputs[1:])
 

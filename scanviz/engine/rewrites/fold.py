@@ -6,9 +6,9 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild, tensor_type
+from scanviz.engine.rewrites.formatting import counted
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Rewritten, graph_rule
-from scanviz.engine.rewrites.words import counted
 
 LARGEST = 64  # elements of a constant made here
 RUN_TIME_ERRORS = (

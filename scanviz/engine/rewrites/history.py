@@ -1,6 +1,6 @@
-"""RewriteHistory: every application of a rule to a function's graph, and the graph at any moment.
+"""RewriteHistory: every application of a rule to a function's graph, and the graph at any version.
 
-What is kept is the graph at the beginning and one line an application.  Rules are deterministic and take birth ids of their
+What is kept is the graph at the beginning and one line an application.  Rules are deterministic and take node ids of their
 own run, so the graph after any application, what was refused and why, and what each application cost or saved are found by
 doing it again when someone asks: a function that nobody asks pays nothing.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from scanviz.engine.errors import ScanvizIndexError
-from scanviz.engine.graph.nodes import Apply, Variable, births_of, next_run
+from scanviz.engine.graph.nodes import Apply, Variable, next_run, node_ids_of
 from scanviz.engine.rewrites.changes import Change, Changes, Move, places
 from scanviz.engine.rewrites.pipeline import Application, Swept, sweeps
 from scanviz.engine.rewrites.selection import Selection
@@ -82,8 +82,8 @@ class Version(NamedTuple):
         What it costs more than the one before it; without operations of single steps, which are in the costs.
     change : Change
         What changed, for people.
-    twins : mapping of Apply to int
-        Which of the nodes with its birth id an Apply is, where it is not the first.
+    occurrences : mapping of Apply to int
+        Which of the nodes with its node id an Apply is, where it is not the first.
     """
 
     record: Record | None
@@ -91,7 +91,7 @@ class Version(NamedTuple):
     cost: Cost
     difference: Cost
     change: Change
-    twins: Mapping[Apply, int]
+    occurrences: Mapping[Apply, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +131,7 @@ class RewriteHistory(Sequence[Record]):
         self._held: list[_Replay] = []  # by those who hold it now, in whatever thread
         self.more: Callable[[], list[Application]] = list  # applications to the Program, found when asked for
         self._final = list(outputs)
-        with births_of(self._run):
+        with node_ids_of(self._run):
             for sweep in sweeps(self._start, selection):
                 self._entries += [self._record(entry) for entry, _ in sweep]
                 self._final = sweep[-1][1].graph()
@@ -178,11 +178,11 @@ class RewriteHistory(Sequence[Record]):
         sweeps = self._replayed().sweeps
         records = iter(self._entries)
         first = versions.become(self._start)
-        yield Version(None, first, *costs.become(first), changes.become(first), versions.twins)
+        yield Version(None, first, *costs.become(first), changes.become(first), versions.occurrences)
         for sweep in sweeps:
             for delta in versions.follow([applied for _, applied in sweep]):
                 record, change = next(records), changes.become(delta)
-                yield Version(record, delta, *costs.become(delta), change, versions.twins)
+                yield Version(record, delta, *costs.become(delta), change, versions.occurrences)
 
     @property
     def of_graph(self) -> list[Record]:
@@ -210,7 +210,7 @@ class RewriteHistory(Sequence[Record]):
         return self._replay(after)
 
     def _replay(self, after: int) -> list[Variable]:
-        with births_of(self._run):
+        with node_ids_of(self._run):
             for sweep in sweeps(self._start, self.selection):
                 for entry, applied in sweep:
                     if entry.index + 1 == after:
@@ -223,7 +223,7 @@ class RewriteHistory(Sequence[Record]):
         if held:
             return held[0]
         refused: list[Refused] = []
-        with births_of(self._run):
+        with node_ids_of(self._run):
             return _Replay(list(sweeps(self._start, self.selection, refused)), refused)
 
     def all_graphs(self) -> list[list[Variable]]:
@@ -243,7 +243,7 @@ class RewriteHistory(Sequence[Record]):
     def refusals(self, rule: str | None = None) -> list[Refused]:
         """Return where rules refused, those that came nearest first; of one rule if it is named."""
         found = self._replayed().refused
-        latest = {(each.rule, each.path, each.birth): each for each in found}
+        latest = {(each.rule, each.path, each.node_id): each for each in found}
         wanted = [each for each in latest.values() if rule is None or each.rule == rule]
         return sorted(wanted, key=lambda each: -each.near)
 

@@ -39,11 +39,11 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
     values: dict[Variable, Variable] = {}
     for each in view.op.variables:
         values.update(_first_values(each, view))
-    givers = [each for each in view.op.variables if has_outer_output(each)]
-    wanted = [value for each in givers for value in inner_outputs(each)]
+    result_variables = [each for each in view.op.variables if has_outer_output(each)]
+    wanted = [value for each in result_variables for value in inner_outputs(each)]
     computed = iter(replace(wanted, values, check=False))
     mapping: dict[Variable, Variable] = {}
-    for each in givers:
+    for each in result_variables:
         results = [next(computed) for _ in inner_outputs(each)]
         old = view.outer_output(each)
         assert old is not None

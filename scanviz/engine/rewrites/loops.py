@@ -63,7 +63,7 @@ def rebuilt_loop(
     Returns
     -------
     ScanView
-        The new loop; it keeps its birth id, and the names of results.
+        The new loop; it keeps its node id, and the names of results.
     dict
         Old result → new result.
     """
@@ -91,7 +91,7 @@ def rebuilt_loop(
         inputs.append(source)
     fresh = Scan([now for _, now in pairs], until, op.settings if settings is None else settings)
     names = [_name(view, old, now) for old, now in pairs if has_outer_output(now)]
-    node = Apply(fresh, inputs, fresh.infer(inputs), birth=view.node.birth, names=names)
+    node = Apply(fresh, inputs, fresh.infer(inputs), node_id=view.node.node_id, names=names)
     new = ScanView(node)
     mapping: dict[Variable, Variable] = {}
     for old, now in pairs:

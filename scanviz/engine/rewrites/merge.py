@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild
+from scanviz.engine.rewrites.formatting import counted
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Rewritten, graph_rule
-from scanviz.engine.rewrites.words import counted
 from scanviz.engine.scan.loop import Scan
 
 LARGEST = 64  # elements of constants that are compared by value

@@ -5,8 +5,8 @@ them changes anything.  Graphs are never edited: each application gives a new on
 that undo one another would go on for ever; a phase that comes back to a graph it has had before stops there and says
 which rules it was.
 
-Doing it again gives the same graphs with the same birth ids (:func:`scanviz.engine.graph.nodes.births_of`), so nothing but
-the beginning need be kept: :mod:`scanviz.engine.rewrites.history` rebuilds any moment when it is asked for.
+Doing it again gives the same graphs with the same node ids (:func:`scanviz.engine.graph.nodes.node_ids_of`), so nothing but
+the beginning need be kept: :mod:`scanviz.engine.rewrites.history` rebuilds any version when it is asked for.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.graph.types import fits
 from scanviz.engine.ops.symbolic_shape import Shape
+from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.rule import PHASES, Phase, Rule, rules_of
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.sweep import Applied, Levels, Refused, Said, apply_rule
-from scanviz.engine.rewrites.words import listed
 from scanviz.engine.scan.loop import Scan
 
 ROUNDS_BEFORE_LOOKING = (
@@ -221,7 +221,7 @@ def _report(phase: str, fired: Sequence[str]) -> None:
 
 
 def fingerprint(outputs: Sequence[Variable], numbers: dict[Hashable, int]) -> Hashable:
-    """Return what equal graphs share, names and birth ids left aside.
+    """Return what equal graphs share, names and node ids left aside.
 
     ``numbers`` is kept between graphs that are compared: hashes alone do not tell an index of -1 from one of -2.
     """

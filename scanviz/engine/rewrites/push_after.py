@@ -15,13 +15,13 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.batching import BATCHING, batched
+from scanviz.engine.rewrites.formatting import counted, named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import always_computed, own_tier, result_of, size_nodes, step_outputs_of
+from scanviz.engine.rewrites.profitability import MOST_GROWTH_AFTER, MOST_ROW_BYTES, elements, is_heavy
 from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, maker_of, running_sums
 from scanviz.engine.rewrites.rows import Rows, reads_whole
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.rewrites.words import counted, named
-from scanviz.engine.rewrites.worth import MOST_GROWTH_AFTER, MOST_ROW_BYTES, elements, is_heavy
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput, inner_outputs
 

@@ -20,6 +20,7 @@ from scanviz.engine.ops.size_equality import surely_not_negative
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import as_size, shape_of
 from scanviz.engine.rewrites.batching import BATCHING, batched
+from scanviz.engine.rewrites.formatting import counted, named, some
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
     always_computed,
@@ -36,10 +37,7 @@ from scanviz.engine.rewrites.loops import (
     step_outputs_of,
     unread_sequence,
 )
-from scanviz.engine.rewrites.rows import reads_whole
-from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.rewrites.words import counted, named, some
-from scanviz.engine.rewrites.worth import (
+from scanviz.engine.rewrites.profitability import (
     MOST_GROWTH,
     MOST_ROW_BYTES,
     bytes_of_rows,
@@ -48,6 +46,8 @@ from scanviz.engine.rewrites.worth import (
     is_short,
     is_view,
 )
+from scanviz.engine.rewrites.rows import reads_whole
+from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, State, StepOutput, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence

@@ -4,8 +4,8 @@ A state that only adds up a term, of which only the last row is read, such as a 
 products of matrices is one product of all rows, [x_0; x_1; …]ᵀ [g_0; g_1; …], after the loop.
 
 The rows of one factor are kept anyway, those of the other may be a new result of the loop in place of the sum; their memory
-is the price, limited by :data:`scanviz.engine.rewrites.worth.MOST_ROW_BYTES`.  The initial value is added, and a loop that may
-end early stays one: then there are as many rows as there were steps.
+is the price, limited by :data:`~scanviz.engine.rewrites.profitability.MOST_ROW_BYTES`.  The initial value is added, and a loop that
+may end early stays one: then there are as many rows as there were steps.
 
 A term may have fewer dimensions than the state, or size 1 along some: each step spreads it over the state, so the sum of all
 is spread in the end.  Where it is not known that the term fits the state, that is checked, with the loop's own error.
@@ -27,12 +27,12 @@ from scanviz.engine.ops.shape import DIMSHUFFLE, alloc, dimension, dimshuffle, r
 from scanviz.engine.ops.state_shape import state_shape
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import Shape
+from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.identities import same_size
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import outer_of, own_tier, result_of
 from scanviz.engine.rewrites.rows import Rows
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.rewrites.words import named
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, row_shape
 from scanviz.engine.scan.variables import State, inner_outputs
@@ -100,7 +100,7 @@ def maker_of(running: RunningSum) -> tuple[Provenance, int]:
     """Return where what is added up comes from: the provenance and id of its node, or of the sum's."""
     node = running.term.owner or running.state.writes[0].owner
     assert node is not None  # a running sum is the result of an addition
-    return node.provenance, node.birth
+    return node.provenance, node.node_id
 
 
 def running_sums(view: ScanView, level: Level) -> tuple[list[RunningSum], Refusal | None]:
@@ -259,8 +259,8 @@ def _in_one_order(a: Variable, b: Variable) -> tuple[Variable, Variable]:
     """Return rows of which none, or the second alone, is turned round: a sum does not care, and turned rows are copied."""
     first, second = _unturned(a), _unturned(b)
     if first is None:
-        return (a, b) if second is None else (turned(a), second)
-    return first, second if second is not None else turned(b)
+        return (a, b) if second is None else (reversed_rows(a), second)
+    return first, second if second is not None else reversed_rows(b)
 
 
 def _unturned(rows: Variable) -> Variable | None:
@@ -273,7 +273,7 @@ def _unturned(rows: Variable) -> Variable | None:
     return node.inputs[0] if all(each.numbers() == (None, None, None) for each in rest) else None
 
 
-def turned(rows: Variable) -> Variable:
+def reversed_rows(rows: Variable) -> Variable:
     """Return rows in reversed order."""
     return getitem(rows, slice(None, None, -1))
 

@@ -88,8 +88,8 @@ def _factors(sizes: Sequence[Any]) -> tuple[int, list[Variable]]:
 def _same_terms(first: Sequence[Variable], second: Sequence[Variable]) -> bool:
     left = list(second)
     for each in first:
-        twin = next((other for other in left if surely_equal(each, other)), None)
-        if twin is None:
+        equal = next((other for other in left if surely_equal(each, other)), None)
+        if equal is None:
             return False
-        left.remove(twin)
+        left.remove(equal)
     return not left

@@ -57,7 +57,7 @@ def _pairs(level: Level) -> list[tuple[ScanView, ScanView]]:
         for each in view.op.variables:
             holding[each] = holding.get(each, 0) | bit
     found = [each.members for each in groups.all if len(each.members) > 1]
-    return [(a, b) if a.node.birth <= b.node.birth else (b, a) for a, b in found]
+    return [(a, b) if a.node.node_id <= b.node.node_id else (b, a) for a, b in found]
 
 
 def _belong_together(a: ScanView, b: ScanView) -> bool:
@@ -78,12 +78,12 @@ def _joined(a: ScanView, b: ScanView) -> dict[Variable, Variable]:
     """Return the results of one loop that has the variables of two, in place of theirs."""
     own = set(a.op.variables)
     known = {(each.value, each.keep): each for each in a.op.variables if isinstance(each, StepOutput)}
-    twins: dict[LoopVariable, LoopVariable] = {
+    counterpart: dict[LoopVariable, LoopVariable] = {
         each: known[each.value, each.keep]
         for each in b.op.variables
         if isinstance(each, StepOutput) and each not in own and (each.value, each.keep) in known
     }
-    added = [each for each in b.op.variables if each not in own and each not in twins]
+    added = [each for each in b.op.variables if each not in own and each not in counterpart]
     variables: list[LoopVariable] = [*a.op.variables, *added]
     more = [given for each in added if (given := b.outer_input(each)) is not None]
     op = a.op.with_variables(variables, a.op.until)
@@ -91,13 +91,13 @@ def _joined(a: ScanView, b: ScanView) -> dict[Variable, Variable]:
     names = [
         each.name for each in (*a.node.outputs, *(b.outer_output(each) for each in added)) if each is not None
     ]
-    with made_by(NAME, a.node.provenance, (a.node.birth, b.node.birth)):
-        merged = Apply(op, inputs, op.infer(inputs), birth=a.node.birth, names=names)
+    with made_by(NAME, a.node.provenance, (a.node.node_id, b.node.node_id)):
+        merged = Apply(op, inputs, op.infer(inputs), node_id=a.node.node_id, names=names)
     view = ScanView(merged)
     mapping: dict[Variable, Variable] = {}
     for old in (a, b):
         for each in old.op.variables:
-            result, new = old.outer_output(each), view.outer_output(twins.get(each, each))
+            result, new = old.outer_output(each), view.outer_output(counterpart.get(each, each))
             if has_outer_output(each) and result is not None and new is not None:
                 mapping[result] = new
     return mapping

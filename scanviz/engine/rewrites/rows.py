@@ -22,7 +22,7 @@ from scanviz.engine.rewrites.loops import (
     states_of,
     unread_sequence,
 )
-from scanviz.engine.rewrites.worth import MOST_ROW_BYTES, bytes_of_rows
+from scanviz.engine.rewrites.profitability import MOST_ROW_BYTES, bytes_of_rows
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput, has_outer_output
 
@@ -79,14 +79,14 @@ class Rows:
         self._new: ScanView | None = None
         self._mapping: dict[Variable, Variable] = {}
 
-    def _gives(self, value: Variable, giver: LoopVariable) -> None:
+    def _gives(self, value: Variable, result_variable: LoopVariable) -> None:
         """Take notice of a result that has the rows of a value; one whose rows are kept anyway goes before others."""
         known = self._writes.get(value)
-        if known is None or (self._is_whole(giver) and not self._is_whole(known)):
-            self._writes[value] = giver
+        if known is None or (self._is_whole(result_variable) and not self._is_whole(known)):
+            self._writes[value] = result_variable
 
-    def _is_whole(self, giver: LoopVariable) -> bool:
-        return reads_whole(result_of(self.view, giver), self.level)
+    def _is_whole(self, result_variable: LoopVariable) -> bool:
+        return reads_whole(result_of(self.view, result_variable), self.level)
 
     def same(self, variable: Variable) -> Variable | None:
         """Return the value of a non-sequence, None for what changes from step to step."""
@@ -103,8 +103,8 @@ class Rows:
             return self.costs_nothing(source)
         if variable in self._sequences:
             return True
-        giver = self._writes.get(variable) or self._reads.get(variable, (None, 0))[0]
-        return giver is not None and self._is_whole(giver)
+        result_variable = self._writes.get(variable) or self._reads.get(variable, (None, 0))[0]
+        return result_variable is not None and self._is_whole(result_variable)
 
     def need(self, variable: Variable) -> None:
         """Ask for the rows of a variable; for a sum to a shape, for the rows of what is summed."""

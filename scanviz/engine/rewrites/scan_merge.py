@@ -13,10 +13,10 @@ from collections.abc import Hashable, Sequence
 from scanviz.engine.graph.equality import Numbers, structurally_equal
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.ops.size_equality import size_key
+from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loop_groups import Group, Groups, loops_and_needs
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.rewrites.words import listed
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import Carry, State, StepOutput, inner_inputs
 
@@ -145,6 +145,8 @@ def _merged(members: Sequence[ScanView]) -> Match:
     op = Scan([each for one in members for each in one.op.variables], first.op.until, settings)
     inputs = [first.n_steps, *(each for one in members for each in one.node.inputs[1:])]
     outputs = [each for one in members for each in one.node.outputs]
-    node = Apply(op, inputs, op.infer(inputs), birth=first.node.birth, names=[each.name for each in outputs])
+    node = Apply(
+        op, inputs, op.infer(inputs), node_id=first.node.node_id, names=[each.name for each in outputs]
+    )
     names = listed(f"`{each.name}`" for each in loops)
     return Match(dict(zip(outputs, node.outputs, strict=True)), f"{names} run as one loop")

@@ -12,6 +12,7 @@ from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.factorise import SOLVE, cholesky, cholesky_solve, lu_factor, lu_solve
+from scanviz.engine.rewrites.formatting import named, some
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
     always_computed,
@@ -22,7 +23,6 @@ from scanviz.engine.rewrites.loops import (
     sequences_of,
 )
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.rewrites.words import named, some
 from scanviz.engine.scan.loop import SCAN, ScanView
 
 NAME = "split_factorisation"
@@ -65,7 +65,7 @@ def split_factorisation(node: Apply, level: Level) -> Match | Refusal | None:
 def _by_factors(node: Apply) -> Variable:
     matrix, side = node.inputs
     wanted = tensor_type(node.outputs[0]).dtype
-    with made_by(NAME, node.provenance, (node.birth,)):
+    with made_by(NAME, node.provenance, (node.node_id,)):
         if node.op.parameters.assume == "pos":
             return cast(cholesky_solve(cholesky(cast(matrix, wanted)), side), wanted)
         factors, pivots = lu_factor(cast(matrix, wanted))

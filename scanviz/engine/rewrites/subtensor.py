@@ -21,6 +21,7 @@ from scanviz.engine.graph.nodes import Apply, tensor_type
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, Entry
 from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.intervals import Interval, interval_of, row_of, slice_of, taken
 from scanviz.engine.rewrites.level import Level
@@ -35,7 +36,6 @@ from scanviz.engine.rewrites.places import (
     whole_number,
 )
 from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
-from scanviz.engine.rewrites.words import some
 
 SizeOf = Callable[[int], Any]  # the size of an axis of the whole, asked for where it has a say
 NOT_MERGED = Refusal("how the slices lie depends on how many rows there are", 1)

@@ -35,7 +35,7 @@ class Refused:
         The loops around the node.
     node : str
         What the node is, in the user's names.
-    birth : int
+    node_id : int
         The node.
     source : str
         The user's line, or empty.
@@ -48,7 +48,7 @@ class Refused:
     rule: str
     path: tuple[str, ...]
     node: str
-    birth: int
+    node_id: int
     source: str
     why: str
     near: int = 0
@@ -114,7 +114,7 @@ class Asked:
     def at(self, node: Apply, level: Level) -> Match | None:
         """Ask at a node."""
         rule = self.rule
-        with made_by(rule.name, node.provenance, (node.birth,)):
+        with made_by(rule.name, node.provenance, (node.node_id,)):
             answer: Match | Refusal | None = rule.act(node, level)
         if isinstance(answer, Refusal):
             if self.refusals is not None:
@@ -141,7 +141,7 @@ class Asked:
 def _refused(rule: Rule, level: Level, node: Apply, refusal: Refusal) -> Refused:
     name = f"loop `{node.op.scan_name}`" if isinstance(node.op, Scan) else describe(node.outputs[0])
     source = str(node.provenance.source or "")
-    return Refused(rule.name, level.path, name, node.birth, source, refusal.why, refusal.near)
+    return Refused(rule.name, level.path, name, node.node_id, source, refusal.why, refusal.near)
 
 
 class Levels:

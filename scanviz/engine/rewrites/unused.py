@@ -17,10 +17,10 @@ import numpy as np
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, tensor_type
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.ops.shape import ALLOC
+from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import at_least, non_sequences_of, rebuilt_loop, sequences_of
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.rewrites.words import named
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.needed import needed_variables
 from scanviz.engine.scan.variables import (

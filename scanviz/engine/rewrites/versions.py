@@ -1,6 +1,6 @@
 """A function's graph from one rewrite to the next, as the nodes that each rewrite changed.
 
-A node is known by its birth id, which it keeps when it is only rebuilt.  So a rewrite changes the nodes that it makes or takes
+A node is known by its node id, which it keeps when it is only rebuilt.  So a rewrite changes the nodes that it makes or takes
 away, those that read something else afterwards, and those whose types or sizes are others because of that; not all that are
 computed from these, though they are rebuilt too.  Within a sweep no graph is built but the last: each application is followed by
 what it replaced (:func:`scanviz.engine.rewrites.settle.rebuilt` does it for all at once).  Where that does not lead to the very
@@ -20,7 +20,7 @@ from scanviz.engine.rewrites.sweep import Applied
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import kind_of, taps_of
 
-NodeId = tuple[int, int]  # a node's birth id, and which it is of the nodes with that birth id in one graph
+NodeId = tuple[int, int]  # a node's node id, and which it is of the nodes with that node id in one graph
 MOST_REBUILT = 20  # times as many nodes as there are, before an application is found by building its graph
 
 
@@ -96,13 +96,13 @@ class Versions:
     ----------
     sizes : Sizes
         What is known of the variables' sizes.
-    twins : dict of Apply to int
-        Which of the nodes with its birth id an Apply is, where it is not the first.
+    occurrences : dict of Apply to int
+        Which of the nodes with its node id an Apply is, where it is not the first.
     """
 
     def __init__(self) -> None:
         self.sizes = Sizes()
-        self.twins: dict[Apply, int] = {}
+        self.occurrences: dict[Apply, int] = {}
         self._nodes: dict[NodeId, _Node] = {}
         self._refs: dict[Variable, _Ref] = {}
         self._instead: dict[_Ref, _Ref] = {}  # what stands in the place of an output since the sweep began
@@ -113,11 +113,11 @@ class Versions:
         """Go to another graph, and return what is different there."""
         left: dict[int, list[_Node]] = {}
         for each in self._nodes.values():
-            left.setdefault(each.now.birth, []).append(each)
+            left.setdefault(each.now.node_id, []).append(each)
         self._refs, self._instead, self._graph = {}, {}, outputs
         changed: dict[_Node, NodeId | None] = {}
         for apply in toposort(outputs):
-            node = _taken(left.get(apply.birth, []), apply)
+            node = _taken(left.get(apply.node_id, []), apply)
             if node is None:
                 node = _Node(apply)
             if not self._settled(node, apply):
@@ -147,7 +147,7 @@ class Versions:
         if node.apply is not None:
             self._refs.update((each, (node, k)) for k, each in enumerate(node.apply.outputs))
             if node.id is not None and node.id[1]:
-                self.twins[node.apply] = node.id[1]
+                self.occurrences[node.apply] = node.id[1]
 
     def _sizes(self, variables: Iterable[Variable]) -> tuple[int, ...]:
         return tuple(map(self.sizes.number, variables))
@@ -167,7 +167,7 @@ class Versions:
     def _delta(
         self, gone: Iterable[_Node], changed: dict[_Node, NodeId | None], before: Sequence[_Ref]
     ) -> Delta:
-        """Return a difference, and give nodes that are new their ids: those of nodes of their birth that went, if there are any.
+        """Return a difference, and give nodes that are new their ids: those of nodes of their node id that went, if there are any.
 
         Parameters
         ----------
@@ -186,13 +186,13 @@ class Versions:
                 each.id = None
         for node in changed:
             if node.id is None:
-                birth, twin = node.now.birth, 0
-                while (birth, twin) in self._nodes:
-                    twin += 1
-                node.id = (birth, twin)
+                node_id, occurrence = node.now.node_id, 0
+                while (node_id, occurrence) in self._nodes:
+                    occurrence += 1
+                node.id = (node_id, occurrence)
                 self._nodes[node.id] = node
-                if twin:
-                    self.twins[node.now] = twin
+                if occurrence:
+                    self.occurrences[node.now] = occurrence
         new = tuple((node.id, node.now) for node in changed if node.id is not None)
         wanted = self._root.inputs
         others = [k for k, each in enumerate(wanted) if k >= len(before) or each != before[k]]
@@ -371,7 +371,7 @@ def _ordered(nodes: Iterable[_Node]) -> list[_Node]:
 
 
 def _taken(candidates: list[_Node], apply: Apply) -> _Node | None:
-    """Take the node that an Apply is out of those with its birth id, None if it is new."""
+    """Take the node that an Apply is out of those with its node id, None if it is new."""
     if not candidates:
         return None
     found = candidates[0]

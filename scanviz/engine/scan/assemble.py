@@ -33,7 +33,7 @@ from scanviz.engine.scan.weak import retype, usual_type, weak_dtypes
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LoopSpec:
     """What a loop was asked for, in canonical form."""
 
     fn: Callable[..., Any]
@@ -68,7 +68,7 @@ class LoopParts:
     until: Until | None
 
     @property
-    def givers(self) -> list[LoopVariable]:
+    def result_variables(self) -> list[LoopVariable]:
         """Loop variables that have a result, in order."""
         return [each for each in self.variables if has_outer_output(each)]
 
@@ -77,18 +77,18 @@ class LoopParts:
         return result if isinstance(variable, Carry) else last_row(result, self.outer[variable])
 
 
-def build_step(wanted: Wanted, name: str) -> BuiltStep:
+def build_step(spec: LoopSpec, name: str) -> BuiltStep:
     """Call the step and let weak initial states take the dtypes it returns."""
 
     def guess(output: OutputArgument) -> Type:
         return usual_type(output.weak) if output.weak is not None else row_type(output)
 
-    inputs = make_inputs(wanted.fn, wanted.sequences, wanted.outputs, wanted.non_sequences, guess)
-    step = call_step(wanted.fn, inputs, name)
-    check_counts(wanted.outputs, step)
+    inputs = make_inputs(spec.fn, spec.sequences, spec.outputs, spec.non_sequences, guess)
+    step = call_step(spec.fn, inputs, name)
+    check_counts(spec.outputs, step)
     weak = {
         inputs.reads[each.position][-1]: (each.weak, step.returned.outputs[each.position])
-        for each in wanted.outputs
+        for each in spec.outputs
         if each.weak is not None and each.taps == (-1,)
     }
     if not weak:
@@ -118,19 +118,19 @@ def _retyped(step: BuiltStep, fresh: Mapping[Variable, Variable]) -> BuiltStep:
     return BuiltStep(inputs, StepReturn(outputs, updates, condition), step.born_after, step.where)
 
 
-def loop_parts(wanted: Wanted, step: BuiltStep, cuts: list[dict[int, Variable]]) -> LoopParts:
+def loop_parts(spec: LoopSpec, step: BuiltStep, cuts: list[dict[int, Variable]]) -> LoopParts:
     """Return the loop variables of a built step and what they read."""
-    updates = {**shared_defaults(step, wanted.outputs), **step.returned.updates}
+    updates = {**shared_defaults(step, spec.outputs), **step.returned.updates}
     outer: dict[LoopVariable, Variable] = {}
     variables: list[LoopVariable] = []
     for argument, name, slices, cut in zip(
-        wanted.sequences, step.inputs.sequence_names, step.inputs.slices, cuts, strict=True
+        spec.sequences, step.inputs.sequence_names, step.inputs.slices, cuts, strict=True
     ):
         for tap, inner in slices.items():
             sequence = Sequence(name, inner, tap, argument.position)
             outer[sequence] = cut[tap]
             variables.append(sequence)
-    outputs = _output_variables(wanted, step, outer)
+    outputs = _output_variables(spec, step, outer)
     shared = _shared_variables(updates, step, outer)
     inner_of_shared = {each: _read(variable) for variable, each in shared}
     constants = _given_constants(step.inputs, inner_of_shared, outer)
@@ -141,7 +141,7 @@ def loop_parts(wanted: Wanted, step: BuiltStep, cuts: list[dict[int, Variable]])
     check_inside(
         captured, [*step.returned.outputs, *updates.values(), *([] if condition is None else [condition])]
     )
-    check_strict(captured, wanted.strict, wanted.non_sequences, step.where)
+    check_strict(captured, spec.strict, spec.non_sequences, step.where)
     found = {each: Variable(each.type, each.name) for each in captured}
     for each, inner in found.items():
         non_sequence = NonSequence(each.name or str(each), inner, captured=True)
@@ -157,13 +157,13 @@ def loop_parts(wanted: Wanted, step: BuiltStep, cuts: list[dict[int, Variable]])
 
 
 def _output_variables(
-    wanted: Wanted, step: BuiltStep, outer: dict[LoopVariable, Variable]
+    spec: LoopSpec, step: BuiltStep, outer: dict[LoopVariable, Variable]
 ) -> list[LoopVariable]:
     """Return the loop variables of the user's outputs, their dtypes agreed with their initial states."""
-    infos = wanted.outputs or [OutputArgument(k, None, ()) for k in range(len(step.returned.outputs))]
+    infos = spec.outputs or [OutputArgument(k, None, ()) for k in range(len(step.returned.outputs))]
     variables: list[LoopVariable] = []
     for info, value in zip(infos, step.returned.outputs, strict=True):
-        name = step.inputs.output_names[info.position] if wanted.outputs else f"output {info.position}"
+        name = step.inputs.output_names[info.position] if spec.outputs else f"output {info.position}"
         if info.initial is None:
             label = value.name or name
             variables.append(StepOutput(label, value))
@@ -226,8 +226,8 @@ def _given_constants(
 def _close(parts: LoopParts, condition: Variable | None, rename: Mapping[Variable, Variable]) -> LoopParts:
     """Return the parts with outer variables in the step's graph replaced by variables of the step."""
     results = [result for each in parts.variables for result in inner_outputs(each)]
-    wanted = [*results, *([condition] if condition is not None else [])]
-    closed = iter(replace(wanted, rename))
+    spec = [*results, *([condition] if condition is not None else [])]
+    closed = iter(replace(spec, rename))
     fresh: dict[LoopVariable, LoopVariable] = {}
     for each in parts.variables:
         match each:
@@ -251,4 +251,4 @@ def _close(parts: LoopParts, condition: Variable | None, rename: Mapping[Variabl
     )
 
 
-__all__ = ["LoopParts", "Wanted", "build_step", "loop_parts"]
+__all__ = ["LoopParts", "LoopSpec", "build_step", "loop_parts"]

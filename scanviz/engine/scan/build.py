@@ -109,7 +109,7 @@ def scan(
     return_list, return_updates = truth(return_list, "return_list"), truth(return_updates, "return_updates")
     go_backwards = truth(go_backwards, "go_backwards")
     settings = loop_settings(name, truncate_gradient, mode, allow_gc, profile, strict)
-    wanted = assemble.Wanted(
+    wanted = assemble.LoopSpec(
         fn,
         sequence_arguments(sequences),
         output_arguments(outputs_info),
@@ -168,7 +168,11 @@ def _apply(
     op = Scan(parts.variables, parts.until, settings)
     outer = [parts.outer[each] for each in parts.variables if each in parts.outer]
     results = dict(
-        zip(parts.givers, build(op, [steps, *outer], [each.name for each in parts.givers]), strict=True)
+        zip(
+            parts.result_variables,
+            build(op, [steps, *outer], [each.name for each in parts.result_variables]),
+            strict=True,
+        )
     )
     final = {each: parts.final_value(variable, results[variable]) for variable, each in parts.shared}
     return [results[each] for each in parts.outputs], updates_of_loop(final)

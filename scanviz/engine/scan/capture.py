@@ -33,7 +33,7 @@ def outside_variables(
         if each in inside or isinstance(each, Constant):
             continue
         node = each.owner
-        if node is None or node.birth < born_after:
+        if node is None or node.node_id < born_after:
             found[each] = None
         elif node not in seen:
             seen.add(node)
@@ -65,7 +65,7 @@ def shared_defaults(step: BuiltStep, outputs: Sequence[OutputArgument]) -> dict[
     defaults: dict[SharedVariable, Variable] = {}
     for each in outside_variables(graph, step.inputs.rows, step.born_after):
         new = each.default_update if isinstance(each, SharedVariable) else None
-        if new is not None and new.owner is not None and new.owner.birth >= step.born_after:
+        if new is not None and new.owner is not None and new.owner.node_id >= step.born_after:
             assert isinstance(each, SharedVariable)
             defaults[each] = new
     return defaults

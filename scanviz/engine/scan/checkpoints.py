@@ -94,7 +94,7 @@ def scan_checkpoints(
     [(3,), ()]
     """
     settings = loop_settings(name, -1, None, None, False, False)
-    wanted = assemble.Wanted(
+    wanted = assemble.LoopSpec(
         fn,
         sequence_arguments(sequences),
         output_arguments(outputs_info),
@@ -218,9 +218,9 @@ class _Chunks:
             variables.append(NonSequence("save_every_N", size))
             inputs.append(self.size)
         op = Scan(variables, None, self.settings.renamed(f"{self.settings.name}_outer"))
-        givers = self.parts.givers
-        made = build(op, [count, *inputs], [each.name for each in givers])
-        return dict(zip(givers, made, strict=True))
+        result_variables = self.parts.result_variables
+        made = build(op, [count, *inputs], [each.name for each in result_variables])
+        return dict(zip(result_variables, made, strict=True))
 
     def _inner(self, suffix: str, recompute: bool) -> Scan:
         settings = self.settings.renamed(f"{self.settings.name}_{suffix}")._replace(recompute=recompute)
@@ -230,8 +230,14 @@ class _Chunks:
         self, op: Scan, steps: Variable, given: dict[LoopVariable, Variable]
     ) -> dict[LoopVariable, Variable]:
         inputs = [given[each] for each in op.variables if has_outer_input(each)]
-        givers = [each for each in op.variables if has_outer_output(each)]
-        return dict(zip(givers, build(op, [steps, *inputs], [each.name for each in givers]), strict=True))
+        result_variables = [each for each in op.variables if has_outer_output(each)]
+        return dict(
+            zip(
+                result_variables,
+                build(op, [steps, *inputs], [each.name for each in result_variables]),
+                strict=True,
+            )
+        )
 
     def _reads(self, variable: LoopVariable) -> Variable:
         """Return the outer step's variable that a loop variable of the inner loop reads."""

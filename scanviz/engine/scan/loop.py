@@ -42,10 +42,10 @@ from scanviz.engine.scan.variables import (
 
 
 class GradientOf(NamedTuple):
-    """The loop that a backward loop belongs to: its name, and the birth id of its node."""
+    """The loop that a backward loop belongs to: its name, and the node id of its node."""
 
     name: str
-    birth: int
+    node_id: int
 
 
 class ScanSettings(NamedTuple):
@@ -178,7 +178,7 @@ class Scan(Op, ScanPropertiesMixin):
         """Return the loop variables and the stop condition, which loops share."""
         parts = [part_of(each) for each in (*self.variables, *([self.until] if self.until else []))]
         forward = self.settings.gradient_of
-        return Held(_restore, self.settings, parts, () if forward is None else (forward.birth,))
+        return Held(_restore, self.settings, parts, () if forward is None else (forward.node_id,))
 
     def __reduce__(self) -> tuple[object, ...]:
         return reduce_op(self)
@@ -189,9 +189,9 @@ def _compared(settings: ScanSettings) -> ScanSettings:
     return settings._replace(name="", number=0, profile=False, gradient_of=None, steps_read=False)
 
 
-def _restore(settings: ScanSettings, parts: SequenceOf[Any], births: SequenceOf[int]) -> Scan:
+def _restore(settings: ScanSettings, parts: SequenceOf[Any], node_ids: SequenceOf[int]) -> Scan:
     if settings.gradient_of is not None:
-        settings = settings._replace(gradient_of=settings.gradient_of._replace(birth=births[0]))
+        settings = settings._replace(gradient_of=settings.gradient_of._replace(node_id=node_ids[0]))
     until = parts[-1] if parts and isinstance(parts[-1], Until) else None
     return Scan(parts if until is None else parts[:-1], until, settings)
 
@@ -226,9 +226,11 @@ class ScanView:
             raise InternalError(f"{node.op} is not a Scan")
         self.node, self.op = node, node.op
         readers = [each for each in self.op.variables if has_outer_input(each)]
-        givers = [each for each in self.op.variables if has_outer_output(each)]
+        result_variables = [each for each in self.op.variables if has_outer_output(each)]
         self._inputs: Mapping[LoopVariable, Variable] = dict(zip(readers, node.inputs[1:], strict=True))
-        self._outputs: Mapping[LoopVariable, Variable] = dict(zip(givers, node.outputs, strict=True))
+        self._outputs: Mapping[LoopVariable, Variable] = dict(
+            zip(result_variables, node.outputs, strict=True)
+        )
         self.fixed = {
             each.variable: given for each, given in self._inputs.items() if isinstance(each, NonSequence)
         }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.graph.nodes import Variable, next_birth, tensor_type
+from scanviz.engine.graph.nodes import Variable, next_node_id, tensor_type
 from scanviz.engine.graph.provenance import SourceLine, building_scan, intern_line, user_line
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.scan.arguments import OutputArgument, SequenceArgument
@@ -79,7 +79,7 @@ class StepInputs:
 
 @dataclass(frozen=True, slots=True)
 class BuiltStep:
-    """A step as a graph: what it read, what it returned, and from which birth id on its nodes are its own."""
+    """A step as a graph: what it read, what it returned, and from which node id on its nodes are its own."""
 
     inputs: StepInputs
     returned: StepReturn
@@ -154,7 +154,7 @@ def call_step(fn: Callable[..., Any], inputs: StepInputs, scan_name: str) -> Bui
         )
     arguments = inputs.arguments
     check_signature(fn, inputs.origins, where)
-    born_after = next_birth()
+    born_after = next_node_id()
     inputs.step.loop, inputs.step.where = scan_name, where
     try:
         with building_scan(scan_name):

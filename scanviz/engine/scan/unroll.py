@@ -25,10 +25,10 @@ def unroll_one_step(parts: LoopParts, name: str) -> tuple[list[Variable], Update
     values: dict[Variable, Variable] = {}
     for variable in parts.variables:
         values.update(_first_values(variable, parts))
-    givers = [each for each in parts.variables if inner_outputs(each)]
-    computed = replace([inner_outputs(each)[0] for each in givers], values)
-    result: dict[LoopVariable, Variable] = dict(zip(givers, computed, strict=True))
-    for each in givers:
+    result_variables = [each for each in parts.variables if inner_outputs(each)]
+    computed = replace([inner_outputs(each)[0] for each in result_variables], values)
+    result: dict[LoopVariable, Variable] = dict(zip(result_variables, computed, strict=True))
+    for each in result_variables:
         if isinstance(each, State):
             result[each] = row_of_one_step(each, result[each], parts.outer[each], name)
     final = {shared: result[variable] for variable, shared in parts.shared}

@@ -1,4 +1,4 @@
-"""Two moments of a graph as one picture: what is new, what is gone, what stands in another loop.
+"""Two versions of a graph as one picture: what is new, what is gone, what stands in another loop.
 
 Both pictures are laid over each other by their ids, which are made of loops and of the keys that stay.  A loop that a rule built
 anew is told by its name, an operation that is in another loop by its key.  What moved is drawn at its new place.
@@ -26,7 +26,7 @@ def difference(before: GraphSnapshot, after: GraphSnapshot) -> Diagram:
     Parameters
     ----------
     before, after : GraphSnapshot
-        Two moments of one function, such as ``rewrites.snapshot(3)`` and ``rewrites.snapshot(4)``.
+        Two versions of one function, such as ``rewrites.snapshot(3)`` and ``rewrites.snapshot(4)``.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class Level:
         loop: LoopSnapshot | None,
     ) -> None:
         self.picture, self.graph, self.cluster, self.path, self.loop = picture, graph, cluster, path, loop
-        self.giver: dict[int, str] = {}  # number of a variable → id of what gives it
+        self.source_of: dict[int, str] = {}  # number of a variable → id of what gives it
         self.result: dict[int, str] = {}  # … → which result it is, of an operation that has several
 
     def draw(self) -> None:
@@ -95,13 +95,13 @@ class Level:
 
     def given_by(self, number: int) -> str:
         """Return the id of what gives a variable; a leaf is drawn when it is first read."""
-        known = self.giver.get(number)
+        known = self.source_of.get(number)
         if known is None:
             variable = self.graph.variables[number]
             kind = _LEAVES.get(variable.role, "input")
             wanted = self.path + (variable.key or f"v{number}")
             label = variable.label or variable.name or variable.type
-            known = self.giver[number] = self.node(
+            known = self.source_of[number] = self.node(
                 Node(wanted, kind, label, type=variable.type, key=variable.key)
             )
         return known
@@ -139,7 +139,7 @@ class Level:
         for source, number, k in sources:
             kind, label = self.graph.variables[number].type, self.result.get(number, "")
             self.edge(source, found, label=label, type=kind, place=k)
-        self.giver.update(dict.fromkeys(node.outputs, found))
+        self.source_of.update(dict.fromkeys(node.outputs, found))
         if len(node.outputs) > 1:
             self.result.update((each, f"result {k}") for k, each in enumerate(node.outputs))
 
@@ -218,7 +218,7 @@ class _Loop:
                 )
             )
             self.inputs[index, j] = found
-            self.inner.giver.setdefault(number, found)
+            self.inner.source_of.setdefault(number, found)
             if port is not None:
                 self.inner.edge(port, found, "enters", type=inside.type)
 
@@ -252,7 +252,7 @@ class _Loop:
                     side="out",
                 )
             )
-            self.outer.giver[variable.outer_output] = port
+            self.outer.source_of[variable.outer_output] = port
             for found, number in zip(results, variable.inner_outputs, strict=True):
                 self.inner.edge(found, port, "leaves", type=self.loop.step.variables[number].type)
         for lag in lags(variable):

@@ -17,7 +17,7 @@ from scanviz.record.file import load
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
-from scanviz.render.draw import Wishes, written
+from scanviz.render.draw import DrawOptions, written
 from scanviz.testing.laws.law import law
 from scanviz.testing.laws.names import NamedFunction, named_functions, recorded
 
@@ -47,7 +47,7 @@ def each_loop_is_in_its_functions_picture_once_with_its_own_time(
             closed = diagram_of(graph, record=record, function=function.key, closed=[loop.name])
             _check_boxes(closed, [each for each in loops if each not in (loop, *_inside(loop, loops))])
         for form in ("txt", "dot", "svg", "json", "graphml"):
-            assert written(picture, form, Wishes()).text
+            assert written(picture, form, DrawOptions()).text
 
 
 def _told_apart(loops: list[LoopRecord]) -> bool:

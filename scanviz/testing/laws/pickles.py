@@ -78,7 +78,7 @@ def _nodes(f: Any) -> list[tuple[object, ...]]:
             found[node] = None
             waiting += [each for _, results in node.op.subgraphs() for each in toposort(results)]
     numbers: dict[LoopVariable, int] = {}
-    ordered = sorted(found, key=lambda each: each.birth)
+    ordered = sorted(found, key=lambda each: each.node_id)
     return [
         (str(each.op), str([output.type for output in each.outputs]), _held(each, numbers))
         for each in ordered

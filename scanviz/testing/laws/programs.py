@@ -83,7 +83,7 @@ def _places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def a_damaged_program_is_refused_or_holds_together(case: LoopCase, rewrites: bool, choice: Any) -> None:
     """A Program one of whose data was changed is refused with an error of its own, or can be compiled and written again."""
     f, _ = compiled(case, rewrites)
-    data, arrays = to_data(f.program, frozenset(("key", "birth", "frees")))
+    data, arrays = to_data(f.program, frozenset(("key", "node_id", "frees")))
     data = copy.deepcopy(data)
     path = choice.draw(st.sampled_from(_places(data)))
     around = data

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.geometry import Size
 from textual.widgets import DataTable
 
-from scanviz.profiler.report_rewrites import RewritesView as Wishes
+from scanviz.profiler.report_rewrites import RewritesView as Options
 from scanviz.profiler.report_rewrites import applications_of, step_lines, why_not_lines
 from scanviz.profiler.report_text import Line
 from scanviz.profiler.report_why import why_lines
@@ -88,7 +88,7 @@ class RewritesView(View):
             return []
         if not self.own or loop is None:
             return list(history.applications)
-        return applications_of(history, Wishes(scan=loop.name))
+        return applications_of(history, Options(scan=loop.name))
 
     def redraw(self) -> None:
         """Show the list and the application that is looked at."""
@@ -158,7 +158,7 @@ class RewritesView(View):
                 line
                 for rule in rules
                 for line in why_not_lines(
-                    history, Wishes(why_not=rule, scan=loop.name if self.own and loop else None)
+                    history, Options(why_not=rule, scan=loop.name if self.own and loop else None)
                 )
             ]
             return report_text(lines, width) if lines else Text("no rule was refused anywhere")
@@ -171,7 +171,7 @@ class RewritesView(View):
         if not history.applications:
             return Text(f"no rule changed this function (rules: {plain(history.selection)})")
         each = history.applications[min(self.state.rewrite, len(history.applications) - 1)]
-        told = report_text(step_lines(history, each, Wishes(style=STYLES[self.style_at]), width), width)
+        told = report_text(step_lines(history, each, Options(style=STYLES[self.style_at]), width), width)
         return _with_signs(told, counterparts(self.state))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:

@@ -242,7 +242,7 @@ def test_gradients_of_a_gradient_loop_read_and_write_one_tap():
     h, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h * h), x, h0, name="rnn")
     first = scanviz.grad(h[-1], x)
     (node,) = backward_loops([first])
-    assert node.op.scan_name == "grad_of_rnn" and node.op.settings.gradient_of == ("rnn", h.owner.birth)
+    assert node.op.scan_name == "grad_of_rnn" and node.op.settings.gradient_of == ("rnn", h.owner.node_id)
     assert (node.op.mitmot_taps(), node.op.mitmot_out_taps()) == ([(0, 1)], [(1,)])
     second = scanviz.grad(T.sum(first**2), x)
     loops = {each.op.scan_name: each for each in backward_loops([second])}

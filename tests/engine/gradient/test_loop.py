@@ -226,7 +226,7 @@ def test_the_backward_loop_is_named_and_knows_its_forward_loop():
     g = scanviz.grad(h[-1], x)
     backward = next(n for n in toposort([g]) if isinstance(n.op, Scan) and n.op.settings.gradient_of)
     assert backward.op.scan_name == "grad_of_exps"
-    assert backward.op.settings.gradient_of == ("exps", h.owner.birth)
+    assert backward.op.settings.gradient_of == ("exps", h.owner.node_id)
     assert backward.op.until is None and backward.op.mitmot_taps() == [(0, 1)]
 
 

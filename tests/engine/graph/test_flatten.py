@@ -35,23 +35,23 @@ def test_loops_that_share_their_step_share_it_when_loaded():
     forward = [each for each in after if each.op.scan_name == "rnn"]
     steps = [{id(each) for each in toposort(loop.op.inner_outputs)} for loop in forward]
     assert len(forward) > 1 and all(steps[0] & each for each in steps[1:])
-    assert len({each.birth for each in forward}) == 1
+    assert len({each.node_id for each in forward}) == 1
 
 
 def test_a_loaded_gradient_knows_its_forward_loop_by_the_new_id():
     _, outputs = _with_gradients()
-    old = {each.birth for each in toposort(outputs)}
+    old = {each.node_id for each in toposort(outputs)}
     loops = _loops(unflatten(flatten(outputs)))
-    new = {each.op.scan_name: each.birth for each in loops}
+    new = {each.op.scan_name: each.node_id for each in loops}
     assert not old & set(new.values())
     backward = next(each for each in loops if each.op.settings.gradient_of is not None)
-    assert backward.op.settings.gradient_of.birth == new["rnn"]
+    assert backward.op.settings.gradient_of.node_id == new["rnn"]
 
 
 def test_ids_keep_their_order_and_parents_are_those_of_the_loaded_graph():
     _, outputs = _with_gradients(2)
     pairs = list(zip(toposort(outputs), toposort(unflatten(flatten(outputs))), strict=True))
-    new_of = {old.birth: new.birth for old, new in pairs}
+    new_of = {old.node_id: new.node_id for old, new in pairs}
     ordered = sorted(new_of)
     assert [new_of[each] for each in ordered] == sorted(new_of.values())
     for old, new in pairs:

@@ -14,7 +14,7 @@ from scanviz.engine.graph.nodes import (
     Variable,
     build,
     describe,
-    next_birth,
+    next_node_id,
     output_of,
     rebuild,
     tensor_type,
@@ -34,15 +34,15 @@ def test_outputs_belong_to_the_node_that_makes_them():
 def test_each_node_is_born_later_than_those_before():
     x = T.vector("x")
     first, second = (x + 1).owner, (x + 1).owner
-    assert first.birth < second.birth < next_birth()
+    assert first.node_id < second.node_id < next_node_id()
 
 
-def test_a_node_rebuilt_keeps_birth_provenance_and_names_and_infers_types_anew():
+def test_a_node_rebuilt_keeps_node_id_provenance_and_names_and_infers_types_anew():
     x = T.vector("x")
     y = x + 1
     y.name = "y"
     again = rebuild(y.owner, [T.tensor("float64", (3,)), y.owner.inputs[1]])
-    assert (again.birth, again.outputs[0].name) == (y.owner.birth, "y")
+    assert (again.node_id, again.outputs[0].name) == (y.owner.node_id, "y")
     assert again.provenance is y.owner.provenance and again.outputs[0].type.shape == (3,)
 
 

@@ -51,9 +51,9 @@ def test_the_loops_name_is_taken_back_after_an_error():
 
 def test_what_a_rule_makes_inherits_the_line_of_what_it_replaces():
     old = (T.vector("x") * 2).owner
-    with made_by("Double", old.provenance, (old.birth,)):
+    with made_by("Double", old.provenance, (old.node_id,)):
         new = (T.vector("x") + T.vector("y")).owner
-    assert (new.provenance.rule, new.provenance.parents) == ("Double", (old.birth,))
+    assert (new.provenance.rule, new.provenance.parents) == ("Double", (old.node_id,))
     assert new.provenance.source is old.provenance.source
     assert current().rule is None and "Double" in repr(new.provenance)
 

@@ -25,12 +25,12 @@ def test_what_does_not_read_it_is_shared_with_the_old_graph():
     assert new[0].owner.inputs[0] is shared_part is new[1]
 
 
-def test_rebuilt_nodes_keep_their_birth_and_names():
+def test_rebuilt_nodes_keep_their_node_id_and_names():
     x, z = T.vector("x"), T.vector("z")
     old = T.exp(x)
     old.name = "e"
     (new,) = replace([old], {x: z})
-    assert (new.owner.birth, new.name) == (old.owner.birth, "e")
+    assert (new.owner.node_id, new.name) == (old.owner.node_id, "e")
 
 
 def test_a_replacement_may_be_computed_from_what_it_replaces():

@@ -69,14 +69,14 @@ def test_loops_inside_a_step_keep_only_what_the_step_reads():
     assert keeps(outer.inner_outputs) == [1]
 
 
-def test_a_rewritten_node_keeps_its_birth_and_says_which_rule_made_it():
+def test_a_rewritten_node_keeps_its_node_id_and_says_which_rule_made_it():
     x = T.vector("x")
     rows, _ = scanviz.scan(lambda v, h: h + v, x, 0.0)
     (after,) = [
         node for node in toposort(rewritten_by("ScanSaveMem", [rows[-1]])) if isinstance(node.op, Scan)
     ]
-    assert after.birth == rows.owner.birth
-    assert after.provenance.rule == "ScanSaveMem" and after.provenance.parents == (rows.owner.birth,)
+    assert after.node_id == rows.owner.node_id
+    assert after.provenance.rule == "ScanSaveMem" and after.provenance.parents == (rows.owner.node_id,)
     assert after.provenance.source == rows.owner.provenance.source
 
 

@@ -202,7 +202,7 @@ def test_any_moment_is_rebuilt_with_the_same_nodes():
         history.graph(1000)
 
 
-def test_functions_built_at_the_same_time_have_births_of_their_own():
+def test_functions_built_at_the_same_time_have_node_ids_of_their_own():
     import threading
 
     found = {}
@@ -219,7 +219,7 @@ def test_functions_built_at_the_same_time_have_births_of_their_own():
     assert len(found) == 4
     for history in found.values():
         assert list(places(history.all_graphs()[-1])) == list(places(history.final))
-    made = [{birth for birth in places(history.final) if birth < 0} for history in found.values()]
+    made = [{node_id for node_id in places(history.final) if node_id < 0} for history in found.values()]
     assert all(not a & b for k, a in enumerate(made) for b in made[:k])
 
 

@@ -1,4 +1,4 @@
-"""Two moments in one picture: exactly what is in one of them alone is marked, and both can be read off it again."""
+"""Two versions in one picture: exactly what is in one of them alone is marked, and both can be read off it again."""
 
 from collections import Counter
 

@@ -43,7 +43,7 @@ FAMILIES = (
     "neural",
     "random",
     "control",
-    "barrier",
+    "stop_gradient",
 )
 
 

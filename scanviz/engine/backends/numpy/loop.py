@@ -168,10 +168,10 @@ class LoopCall:
             *[each.array for each in self.outputs],
             *[each.size or 1 for each in self.outputs],
         )
-        keepers = (*self.states, *self.outputs)
+        row_stores = (*self.states, *self.outputs)
         try:
             end, self.carried, stopped = code.function(
-                first, last, rows, self.carried, self.constants, scratch, keepers, self.watch, record
+                first, last, rows, self.carried, self.constants, scratch, row_stores, self.watch, record
             )
         except Exception as error:
             failure = failure_of(error, code, self.loop.body)

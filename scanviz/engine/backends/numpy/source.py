@@ -75,7 +75,7 @@ class LoopWriter:
         self.outputs = [fresh(f"{slot.name}_out") for slot in loop.step_outputs]
         self.output_sizes = [fresh(f"{slot.name}_size") for slot in loop.step_outputs]
         named = [*(slot.name for slot in loop.states), *(slot.name for slot in loop.step_outputs)]
-        self.keepers = [fresh(f"{name}_keeper") for name in named]
+        self.row_stores = [fresh(f"{name}_row_store") for name in named]
         self.buffers = [fresh(f"buffer{k}") for k in range(len(self.plan.buffers))]
         self.row_names: dict[tuple[str, int], int] = {}
         self.mitmot_rows: dict[tuple[int, int], int] = {}
@@ -247,7 +247,7 @@ class LoopWriter:
                 if slot.kind == "mitmot":
                     mitmots.append((k, name, tap))
                 elif self._store(k).checked:
-                    self.line(f"{self.keepers[k]}.write(t, {tap}, {self._array(number)})")
+                    self.line(f"{self.row_stores[k]}.write(t, {tap}, {self._array(number)})")
                 elif self.row_names.get(("state", k)) == number:
                     self.next_rows[k] = name
                 else:
@@ -264,7 +264,7 @@ class LoopWriter:
         for k, name, tap in held:
             if self._store(k).checked:
                 self.line(
-                    f"{self.keepers[k]}.write(t, {tap}, {self.emitter.bind(np.asarray, 'asarray')}({name}))"
+                    f"{self.row_stores[k]}.write(t, {tap}, {self.emitter.bind(np.asarray, 'asarray')}({name}))"
                 )
             else:
                 self.line(f"{self.states[k]}[{self._place(k, 't', tap)}] = {name}")
@@ -318,7 +318,7 @@ class LoopWriter:
         if slot.result is None or self.row_names.get(("output", k)) == number:
             return
         if self.plan.stores["output", k].checked:
-            self.line(f"{self.keepers[len(self.loop.states) + k]}.write(t, {self._array(number)})")
+            self.line(f"{self.row_stores[len(self.loop.states) + k]}.write(t, {self._array(number)})")
             return
         place = "t" if slot.keep_last is None else f"t % {self.output_sizes[k]}"
         self.line(f"{self.outputs[k]}[{place}] = {self.emitter.name(number)}")
@@ -361,7 +361,7 @@ class LoopWriter:
         lines: list[str] = []
         where: dict[int, int] = {}
         name = self.emitter.fresh(f"run_{self.loop.name}")
-        lines.append(f"def {name}(first, last, rows, carried, fixed, scratch, keepers, watch, record):")
+        lines.append(f"def {name}(first, last, rows, carried, fixed, scratch, row_stores, watch, record):")
         self._unpack(lines)
         if self.variant == "steps":
             lines.append("    counted, ticks = record")
@@ -397,7 +397,7 @@ class LoopWriter:
             (carried, "carried"),
             (fixed, "fixed"),
             (self.buffers, "scratch"),
-            (self.keepers, "keepers"),
+            (self.row_stores, "row_stores"),
         ):
             if names:
                 lines.append(f"    {', '.join(names)}{',' if len(names) == 1 else ''} = {source}")

@@ -35,7 +35,7 @@ def batched(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Va
         return None
     if not all(isinstance(each.type, TensorType) for each in (*inputs, node.outputs[0])):
         return None
-    with moved_from(node.provenance, node.birth):
+    with moved_from(node.provenance, node.node_id):
         found = row(node, inputs, rows)
     if found is None or tensor_type(found).ndim != tensor_type(node.outputs[0]).ndim + 1:
         return None

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, nothing
 from scanviz.engine.graph.nodes import Apply, Variable
-from scanviz.engine.ops.barrier import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
 from scanviz.engine.ops.elementwise import clip
+from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
 
 CONNECTIONS.row(DISCONNECTED_GRAD)(nothing)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scanviz.engine.graph.nodes import Apply
-from scanviz.engine.ops.barrier import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
+from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Match, rule
 
@@ -12,5 +12,5 @@ from scanviz.engine.rewrites.rule import Match, rule
     name="remove_barriers", phase="gradient", on=(DISCONNECTED_GRAD, ZERO_GRAD, GRAD_CLIP), tags=("general",)
 )
 def remove_barriers(node: Apply, level: Level) -> Match:
-    """Replace a barrier to derivatives by what passes it."""
+    """Replace a stop_gradient to derivatives by what passes it."""
     return Match({node.outputs[0]: node.inputs[0]}, f"{node.op.name} is passed")

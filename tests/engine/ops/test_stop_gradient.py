@@ -14,14 +14,14 @@ from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.mode import Mode
-from scanviz.engine.ops import barrier
+from scanviz.engine.ops import stop_gradient
 from tests.engine.ops.checking import check, dtypes, shapes, tame
 
 BARRIERS = {
-    "disconnected_grad": barrier.disconnected_grad,
-    "zero_grad": barrier.zero_grad,
-    "consider_constant": barrier.consider_constant,
-    "grad_clip": lambda x: barrier.grad_clip(x, -1, 1),
+    "disconnected_grad": stop_gradient.disconnected_grad,
+    "zero_grad": stop_gradient.zero_grad,
+    "consider_constant": stop_gradient.consider_constant,
+    "grad_clip": lambda x: stop_gradient.grad_clip(x, -1, 1),
 }
 
 
@@ -38,23 +38,26 @@ def test_nothing_of_a_barrier_is_left_when_a_graph_runs(name, mode):
     x = Variable(TensorType("float64", (None,)), "x")
     f = function([x], BARRIERS[name](x) * 2, mode=Mode(mode, "all"))
     assert f([1.0, 2.0]).tolist() == [2.0, 4.0]
-    assert "barrier" not in {each.op.declaration.family for each in f.program.instructions}
+    assert "stop_gradient" not in {each.op.declaration.family for each in f.program.instructions}
 
 
 @pytest.mark.parametrize("bounds", [(1, -1), (math.nan, 1), (0, math.nan)])
 def test_bounds_that_are_no_interval_are_refused_with_the_line(bounds):
-    with pytest.raises(ScanvizValueError, match=r"(?s)test_barrier\.py:\d+.*interval"):
-        barrier.grad_clip(Variable(TensorType("float64", ()), "x"), *bounds)
+    with pytest.raises(ScanvizValueError, match=r"(?s)test_stop_gradient\.py:\d+.*interval"):
+        stop_gradient.grad_clip(Variable(TensorType("float64", ()), "x"), *bounds)
 
 
 def test_one_bound_may_be_infinite_and_both_may_be_equal():
     x = Variable(TensorType("float64", ()), "x")
-    assert barrier.grad_clip(x, -math.inf, 2).owner.op.parameters == (-math.inf, 2.0)
-    assert barrier.grad_clip(x, 1, 1).owner.op.parameters == (1.0, 1.0)
+    assert stop_gradient.grad_clip(x, -math.inf, 2).owner.op.parameters == (-math.inf, 2.0)
+    assert stop_gradient.grad_clip(x, 1, 1).owner.op.parameters == (1.0, 1.0)
 
 
 def test_equal_barriers_are_equal_ops():
     x = Variable(TensorType("float64", ()), "x")
-    ops = {barrier.grad_clip(x, np.float32(-1), 1).owner.op, barrier.grad_clip(x, -1.0, 1.0).owner.op}
+    ops = {
+        stop_gradient.grad_clip(x, np.float32(-1), 1).owner.op,
+        stop_gradient.grad_clip(x, -1.0, 1.0).owner.op,
+    }
     assert len(ops) == 1
-    assert barrier.grad_clip(x, -1, 2).owner.op not in ops
+    assert stop_gradient.grad_clip(x, -1, 2).owner.op not in ops

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from scanviz.engine.backends.cupy.table import CUPY, single
-from scanviz.engine.ops.barrier import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
+from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
 
 CUPY.row(DISCONNECTED_GRAD, ZERO_GRAD, GRAD_CLIP)(single(lambda xp, p, x: x))

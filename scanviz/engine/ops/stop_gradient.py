@@ -37,7 +37,7 @@ def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 def _declare(name: str, doc: str) -> Declaration:
     return Declaration(
         name,
-        "barrier",
+        "stop_gradient",
         doc=doc,
         infer=_infer,
         perform=lambda op, values: (values[0],),

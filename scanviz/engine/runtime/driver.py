@@ -1,206 +1,142 @@
-"""One run of one loop, step by step: what a loop means at run time, written once and plainly."""
+"""Running a loop, whatever its code is: steps in chunks where rows grow, observers are notified or ctrl+c must be heard."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from time import perf_counter_ns
+from typing import Any
 
-import numpy as np
-
-from scanviz.engine.observe import StepSeries
-from scanviz.engine.program.instructions import LoopInstruction, dtype_of
+from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.engine.program.plan import Plan
+from scanviz.engine.runtime.arena import LoopArena, LoopInputs
+from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopTier
 from scanviz.engine.runtime.events import Watch
-from scanviz.engine.runtime.rows import (
-    OutputRows,
-    RunInstruction,
-    StateRows,
-    bytes_of_rows,
-    check_sequences,
-    count_steps,
-    first_room,
-    grown_room,
-    results_of,
-    row_shape_without_steps,
-)
+from scanviz.engine.runtime.pool import Pool
+from scanviz.engine.runtime.rows import ArrayModule
+from scanviz.engine.runtime.schedule import SamplingSchedule, scheduled
 
-if TYPE_CHECKING:
-    from scanviz.engine.runtime.interpreter import Interpreter
-
-CHUNK = 1024  # steps told to observers at once
+THREADS = 16  # as many runs of a loop at once, in threads, find the sampling schedule of an earlier run
 
 
-class Place:
-    """Where a program runs and who is told.
-
-    Attributes
-    ----------
-    watch : Watch or None
-        Who watches.
-    loop, step : LoopInstruction or None, int
-        The loop whose body it is, and the step.
-    tell : bool
-        Whether each instruction is told to ``watch``.
-    times : list of int or None
-        Gets the time after each instruction.
-    """
-
-    __slots__ = ("loop", "step", "tell", "times", "watch")
-
-    def __init__(
-        self,
-        watch: Watch | None,
-        loop: LoopInstruction | None = None,
-        step: int = 0,
-        tell: bool = False,
-        times: list[int] | None = None,
-    ) -> None:
-        self.watch, self.loop, self.step, self.tell, self.times = watch, loop, step, tell, times
-
-
-class LoopRun:
-    """One run of one loop by an interpreter.
+class LoopRunner:
+    """Runs one loop instruction.
 
     Parameters
     ----------
-    interpreter : Interpreter
-        Runs the steps.
     loop : LoopInstruction
         The loop.
-    values : sequence
-        Values of the registers around the loop.
-    watch : Watch or None
-        Who watches.
+    tier : LoopTier
+        Gives its code for the shapes met.
+    module : ArrayModule
+        The array library that its steps run on.
     """
 
-    def __init__(
-        self, interpreter: Interpreter, loop: LoopInstruction, values: Sequence[Any], watch: Watch | None
-    ) -> None:
-        self.begun = time.perf_counter_ns()
-        self.interpreter, self.loop, self.watch = interpreter, loop, watch
-        module = interpreter.module
-        self.steps = count_steps(loop, module.to_host(values[loop.n_steps]))
-        self.room = first_room(loop, self.steps)
-        self.sequences = [values[slot.outer] for slot in loop.sequences]
-        check_sequences(loop, self.sequences, self.steps)
-        self.states = [
-            StateRows(
-                loop, slot, values[slot.outer], self.steps, dtype_of(loop.body, slot.writes[0][1]), module
-            )
-            for slot in loop.states
-        ]
-        self.outputs = [OutputRows(loop, slot, self.steps, module) for slot in loop.step_outputs]
-        self.carries = [values[slot.outer] for slot in loop.carries]
-        self.constants = [values[slot.outer] for slot in loop.non_sequences]
-        self.stamps: list[int] = []  # of one chunk: before each step, after each instruction, after each step
-        self.spent = 0
+    __slots__ = ("inputs", "loop", "schedules", "tier")
 
-    def run(self) -> list[Any]:
-        """Run all steps and return the results."""
-        if self.watch is not None:
-            self.watch.loop_begin(self.loop.key, self.steps, self._bytes())
-        done = 0
-        try:
-            while done < self.steps:
-                stop = self.run_step(done)
-                done += 1
-                if self.watch is not None and done % CHUNK == 0:
-                    self._tell(done)
-                if stop:
-                    break
-            results = self._results(done)
-            self._tell_rest(done)
-        except BaseException as error:  # a step failed or was interrupted: what was done is told
-            try:
-                self._tell_rest(done)
-            finally:
-                self._tell_end(done, error)
-            raise
-        self._tell_end(done, None)
+    def __init__(self, loop: LoopInstruction, tier: LoopTier, module: ArrayModule) -> None:
+        self.loop, self.tier, self.inputs = loop, tier, LoopInputs(loop, module)
+        self.schedules = Pool(SamplingSchedule, THREADS)
+
+    def take_plan(self, made: Plan) -> None:
+        """Take the plan that was made with that of the loop around this one."""
+        self.tier.take_plan(made)
+
+    def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
+        """Run the loop for the values of its instruction's inputs and return its results."""
+        begun = perf_counter_ns() if watch is not None else 0
+        arena = LoopArena(self.inputs, values, watch)
+        code = self.tier.code_for(arena.shapes, arena.states, watch)
+        arena.open(code.plan, code.buffers.take(), code.steps_at_once)
+        if watch is None:
+            done = run_plain(arena, code)
+        else:
+            schedule = self.schedules.take()
+            done = run_observed(arena, code, watch, schedule, begun)
+            self.schedules.give_back(schedule)
+        results = arena.results(done, self.tier.compute)
+        if not self.loop.allow_gc:
+            code.buffers.give_back(arena.buffers)
         return results
 
-    def _tell_rest(self, done: int) -> None:
-        if self.watch is not None:
-            self._tell(done)
-            self.watch.loop_rows(self.loop.key, bytes_of_rows(self.states, self.outputs))
 
-    def _tell_end(self, done: int, error: BaseException | None) -> None:
-        if self.watch is not None:
-            elapsed = time.perf_counter_ns() - self.begun
-            self.watch.loop_end(self.loop.key, done, elapsed, max(0, elapsed - self.spent), error)
+def run_plain(arena: LoopArena, code: LoopCode) -> int:
+    """Run all steps by the variant without stamps; return the steps done."""
+    arena.check_rows()
+    done, plain = 0, code.variant("plain")
+    while done < arena.steps:
+        done = take_steps(arena, plain, done, arena.chunk_end(done, arena.steps))
+    return done
 
-    def run_step(self, step: int) -> bool:
-        """Run one step, store its rows, and return whether the stop condition holds."""
-        if step >= self.room:
-            self._grow(step + 1)
-        inputs = [array[step] for array in self.sequences]
-        inputs += [rows.row(step, tap) for rows in self.states for tap, _ in rows.slot.reads]
-        inputs += [*self.carries, *self.constants]
-        times = self.stamps if self.watch is not None else None
-        if times is not None:
-            times.append(time.perf_counter_ns())
-        tell = self.watch is not None and self.watch.detail == "values"
-        place = Place(self.watch, self.loop, step, tell, times)
-        results = self.interpreter.run_program(self.loop.body, inputs, place)
-        stop = self._store(step, results)
-        if times is not None:
-            times.append(time.perf_counter_ns())
-        return stop
 
-    def _store(self, step: int, results: Sequence[Any]) -> bool:
-        """Store a step's results; whatever may be a view of rows written here is copied before the first is written."""
-        module, given = self.interpreter.module, iter(results)
-        written = [(rows, tap, next(given)) for rows in self.states for tap, _ in rows.slot.writes]
-        if len(written) > 1:
-            written = [(rows, tap, module.copy(value)) for rows, tap, value in written]
-        for output in self.outputs:
-            output.write(step, next(given))
-        self.carries = [module.copy(next(given)) for _ in self.carries]
-        stop = self.loop.until is not None and bool(module.to_host(next(given)))
-        for rows, tap, value in written:
-            rows.write(step, tap, value)
-        return stop
+def take_steps(arena: LoopArena, code: CompiledLoop, first: int, last: int) -> int:
+    """Run steps ``first`` to ``last`` and return where it stopped; a stop condition that held ends the loop.
 
-    def _grow(self, needed: int) -> None:
-        self.room = grown_room(self.room, needed, self.steps)
-        for state in self.states:
-            state.reserve(self.room)
-        for output in self.outputs:
-            output.reserve(self.room)
+    Raises
+    ------
+    ScanvizError
+        If an instruction failed: in the user's words.
+    """
+    done, outcome, instruction = code(arena, first, last)
+    if outcome:
+        if outcome == FAILED:
+            error = arena.in_words(done, instruction)
+            raise error from (None if arena.error is None else arena.error.__cause__)
+        arena.steps = done
+    return done
 
-    def _tell(self, done: int) -> None:
-        """Tell the whole steps since the last time; stamps of a step that failed are left out."""
-        a_step = len(self.loop.body.instructions) + 2
-        steps = len(self.stamps) // a_step
-        if self.watch is None or not steps:
-            return
-        table = np.array(self.stamps[: steps * a_step], np.int64).reshape(steps, a_step)
-        self.stamps.clear()
-        between = np.diff(table, axis=1)
-        whole = np.diff(np.append(table[:, 0], table[-1, -1]))
-        self.spent += int(whole.sum())
-        series = StepSeries(
-            self.loop.key, done - steps, whole, between[:, :-1].T.copy(), between[:, -1].copy()
-        )
-        self.watch.loop_steps(series)
 
-    def _results(self, done: int) -> list[Any]:
-        run, copy = self.interpreter.run_apart, self.interpreter.module.copy
-        rows, row_shape = (self.states, self.outputs), lambda inner: self._row_shape(inner, run)
-        return results_of(self.loop, done, rows, self.carries, copy, row_shape)
+def run_observed(
+    arena: LoopArena, code: LoopCode, watch: Watch, schedule: SamplingSchedule, begun: int
+) -> int:
+    """Run all steps, notifying observers of those done before an error or ctrl+c too; return the steps done.
 
-    def _row_shape(self, inner: int, run: RunInstruction | None = None) -> tuple[int, ...]:
-        """Return the shape that rows of an output have, as far as it is known without a step."""
-        shapes = [tuple(array.shape[1:]) for array in self.sequences]
-        shapes += [rows.row_shape for rows in self.states for _ in rows.slot.reads]
-        shapes += [tuple(each.shape) for each in (*self.carries, *self.constants)]
-        module = self.interpreter.module
-        return row_shape_without_steps(self.loop, inner, shapes, self.constants, run, module)
+    Parameters
+    ----------
+    arena, code, watch
+        Of the run.
+    schedule : SamplingSchedule
+        Which steps have their operations timed; is moved on.
+    begun : int
+        When the run began, on the clock of the process.
+    """
+    done, spent, key = 0, 0, arena.loop.key
+    watch.loop_begin(key, arena.steps, arena.bytes_held())
+    try:
+        arena.check_rows()
+        for name, first, end in scheduled(arena.steps, watch.detail if code.samples else "ops", schedule):
+            while first < end and done < arena.steps:  # fewer are left where the stop condition held
+                last = arena.chunk_end(first, end)
+                variant = code.variant(name)  # written before the clock starts
+                stamps = code.stamps(name, first, last)
+                arena.record = stamps.record
+                try:
+                    first = take_steps(arena, variant, first, last)
+                    stamps.end()
+                finally:
+                    series = stamps.series(arena.loop, done)
+                    count, taken = len(series.step_ns), int(series.step_ns.sum())
+                    done, spent = done + count, spent + taken
+                    if count:
+                        schedule.step_ns = taken // count
+                        watch.loop_steps(series)
+            if done == arena.steps:
+                break
+        watch.loop_rows(key, arena.row_bytes())
+    except BaseException as error:
+        try:
+            watch.loop_rows(key, arena.row_bytes())
+        finally:
+            _notify_end(watch, key, done, begun, spent, error)
+        raise
+    _notify_end(watch, key, done, begun, spent, None)
+    return done
 
-    def _bytes(self) -> int:
-        held = sum(each.array.nbytes for each in self.states)
-        for output in self.outputs:
-            if output.slot.result is not None:
-                row = int(np.prod(self._row_shape(output.slot.inner)))
-                held += output.size * row * np.dtype(output.dtype).itemsize
-        return int(held)
+
+def _notify_end(
+    watch: Watch, key: int, done: int, begun: int, spent: int, error: BaseException | None
+) -> None:
+    elapsed = perf_counter_ns() - begun
+    watch.loop_end(key, done, elapsed, max(0, elapsed - spent), error)
+
+
+__all__ = ["LoopRunner", "run_observed", "run_plain", "take_steps"]

@@ -1,7 +1,7 @@
 """Running a Program instruction by instruction: the reference tier, and the plain form of any array library's.
 
-Each operation is one call of a function looked up by op; every value exists and can be told to an observer.  How a loop
-runs is in :mod:`scanviz.engine.runtime.driver`; the generated tiers are tested against the two.
+Each operation is one call of a function looked up by op; every value exists and can be told to an observer.  No plan is read:
+every register gets a new array.  The generated tiers are tested against this one.
 """
 
 from __future__ import annotations
@@ -20,10 +20,16 @@ from scanviz.engine.program.instructions import (
     LoopInstruction,
     Program,
 )
-from scanviz.engine.runtime.driver import LoopRun, Place
-from scanviz.engine.runtime.errors import translate
+from scanviz.engine.program.plan import Plan
+from scanviz.engine.runtime.arena import LoopArena
+from scanviz.engine.runtime.calling import DONE, FAILED, STOPPED, Outcome
+from scanviz.engine.runtime.context import RunContext
+from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.events import Watch
-from scanviz.engine.runtime.rows import ArrayModule
+from scanviz.engine.runtime.pool import Pool
+from scanviz.engine.runtime.rows import ArrayModule, StateRows
+from scanviz.engine.runtime.schedule import Variant
+from scanviz.engine.runtime.stamps import OperationStamps, Stamps
 
 Perform = Callable[[Op, Sequence[Any]], Sequence[Any]]
 RunLoop = Callable[
@@ -59,6 +65,7 @@ class Interpreter:
     ) -> None:
         self.program, self.perform, self.module, self.name = program, perform, module, name
         self._constants: dict[int, dict[int, Any]] = {}
+        self._runners: dict[int, LoopRunner] = {}
         self._other_tiers: dict[int, RunLoop] = {}
         if other_tier is not None:
             self._find_other_tiers(program, other_tier)
@@ -67,31 +74,42 @@ class Interpreter:
         """Return the outputs for inputs."""
         with np.errstate(all="ignore"):
             given = [self.module.from_host(each) for each in inputs]
-            results = self.run_program(self.program, given, Place(watch, tell=watch is not None))
+            results = self.run_whole(self.program, given, RunContext(watch, notify=watch is not None))
             return [self.module.to_host(each) for each in results]
 
-    def run_program(self, program: Program, inputs: Sequence[Any], place: Place) -> list[Any]:
+    def run_whole(self, program: Program, inputs: Sequence[Any], context: RunContext) -> list[Any]:
+        """Return the outputs of a program that is no step of a loop, its errors in the user's words."""
+        try:
+            return self.run_program(program, inputs, context)
+        except Exception as error:
+            raise context.in_words(error, program) from error.__cause__
+
+    def run_program(self, program: Program, inputs: Sequence[Any], context: RunContext) -> list[Any]:
         """Return the outputs of a program: the function's, one step of a loop or one side of a branch."""
-        if place.tell and place.watch is not None and place.watch.detail == "values":
-            key = place.loop.key if place.loop is not None else None
-            place.watch.step_inputs(key, place.step, tuple(map(self.module.to_host, inputs)))
+        watch = context.watch
+        if watch is not None and context.has_values:
+            watch.step_inputs(context.key, context.step, tuple(map(self.module.to_host, inputs)))
         values: list[Any] = [None] * len(program.registers)
         for number, value in self.constants(program).items():
             values[number] = value
         for number, value in zip(program.inputs, inputs, strict=True):
             values[number] = value
         for index, instruction in enumerate(program.instructions):
-            begun = time.perf_counter_ns() if place.tell else 0
-            results = self._run_instruction(program, instruction, values, place)
+            begun = time.perf_counter_ns() if context.notify else 0
+            try:
+                results = self.run_instruction(program, instruction, values, context)
+            except Exception:
+                context.failed = index
+                context.values = [values[number] for number in instruction.inputs]
+                raise
             for number, value in zip(instruction.outputs, results, strict=True):
                 values[number] = value
-            if place.times is not None:
-                place.times.append(time.perf_counter_ns())
-            if place.tell and place.watch is not None:
-                shown = tuple(map(self.module.to_host, results)) if place.watch.detail == "values" else ()
+            if context.record is not None:
+                context.record(time.perf_counter_ns())
+            if context.notify and watch is not None:
+                shown = tuple(map(self.module.to_host, results)) if context.has_values else ()
                 elapsed = time.perf_counter_ns() - begun
-                key = place.loop.key if place.loop is not None else None
-                place.watch.instruction(key, place.step, index, elapsed, shown)
+                watch.instruction(context.key, context.step, index, elapsed, shown)
             for number in instruction.frees:
                 values[number] = None
         return [values[number] for number in program.outputs]
@@ -104,48 +122,52 @@ class Interpreter:
             self._constants[id(program)] = known
         return known
 
+    def run_instruction(
+        self, program: Program, instruction: AnyInstruction, values: Sequence[Any], context: RunContext
+    ) -> Sequence[Any]:
+        """Return the results of one instruction for the values of registers."""
+        match instruction:
+            case Instruction():
+                return self.perform(instruction.op, [values[number] for number in instruction.inputs])
+            case LoopInstruction():
+                return self.run_loop(instruction, values, context.watch)
+            case BranchInstruction():
+                return self.run_branch(instruction, values, context)
+
     def run_apart(
         self, program: Program, instruction: AnyInstruction, values: Sequence[Any]
     ) -> Sequence[Any]:
-        """Return the results of one instruction for the values of registers, unwatched and outside of any run."""
-        return self._run_instruction(program, instruction, values, Place(None))
-
-    def _run_instruction(
-        self, program: Program, instruction: AnyInstruction, values: Sequence[Any], place: Place
-    ) -> Sequence[Any]:
-        given = [values[number] for number in instruction.inputs]
+        """Return the results of one instruction for the values of registers, unobserved and outside of any run."""
+        context = RunContext(None)
         try:
-            match instruction:
-                case Instruction():
-                    return self.perform(instruction.op, given)
-                case LoopInstruction():
-                    return self.run_loop(instruction, values, place.watch)
-                case BranchInstruction():
-                    return self.run_branch(instruction, values, place)
+            return self.run_instruction(program, instruction, values, context)
         except Exception as error:
-            step = place.step if place.loop is not None else None
-            told = translate(error, program, instruction, given, place.loop, step)
-            if told is None:
-                raise
-            raise told from error
+            context.failed = program.instructions.index(instruction)
+            context.values = [values[number] for number in instruction.inputs]
+            raise context.in_words(error, program) from error.__cause__
 
-    def run_branch(self, branch: BranchInstruction, values: Sequence[Any], place: Place) -> Sequence[Any]:
-        """Run the side that the condition chooses; the branch is one instruction to those who watch."""
+    def run_branch(
+        self, branch: BranchInstruction, values: Sequence[Any], context: RunContext
+    ) -> Sequence[Any]:
+        """Run the side that the condition chooses; the branch is one instruction to those who observe."""
         if bool(self.module.to_host(values[branch.condition])):
             program, reads = branch.then_program, branch.then_inputs
         else:
             program, reads = branch.else_program, branch.else_inputs
-        return self.run_program(
-            program, [values[number] for number in reads], Place(place.watch, place.loop, place.step)
-        )
+        inside = RunContext(context.watch, context.loop, context.step)
+        return self.run_whole(program, [values[number] for number in reads], inside)
 
     def run_loop(self, loop: LoopInstruction, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Run a whole loop and return its results in the order of its outputs."""
+        given = [values[number] for number in loop.inputs]
         other = self._other_tiers.get(loop.key)
-        if other is None or (watch is not None and watch.detail == "values"):
-            return LoopRun(self, loop, values, watch).run()
-        given = [self.module.to_host(values[number]) for number in loop.inputs]
-        return [self.module.from_host(each) for each in other(given, watch)]
+        if other is not None and (watch is None or watch.detail != "values"):
+            results = other([self.module.to_host(each) for each in given], watch)
+            return [self.module.from_host(each) for each in results]
+        runner = self._runners.get(id(loop))  # which lives as long as its runner
+        if runner is None:
+            runner = self._runners[id(loop)] = LoopRunner(loop, Interpreted(self, loop), self.module)
+        return runner(given, watch)
 
     def _find_other_tiers(self, program: Program, other_tier: OtherTier) -> None:
         for instruction in program.instructions:
@@ -156,3 +178,84 @@ class Interpreter:
                 if instruction.mode not in (None, "auto", self.name):
                     self._other_tiers[instruction.key] = other_tier(program, instruction)
                 self._find_other_tiers(instruction.body, other_tier)
+
+
+class Interpreted:
+    """A loop whose steps are interpreted: what a step means, written plainly.  One code for all shapes, without a plan.
+
+    Parameters
+    ----------
+    interpreter : Interpreter
+        Runs the steps.
+    loop : LoopInstruction
+        The loop.
+    """
+
+    __slots__ = ("buffers", "interpreter", "loop")
+    plan = None
+    samples = False  # every operation is one call already: a stamp after it costs little
+    steps_at_once = None
+
+    def __init__(self, interpreter: Interpreter, loop: LoopInstruction) -> None:
+        self.interpreter, self.loop = interpreter, loop
+        self.buffers: Pool[list[Any]] = Pool(list, 0)
+
+    def code_for(
+        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None
+    ) -> Interpreted:
+        """Return itself."""
+        return self
+
+    def take_plan(self, plan: Plan) -> None:
+        """Take no plan."""
+
+    def variant(self, name: Variant) -> Interpreted:
+        """Return itself."""
+        return self
+
+    def stamps(self, name: Variant, first: int, last: int) -> Stamps:
+        """Return what takes a time after each operation."""
+        return OperationStamps()
+
+    def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of one instruction alone."""
+        return self.interpreter.run_apart(program, instruction, values)
+
+    def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
+        """Take steps, as :mod:`scanviz.engine.runtime.calling` says."""
+        record, watch = arena.record, arena.watch
+        notify = watch is not None and watch.detail == "values"
+        for step in range(first, last):
+            inputs = [array[step] for array in arena.sequences]
+            inputs += [rows.row(step, tap) for rows in arena.states for tap, _ in rows.slot.reads]
+            inputs += [*arena.carried, *arena.fixed]
+            context = RunContext(watch, self.loop, step, notify, record)
+            try:
+                if record is not None:
+                    record(time.perf_counter_ns())
+                stop = self._store(arena, step, self.interpreter.run_program(self.loop.body, inputs, context))
+                if record is not None:
+                    record(time.perf_counter_ns())
+            except Exception as error:
+                arena.error, arena.error_values = error, context.values
+                return step, FAILED, context.failed
+            if stop:
+                return step + 1, STOPPED, -1
+        return last, DONE, -1
+
+    def _store(self, arena: LoopArena, step: int, results: Sequence[Any]) -> bool:
+        """Store a step's results; whatever may be a view of rows written here is copied before the first is written."""
+        module, given = self.interpreter.module, iter(results)
+        written = [(rows, tap, next(given)) for rows in arena.states for tap, _ in rows.slot.writes]
+        if len(written) > 1:
+            written = [(rows, tap, module.copy(value)) for rows, tap, value in written]
+        for output in arena.outputs:
+            output.write(step, next(given))
+        arena.carried = tuple([module.copy(next(given)) for _ in arena.carried])
+        stop = self.loop.until is not None and bool(module.to_host(next(given)))
+        for rows, tap, value in written:
+            rows.write(step, tap, value)
+        return stop
+
+
+__all__ = ["Interpreted", "Interpreter", "OtherTier", "Perform", "RunLoop"]

@@ -51,6 +51,10 @@ class ArrayModule:
         """Return an array in this library's memory."""
         return value
 
+    def number(self, value: Any) -> Any:
+        """Return a single number that goes into a step, in the form that its code takes."""
+        return value
+
 
 def count_steps(loop: LoopInstruction, value: Any) -> int:
     """Return the number of steps, refusing negative ones."""

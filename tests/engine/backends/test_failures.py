@@ -6,41 +6,43 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.numpy import flat as numpy_flat
-from scanviz.engine.backends.numpy import loop as numpy_loop
+from scanviz.engine.backends.reference import perform
 from scanviz.engine.program.lower import lower
+from scanviz.engine.runtime.arena import LoopArena, LoopInputs
+from scanviz.engine.runtime.calling import FAILED
 from scanviz.engine.runtime.errors import Failure, in_words
+from scanviz.engine.runtime.interpreter import Interpreted, Interpreter
+from scanviz.engine.runtime.rows import ArrayModule
 
 
-def failure_in(module, monkeypatch, run):
-    """Return what the NumPy tier says of the error of a call."""
-    found, failure_of = [], module.failure_of
-
-    def listened(error, code, program):
-        found.append(failure_of(error, code, program))
-        return found[-1]
-
-    monkeypatch.setattr(module, "failure_of", listened)
-    with pytest.raises(scanviz.ScanvizError):
-        run()
-    (failure,) = found
-    return failure
-
-
-def test_of_a_step_the_instruction_the_step_and_what_it_read(monkeypatch):
+def test_of_a_step_the_instruction_the_step_and_what_it_read():
     x = T.matrix("x")
     rows, _ = scanviz.scan(lambda x_t, k: (k + 1.0, x_t[T.cast(k, "int64")]), x, [0.0, None])
     f = scanviz.function([x], rows[1], mode=scanviz.Mode("numpy", "none"))
-    failure = failure_in(numpy_loop, monkeypatch, lambda: f(np.ones((4, 2))))
     (runner,) = f.executable.flat.runners.values()
-    assert runner.loop.body.instructions[failure.instruction].op.name == "index"
-    assert (failure.step, failure.values[1]) == (2, 2)
+    loop = runner.loop
+    for tier in (runner.tier, Interpreted(Interpreter(f.program, perform, ArrayModule()), loop)):
+        values = [np.ones((4, 2)) if each == loop.sequences[0].outer else None for each in loop.inputs]
+        values = [
+            np.int64(4) if number == loop.n_steps else np.float64(0.0) if value is None else value
+            for number, value in zip(loop.inputs, values, strict=True)
+        ]
+        arena = LoopArena(LoopInputs(loop, ArrayModule()), values, None)
+        code = tier.code_for(arena.shapes, arena.states, None)
+        arena.open(code.plan, code.buffers.take(), None)
+        done, outcome, instruction = code.variant("plain")(arena, 0, 4)
+        assert (done, outcome) == (2, FAILED) and arena.error_values[1] == 2
+        assert loop.body.instructions[instruction].op.name == "index"
 
 
 def test_outside_of_loops_there_is_no_step(monkeypatch):
     v, k = T.vector("v"), T.lscalar("k")
     f = scanviz.function([v, k], v[k], mode="numpy")
-    failure = failure_in(numpy_flat, monkeypatch, lambda: f(np.ones(2), 7))
-    assert failure.step is None and failure.values[1] == 7
+    found = []
+    monkeypatch.setattr(numpy_flat, "in_words", lambda *all: found.append(all[2]) or in_words(*all))
+    with pytest.raises(scanviz.ScanvizError):
+        f(np.ones(2), 7)
+    assert found[0].step is None and found[0].values[1] == 7
 
 
 def test_an_error_at_no_instruction_stays_what_it_is():

@@ -70,8 +70,8 @@ def test_generated_code_is_found_by_tracebacks_and_debuggers():
     executable = compiled("numpy", inputs, outputs)
     executable.run([np.array(2), np.ones((2, 3)), np.ones(3)], None)
     (runner,) = executable.flat.runners.values()
-    (made,) = runner.code.cache.values()
-    code = made.code["plain"]
+    (made,) = runner.tier.cache.values()
+    code = made.written("plain")
     assert "".join(linecache.getlines(code.file)) == code.text
     assert code.file.startswith("<scanviz ")
     assert executable.source().startswith("def call_test(")
@@ -117,7 +117,7 @@ def test_buffers_are_kept_between_calls_only_where_asked():
         for _ in range(3):
             executable.run([np.array(2), np.ones((2, 3)), np.ones(3)], None)
         (runner,) = executable.flat.runners.values()
-        (made,) = runner.code.cache.values()
+        (made,) = runner.tier.cache.values()
         assert len(made.buffers) == (0 if allow_gc else 1)
 
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.numpy.watched import chunks
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.program.instructions import all_loops, loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.schedule import SamplingSchedule, scheduled
 from tests.engine.backends.running import TIERS, compiled, run
 
 X, H0 = T.matrix("X"), T.vector("h0")
@@ -109,7 +109,7 @@ def test_detail_steps_times_operations_in_about_a_sixtieth_of_the_steps():
 @given(steps=st.integers(0, 10**5), detail=st.sampled_from(["steps", "ops"]))
 def test_chunks_cover_all_steps_in_order(steps, detail):
     at = 0
-    for variant, first, end in chunks(steps, detail):
+    for variant, first, end in scheduled(steps, detail):
         assert first == at < end
         assert detail == "steps" or variant == "ops"
         at = end
@@ -207,13 +207,11 @@ def test_new_code_is_told_once_for_each_set_of_shapes():
 
 
 def test_short_steps_are_told_in_long_chunks_and_long_steps_in_short_ones():
-    from scanviz.engine.backends.numpy.watched import Pace
-
     lengths = {}
     for step_ns in (1_000, 100_000, 10**9):
-        pace = Pace()
-        pace.step_ns = step_ns
-        told = list(chunks(20_000, "steps", pace))
+        schedule = SamplingSchedule()
+        schedule.step_ns = step_ns
+        told = list(scheduled(20_000, "steps", schedule))
         lengths[step_ns] = max(end - first for _, first, end in told)
         timed = sum(end - first for variant, first, end in told if variant == "ops")
         assert 0.0125 < timed / 20_000 < 0.018

@@ -8,8 +8,8 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
+from scanviz.engine.backends.numpy import make_runner
 from scanviz.engine.backends.numpy.emit import EMITS
-from scanviz.engine.backends.numpy.loop import LoopRunner
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.program.instructions import loops
 from scanviz.engine.program.lower import lower
@@ -100,7 +100,7 @@ def kinds_of(step, pick, **arguments):
     f = scanviz.function([X, H0], pick(rows), mode="numpy", on_unused_input="ignore")
     f(np.ones((5, 3)), np.ones(3))
     (runner,) = f.executable.flat.runners.values()
-    (made,) = runner.code.all_made()
+    (made,) = runner.tier.all_made()
     return [each.kind for each in made.plan.stores.values()]
 
 
@@ -206,7 +206,7 @@ def test_a_state_that_no_step_reads_is_planned_for_the_rows_it_has():
         states=(replace(slot, reads=(), writes=((0, body.inputs[0]),)),),
         body=replace(body, instructions=()),
     )
-    runner = LoopRunner(alone, lambda program, each: None)
+    runner = make_runner(body, alone)
     values = {alone.n_steps: np.int64(2), alone.sequences[0].outer: np.ones((2, 3))}
 
     def run(start):

@@ -18,7 +18,7 @@ from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program
-from scanviz.engine.runtime.driver import Place
+from scanviz.engine.runtime.context import RunContext
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.engine.runtime.rows import ArrayModule
@@ -114,7 +114,7 @@ class DeviceInterpreter(Interpreter):
                 )
                 for number, each in zip(self.program.inputs, inputs, strict=True)
             ]
-            return self.run_program(self.program, given, Place(watch, tell=watch is not None))
+            return self.run_whole(self.program, given, RunContext(watch, notify=watch is not None))
 
     def constants(self, program: Program) -> dict[int, Any]:
         """Return a program's constants where they live, moved there once."""
@@ -127,16 +127,17 @@ class DeviceInterpreter(Interpreter):
             self._constants[id(program)] = known
         return known
 
-    def _run_instruction(
-        self, program: Program, instruction: AnyInstruction, values: Sequence[Any], place: Place
+    def run_instruction(
+        self, program: Program, instruction: AnyInstruction, values: Sequence[Any], context: RunContext
     ) -> Sequence[Any]:
-        results = super()._run_instruction(program, instruction, values, place)
+        """Return the results of one instruction, where they belong; waits for the device while someone observes."""
+        results = super().run_instruction(program, instruction, values, context)
         if isinstance(instruction, Instruction):
             results = [
                 self.module.placed(value, program.registers[number].type)
                 for number, value in zip(instruction.outputs, results, strict=True)
             ]
-        if place.watch is not None:
+        if context.watch is not None:
             self.module.wait()
         return results
 

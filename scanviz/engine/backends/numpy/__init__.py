@@ -6,22 +6,67 @@ profile measures what runs without it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from scanviz.engine.backends.base import Availability, Executable
 from scanviz.engine.backends.numpy import elementwise, index, join, linalg, reduce, shape  # noqa: F401  # rows of source
+from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source
+from scanviz.engine.backends.numpy.emit import EMITS
 from scanviz.engine.backends.numpy.flat import FlatProgram
-from scanviz.engine.backends.numpy.loop import LoopRunner
-from scanviz.engine.backends.numpy.specialised import Specialised
+from scanviz.engine.backends.numpy.source import LoopWriter
 from scanviz.engine.backends.other_tier import OtherTierLoop
-from scanviz.engine.backends.reference import ReferenceBackend
-from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
+from scanviz.engine.backends.reference import ReferenceBackend, perform
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+)
 from scanviz.engine.program.plan import Buffer, Plan
 from scanviz.engine.program.verify import verify_program
+from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.interpreter import Interpreter
+from scanviz.engine.runtime.rows import ArrayModule
+from scanviz.engine.runtime.schedule import Variant
+from scanviz.engine.runtime.specialised import Emission, Specialised, SpecialisedLoop
+
+
+class NumpyModule(ArrayModule):
+    """NumPy, with single numbers as its scalars: calls with those are quicker than with arrays of no dimensions."""
+
+    __slots__ = ()
+
+    def number(self, value: Any) -> Any:
+        """Return a single number as generated code takes it."""
+        return np.asarray(value)[()]
+
+    def copy(self, value: Any) -> Any:
+        """Return a copy of an array, or a scalar."""
+        return value.copy()
+
+
+MODULE = NumpyModule()
+
+
+def write_loop(
+    loop: LoopInstruction, plan: Plan, variant: Variant, runners: Mapping[int, Any]
+) -> CompiledSource:
+    """Return one variant of the code of a loop for a plan."""
+    source = LoopWriter(loop, plan, variant, runners).write()
+    title = f"loop {loop.name}"
+    return compile_source(source.text, source.entry, source.namespace, source.lines, source.names, title)
+
+
+def _compute(program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
+    return Interpreter(program, perform, ArrayModule()).run_apart(program, instruction, values)
+
+
+EMISSION = Emission("numpy", EMITS, write_loop, MODULE, _compute)
 
 
 class BranchRunner:
@@ -48,7 +93,12 @@ def make_runner(program: Program, instruction: LoopInstruction | BranchInstructi
         return BranchRunner(instruction)
     if instruction.mode not in (None, "auto", "numpy"):
         return OtherTierLoop(program, instruction)
-    return LoopRunner(instruction, make_runner)
+    runners = {
+        k: make_runner(instruction.body, each)
+        for k, each in enumerate(instruction.body.instructions)
+        if not isinstance(each, Instruction)
+    }
+    return LoopRunner(instruction, SpecialisedLoop(instruction, runners, EMISSION), MODULE)
 
 
 class NumpyExecutable:
@@ -74,7 +124,7 @@ class NumpyExecutable:
 
     def loop_sources(self) -> dict[int, str]:
         """Return the generated source of each loop run so far, by the loop's key; nested loops too."""
-        return {key: made.code["plain"].text for key, (_, made) in self._made().items()}
+        return {key: made.written("plain").text for key, (_, made) in self._made().items()}
 
     def plans(self) -> dict[int, Plan]:
         """Return the plan of each loop run so far, for the shapes that it met last, by the loop's key."""
@@ -95,12 +145,12 @@ def _counts(plan: Plan) -> tuple[int, int, int]:
     return len(plan.placed(Buffer)), len(plan.buffers), plan.in_place
 
 
-def _collect(runners: dict[int, Any], found: dict[int, tuple[str, Specialised]]) -> None:
+def _collect(runners: Mapping[int, Any], found: dict[int, tuple[str, Specialised]]) -> None:
     for runner in runners.values():
-        if isinstance(runner, LoopRunner):
-            for made in runner.code.all_made():
+        if isinstance(runner, LoopRunner) and isinstance(runner.tier, SpecialisedLoop):
+            for made in runner.tier.all_made():
                 found[runner.loop.key] = (runner.loop.name, made)
-            _collect(runner.runners, found)
+            _collect(runner.tier.runners, found)
         elif isinstance(runner, BranchRunner):
             _collect(runner.then_program.runners, found)
             _collect(runner.else_program.runners, found)

@@ -8,11 +8,15 @@ import re
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from scanviz.engine.program.instructions import Program
+from scanviz.engine.runtime.arena import LoopArena
+from scanviz.engine.runtime.calling import FAILED, Outcome
 from scanviz.engine.runtime.errors import Failure
 
+NOTE_FAILURE = "failed"  # what generated code of a loop calls where an error was raised
 _numbers = itertools.count(1)
 
 
@@ -32,8 +36,6 @@ class CompiledSource:
         Line → index of the instruction it runs.
     names : dict[int, str]
         Register → the name that holds its value.
-    steps : bool
-        Whether it runs steps of a loop, the number of which it calls ``t``.
     """
 
     function: Callable[..., Any]
@@ -41,7 +43,13 @@ class CompiledSource:
     file: str
     lines: dict[int, int]
     names: dict[int, str]
-    steps: bool
+
+
+class Raised(NamedTuple):
+    """Where in generated code an error was raised: the line, 0 where it was not there, and the names that it saw."""
+
+    line: int
+    names: dict[str, Any]
 
 
 def compile_source(
@@ -51,7 +59,6 @@ def compile_source(
     lines: dict[int, int],
     names: dict[int, str],
     title: str,
-    steps: bool = False,
 ) -> CompiledSource:
     """Return the function ``entry`` of generated source; ``title`` is what its made-up file is called."""
     readable = re.sub(r"[^\w .:/-]", "_", title)[:60]
@@ -59,25 +66,36 @@ def compile_source(
     scope = dict(namespace)
     exec(compile(text, file, "exec"), scope)
     function = scope[entry]
+    made = CompiledSource(function, text, file, lines, names)
+    scope[NOTE_FAILURE] = partial(note_failure, made)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     weakref.finalize(function, linecache.cache.pop, file, None)  # shown as long as the code lives
-    return CompiledSource(function, text, file, lines, names, steps)
+    return made
 
 
-def failure_of(error: BaseException, code: CompiledSource, program: Program) -> Failure | None:
-    """Return the instruction and step at which generated code raised an error, None if it was not there.
-
-    The line is found in the traceback, which costs nothing while no error is raised.
-    """
-    trace, line = error.__traceback__, 0
-    names: dict[str, Any] = {}
+def raised_in(error: BaseException, code: CompiledSource) -> Raised:
+    """Return where generated code raised an error: found in the traceback, which costs nothing while none is raised."""
+    trace, found = error.__traceback__, Raised(0, {})
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == code.file:
-            line, names = trace.tb_lineno, {**trace.tb_frame.f_globals, **trace.tb_frame.f_locals}
+            found = Raised(trace.tb_lineno, {**trace.tb_frame.f_globals, **trace.tb_frame.f_locals})
         trace = trace.tb_next
-    index = code.lines.get(line)
+    return found
+
+
+def failure_of(raised: Raised, code: CompiledSource, program: Program) -> Failure | None:
+    """Return at which instruction an error was raised, None if it was at none."""
+    index = code.lines.get(raised.line)
     if index is None:
         return None
     read = program.instructions[index].inputs
-    values = tuple(names.get(code.names.get(number, "")) for number in read)
-    return Failure(index, names.get("t") if code.steps else None, values)
+    return Failure(index, None, tuple(raised.names.get(code.names.get(number, "")) for number in read))
+
+
+def note_failure(code: CompiledSource, arena: LoopArena, first: int, error: BaseException) -> Outcome:
+    """Put an error into the arena; return what the code of a loop returns then (:mod:`scanviz.engine.runtime.calling`)."""
+    raised = raised_in(error, code)
+    failure = failure_of(raised, code, arena.loop.body)
+    arena.error = error
+    arena.error_values = failure.values if failure is not None else ()
+    return raised.names.get("t", first), FAILED, failure.instruction if failure is not None else -1

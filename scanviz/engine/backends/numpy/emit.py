@@ -224,11 +224,12 @@ _RESERVED = {
     "clock",
     "range",
     "zip",
-    "scratch",
-    "fixed",
-    "rows",
-    "carried",
-    "done",
+    "arena",
+    "counted",
+    "ticks",
+    "failed",
+    "error",
+    "Exception",
     "inputs",
 }
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source, failure_of
+from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source, failure_of, raised_in
 from scanviz.engine.backends.numpy.emit import EMITS, Emitter
 from scanviz.engine.program.instructions import (
     AnyInstruction,
@@ -101,7 +101,7 @@ class FlatProgram:
         try:
             results: list[Any] = code.function(inputs, watch, stamps.append)
         except Exception as error:
-            failure = failure_of(error, code, self.program)
+            failure = failure_of(raised_in(error, code), code, self.program)
             raise in_words(error, self.program, failure) from error.__cause__
         if tell and watch is not None:
             for index, (begun, ended) in enumerate(itertools.pairwise(stamps)):

@@ -1,24 +1,26 @@
 """The Python source of a loop: straight-line code for one step, with nothing between its NumPy calls.
 
 Three variants of the same code are written: *plain* with no hook in it, *steps* with one time stamp a step, and *ops*
-with a stamp after every operation.  In the ops variant each step gives ``operations + 2`` stamps: before its first
-operation, after each, and after its rows are stored.
+with a stamp after every operation.  It is called as :mod:`scanviz.engine.runtime.calling` says, and takes from the arena what it
+reads, no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from scanviz.engine.backends.numpy.compiled import NOTE_FAILURE
 from scanviz.engine.backends.numpy.emit import Emitter
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, is_scalar
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size, Store, StoreKind, wraps
+from scanviz.engine.runtime.calling import DONE, STOPPED
+from scanviz.engine.runtime.schedule import Variant
 
-Variant = Literal["plain", "steps", "ops"]
 LONGEST_HISTORY = 6  # deepest tap for which a state's rows are kept in variables
 
 
@@ -55,7 +57,7 @@ class LoopWriter:
         loop: LoopInstruction,
         plan: Plan,
         variant: Variant,
-        runners: dict[int, Any],
+        runners: Mapping[int, Any],
     ) -> None:
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
         self.emitter = Emitter(loop.body)
@@ -346,38 +348,36 @@ class LoopWriter:
             self.line(f"{', '.join(a for a, _ in moves)} = {', '.join(b for _, b in moves)}")
         if condition is not None:
             self.line(f"if {condition}:")
-            for text in [*self._leave("t + 1"), f"return t + 1, ({self._carries()}), True"]:
+            for text in [*self._leave("t + 1"), f"return t + 1, {STOPPED}, -1"]:
                 self.line(f"    {text}")
 
     def _leave(self, done: str) -> list[str]:
-        """Return the lines that store, when the loop is left after ``done`` steps, the states that are not in place."""
+        """Return the lines that store, when the loop is left after ``done`` steps, carries and the states that are not in place."""
         held = [k for k in self.history if self._held(k) or self._single(k)]
-        return [f"{self.states[k]}[{self._place(k, done, -1)}] = {self.history[k][0]}" for k in held]
-
-    def _carries(self) -> str:
-        return "".join(f"{self.emitter.name(slot.read)}, " for slot in self.loop.carries)
+        lines = [f"{self.states[k]}[{self._place(k, done, -1)}] = {self.history[k][0]}" for k in held]
+        carried = "".join(f"{self.emitter.name(slot.read)}, " for slot in self.loop.carries)
+        return [*lines, f"arena.carried = ({carried})"] if carried else lines
 
     def _assemble(self) -> LoopSource:
         lines: list[str] = []
         where: dict[int, int] = {}
         name = self.emitter.fresh(f"run_{self.loop.name}")
-        lines.append(f"def {name}(first, last, rows, carried, fixed, scratch, row_stores, watch, record):")
-        self._unpack(lines)
-        if self.variant == "steps":
-            lines.append("    counted, ticks = record")
-        lines.extend(f"    {each}" for each in [*self._fixed_arrays(), *self.before])
+        lines.append(f"def {name}(arena, first, last):")
+        lines.append("    try:")
+        lines.extend(f"        {each}" for each in [*self._taken(), *self._fixed_arrays(), *self.before])
         if self.once:
-            lines.append("    t = first")  # the step that an error here is told for
+            lines.append("        t = first")  # the step that an error here is told for
         for text, index in self.once:
-            lines.append(f"    {text}")
-            where[len(lines)] = index
-        lines.append(f"    for {self._header()}:")
-        for text, instruction in self.body or [("pass", None)]:
             lines.append(f"        {text}")
+            where[len(lines)] = index
+        lines.append(f"        for {self._header()}:")
+        for text, instruction in self.body or [("pass", None)]:
+            lines.append(f"            {text}")
             if instruction is not None:
                 where[len(lines)] = instruction
+        lines += ["    except Exception as error:", f"        return {NOTE_FAILURE}(arena, first, error)"]
         lines.extend(f"    {each}" for each in self._leave("last"))
-        lines.append(f"    return last, ({self._carries()}), False")
+        lines.append(f"    return last, {DONE}, -1")
         return LoopSource("\n".join(lines) + "\n", where, self.emitter.names(), self.emitter.namespace, name)
 
     def _fixed_arrays(self) -> list[str]:
@@ -388,19 +388,29 @@ class LoopWriter:
         ]
         return [f"{name} = {emitter.bind(np.asarray, 'asarray')}({scalar})" for scalar, name in wanted]
 
-    def _unpack(self, lines: list[str]) -> None:
-        arrays = [*self.sequences, *self.states, *self.sizes, *self.outputs, *self.output_sizes]
-        fixed = [self.emitter.name(slot.inner) for slot in self.loop.non_sequences]
-        carried = [self.emitter.name(slot.read) for slot in self.loop.carries]
-        for names, source in (
-            (arrays, "rows"),
-            (carried, "carried"),
-            (fixed, "fixed"),
-            (self.buffers, "scratch"),
-            (self.row_stores, "row_stores"),
-        ):
-            if names:
-                lines.append(f"    {', '.join(names)}{',' if len(names) == 1 else ''} = {source}")
+    def _taken(self) -> list[str]:
+        """Return the lines that take from the arena what the steps read and write."""
+        states, outputs = self.row_stores[: len(self.states)], self.row_stores[len(self.states) :]
+        parts = (
+            (self.sequences, "sequences"),
+            ([self.emitter.name(slot.read) for slot in self.loop.carries], "carried"),
+            ([self.emitter.name(slot.inner) for slot in self.loop.non_sequences], "fixed"),
+            (self.buffers, "buffers"),
+            (states, "states"),
+            (outputs, "outputs"),
+        )
+        lines = [f"{', '.join(names)}, = arena.{source}" for names, source in parts if names]
+        for rows, row_store in zip([*self.states, *self.outputs], self.row_stores, strict=True):
+            lines.append(f"{rows} = {row_store}.array")
+        for slot, size, row_store in zip(self.loop.states, self.sizes, states, strict=True):
+            lines += [f"{size} = {row_store}.size"] if wraps(slot) else []
+        for output, size, row_store in zip(self.loop.step_outputs, self.output_sizes, outputs, strict=True):
+            lines += [f"{size} = {row_store}.size or 1"] if output.keep_last is not None else []
+        if self.variant == "steps":
+            lines.append("counted, ticks = arena.record")
+        elif self.variant == "ops":
+            lines.append("record = arena.record")
+        return [*lines, "watch = arena.watch"] if self.runners else lines
 
     def _header(self) -> str:
         """Return the head of the loop; in the steps variant the clock is read by the iteration itself, before each step."""
@@ -425,9 +435,4 @@ def _plus(name: str, shift: int) -> str:
     return name if shift == 0 else f"{name} {'+' if shift > 0 else '-'} {abs(shift)}"
 
 
-def stamps_a_step(loop: LoopInstruction) -> int:
-    """Return how many time stamps the ops variant records each step."""
-    return len(loop.body.instructions) + 2
-
-
-__all__: Sequence[str] = ["LoopSource", "LoopWriter", "Variant", "stamps_a_step"]
+__all__: Sequence[str] = ["LoopSource", "LoopWriter"]

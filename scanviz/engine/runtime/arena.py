@@ -1,0 +1,185 @@
+"""The arena of a run of a loop: all that one call owns while it runs, so that threads do not meet.
+
+It has the rows of the slots, the buffers of the plan, what carries hand from chunk to chunk, and the error that ended the run.
+The code of a loop gets it as its first argument (:mod:`scanviz.engine.runtime.calling`).  Where each part would lie in one piece
+of memory says :mod:`scanviz.engine.program.plan.arena`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.program.instructions import LoopInstruction, StepOutputSlot, dtype_of, is_scalar
+from scanviz.engine.program.plan import Plan, StoreKind
+from scanviz.engine.runtime.errors import Failure, changed_shape, in_words
+from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.rows import (
+    ArrayModule,
+    OutputRows,
+    RunInstruction,
+    StateRows,
+    bytes_of_rows,
+    check_sequences,
+    count_steps,
+    first_room,
+    grown_room,
+    results_of,
+    row_shape_without_steps,
+)
+
+
+class LoopInputs:
+    """Where the values of a loop's slots stand among the values of its instruction's inputs.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The loop.
+    module : ArrayModule
+        The array library that its steps run on.
+    """
+
+    __slots__ = ("carries", "constants", "loop", "module", "n_steps", "reads", "sequences", "states")
+
+    def __init__(self, loop: LoopInstruction, module: ArrayModule) -> None:
+        self.loop, self.module, body = loop, module, loop.body
+        place = {number: k for k, number in enumerate(loop.inputs)}
+        self.n_steps = place[loop.n_steps]
+        self.sequences = [place[slot.outer] for slot in loop.sequences]
+        self.states = [(slot, place[slot.outer], dtype_of(body, slot.writes[0][1])) for slot in loop.states]
+        self.reads = [k for k, slot in enumerate(loop.states) for _ in slot.reads]
+        self.carries = [(place[slot.outer], is_scalar(body, slot.read)) for slot in loop.carries]
+        self.constants = [(place[slot.outer], is_scalar(body, slot.inner)) for slot in loop.non_sequences]
+
+
+class LoopArena:
+    """What one run of a loop owns.
+
+    Parameters
+    ----------
+    inputs : LoopInputs
+        Where values stand.
+    values : sequence
+        Of the inputs of the loop's instruction.
+    watch : Watch or None
+        Who observes.
+
+    Attributes
+    ----------
+    steps : int
+        How many steps are wanted; fewer once the stop condition held.
+    sequences, fixed : list
+        Arrays of the sequences, values of the non-sequences.
+    states, outputs : list
+        Their rows: :class:`StateRows` and :class:`OutputRows`.
+    carried : tuple
+        What carries hand to the next step: the code of the loop sets it when it returns.
+    buffers : list
+        The plan's.
+    shapes : list
+        Of the inputs of a step, in the order of the body's.
+    record : object
+        What the code notes times with, None while nobody observes.
+    error, error_values
+        What was raised where the code says that a step failed, and the values that the instruction read, as far as they are
+        at hand.
+    """
+
+    __slots__ = (
+        "_room", "_steps_at_once", "buffers", "carried", "error", "error_values", "fixed", "loop", "module", "outputs",
+        "plan", "record", "sequences", "shapes", "states", "steps", "watch",
+    )  # fmt: skip
+
+    def __init__(self, inputs: LoopInputs, values: Sequence[Any], watch: Watch | None) -> None:
+        loop = self.loop = inputs.loop
+        module = self.module = inputs.module
+        self.watch = watch
+        self.record: Any = None
+        self.steps = count_steps(loop, module.to_host(values[inputs.n_steps]))
+        self._room = first_room(loop, self.steps)
+        self.sequences = [values[k] for k in inputs.sequences]
+        check_sequences(loop, self.sequences, self.steps)
+        self.states = [
+            StateRows(loop, slot, values[k], self.steps, dtype, module) for slot, k, dtype in inputs.states
+        ]
+        self.carried = tuple([module.number(values[k]) if one else values[k] for k, one in inputs.carries])
+        self.fixed = [module.number(values[k]) if one else values[k] for k, one in inputs.constants]
+        shapes = [each.shape[1:] for each in self.sequences]
+        shapes += [self.states[k].row_shape for k in inputs.reads]
+        shapes += [each.shape for each in self.carried]
+        shapes += [each.shape for each in self.fixed]
+        self.shapes = shapes
+        self.error: BaseException | None = None
+        self.error_values: Sequence[Any] = ()
+
+    def open(self, plan: Plan | None, buffers: list[Any], steps_at_once: int | None) -> None:
+        """Take the buffers of a plan, and make rows for the outputs whose shape it knows.
+
+        ``steps_at_once`` is how many steps one call of the code may take at most.
+        """
+        self.plan, self.buffers, self._steps_at_once = plan, buffers, steps_at_once
+        self.outputs = [self._output_rows(k, slot) for k, slot in enumerate(self.loop.step_outputs)]
+
+    def _output_rows(self, k: int, slot: StepOutputSlot) -> OutputRows:
+        rows = OutputRows(self.loop, slot, self.steps, self.module)
+        if self.plan is not None:
+            store = self.plan.stores["output", k]
+            if store.kind is not StoreKind.NONE and not store.checked and store.row is not None:
+                rows.start(store.row)
+        return rows
+
+    def check_rows(self) -> None:
+        """Raise where the shapes met say that the first step writes a row of another shape than was read."""
+        if self.plan is not None and self.plan.mismatch is not None and self.steps:
+            slot, expected, given = self.plan.mismatch
+            raise changed_shape(self.loop, slot, 0, expected, given)
+
+    def chunk_end(self, first: int, wanted: int) -> int:
+        """Return the end of the chunk that begins at a step, making room for rows where there is none left."""
+        if first >= self._room:
+            self._room = grown_room(self._room, first + 1, self.steps)
+            for state in self.states:
+                state.reserve(self._room)
+            for output in self.outputs:
+                output.reserve(self._room)
+        if self._steps_at_once is not None:
+            wanted = min(wanted, first + self._steps_at_once)
+        return min(wanted, self._room)
+
+    def in_words(self, step: int, instruction: int) -> BaseException:
+        """Return the error in the user's words, from the step that failed and the instruction (-1 where it is not known)."""
+        assert self.error is not None
+        failure = Failure(instruction, step, tuple(self.error_values)) if instruction >= 0 else None
+        return in_words(self.error, self.loop.body, failure, self.loop)
+
+    def row_bytes(self) -> tuple[int, ...]:
+        """Return the bytes of the rows of each state, then of each step output."""
+        return bytes_of_rows(self.states, self.outputs)
+
+    def bytes_held(self) -> int:
+        """Return the bytes of rows and buffers, with those of rows that are made when the first is known."""
+        held = sum(self.row_bytes()) + (self.plan.arena if self.plan is not None else 0)
+        for rows in self.outputs:
+            if rows.array is None and rows.slot.result is not None:
+                row = self._row_shape(rows.slot.inner, None)
+                held += rows.size * prod(row) * np.dtype(rows.dtype).itemsize
+        return held
+
+    def results(self, done: int, compute: RunInstruction) -> list[Any]:
+        """Return what the loop gives after ``done`` steps; ``compute`` runs an instruction of the step alone."""
+
+        def row_shape(inner: int) -> tuple[int, ...]:
+            return self._row_shape(inner, compute)
+
+        rows, copy = (self.states, self.outputs), self.module.copy
+        return results_of(self.loop, done, rows, self.carried, copy, row_shape)
+
+    def _row_shape(self, inner: int, compute: RunInstruction | None) -> tuple[int, ...]:
+        return row_shape_without_steps(self.loop, inner, self.shapes, self.fixed, compute, self.module)
+
+
+__all__ = ["LoopArena", "LoopInputs"]

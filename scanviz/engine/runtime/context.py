@@ -1,0 +1,61 @@
+"""In what an interpreter runs a program: who observes, in which step of which loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scanviz.engine.program.instructions import LoopInstruction, Program
+from scanviz.engine.runtime.errors import Failure, in_words
+from scanviz.engine.runtime.events import Watch
+
+
+class RunContext:
+    """In what a program runs.
+
+    Attributes
+    ----------
+    watch : Watch or None
+        Who observes.
+    loop, step : LoopInstruction or None, int
+        The loop whose body it is, and the step.
+    notify : bool
+        Whether ``watch`` is notified of every instruction.
+    record : callable or None
+        Is given the time after each instruction.
+    failed, values : int, sequence
+        The instruction that raised, -1 while none has, and the values that it read.
+    """
+
+    __slots__ = ("failed", "loop", "notify", "record", "step", "values", "watch")
+
+    def __init__(
+        self,
+        watch: Watch | None,
+        loop: LoopInstruction | None = None,
+        step: int = 0,
+        notify: bool = False,
+        record: Callable[[int], None] | None = None,
+    ) -> None:
+        self.watch, self.loop, self.step, self.notify, self.record = watch, loop, step, notify, record
+        self.failed = -1
+        self.values: Sequence[Any] = ()
+
+    @property
+    def key(self) -> int | None:
+        """The key of the loop, as observers are told."""
+        return None if self.loop is None else self.loop.key
+
+    @property
+    def has_values(self) -> bool:
+        """Whether observers are notified of values too."""
+        return self.notify and self.watch is not None and self.watch.detail == "values"
+
+    def in_words(self, error: BaseException, program: Program) -> BaseException:
+        """Return what to raise for an error of the program."""
+        step = self.step if self.loop is not None else None
+        failure = Failure(self.failed, step, tuple(self.values)) if self.failed >= 0 else None
+        return in_words(error, program, failure, self.loop)
+
+
+__all__ = ["RunContext"]

@@ -1,0 +1,220 @@
+"""A loop's code for the shapes met: planned, written and cached.
+
+Code is kept for the last few sets of shapes and never depends on the number of steps.  A loop that keeps meeting new shapes
+gets code made for no shapes in particular, which checks each row as it is stored.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
+from scanviz.engine.program.plan import Emits, Plan, plan_loop, single
+from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.program.verify import verify_plan
+from scanviz.engine.runtime.calling import CompiledLoop
+from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.pool import Pool
+from scanviz.engine.runtime.rows import ArrayModule, RunInstruction, StateRows
+from scanviz.engine.runtime.schedule import Variant
+from scanviz.engine.runtime.stamps import Clock, OperationStamps, Stamps, StepStamps
+
+CACHED = 8  # sets of shapes whose code is kept
+MISSES = 24  # after so many, shapes are taken to change all the time
+POOLED = 4  # sets of buffers kept between runs: as many threads as can run at once without new ones
+_ANY = "any shapes"
+
+
+class WrittenLoop(Protocol):
+    """Code that was written for a plan."""
+
+    @property
+    def function(self) -> CompiledLoop:
+        """What is called."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """Its source."""
+        ...
+
+
+class Emission(NamedTuple):
+    """What a tier brings: everything else about loops is the same for all.
+
+    Attributes
+    ----------
+    name : str
+        Of the tier.
+    emits : Emits
+        What it can do with memory.
+    write : callable
+        ``write(loop, plan, variant, runners)`` gives code; ``runners`` run the loops and branches inside the step, by index.
+    module : ArrayModule
+        Where arrays come from.
+    compute : callable
+        Runs one instruction alone.
+    clock : callable
+        Gives nanoseconds, when all is done that was asked before.
+    """
+
+    name: str
+    emits: Emits
+    write: Callable[[LoopInstruction, Plan, Variant, Mapping[int, Any]], WrittenLoop]
+    module: ArrayModule
+    compute: RunInstruction
+    clock: Clock = time.perf_counter_ns
+
+
+class Specialised:
+    """Code and buffers for one set of shapes.
+
+    Attributes
+    ----------
+    plan : Plan
+        Where registers live.
+    buffers : Pool
+        Buffers left by earlier runs.
+    """
+
+    __slots__ = ("_code", "_emission", "_lock", "_write", "buffers", "plan")
+    samples = True
+    steps_at_once = None  # Python hears ctrl+c itself
+
+    def __init__(self, plan: Plan, emission: Emission, write: Callable[[Plan, Variant], WrittenLoop]) -> None:
+        self.plan, self._emission, self._write = plan, emission, write
+        self._code: dict[Variant, WrittenLoop] = {}
+        self._lock = threading.Lock()
+        self.buffers: Pool[list[Any]] = Pool(self._new_buffers, POOLED)
+
+    def _new_buffers(self) -> list[Any]:
+        return [self._emission.module.empty(shape, dtype) for shape, dtype in self.plan.buffers]
+
+    def variant(self, name: Variant) -> CompiledLoop:
+        """Return one variant of the code, written when first needed."""
+        return (self._code.get(name) or self.written(name)).function
+
+    def written(self, name: Variant) -> WrittenLoop:
+        """Return one variant of the code with its source."""
+        with self._lock:
+            if name not in self._code:
+                self._code[name] = self._write(self.plan, name)
+            return self._code[name]
+
+    def stamps(self, name: Variant, first: int, last: int) -> Stamps:
+        """Return what takes the times of a chunk."""
+        clock = self._emission.clock
+        return StepStamps(first, last, clock) if name == "steps" else OperationStamps(clock)
+
+
+class SpecialisedLoop:
+    """The code of one loop by shapes of a step's inputs.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The loop.
+    runners : mapping
+        What runs the loops and branches inside the step, by index of the instruction.
+    emission : Emission
+        The tier's part.
+    """
+
+    def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], emission: Emission) -> None:
+        self.loop, self.runners, self.emission = loop, runners, emission
+        self.cache: OrderedDict[object, Specialised] = OrderedDict()
+        self.misses = 0
+        self._unread = [k for k, slot in enumerate(loop.states) if not slot.reads]
+        self._planned: Plan | None = None
+        self._lock = threading.RLock()
+
+    def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of one instruction alone."""
+        return self.emission.compute(program, instruction, values)
+
+    def code_for(
+        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None
+    ) -> Specialised:
+        """Return the code for shapes, making it where they are new.
+
+        Parameters
+        ----------
+        shapes : sequence of shape
+            Of the body's inputs.
+        states : sequence of StateRows
+            The rows of each state.
+        watch : Watch or None
+            Is notified of new code.
+        """
+        key = (*shapes, *(states[k].row_shape for k in self._unread)) if self._unread else tuple(shapes)
+        with self._lock:
+            found = self.cache.get(key)
+            if found is not None:
+                self.cache.move_to_end(key)
+                return found
+            begun = time.perf_counter_ns()
+            self.misses += 1
+            changing = self.misses > MISSES
+            if changing and _ANY in self.cache:
+                self.cache.move_to_end(_ANY)
+                return self.cache[_ANY]
+            found = (
+                self._for_any() if changing else self._for_shapes(shapes, [each.row_shape for each in states])
+            )
+            self.cache[_ANY if changing else key] = found
+            if len(self.cache) > CACHED:
+                self.cache.popitem(last=False)
+            found.variant("plain")
+        if watch is not None:
+            why = "the shapes change from run to run" if changing else "generated for the shapes met"
+            watch.specialised(self.loop.key, time.perf_counter_ns() - begun, self.emission.name, why)
+        return found
+
+    def _for_shapes(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
+        known = self._planned  # with the loop around this one
+        if known is not None and _is_for(known, self.loop, shapes, rows):
+            return self._made(known)
+        return self._planned_for(shapes, rows)
+
+    def take_plan(self, plan: Plan) -> None:
+        """Take the plan that was made with that of the loop around this one, for the shapes that are met there."""
+        self._planned = plan
+
+    def _for_any(self) -> Specialised:
+        return self._planned_for(None, [None] * len(self.loop.states))
+
+    def _planned_for(
+        self, shapes: Sequence[ConcreteShape] | None, rows: Sequence[ConcreteShape]
+    ) -> Specialised:
+        made = plan_loop(self.loop, shapes, single, self.emission.emits, rows)
+        verify_plan(self.loop.body, made)
+        for index, (inner, *_) in made.inner.items():
+            take = getattr(self.runners[index], "take_plan", None)
+            if take is not None:
+                take(inner)
+        return self._made(made)
+
+    def _made(self, plan: Plan) -> Specialised:
+        def write(plan: Plan, variant: Variant) -> WrittenLoop:
+            return self.emission.write(self.loop, plan, variant, self.runners)
+
+        return Specialised(plan, self.emission, write)
+
+    def all_made(self) -> list[Specialised]:
+        """Return what is kept, for all shapes."""
+        with self._lock:
+            return list(self.cache.values())
+
+
+def _is_for(made: Plan, loop: LoopInstruction, shapes: Sequence[Any], rows: Sequence[Any]) -> bool:
+    """Return whether a plan was made for the shapes of a step's inputs and of the states' rows."""
+    planned = [made.places[number].shape for number in loop.body.inputs]
+    kept = [made.stores["state", k].row for k in range(len(loop.states))]
+    return planned == list(shapes) and kept == list(rows)
+
+
+__all__ = ["Emission", "Specialised", "SpecialisedLoop", "WrittenLoop"]

@@ -1,0 +1,94 @@
+"""Stamps: the times that the code of a loop takes while it is observed, one a step or one an operation."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from itertools import chain, islice, tee
+from operator import length_hint
+from time import perf_counter_ns
+from typing import Any, Protocol
+
+import numpy as np
+
+from scanviz.engine.observe import StepSeries
+from scanviz.engine.program.instructions import LoopInstruction
+
+Clock = Callable[[], int]
+
+
+class Stamps(Protocol):
+    """The stamps of one chunk of steps.
+
+    Attributes
+    ----------
+    record : object
+        What the code of the variant is given to note times with.
+    """
+
+    @property
+    def record(self) -> Any:
+        """What the code is given: it depends on the tier and the variant."""
+
+    def end(self) -> None:
+        """Note that the last step is done."""
+        ...
+
+    def series(self, loop: LoopInstruction, first: int) -> StepSeries:
+        """Return the times of the whole steps; the first of them is step ``first``."""
+        ...
+
+
+class StepStamps:
+    """One time a step, read by the iteration over the steps itself: no call in the step, no cost but the clock's.
+
+    A stamp is taken before each step; ``record`` is what the generated code iterates over.
+    """
+
+    __slots__ = ("_clock", "_count", "_counted", "_ended", "_taken", "record")
+
+    def __init__(self, first: int, last: int, clock: Clock = perf_counter_ns) -> None:
+        self._counted, self._count, self._clock = iter(range(first, last)), last - first, clock
+        stamps, self._taken = tee(iter(clock, None))
+        self.record = (self._counted, stamps)
+        self._ended: list[int] = []
+
+    def end(self) -> None:
+        """Note the time at which the last step was done."""
+        self._ended = [self._clock()]
+
+    def series(self, loop: LoopInstruction, first: int) -> StepSeries:
+        """Return the times of the whole steps."""
+        begun = self._count - length_hint(self._counted)
+        times = np.fromiter(chain(islice(self._taken, begun), self._ended), np.int64)
+        return StepSeries(loop.key, first, np.diff(times))
+
+
+class OperationStamps:
+    """A time after each operation, appended by the generated code."""
+
+    __slots__ = ("_times", "record")
+
+    def __init__(self, clock: Clock = perf_counter_ns) -> None:
+        self._times = array("q", [clock()])  # read as an array without a copy
+        self.record = self._times.append
+
+    def end(self) -> None:
+        """Nothing is left to note: the last stamp of a step is its end."""
+
+    def series(self, loop: LoopInstruction, first: int) -> StepSeries:
+        """Return the times of the whole steps and of their operations."""
+        times, a_step = np.frombuffer(self._times, np.int64), stamps_a_step(loop)
+        steps = (len(times) - 1) // a_step
+        table = times[1 : 1 + steps * a_step].reshape(steps, a_step)
+        ends = np.concatenate([times[:1], table[:, -1]])
+        between = np.diff(table, axis=1)
+        return StepSeries(loop.key, first, np.diff(ends), between[:, :-1].T.copy(), between[:, -1].copy())
+
+
+def stamps_a_step(loop: LoopInstruction) -> int:
+    """Return how many stamps a step has whose operations are timed: before the first, after each, after its rows are stored."""
+    return len(loop.body.instructions) + 2
+
+
+__all__ = ["OperationStamps", "Stamps", "StepStamps", "stamps_a_step"]

@@ -45,7 +45,7 @@ TRAINING = {
     "profile": ["1"],
     "steps": ["2", "s"],
     "graph": ["3"],
-    "slots": ["4", "down", "down", "down"],
+    "variables": ["4", "down", "down", "down"],
     "rewrites": ["5", *["right_square_bracket"] * 8, "v"],
     "source": ["6"],
     "help": ["2", "question_mark"],

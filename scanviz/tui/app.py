@@ -25,17 +25,17 @@ from textual.widgets import Input, TabbedContent, TabPane
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.focus import focus_now
+from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
 from scanviz.tui.help import HelpScreen
-from scanviz.tui.keys_line import KeysLine
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.palette import commands
-from scanviz.tui.question import Question
+from scanviz.tui.search_input import SearchInput
 from scanviz.tui.source import Source
-from scanviz.tui.state import State, start
+from scanviz.tui.state import ViewState, start
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views import VIEWS
-from scanviz.tui.views.base import View, Words
+from scanviz.tui.views.base import TextBlock, View
 
 NARROW = 118  # columns below which titles of tabs are cut, so that all are seen
 BESIDE = 150  # columns below which a list stands above what belongs to it, else beside it
@@ -80,7 +80,7 @@ class ScanvizApp(App[None]):
         Binding("q", "quit", "quit"),
     ]
 
-    state: reactive[State] = reactive(State(ProfileRecord()), init=False)
+    state: reactive[ViewState] = reactive(ViewState(ProfileRecord()), init=False)
 
     def __init__(self, source: Source) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class ScanvizApp(App[None]):
         )
         self.ends_on_signals = False  # whether SIGTERM and SIGHUP leave the terminal as it was
         self._status = ""
-        self._came_from: list[tuple[int, State]] = []  # tabs that led to others by enter
+        self._came_from: list[tuple[int, ViewState]] = []  # tabs that led to others by enter
         self._searched_tree = False
         self._chosen = 0  # the tab that is seen
         self._fresh = False  # whether a record was read that is not shown yet
@@ -108,7 +108,7 @@ class ScanvizApp(App[None]):
     def compose(self) -> ComposeResult:
         """Lay the application out."""
         first = start(self.source.record)
-        yield Words(id="title")
+        yield TextBlock(id="title")
         with Horizontal(id="body"):
             yield LoopTree(id="tree")
             with Vertical(id="right"), TabbedContent(id="tabs"):
@@ -117,8 +117,8 @@ class ScanvizApp(App[None]):
                     self.views.append(view)
                     with TabPane(f"{number} {kind.TITLE}", id=f"tab-{number}"):
                         yield view
-        yield Question(id="search")
-        yield KeysLine()
+        yield SearchInput(id="search")
+        yield Footer()
 
     def on_mount(self) -> None:
         """Show the record, and listen to the script if one runs."""
@@ -205,7 +205,7 @@ class ScanvizApp(App[None]):
         self._tree.show(self.state)
 
     def _tell_title(self) -> None:
-        self.main.query_one("#title", Words).tell(self._title())
+        self.main.query_one("#title", TextBlock).show(self._title())
 
     def _title(self) -> str:
         record = self.state.record
@@ -264,7 +264,7 @@ class ScanvizApp(App[None]):
         self._came_from.append((self.views.index(self.view), self.state))
         self._go(next(k for k, each in enumerate(VIEWS) if event.title == each.TITLE), event.state)
 
-    def _go(self, number: int, state: State) -> None:
+    def _go(self, number: int, state: ViewState) -> None:
         """Show a state in a tab, with the cursor on what it looks at."""
         self.set_reactive(ScanvizApp.state, state)  # without its watcher: the tab that is chosen shows it
         self._choose(number)
@@ -327,13 +327,13 @@ class ScanvizApp(App[None]):
         """Ask what to search for."""
         self._searched_tree = self.focused is self._tree
         words = "name of a loop" if self._searched_tree else "text to find; nothing shows all again"
-        self.main.query_one("#search", Question).ask(words, self._back_from_search)
+        self.main.query_one("#search", SearchInput).ask(words, self._back_from_search)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Search in the tab that is seen."""
         if event.input.id != "search":
             return
-        self.main.query_one("#search", Question).action_close()
+        self.main.query_one("#search", SearchInput).action_close()
         count = self._searched.search(event.value)
         self._tell_title()
         if event.value:

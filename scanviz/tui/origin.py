@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, NodeSnapshot
-from scanviz.tui.counterparts import snapshot_of
-from scanviz.tui.state import State
+from scanviz.tui.linked_selection import snapshot_of
+from scanviz.tui.state import ViewState
 
 # Operations that show what they are given, all or in part.
 _VIEWS = ("index", "dimshuffle", "first_rows", "state_history")
@@ -27,7 +27,7 @@ class Line(NamedTuple):
     text: str = ""
 
 
-def origin(state: State, index: int) -> Line:
+def origin(state: ViewState, index: int) -> Line:
     """Return the line that built what a loop variable holds: in its step, or where the loop was given it."""
     found = snapshot_of(state)
     if found is None or index >= len(found[0].variables):

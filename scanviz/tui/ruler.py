@@ -8,14 +8,14 @@ from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.plain_text import plain
 from scanviz.render.buffers import called, rows_before, rows_read, rows_written
 from scanviz.tui.colours import CYAN, RED
-from scanviz.tui.counterparts import NO_SIGN, SIGN
-from scanviz.tui.state import State
+from scanviz.tui.linked_selection import NO_SIGN, SIGN
+from scanviz.tui.state import ViewState
 
 # Those that have rows, in the order in which they are shown.
 _BUFFERS = ("mitmot", "mitsot", "sitsot", "nitsot", "sequence")
 
 
-def rulers(loop: LoopRecord, state: State, width: int) -> Text:
+def rulers(loop: LoopRecord, state: ViewState, width: int) -> Text:
     """Return the buffers of a loop around a step, each as a ruler of rows with what is read and written marked."""
     text = Text()
     ordered = sorted(

@@ -16,7 +16,7 @@ from scanviz.record.traces import TraceRecord
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ViewState:
     """What is looked at.
 
     Attributes
@@ -86,11 +86,11 @@ class State:
 
     # moves
 
-    def at_function(self, key: int) -> State:
+    def at_function(self, key: int) -> ViewState:
         """Look at a function outside of its loops."""
         return replace(self, function=key, loop=None, variable=None, run=None, rewrite=0, operation=None)
 
-    def at_loop(self, key: int) -> State:
+    def at_loop(self, key: int) -> ViewState:
         """Look at a loop; the step stays where there is such a step."""
         found = next((each for each in self.record.loops if each.key == key), None)
         if found is None:
@@ -108,11 +108,11 @@ class State:
             operation=None,
         )
 
-    def at_step(self, step: int) -> State:
+    def at_step(self, step: int) -> ViewState:
         """Look at a step, the nearest one that there is."""
         return replace(self, step=max(0, min(step, max(0, self.steps - 1))))
 
-    def at_rewrite(self, index: int) -> State:
+    def at_rewrite(self, index: int) -> ViewState:
         """Look at an application of a rule, the nearest one that there is."""
         function = self.function_record
         count = (
@@ -122,24 +122,24 @@ class State:
         )
         return replace(self, rewrite=max(0, min(index, max(0, count - 1))))
 
-    def at_variable(self, index: int | None) -> State:
+    def at_variable(self, index: int | None) -> ViewState:
         """Look at a loop variable."""
         loop = self.loop_record
         known = loop is not None and index is not None and 0 <= index < len(loop.variables)
         return replace(self, variable=index if known else None)
 
-    def at_run(self, run: int | None) -> State:
+    def at_run(self, run: int | None) -> ViewState:
         """Look at the steps of one run, or of all."""
         return replace(self, run=run)
 
-    def at_operation(self, index: int | None) -> State:
+    def at_operation(self, index: int | None) -> ViewState:
         """Look at an operation, and at the line that built it."""
         found = next((each for each in self.operations if each.index == index), None)
         if found is None:
             return replace(self, operation=None)
         return replace(self, operation=index, line=str(found.source or ""))
 
-    def with_record(self, record: ProfileRecord) -> State:
+    def with_record(self, record: ProfileRecord) -> ViewState:
         """Look at the same in a newer record of the same run."""
         known = replace(self, record=record)
         lost = known.function_record is None or (self.loop is not None and known.loop_record is None)
@@ -168,7 +168,7 @@ class State:
                 return trace, min(found, key=lambda each: (each.step, order[id(each.variable)]))
         return None
 
-    def at_first_bad(self) -> State | None:
+    def at_first_bad(self) -> ViewState | None:
         """Look at the first NaN or infinity: of this loop, else of the first loop that has one; None where there is none."""
         for key in (self.loop, *(each.key for each in self.record.loops)):
             state = self.at_loop(key) if key is not None else self
@@ -191,7 +191,7 @@ class State:
         )
 
 
-def start(record: ProfileRecord) -> State:
+def start(record: ProfileRecord) -> ViewState:
     """Return the state to begin with: the loop that took the most time.
 
     Examples
@@ -199,7 +199,7 @@ def start(record: ProfileRecord) -> State:
     >>> start(ProfileRecord(script="empty.py")).loop is None
     True
     """
-    state = State(record)
+    state = ViewState(record)
     if record.loops:
         return state.at_loop(max(record.loops, key=lambda each: each.total_ns).key)
     return state.at_function(record.functions[0].key) if record.functions else state

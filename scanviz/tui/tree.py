@@ -13,7 +13,7 @@ from textual.widgets.tree import TreeNode
 from scanviz.profiler.units import duration, share
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.plain_text import plain
-from scanviz.tui.state import State
+from scanviz.tui.state import ViewState
 
 Key = tuple[str, int]  # ("function" or "loop", key)
 MOST = 2_000  # loops that are shown
@@ -55,7 +55,7 @@ class LoopTree(Tree[Key]):
         self._found_at = -1
         self._by_key_press = False
 
-    def show(self, state: State) -> None:
+    def show(self, state: ViewState) -> None:
         """Show the record's loops, with the cursor on the one that is looked at."""
         if self._shown_record is not state.record:
             self._shown_record = state.record
@@ -67,7 +67,7 @@ class LoopTree(Tree[Key]):
         if node is not None and node is not self.cursor_node:
             self.call_after_refresh(self.move_cursor, node)  # a new tree has its lines only then
 
-    def _fill_in(self, state: State) -> None:
+    def _fill_in(self, state: ViewState) -> None:
         closed = {key for key, node in self._by_key.items() if not node.is_expanded}
         self.clear()
         self._by_key, self._found = {}, []

@@ -14,7 +14,7 @@ from scanviz.record.model import ProfileRecord
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.source import Source
 from tests.tui.records_for_tui import gradient_record, traced_record
-from tests.tui.test_counterparts import planted_record
+from tests.tui.test_linked_selection import planted_record
 
 KEYS = [
     *"12345678",

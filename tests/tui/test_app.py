@@ -181,9 +181,9 @@ async def test_the_mouse_sorts_chooses_zooms_and_presses_keys():
         chart.post_message(_wheel(MouseScrollDown, chart))
         await pilot.pause()
         assert app.view._window.last - app.view._window.first > zoomed.last - zoomed.first
-        keys = app.query_one("KeysLine")
+        keys = app.query_one("Footer")
         place = str(keys.render()).index("? help")
-        await pilot.click("KeysLine", offset=(place, 0))
+        await pilot.click("Footer", offset=(place, 0))
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
 
@@ -263,7 +263,7 @@ def test_the_copied_command_lines_run(tmp_path, capsys, monkeypatch):
                 if title == "Output":  # it runs the script again
                     continue
                 await at(app, pilot, title)
-                for key in {"Graph": "fox", "Slots": "mm", "Rewrites": "vvvvxxw", "Steps": "r"}.get(
+                for key in {"Graph": "fox", "Variables": "mm", "Rewrites": "vvvvxxw", "Steps": "r"}.get(
                     title, ""
                 ) + "y":
                     await pilot.press(key)

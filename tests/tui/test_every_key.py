@@ -12,13 +12,13 @@ from textual.css.query import NoMatches
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.leave import LeaveScreen
-from scanviz.tui.question import Question
+from scanviz.tui.search_input import SearchInput
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.graph import GraphPane
 from scanviz.tui.views.rewrites import DifferencePane
-from scanviz.tui.views.slots import ConnectionTable
 from scanviz.tui.views.tables import SortedTable
+from scanviz.tui.views.variables import ConnectionTable
 from tests.tui.driver import NUMBERS, opened, text_of
 
 CHANGED = object()  # anything else than before
@@ -67,7 +67,7 @@ def scrolled(app):
 
 
 def asked(app):
-    return isinstance(app.focused, Question) and app.focused.asked
+    return isinstance(app.focused, SearchInput) and app.focused.asked
 
 
 def opened_nodes(app):
@@ -195,7 +195,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("G", scrolled),
         ],
     ),
-    "Slots": (VIEWS[3], "4", [Key("m", lambda app: app.query_one("#slots-table").display, False)]),
+    "Variables": (VIEWS[3], "4", [Key("m", lambda app: app.query_one("#variables-table").display, False)]),
     "connections": (
         ConnectionTable,
         "t b 4 m m",
@@ -240,8 +240,8 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         ],
     ),
     "Output": (VIEWS[7], "8", []),
-    "questions": (Question, "7 colon", [Key("escape", focus, "values-table")]),
-    "the search": (Question, "5 slash", [Key("escape", focus, "rewrites-table")]),
+    "questions": (SearchInput, "7 colon", [Key("escape", focus, "values-table")]),
+    "the search": (SearchInput, "5 slash", [Key("escape", focus, "rewrites-table")]),
     "help": (
         HelpScreen,
         "2 question_mark",
@@ -341,7 +341,7 @@ SEARCHED = {
     "Profile": "h",
     "Steps": "first",
     "Graph": "h",
-    "Slots": "t",
+    "Variables": "t",
     "Rewrites": "co",
     "Source": "records",
     "Values": "h",
@@ -405,7 +405,7 @@ def test_every_command_of_the_palette_can_be_given():
             for each in own:
                 each.callback()
                 await pilot.pause()
-                for box in app.query(Question):
+                for box in app.query(SearchInput):
                     box.action_close()
             app.action_view(1)
             app.state = app.state.at_step(0)

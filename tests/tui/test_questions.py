@@ -6,7 +6,7 @@ from dataclasses import replace
 from scanviz.record.rewrites import EffectRecord
 from tests.tui.driver import opened, text_of
 from tests.tui.records_for_tui import gradient_record
-from tests.tui.test_counterparts import planted_record
+from tests.tui.test_linked_selection import planted_record
 
 
 async def press(pilot, keys):
@@ -65,7 +65,7 @@ def test_at_which_step_did_it_become_nan_and_from_what():
             assert app.state.step == 23
             told = text_of(app, "#values-about")
             assert "first NaN or infinity: step 23 (f), made by sqrt(level[t-1])" in told
-            assert "test_counterparts.py:" in told and "of level[t-1] = -0.3495" in told
+            assert "test_linked_selection.py:" in told and "of level[t-1] = -0.3495" in told
             rows = app.view.rows()
             assert "! sqrt(level[t-1])" in rows[app.view.table().cursor_row]
             assert next(each for each in rows if "!" in each) == rows[app.view.table().cursor_row]
@@ -86,7 +86,7 @@ def test_at_which_step_did_it_become_nan_and_from_what():
             assert app.view.TITLE == "Profile"
             assert "sqrt" in app.view.rows()[app.view.table().cursor_row]
             await press(pilot, "enter")
-            assert app.view.TITLE == "Source" and "test_counterparts.py" in app.view.table().chosen
+            assert app.view.TITLE == "Source" and "test_linked_selection.py" in app.view.table().chosen
             await press(pilot, "escape escape")
             assert app.view.TITLE == "Values" and app.state.step == 23
 

@@ -27,7 +27,7 @@ SCREENS = {
     "profile-120x40": ("Profile", (120, 40), ""),
     "profile-80x24": ("Profile", (80, 24), ""),
     "steps-80x24": ("Steps", (80, 24), "right right"),
-    "slots-120x40": ("Slots", (120, 40), "down down"),
+    "variables-120x40": ("Variables", (120, 40), "down down"),
     "rewrites-160x40": ("Rewrites", (160, 40), "right_square_bracket v"),
     "values-100x30": ("Values", (100, 30), "f v"),
 }

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz.record.model import ProfileRecord
-from scanviz.tui.state import State, start
+from scanviz.tui.state import ViewState, start
 from tests.tui.records_for_tui import gradient_record, traced_record
 
 
@@ -86,7 +86,7 @@ def test_a_newer_record_keeps_the_place():
     assert replace(state, record=newer) == state.with_record(newer)
     shorter = replace(record, loops=tuple(replace(each, longest_run=4) for each in record.loops))
     assert state.with_record(shorter).step == 3
-    assert State(ProfileRecord()).with_record(record) == start(record)
+    assert ViewState(ProfileRecord()).with_record(record) == start(record)
 
 
 def test_until_a_loop_has_run_the_slowest_is_followed():

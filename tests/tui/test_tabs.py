@@ -3,7 +3,7 @@
 from textual.geometry import Region
 from textual.widgets import DataTable, Input, Static
 
-from scanviz.tui.question import Question
+from scanviz.tui.search_input import SearchInput
 from scanviz.tui.views.tables import SortedTable
 from tests.tui.driver import at, opened, text_of, waits
 
@@ -122,8 +122,8 @@ async def test_rewrites_are_shown_side_by_side_with_why_and_why_not():
 @waits
 async def test_a_chosen_slot_is_marked_in_every_tab():
     async with opened() as (app, pilot):
-        await at(app, pilot, "Slots")
-        table = app.query_one("#slots-table", SortedTable)
+        await at(app, pilot, "Variables")
+        table = app.query_one("#variables-table", SortedTable)
         state = next(k for k, each in enumerate(app.state.loop_record.variables) if each.name == "h")
         for _ in range(len(table.order)):
             if app.state.variable == state:
@@ -131,8 +131,8 @@ async def test_a_chosen_slot_is_marked_in_every_tab():
             await pilot.press("down")
             await pilot.pause()
         assert app.state.variable == state
-        assert "multiple input taps" in text_of(app, "#slots-why")
-        marked = [line for line in text_of(app, "#slots-mappings").splitlines() if line.startswith("▶")]
+        assert "multiple input taps" in text_of(app, "#variables-why")
+        marked = [line for line in text_of(app, "#variables-mappings").splitlines() if line.startswith("▶")]
         assert marked and all("h" in line for line in marked) and any("h[t-2]" in line for line in marked)
         await at(app, pilot, "Values")
         assert "▶ h" in text_of(app, "#values-rulers")
@@ -141,16 +141,16 @@ async def test_a_chosen_slot_is_marked_in_every_tab():
 @waits
 async def test_the_connection_matrix_shows_the_path_of_a_cell():
     async with opened() as (app, pilot):
-        await at(app, pilot, "Slots")
+        await at(app, pilot, "Variables")
         await pilot.press("m", "m")
         await pilot.pause()
-        matrix = app.query_one("#slots-matrix", DataTable)
+        matrix = app.query_one("#variables-matrix", DataTable)
         assert matrix.display and matrix.has_focus
         names = [str(row.label) for row in matrix.ordered_rows]
         await pilot.press(*["down"] * names.index("dot(x[t], w)"))
         await pilot.press("enter")
         await pilot.pause()
-        path = text_of(app, "#slots-path")
+        path = text_of(app, "#variables-path")
         assert path.startswith("dot(x[t], w) → h:") and "tanh" in path
 
 
@@ -222,6 +222,6 @@ async def test_slash_filters_and_escape_gives_up():
         table = app.query_one("#profile-table", SortedTable)
         assert "tanh" in app.view.rows()[table.cursor_row]
         await pilot.press("slash")
-        assert app.query_one("#search", Question).asked
+        assert app.query_one("#search", SearchInput).asked
         await pilot.press("escape")
-        assert not app.query_one("#search", Question).asked
+        assert not app.query_one("#search", SearchInput).asked

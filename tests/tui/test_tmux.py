@@ -93,7 +93,7 @@ def test_a_walk_through_a_profile_in_a_real_terminal(terminal, tmp_path):
         "Profile": "operation",
         "Steps": "kept",
         "Graph": "rnn",
-        "Slots": "kind",
+        "Variables": "kind",
         "Rewrites": "constant_folding",
         "Source": "records_for_tui.py",
         "Values": "step ",

@@ -5,16 +5,16 @@ from scanviz.tui.views.graph import GraphView
 from scanviz.tui.views.output import OutputView
 from scanviz.tui.views.profile import ProfileView
 from scanviz.tui.views.rewrites import RewritesView
-from scanviz.tui.views.slots import SlotsView
 from scanviz.tui.views.source import SourceView
 from scanviz.tui.views.steps import StepsView
 from scanviz.tui.views.values import ValuesView
+from scanviz.tui.views.variables import VariablesView
 
 VIEWS: tuple[type[View], ...] = (
     ProfileView,
     StepsView,
     GraphView,
-    SlotsView,
+    VariablesView,
     RewritesView,
     SourceView,
     ValuesView,

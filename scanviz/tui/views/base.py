@@ -14,11 +14,11 @@ from textual.widgets import Static
 
 from scanviz.tui.focus import focus_now
 from scanviz.tui.source import Source
-from scanviz.tui.state import State
+from scanviz.tui.state import ViewState
 from scanviz.tui.views.tables import SortedTable
 
 
-class Words(Static):
+class TextBlock(Static):
     """A text of a view, which is drawn only where it differs from the one before, and laid out only where its size does.
 
     Attributes
@@ -34,7 +34,7 @@ class Words(Static):
         self._told: object = None
         self._extent: object = None
 
-    def tell(self, content: RenderableType) -> None:
+    def show(self, content: RenderableType) -> None:
         """Show a text."""
         told = (content.plain, content.spans, content.style) if isinstance(content, Text) else content
         if told == self._told:
@@ -70,21 +70,21 @@ class View(Widget):
     class Entered(Message):
         """What is looked at is wanted in another tab, from which escape comes back."""
 
-        def __init__(self, title: str, state: State) -> None:
+        def __init__(self, title: str, state: ViewState) -> None:
             super().__init__()
             self.title, self.state = title, state
 
     class Moved(Message):
         """The view wants another state: every view that is shown will show it."""
 
-        def __init__(self, state: State) -> None:
+        def __init__(self, state: ViewState) -> None:
             super().__init__()
             self.state = state
 
-    def __init__(self, state: State, *, id: str | None = None) -> None:
+    def __init__(self, state: ViewState, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.state = state
-        self._shown: State | None = None
+        self._shown: ViewState | None = None
         self.found: list[int] = []  # rows that the filter matches, as the view counts them
         self.found_at = -1
         self._extents: dict[str, Size] = {}
@@ -97,7 +97,7 @@ class View(Widget):
             self._extents[selector] = size
         return self._extents.get(selector, before)
 
-    def prepare(self, state: State) -> None:
+    def prepare(self, state: ViewState) -> None:
         """Compute what showing a state would wait for; called while nothing else is to be done."""
 
     @property
@@ -110,7 +110,7 @@ class View(Widget):
             max(0, around.width - 2), max(0, around.height - 1)
         )  # less what pads a tab, and the line of tabs
 
-    def show(self, state: State) -> None:
+    def show(self, state: ViewState) -> None:
         """Show a state; called when the view is seen, and when the state changes while it is."""
         self.state, self._shown = state, state
         self._drawn_for = self.room.width
@@ -122,7 +122,7 @@ class View(Widget):
             self._drawn_for = self.room.width
             self.redraw()
 
-    def shows(self, state: State) -> bool:
+    def shows(self, state: ViewState) -> bool:
         """Return whether a state is what was drawn last."""
         return self._shown is state
 
@@ -133,7 +133,7 @@ class View(Widget):
     def point(self) -> None:
         """Put the cursor on what is looked at, when another tab has sent the user here."""
 
-    def move(self, state: State) -> None:
+    def move(self, state: ViewState) -> None:
         """Ask for another state."""
         self.post_message(self.Moved(state))
 
@@ -145,7 +145,7 @@ class View(Widget):
         """Take what a running script has told since the last time; return whether it was anything."""
         return False
 
-    def enter(self, title: str, state: State) -> None:
+    def enter(self, title: str, state: ViewState) -> None:
         """Ask for another tab, with a state."""
         self.post_message(self.Entered(title, state))
 

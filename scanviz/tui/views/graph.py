@@ -15,8 +15,8 @@ from scanviz.record.model import FunctionRecord
 from scanviz.render.characters import drawing_lines
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.summary import summarised
-from scanviz.tui.counterparts import NO_SIGN, SIGN, counterparts
-from scanviz.tui.state import State
+from scanviz.tui.linked_selection import NO_SIGN, SIGN, linked_selection
+from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import View
 from scanviz.tui.views.steps import quoted
 
@@ -45,7 +45,7 @@ class GraphView(View):
         "The graph as it runs, in characters: loops as boxes with their ports, the step inside, and "
         "what a step reads of the ones before. f folds loops, F opens them, o shows the chosen loop "
         "alone or the whole function, x the graph as it was built. ▶ marks what belongs to the loop variable "
-        "that was chosen in Slots."
+        "that was chosen in Variables."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "fold(-1)", "fold"),
@@ -54,7 +54,7 @@ class GraphView(View):
         Binding("x", "built", "as built"),
     ]
 
-    def __init__(self, state: State, *, id: str | None = None) -> None:
+    def __init__(self, state: ViewState, *, id: str | None = None) -> None:
         super().__init__(state, id=id)
         self.depth: int | None = None
         self.own = True
@@ -108,7 +108,7 @@ class GraphView(View):
     def _text(self) -> Text:
         """Return the picture with the lines of the chosen loop variable and of what was found marked."""
         here = self.found[self.found_at] if self.found and self.found_at >= 0 else None
-        chosen = counterparts(self.state)
+        chosen = linked_selection(self.state)
         margin = NO_SIGN if chosen.names else ""  # room for signs is taken only where there are any
         text = Text()
         for number, line in enumerate(self.lines):

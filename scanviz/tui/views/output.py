@@ -10,8 +10,8 @@ from textual.widgets import Log
 from scanviz.profiler.units import amount
 from scanviz.record.plain_text import plain
 from scanviz.tui.source import Source
-from scanviz.tui.state import State
-from scanviz.tui.views.base import View, Words
+from scanviz.tui.state import ViewState
+from scanviz.tui.views.base import TextBlock, View
 
 MOST_LINES = 100_000  # that are kept to be shown
 
@@ -22,7 +22,7 @@ class OutputView(View):
     TITLE = "Output"
     ABOUT = "What the program prints, its standard output and errors together, as they come."
 
-    def __init__(self, state: State, *, id: str | None = None) -> None:
+    def __init__(self, state: ViewState, *, id: str | None = None) -> None:
         super().__init__(state, id=id)
         self._live = False
         self._written = 0
@@ -30,13 +30,13 @@ class OutputView(View):
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
-        yield Words(id="output-about")
+        yield TextBlock(id="output-about")
         yield Log(max_lines=MOST_LINES, id="output-log")
 
     def redraw(self) -> None:
         """Say where output comes from."""
         if not self._live:
-            self.query_one("#output-about", Words).tell(
+            self.query_one("#output-about", TextBlock).show(
                 "A saved profile holds no output: scanviz tui SCRIPT shows it while the script runs."
             )
 
@@ -53,7 +53,7 @@ class OutputView(View):
             about += f"; the last {amount(MOST_LINES)} of {amount(self._written)} lines"
         if about != self._about:
             self._about = about
-            self.query_one("#output-about", Words).tell(about)
+            self.query_one("#output-about", TextBlock).show(about)
         return bool(text)
 
     def rows(self) -> list[str]:

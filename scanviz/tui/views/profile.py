@@ -14,9 +14,9 @@ from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import FunctionRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.colours import CYAN
-from scanviz.tui.counterparts import SIGN, counterparts
-from scanviz.tui.state import State
-from scanviz.tui.views.base import View, Words
+from scanviz.tui.linked_selection import SIGN, linked_selection
+from scanviz.tui.state import ViewState
+from scanviz.tui.views.base import TextBlock, View
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
@@ -39,32 +39,32 @@ class ProfileView(View):
         "Where the time goes: the operations of the loop's step (or of the function outside of "
         "loops), how a step divides into operations, storing rows and the loop itself, and the "
         "forward loop beside its back-propagation. s sorts by the next column; enter shows the line that "
-        "built an operation. ▶ marks what reads or gives the loop variable that was chosen in Slots."
+        "built an operation. ▶ marks what reads or gives the loop variable that was chosen in Variables."
     )
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
-        yield Words(id="profile-about")
+        yield TextBlock(id="profile-about")
         yield SortedTable(COLUMNS, id="profile-table")
-        yield Words(id="profile-pair")
+        yield TextBlock(id="profile-pair")
 
     def redraw(self) -> None:
         """Show the loop, or the function outside of its loops."""
         loop, function = self.state.loop_record, self.state.function_record
-        about, pair = self.query_one("#profile-about", Words), self.query_one("#profile-pair", Words)
+        about, pair = self.query_one("#profile-about", TextBlock), self.query_one("#profile-pair", TextBlock)
         table = self.query_one("#profile-table", SortedTable)
         if loop is not None:
             whole = loop.body_ns + loop.copy_ns + loop.overhead_ns
-            about.tell(loop_summary(loop, self.room.width))
-            marked = counterparts(self.state).operations
+            about.show(loop_summary(loop, self.room.width))
+            marked = linked_selection(self.state).operations
             rows = [
                 (each.index, operation_row(each, each.mean_ns, whole, each.index in marked))
                 for each in loop.operations
             ]
             table.fill(rows)
-            pair.tell(_pair(self.state) or "")
+            pair.show(_pair(self.state) or "")
         elif function is not None:
-            about.tell(function_summary(function))
+            about.show(function_summary(function))
             table.fill(
                 [
                     (each.index, operation_row(each, each.mean_ns * each.samples, function.total_ns))
@@ -72,9 +72,9 @@ class ProfileView(View):
                     if each.kind != "loop"
                 ]
             )
-            pair.tell("")
+            pair.show("")
         else:
-            about.tell("Nothing was recorded yet.")
+            about.show("Nothing was recorded yet.")
             table.fill([])
 
     def command(self) -> str:
@@ -153,7 +153,7 @@ def function_summary(function: FunctionRecord) -> Text:
     return text.append(f"\nbuilt in: {built}", style="not bold") if built else text
 
 
-def _pair(state: State) -> Table | None:
+def _pair(state: ViewState) -> Table | None:
     """Return the forward loop beside its loops of back-propagation; None where there is no pair."""
     loop = state.loop_record
     if loop is None:

@@ -21,10 +21,10 @@ from scanviz.record.errors import ScanvizError
 from scanviz.record.graph_lines import LineEdit
 from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
-from scanviz.tui.counterparts import NO_SIGN, SIGN, Counterparts, counterparts
 from scanviz.tui.focus import focus_now
-from scanviz.tui.state import State
-from scanviz.tui.views.base import View, Words
+from scanviz.tui.linked_selection import NO_SIGN, SIGN, LinkedSelection, linked_selection
+from scanviz.tui.state import ViewState
+from scanviz.tui.views.base import TextBlock, View
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 from scanviz.tui.views.texts import report_text
 
@@ -49,7 +49,7 @@ class RewritesView(View):
         "the next; v shows lines that changed, before and after side by side, the whole graph, or the costs before and after; x "
         "shows why others did not fire; w shows where the operations of the loop come from; o shows "
         "only those of the loop that is looked at. Enter goes to the difference, escape comes back. ▶ marks what names the loop "
-        "variable that was chosen in Slots; `faster` is what scanviz rewrites --ablate --into FILE has measured."
+        "variable that was chosen in Variables; `faster` is what scanviz rewrites --ablate --into FILE has measured."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "style", "side by side"),
@@ -58,7 +58,7 @@ class RewritesView(View):
         Binding("o", "own", "this loop"),
     ]
 
-    def __init__(self, state: State, *, id: str | None = None) -> None:
+    def __init__(self, state: ViewState, *, id: str | None = None) -> None:
         super().__init__(state, id=id)
         self.style_at = 0
         self.other = ""  # "why not" or "why" in place of the difference
@@ -73,7 +73,7 @@ class RewritesView(View):
             table.reversed = False
             yield table
             with DifferencePane(id="rewrites-pane"):
-                yield Words(id="rewrites-difference")
+                yield TextBlock(id="rewrites-difference")
 
     @property
     def history(self) -> RewritesRecord | None:
@@ -103,7 +103,7 @@ class RewritesView(View):
             rows.append((each.index, (number, *faster, *others)))
         table.fill(rows)
         table.point_at(self.state.rewrite)
-        pane = self.query_one("#rewrites-difference", Words)
+        pane = self.query_one("#rewrites-difference", TextBlock)
         width = max(30, self.extent_of("#rewrites-pane", self._first_extent()).width - BAR - len(SIGN))
         shown = (
             id(history),
@@ -116,7 +116,7 @@ class RewritesView(View):
         )
         if shown != self._drawn:
             self._drawn = shown
-            pane.tell(self._text(width))
+            pane.show(self._text(width))
             self.query_one("#rewrites-pane", VerticalScroll).scroll_home(animate=False)
 
     def _first_extent(self) -> Size:
@@ -127,8 +127,8 @@ class RewritesView(View):
         return Size(room.width - round(0.45 * room.width) - BAR + 1, room.height)  # as in app.tcss
 
     def _marked(self) -> frozenset[int]:
-        """Return the applications whose lines name the loop variable that was chosen in Slots."""
-        history, chosen = self.history, counterparts(self.state)
+        """Return the applications whose lines name the loop variable that was chosen in Variables."""
+        history, chosen = self.history, linked_selection(self.state)
         if history is None or not chosen.names:
             return frozenset()
         key = (id(history), chosen.names)
@@ -172,7 +172,7 @@ class RewritesView(View):
             return Text(f"no rule changed this function (rules: {plain(history.selection)})")
         each = history.applications[min(self.state.rewrite, len(history.applications) - 1)]
         told = report_text(step_lines(history, each, Options(style=STYLES[self.style_at]), width), width)
-        return _with_signs(told, counterparts(self.state))
+        return _with_signs(told, linked_selection(self.state))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Give the focus to the difference, which scrolls; escape comes back."""
@@ -255,13 +255,13 @@ class DifferencePane(VerticalScroll, can_focus=True):
         focus_now(self.screen.query_one("#rewrites-table"))
 
 
-def _names(each: RewriteRecord, edits: Sequence[LineEdit], chosen: Counterparts) -> bool:
+def _names(each: RewriteRecord, edits: Sequence[LineEdit], chosen: LinkedSelection) -> bool:
     """Return whether an application did something to lines that name the chosen loop variable."""
     texts = (each.says, *each.loop_variables, *(line for edit in edits for line in edit.lines))
     return any(chosen.named_in(text) for text in texts)
 
 
-def _with_signs(text: Text, chosen: Counterparts) -> Text:
+def _with_signs(text: Text, chosen: LinkedSelection) -> Text:
     """Return a text with ▶ before the lines that name the chosen loop variable."""
     if not chosen.names:
         return text

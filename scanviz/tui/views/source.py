@@ -11,9 +11,9 @@ from scanviz.profiler.units import duration, share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
 from scanviz.record.values import SourceRecord
-from scanviz.tui.counterparts import NO_SIGN, SIGN, counterparts
-from scanviz.tui.state import State
-from scanviz.tui.views.base import View, Words
+from scanviz.tui.linked_selection import NO_SIGN, SIGN, linked_selection
+from scanviz.tui.state import ViewState
+from scanviz.tui.views.base import TextBlock, View
 from scanviz.tui.views.tables import Cell, Column, SortedTable, text_cell
 
 COLUMNS = (
@@ -76,17 +76,17 @@ class SourceView(View):
         "marked ▶. Enter shows the operations of a line."
     )
 
-    def __init__(self, state: State, *, id: str | None = None) -> None:
+    def __init__(self, state: ViewState, *, id: str | None = None) -> None:
         super().__init__(state, id=id)
         self._read: ProfileRecord | None = None
         self._lines: list[LineTime] = []
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
-        yield Words(id="source-about")
+        yield TextBlock(id="source-about")
         yield SortedTable(COLUMNS, by=1, id="source-table")
 
-    def prepare(self, state: State) -> None:
+    def prepare(self, state: ViewState) -> None:
         """Add up the times of lines, of all functions and loops."""
         if self._read is not state.record:
             self._read, self._lines = state.record, line_times(state.record)
@@ -96,12 +96,12 @@ class SourceView(View):
         self.prepare(self.state)
         lines = self._lines
         whole = sum(each.time_ns for each in lines)
-        marked = counterparts(self.state).lines
+        marked = linked_selection(self.state).lines
         about = f"{len(lines)} lines built what was run" if lines else "no operation knows its line"
         loop = self.state.loop_record
         if lines and loop is not None:
             about += f" (* those of {plain(loop.name)})"
-        self.query_one("#source-about", Words).tell(about)
+        self.query_one("#source-about", TextBlock).show(about)
         rows = []
         for each in lines:
             here = self.state.loop in each.keys

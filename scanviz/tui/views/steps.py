@@ -15,17 +15,17 @@ from scanviz.profiler.units import amount, counted, duration
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.chart import AXIS, Window, chart
-from scanviz.tui.counterparts import SIGN
-from scanviz.tui.question import Question
+from scanviz.tui.linked_selection import SIGN
 from scanviz.tui.ruler import touched
-from scanviz.tui.state import State
-from scanviz.tui.views.base import View, Words
+from scanviz.tui.search_input import SearchInput
+from scanviz.tui.state import ViewState
+from scanviz.tui.views.base import TextBlock, View
 
 SLOW = 2  # a step that took so many times the median is marked
 APART = 30  # a slowest step so many times the median would flatten all others on an even scale
 
 
-class StepsChart(Words, can_focus=True):
+class StepsChart(TextBlock, can_focus=True):
     """The chart itself, which has the focus."""
 
     FILLS: ClassVar[bool] = True
@@ -65,7 +65,7 @@ class StepsView(View):
         Binding("enter", "values", "values of the step", show=False),
     ]
 
-    def __init__(self, state: State, *, id: str | None = None) -> None:
+    def __init__(self, state: ViewState, *, id: str | None = None) -> None:
         super().__init__(state, id=id)
         self._loop: int | None = None
         self._window = Window(0, 0)
@@ -73,10 +73,10 @@ class StepsView(View):
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
-        yield Words(id="steps-about")
+        yield TextBlock(id="steps-about")
         yield StepsChart(id="steps-chart")
-        yield Words(id="steps-here")
-        yield Question(id="steps-ask")
+        yield TextBlock(id="steps-here")
+        yield SearchInput(id="steps-ask")
 
     @property
     def whole(self) -> Window:
@@ -86,27 +86,27 @@ class StepsView(View):
     def redraw(self) -> None:
         """Draw the chart with its cursor."""
         loop = self.state.loop_record
-        about = self.query_one("#steps-about", Words)
-        canvas = self.query_one("#steps-chart", Words)
-        here = self.query_one("#steps-here", Words)
+        about = self.query_one("#steps-about", TextBlock)
+        canvas = self.query_one("#steps-chart", TextBlock)
+        here = self.query_one("#steps-here", TextBlock)
         if loop is None or not len(loop.series):
-            about.tell("Choose a loop in the tree: no single steps are kept of this.")
-            canvas.tell("")
-            here.tell("")
+            about.show("Choose a loop in the tree: no single steps are kept of this.")
+            canvas.show("")
+            here.show("")
             return
         if self._loop != loop.key:
             self._loop, self._window = loop.key, self.whole
             self._logarithmic = loop.step_times.max_ns > APART * max(1, loop.step_times.p50_ns)
         self._window = self._window.following(self.state.step, self.whole)
-        about.tell(_about(loop, self.state.run, self._logarithmic))
+        about.show(_about(loop, self.state.run, self._logarithmic))
         series = loop.series if self.state.run is None else loop.series[loop.series[:, 0] == self.state.run]
         extent = self.extent_of("#steps-chart", Size(self.room.width, max(6, self.room.height - 4)))
         size = (max(20, extent.width), max(5, extent.height))
         lines = chart(
             series, self._window, size, self.state.step, self._logarithmic, SLOW * loop.step_times.p50_ns
         )
-        canvas.tell(Text("\n").join(lines))
-        here.tell(_here(loop, self.state))
+        canvas.show(Text("\n").join(lines))
+        here.show(_here(loop, self.state))
 
     def command(self) -> str:
         """Return the command line that shows this loop's steps."""
@@ -180,18 +180,18 @@ class StepsView(View):
 
     def action_ask(self) -> None:
         """Ask for a step's number."""
-        self.query_one("#steps-ask", Question).ask("step number", self.focus_inside)
+        self.query_one("#steps-ask", SearchInput).ask("step number", self.focus_inside)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Go to the step that was asked for."""
         event.stop()
-        self.query_one("#steps-ask", Question).action_close()
+        self.query_one("#steps-ask", SearchInput).action_close()
         if event.value.strip().lstrip("-").isdigit():
             self.move(self.state.at_step(int(event.value)))
 
     def on_click(self, event: Click) -> None:
         """Put the cursor where the chart was clicked."""
-        canvas = self.query_one("#steps-chart", Words)
+        canvas = self.query_one("#steps-chart", TextBlock)
         if event.widget is canvas:
             width = max(1, canvas.size.width - AXIS)
             span = self._window.last - self._window.first + 1
@@ -225,7 +225,7 @@ def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:
     return text
 
 
-def _here(loop: LoopRecord, state: State) -> Text:
+def _here(loop: LoopRecord, state: ViewState) -> Text:
     rows = loop.series[loop.series[:, 1] == state.step]
     text = Text(f"step {state.step}: ", style="bold")
     if not len(rows):

@@ -15,13 +15,13 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import plain
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.tui.colours import RED
-from scanviz.tui.counterparts import NO_SIGN, SIGN, given_to
+from scanviz.tui.linked_selection import NO_SIGN, SIGN, given_to
 from scanviz.tui.origin import origin
-from scanviz.tui.question import Question
 from scanviz.tui.ruler import rulers
-from scanviz.tui.state import State
+from scanviz.tui.search_input import SearchInput
+from scanviz.tui.state import ViewState
 from scanviz.tui.value_text import SHOWN, number, value_text
-from scanviz.tui.views.base import View, Words
+from scanviz.tui.views.base import TextBlock, View
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 from scanviz.tui.watch import WatchError, watched
@@ -63,7 +63,7 @@ class ValuesView(View):
         Binding("colon", "ask", "go to step"),
     ]
 
-    def __init__(self, state: State, *, id: str | None = None) -> None:
+    def __init__(self, state: ViewState, *, id: str | None = None) -> None:
         super().__init__(state, id=id)
         self.shown_at = 0
         self.watches: list[str] = []
@@ -72,22 +72,24 @@ class ValuesView(View):
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
-        yield Words(id="values-about")
+        yield TextBlock(id="values-about")
         with ScrollableContainer(id="values-scroll"):
-            yield Words(id="values-rulers")
+            yield TextBlock(id="values-rulers")
         yield SortedTable(COLUMNS, id="values-table")
-        yield Words(id="values-one")
-        yield Words(id="values-watches")
-        yield Question(id="values-ask")
+        yield TextBlock(id="values-one")
+        yield TextBlock(id="values-watches")
+        yield SearchInput(id="values-ask")
 
     def redraw(self) -> None:
         """Show the step."""
         loop = self.state.loop_record
         if loop is None:
-            self.query_one("#values-about", Words).tell("Choose a loop in the tree.")
+            self.query_one("#values-about", TextBlock).show("Choose a loop in the tree.")
             return
-        self.query_one("#values-about", Words).tell(_about(self.state, loop))
-        self.query_one("#values-rulers", Words).tell(rulers(loop, self.state, max(40, self.room.width - 2)))
+        self.query_one("#values-about", TextBlock).show(_about(self.state, loop))
+        self.query_one("#values-rulers", TextBlock).show(
+            rulers(loop, self.state, max(40, self.room.width - 2))
+        )
         trace = trace_at(self.state)
         table = self.query_one("#values-table", SortedTable)
         table.display = trace is not None
@@ -109,14 +111,14 @@ class ValuesView(View):
 
     def _one(self, trace: TraceRecord | None) -> None:
         """Show the variable that the cursor stands on, in the chosen way."""
-        box = self.query_one("#values-one", Words)
+        box = self.query_one("#values-one", TextBlock)
         chosen = self.query_one("#values-table", SortedTable).chosen
         if trace is None or chosen is None or chosen >= len(trace.variables):
-            box.tell("")
+            box.show("")
             return
         variable = trace.variables[chosen]
         width = max(30, self.room.width - 4)
-        box.tell(value_text(variable, trace, trace.steps.index(self.state.step), SHOWN[self.shown_at], width))
+        box.show(value_text(variable, trace, trace.steps.index(self.state.step), SHOWN[self.shown_at], width))
 
     def _watches(self, trace: TraceRecord | None) -> None:
         text = Text()
@@ -124,7 +126,7 @@ class ValuesView(View):
             text.append(f"{plain(each)} = ", style="bold")
             text.append(f"{_watched(each, trace, self.state)}\n", style="not bold")
         text.rstrip()
-        self.query_one("#values-watches", Words).tell(text)
+        self.query_one("#values-watches", TextBlock).show(text)
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Show the variable that the cursor stands on."""
@@ -160,12 +162,12 @@ class ValuesView(View):
 
     def _ask(self, what: str, words: str) -> None:
         self._asking = what
-        self.query_one("#values-ask", Question).ask(words, self.focus_inside)
+        self.query_one("#values-ask", SearchInput).ask(words, self.focus_inside)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take the expression or the step that was asked for."""
         event.stop()
-        self.query_one("#values-ask", Question).action_close()
+        self.query_one("#values-ask", SearchInput).action_close()
         given = event.value.strip()
         if self._asking == "step":
             if given.lstrip("-").isdigit():
@@ -201,13 +203,13 @@ class ValuesView(View):
             self.enter("Profile", self.state.at_operation(trace.variables[chosen].operation))
 
 
-def trace_at(state: State) -> TraceRecord | None:
+def trace_at(state: ViewState) -> TraceRecord | None:
     """Return values that were kept of the step; of the run that is looked at, else of any."""
     kept = [each for each in state.traces if state.step in each.steps]
     return next((each for each in kept if each.run == state.run), kept[0] if kept else None)
 
 
-def _about(state: State, loop: LoopRecord) -> Text:
+def _about(state: ViewState, loop: LoopRecord) -> Text:
     text = Text(f"{plain(loop.name)}, step {state.step} of {state.steps}", style="bold")
     forward = next((each for each in state.record.loops if each.key == loop.gradient_of), None)
     if forward is not None:
@@ -227,13 +229,13 @@ def _about(state: State, loop: LoopRecord) -> Text:
     return text
 
 
-def _line(state: State, variable: TracedVariableRecord) -> str:
+def _line(state: ViewState, variable: TracedVariableRecord) -> str:
     if variable.source is not None:
         return str(variable.source)
     return origin(state, variable.variable).source if variable.variable is not None else ""
 
 
-def _first_bad(state: State) -> str:
+def _first_bad(state: ViewState) -> str:
     """Return in words where the first NaN or infinity came up, and of what."""
     found = state.first_bad()
     if found is None:
@@ -279,7 +281,7 @@ def _row(
     )
 
 
-def _watched(expression: str, trace: TraceRecord | None, state: State) -> str:
+def _watched(expression: str, trace: TraceRecord | None, state: ViewState) -> str:
     if trace is None:
         return "not kept at this step"
     place = trace.steps.index(state.step)

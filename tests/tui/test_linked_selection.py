@@ -8,7 +8,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.tui.counterparts import Counterparts, counterparts, given_to, snapshot_of
+from scanviz.tui.linked_selection import LinkedSelection, given_to, linked_selection, snapshot_of
 from scanviz.tui.state import start
 from tests.tui.driver import at, opened, text_of
 from tests.tui.records_for_tui import gradient_record, traced_record
@@ -40,7 +40,7 @@ def looking_at(record, loop, variable):
 
 def test_operations_that_read_and_write_a_state_are_found():
     state = looking_at(gradient_record(), "rnn", "h")
-    found = counterparts(state)
+    found = linked_selection(state)
     labels = {each.index: each.label for each in state.loop_record.operations}
     assert {"h", "h[t-1]", "h[t-2]", "h[t]"} <= set(found.names)
     assert found.reading == {k for k, label in labels.items() if "h[t-1]" in label or "h[t-2]" in label}
@@ -56,7 +56,7 @@ def test_each_operation_that_reads_a_loop_variable_is_found_for_it_alone(record)
         snapshot, _ = snapshot_of(state)
         reads = {}
         for index in range(len(loop.variables)):
-            for operation in counterparts(state.at_variable(index)).reading:
+            for operation in linked_selection(state.at_variable(index)).reading:
                 reads.setdefault(operation, set()).add(index)
         for node in snapshot.step.nodes:
             inputs = {
@@ -69,8 +69,8 @@ def test_each_operation_that_reads_a_loop_variable_is_found_for_it_alone(record)
 
 
 def test_nothing_belongs_to_nothing():
-    assert counterparts(start(gradient_record())) == Counterparts()
-    assert not Counterparts().named_in("h[t-1]")
+    assert linked_selection(start(gradient_record())) == LinkedSelection()
+    assert not LinkedSelection().named_in("h[t-1]")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_nothing_belongs_to_nothing():
     ],
 )
 def test_names_are_found_where_they_stand_alone(text, named):
-    assert Counterparts(("h", "h[t-1]")).named_in(text) is named
+    assert LinkedSelection(("h", "h[t-1]")).named_in(text) is named
 
 
 def test_what_an_operation_was_given_is_known():
@@ -104,7 +104,7 @@ def test_a_chosen_loop_variable_is_marked_in_every_tab():
         async with opened(traced_record(), size=(160, 50)) as (app, pilot):
             app.state = looking_at(app.state.record, "rnn", "h").at_step(3)
             marked = {}
-            for title in ("Profile", "Graph", "Slots", "Rewrites", "Source", "Values"):
+            for title in ("Profile", "Graph", "Variables", "Rewrites", "Source", "Values"):
                 await at(app, pilot, title)
                 marked[title] = [each for each in app.view.rows() if "▶" in each]
             assert any("h[t-2]" in each for each in marked["Profile"]), marked
@@ -116,8 +116,8 @@ def test_a_chosen_loop_variable_is_marked_in_every_tab():
             drawn = text_of(app, "#graph-text").splitlines()
             signed = [each for each in drawn if each.startswith("▶")]
             assert 0 < len(signed) < len(drawn) and all("h" in each for each in signed)
-            await at(app, pilot, "Slots")
-            assert any(each.startswith("▶") for each in text_of(app, "#slots-mappings").splitlines())
+            await at(app, pilot, "Variables")
+            assert any(each.startswith("▶") for each in text_of(app, "#variables-mappings").splitlines())
             await at(app, pilot, "Steps")
             assert "▶ h: reads row 3 as h[t-2], row 4 as h[t-1]; writes row 5" in text_of(app, "#steps-here")
 

@@ -12,14 +12,14 @@ from functools import lru_cache
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.tui.state import State
+from scanviz.tui.state import ViewState
 
 SIGN = "▶ "  # stands before what belongs to the chosen loop variable
 NO_SIGN = "  "
 
 
 @dataclass(frozen=True, slots=True)
-class Counterparts:
+class LinkedSelection:
     """What belongs to a loop variable.
 
     Attributes
@@ -49,24 +49,24 @@ class Counterparts:
 
         Examples
         --------
-        >>> h = Counterparts(("h", "h[t-1]"))
+        >>> h = LinkedSelection(("h", "h[t-1]"))
         >>> h.named_in("dot(h[t-1], U)"), h.named_in("tanh(x[t])")
         (True, False)
         """
         return bool(self.names) and _pattern(self.names).search(text) is not None
 
 
-def counterparts(state: State) -> Counterparts:
+def linked_selection(state: ViewState) -> LinkedSelection:
     """Return what belongs to the loop variable that is looked at; nothing where none is."""
     loop = state.loop_record
     if loop is None or state.variable is None or state.variable >= len(loop.variables):
-        return Counterparts()
+        return LinkedSelection()
     variable = loop.variables[state.variable]
     called = (variable.name, *variable.inner_inputs, *variable.inner_outputs, f"{variable.name}[t]")
     names = tuple(dict.fromkeys(each for each in called if each))
     found = snapshot_of(state)
     if found is None:
-        return Counterparts(names)
+        return LinkedSelection(names)
     drawn = found[0].variables[state.variable]
     read, written = set(drawn.inner_inputs), set(drawn.inner_outputs)
     nodes = [(each.operation, each) for each in found[0].step.nodes if each.operation is not None]
@@ -77,10 +77,10 @@ def counterparts(state: State) -> Counterparts:
         for each in loop.operations
         if each.source is not None and each.index in reading | writing
     )
-    return Counterparts(names, reading, writing, lines)
+    return LinkedSelection(names, reading, writing, lines)
 
 
-def snapshot_of(state: State) -> tuple[LoopSnapshot, GraphSnapshot] | None:
+def snapshot_of(state: ViewState) -> tuple[LoopSnapshot, GraphSnapshot] | None:
     """Return the loop in its function's graph and the graph around it, if it is there with the same loop variables."""
     loop, function = state.loop_record, state.function_record
     if loop is None or function is None or function.graph is None:
@@ -96,7 +96,7 @@ def snapshot_of(state: State) -> tuple[LoopSnapshot, GraphSnapshot] | None:
     )
 
 
-def given_to(state: State, trace: TraceRecord, found: TracedVariableRecord) -> list[TracedVariableRecord]:
+def given_to(state: ViewState, trace: TraceRecord, found: TracedVariableRecord) -> list[TracedVariableRecord]:
     """Return the values that an operation of a step was given, in the order in which it takes them."""
     looked_at = snapshot_of(state)
     if looked_at is None or found.operation is None:

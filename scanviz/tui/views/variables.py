@@ -1,4 +1,4 @@
-"""Slots: loop variables, their counterparts in the four lists, why each is of its kind, and who reaches whom."""
+"""Variables: loop variables, their counterparts in the four lists, why each is of its kind, and who reaches whom."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from scanviz.render.buffers import why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connecting_path, connection_matrix
 from scanviz.render.diagram.mappings import mappings_table
 from scanviz.tui.colours import GREEN
-from scanviz.tui.counterparts import NO_SIGN, SIGN
+from scanviz.tui.linked_selection import NO_SIGN, SIGN
 from scanviz.tui.origin import origin
-from scanviz.tui.state import State
-from scanviz.tui.views.base import View, Words
+from scanviz.tui.state import ViewState
+from scanviz.tui.views.base import TextBlock, View
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
@@ -39,10 +39,10 @@ COLUMNS = (
 PIECES = ("variables", "mappings", "connections")
 
 
-class SlotsView(View):
+class VariablesView(View):
     """The tab."""
 
-    TITLE = "Slots"
+    TITLE = "Variables"
     ABOUT = (
         "Loop variables: the cursor chooses one, and its counterparts are marked ▶ in the mappings "
         "and the connection matrix here, and in every other tab. m shows variables, mappings or "
@@ -52,27 +52,27 @@ class SlotsView(View):
         Binding("m", "piece", "mappings/connections"),
     ]
 
-    def __init__(self, state: State, *, id: str | None = None) -> None:
+    def __init__(self, state: ViewState, *, id: str | None = None) -> None:
         super().__init__(state, id=id)
         self.piece = 0
         self._filled: object = None
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
-        yield SortedTable(COLUMNS, id="slots-table")
-        yield Words(id="slots-why")
-        with ScrollableContainer(id="slots-more"):
-            yield Words(id="slots-mappings")
-        yield ConnectionTable(id="slots-matrix")
-        yield Words(id="slots-path")
+        yield SortedTable(COLUMNS, id="variables-table")
+        yield TextBlock(id="variables-why")
+        with ScrollableContainer(id="variables-more"):
+            yield TextBlock(id="variables-mappings")
+        yield ConnectionTable(id="variables-matrix")
+        yield TextBlock(id="variables-path")
 
     def redraw(self) -> None:
         """Show the loop's variables and what belongs to the chosen one."""
         loop = self.state.loop_record
-        table = self.query_one("#slots-table", SortedTable)
+        table = self.query_one("#variables-table", SortedTable)
         if loop is None:
             table.fill([])
-            self.query_one("#slots-why", Words).tell("Choose a loop in the tree.")
+            self.query_one("#variables-why", TextBlock).show("Choose a loop in the tree.")
             return
         shown = (
             loop.key,
@@ -83,8 +83,8 @@ class SlotsView(View):
             table.reversed = False
             lines = [origin(self.state, k).source for k in range(len(loop.variables))]
             table.fill([(k, _row(loop, k, line)) for k, line in enumerate(lines)])
-            self.query_one("#slots-matrix", ConnectionTable).fill(loop)
-            self.query_one("#slots-path", Words).tell(
+            self.query_one("#variables-matrix", ConnectionTable).fill(loop)
+            self.query_one("#variables-path", TextBlock).show(
                 "enter on a cell: the path by which the input reaches the output"
             )
         if (
@@ -98,11 +98,11 @@ class SlotsView(View):
 
     def _layout_pieces(self) -> None:
         piece = PIECES[self.piece]
-        self.query_one("#slots-table").display = piece == "variables"
-        self.query_one("#slots-why").display = piece != "connections"
-        self.query_one("#slots-more").display = piece != "connections"
-        self.query_one("#slots-matrix").display = piece == "connections"
-        self.query_one("#slots-path").display = piece == "connections"
+        self.query_one("#variables-table").display = piece == "variables"
+        self.query_one("#variables-why").display = piece != "connections"
+        self.query_one("#variables-more").display = piece != "connections"
+        self.query_one("#variables-matrix").display = piece == "connections"
+        self.query_one("#variables-path").display = piece == "connections"
 
     def _mark(self, loop: LoopRecord) -> None:
         """Show why the chosen variable is of its kind, and mark it in the mappings."""
@@ -111,13 +111,13 @@ class SlotsView(View):
         text = Text(plain(why))
         if chosen is not None and (line := origin(self.state, chosen)).source:
             text.append(f"\nbuilt at {plain(line.source)}  {plain(line.text)}", style="dim")
-        self.query_one("#slots-why", Words).tell(text)
-        self.query_one("#slots-mappings", Words).tell(mappings_text(loop, chosen))
+        self.query_one("#variables-why", TextBlock).show(text)
+        self.query_one("#variables-mappings", TextBlock).show(mappings_text(loop, chosen))
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Choose the loop variable that the cursor stands on."""
         event.stop()
-        table = self.query_one("#slots-table", SortedTable)
+        table = self.query_one("#variables-table", SortedTable)
         if event.data_table is not table or table.chosen is None or not table.has_focus:
             return
         if table.chosen != self.state.variable:
@@ -134,7 +134,9 @@ class SlotsView(View):
         event.stop()
         loop = self.state.loop_record
         if loop is not None:
-            self.query_one("#slots-path", Words).tell(path_text(self.state, loop, event.row, event.column))
+            self.query_one("#variables-path", TextBlock).show(
+                path_text(self.state, loop, event.row, event.column)
+            )
 
     def action_piece(self) -> None:
         """Show the next of variables, mappings and connections."""
@@ -152,7 +154,7 @@ class SlotsView(View):
 
     def table(self) -> SortedTable:
         """Return the loop variables."""
-        return self.query_one("#slots-table", SortedTable)
+        return self.query_one("#variables-table", SortedTable)
 
     def go_to(self, row: int) -> None:
         """Choose a loop variable."""
@@ -238,7 +240,7 @@ def mappings_text(loop: LoopRecord, chosen: int | None) -> Text:
     return text
 
 
-def path_text(state: State, loop: LoopRecord, row: int, column: int) -> Text:
+def path_text(state: ViewState, loop: LoopRecord, row: int, column: int) -> Text:
     """Return in words how an outer input reaches an outer output."""
     function = state.function_record
     matrix = _matrix(loop)

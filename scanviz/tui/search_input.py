@@ -11,7 +11,7 @@ from textual.widgets import Input
 from scanviz.tui.focus import focus_now
 
 
-class Question(Input):
+class SearchInput(Input):
     """A line to write an answer in."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 
-class KeysLine(Static):
+class Footer(Static):
     """The keys of what has the focus; a click on one is as good as the key."""
 
     def __init__(self) -> None:

@@ -4,6 +4,7 @@ from scanviz.engine.graph.nodes import Variable as TensorVariable  # noqa: F401 
 from scanviz.engine.graph.types import TensorType  # noqa: F401  # public
 from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import creation as _creation
+from scanviz.tensor import einstein as _einstein
 from scanviz.tensor import elementwise as _elementwise
 from scanviz.tensor import gradient as _gradient
 from scanviz.tensor import indexing as _indexing
@@ -11,38 +12,52 @@ from scanviz.tensor import joining as _joining
 from scanviz.tensor import linalg, nnet, random  # noqa: F401  # public
 from scanviz.tensor import methods as _methods
 from scanviz.tensor import numpy_functions as _numpy_functions
+from scanviz.tensor import padding as _padding
 from scanviz.tensor import products as _products
 from scanviz.tensor import reductions as _reductions
 from scanviz.tensor import shapes as _shapes
 from scanviz.tensor import sorting as _sorting
+from scanviz.tensor import spacing as _spacing
+from scanviz.tensor import stacking as _stacking
 from scanviz.tensor import statistics as _statistics
+from scanviz.tensor import variadic as _variadic
 from scanviz.tensor.constructors import *  # noqa: F403  # the public names of each part
 from scanviz.tensor.creation import *  # noqa: F403
+from scanviz.tensor.einstein import *  # noqa: F403
 from scanviz.tensor.elementwise import *  # noqa: F403
 from scanviz.tensor.gradient import *  # noqa: F403
 from scanviz.tensor.indexing import *  # noqa: F403
 from scanviz.tensor.joining import *  # noqa: F403
 from scanviz.tensor.linalg import *  # noqa: F403
 from scanviz.tensor.nnet import log_softmax, relu, softmax  # noqa: F401  # public
+from scanviz.tensor.padding import *  # noqa: F403
 from scanviz.tensor.products import *  # noqa: F403
 from scanviz.tensor.reductions import *  # noqa: F403
 from scanviz.tensor.shapes import *  # noqa: F403
 from scanviz.tensor.sorting import *  # noqa: F403
+from scanviz.tensor.spacing import *  # noqa: F403
+from scanviz.tensor.stacking import *  # noqa: F403
 from scanviz.tensor.statistics import *  # noqa: F403
+from scanviz.tensor.variadic import *  # noqa: F403
 
 _PARTS = (
     _constructors,
     _creation,
+    _einstein,
     _elementwise,
     _gradient,
     _indexing,
     _joining,
     linalg,
+    _padding,
     _products,
     _reductions,
     _shapes,
     _sorting,
+    _spacing,
+    _stacking,
     _statistics,
+    _variadic,
 )
 __all__ = sorted(
     {name for part in _PARTS for name in part.__all__}

@@ -20,7 +20,7 @@ from scanviz.engine.ops import elementwise as ops
 from scanviz.engine.ops.support import as_variable
 
 _PARAMETERS = {1: ("x",), 2: ("first", "second"), 3: ("condition", "first", "second")}
-_NAMED = {"clip": ("x", "low", "high"), "polygamma": ("order", "x")}
+_NAMED = {"polygamma": ("order", "x")}
 _TRUTH = {"isnan", "isinf", "isfinite", "signbit", "logical_not"}
 _INTEGER_ONLY = {"invert", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"}
 
@@ -77,14 +77,17 @@ TensorType('{result}', (None,))
 """
 
 
-_made = [each.name for each in declarations() if isinstance(each, ops.ElementwiseDeclaration)]
-for _declaration in declarations():
-    if isinstance(_declaration, ops.ElementwiseDeclaration):
-        globals()[_declaration.name] = _function(_declaration)
+_OPTIONAL = (ops.clip, ops.round, ops.where)  # with arguments that may be left out: in variadic.py
+_public = [
+    each for each in declarations() if isinstance(each, ops.ElementwiseDeclaration) and each not in _OPTIONAL
+]
+_made = [each.name for each in _public]
+for _declaration in _public:
+    globals()[_declaration.name] = _function(_declaration)
 
 eq, neq = globals()["equal"], globals()["not_equal"]
 lt, le, gt, ge = (globals()[name] for name in ("less", "less_equal", "greater", "greater_equal"))
-switch, sqr, abs_ = globals()["where"], globals()["square"], globals()["absolute"]
+sqr, abs_ = globals()["square"], globals()["absolute"]
 globals()["abs"] = abs_  # NumPy 2's short name; this file itself needs no other
 true_divide, remainder = globals()["divide"], globals()["mod"]
 
@@ -115,19 +118,6 @@ _OPERATORS = [
 ]
 for _name in _OPERATORS:
     meaning(_name)(globals()[_name])
-for _name in ("clip", "round"):
-    meaning(f"method:{_name}")(globals()[_name])
-
-
-@meaning("round")
-def _rounded(x: Variable, decimals: int = 0) -> Variable:
-    """Return what Python's ``round`` gives, as NumPy computes it: scaled, rounded to even, scaled back."""
-    if not decimals or (decimals > 0 and not tensor_type(x).dtype.startswith("float")):
-        return ops.round(x)
-    scale = 10.0 ** abs(decimals)
-    if decimals > 0:
-        return ops.divide(ops.round(ops.multiply(x, scale)), scale)
-    return ops.multiply(ops.round(ops.divide(x, scale)), scale)
 
 
 @meaning("method:astype")
@@ -256,6 +246,6 @@ def nan_to_num(
 
 
 __all__ = [  # most names are made above
-    "abs", "abs_", "cast", "eq", "ge", "gt", "isclose", "le", "lt", "nan_to_num", "neq", "remainder", "sqr", "switch",
+    "abs", "abs_", "cast", "eq", "ge", "gt", "isclose", "le", "lt", "nan_to_num", "neq", "remainder", "sqr",
     "true_divide", "xlogx", *_made,
 ]  # fmt: skip

@@ -18,8 +18,8 @@ from scanviz.tensor.shapes import at_least, axes_of, product_of
 __all__ = ["concatenate", "flip", "repeat", "roll", "split", "stack", "tile"]
 
 
-def concatenate(arrays: Sequence[Any], axis: int = 0) -> Variable:
-    """Arrays joined along an existing axis, in their common dtype.
+def concatenate(arrays: Sequence[Any], axis: int = 0, *, dtype: object = None) -> Variable:
+    """Arrays joined along an existing axis.
 
     Parameters
     ----------
@@ -27,11 +27,13 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Variable:
         At least one; of one number of dimensions, and of equal sizes but along the axis.
     axis : int, optional
         Along which axis.
+    dtype : dtype, optional
+        Of the result, the common one by default; no floats become ints.
 
     Raises
     ------
     ScanvizTypeError
-        If numbers of dimensions differ.
+        If numbers of dimensions differ, or the dtype cannot hold the arrays.
     ScanvizValueError
         If there are no arrays, or the axis is not there.
     ShapeError
@@ -43,11 +45,11 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Variable:
     >>> T.concatenate([[1, 2], [3]]).eval()
     array([1, 2, 3])
     """
-    return join.concatenate(arrays, axis)
+    return join.concatenate(arrays, axis, dtype)
 
 
-def stack(arrays: Any, axis: Any = 0, *more: Any) -> Variable:
-    """Arrays joined along a new axis, in their common dtype.
+def stack(arrays: Any, axis: Any = 0, *more: Any, dtype: object = None) -> Variable:
+    """Arrays joined along a new axis.
 
     Parameters
     ----------
@@ -55,11 +57,13 @@ def stack(arrays: Any, axis: Any = 0, *more: Any) -> Variable:
         At least one, of one shape.
     axis : int, optional
         Where the new axis comes in the result.
+    dtype : dtype, optional
+        Of the result, the common one by default; no floats become ints.
 
     Raises
     ------
     ScanvizTypeError
-        If numbers of dimensions differ, or the arrays are not in a list.
+        If numbers of dimensions differ, the arrays are not in a list, or the dtype cannot hold them.
     ScanvizValueError
         If there are no arrays, or the axis is beyond the result.
     ShapeError
@@ -74,7 +78,7 @@ def stack(arrays: Any, axis: Any = 0, *more: Any) -> Variable:
     """
     if isinstance(arrays, Variable) or more:
         raise ScanvizTypeError("stack takes a list of arrays", where=user_line(), fix="T.stack([a, b])")
-    return join.stack(arrays, axis)
+    return join.stack(arrays, axis, dtype)
 
 
 def split(x: Any, parts: Any, axis: int = 0) -> list[Variable]:

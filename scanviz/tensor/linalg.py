@@ -290,7 +290,7 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
 
 
 def norm(
-    x: Any, ord: float | str | None = None, axis: int | Sequence[int] | None = None, *, keepdims: bool = False
+    x: Any, ord: float | str | None = None, axis: int | Sequence[int] | None = None, keepdims: bool = False
 ) -> Variable:
     """Norm of vectors or matrices.
 

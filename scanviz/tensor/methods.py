@@ -1,4 +1,4 @@
-"""Attributes and methods of variables that are no function of their own: ``x.T``, ``x.ndim``, ``x.copy()``, ``x.eval()``."""
+"""Attributes and methods of variables that are no function of their own: ``x.T``, ``x.mT``, ``x.ndim``, ``x.eval()``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import transpose
+from scanviz.tensor.shapes import matrix_transpose
 
 
 @meaning("attribute:T")
 def _transposed(x: Variable) -> Variable:
     return transpose(x)
+
+
+@meaning("attribute:mT")
+def _matrices_transposed(x: Variable) -> Variable:
+    return matrix_transpose(x)
 
 
 @meaning("attribute:ndim")

@@ -28,8 +28,8 @@ _OPERATORS = {
 }  # fmt: skip
 # Functions of NumPy and SciPy that are called otherwise here.
 _RENAMED = {
-    "expit": "nnet.sigmoid", "logit": "log(p / (1 - p))", "fabs": "abs", "equal": "eq", "not_equal": "neq",
-    "array_equal": "all(T.eq(a, b))", "remainder": "mod", "fmod": "mod", "vdot": "dot", "copy": "copy", "append": "concatenate",
+    "expit": "nnet.sigmoid", "fabs": "abs", "equal": "eq", "not_equal": "neq",
+    "array_equal": "all(T.eq(a, b))", "remainder": "mod", "fmod": "mod", "copy": "copy",
     "copyto": "set_subtensor", "put": "set_subtensor", "size": "size", "ndim": "ndim", "shape": "shape",
 }  # fmt: skip
 _AS_METHODS = {"copy", "size", "ndim", "shape"}  # written x.shape, x.copy()

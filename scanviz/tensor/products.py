@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from scanviz.engine.graph.nodes import Variable, tensor_type
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError, ShapeError
+from scanviz.engine.graph.nodes import Variable, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg as ops
-from scanviz.engine.ops.shape import dimension, dimshuffle, reshape
+from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.join import stack
+from scanviz.engine.ops.shape import dimension, dimshuffle, normal_axis, reshape, specify_shape
 from scanviz.engine.ops.support import as_variable, constant_integer
 
-__all__ = ["batched_dot", "dot", "inner", "kron", "matmul", "outer", "tensordot"]
+__all__ = ["batched_dot", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
 
 
 @meaning("method:dot")
@@ -233,3 +239,99 @@ def _times(first: Variable, second: Variable, axis: int) -> Any:
     sizes = dimension(first, axis), dimension(second, axis)
     known = [constant_integer(size) for size in sizes]
     return e.multiply(*sizes) if known[0] is None or known[1] is None else known[0] * known[1]
+
+
+def vdot(a: Any, b: Any) -> Variable:
+    """Sum of products of all elements, whatever the shapes are.
+
+    Parameters
+    ----------
+    a, b : array_like
+        With equally many elements; both are flattened.
+
+    Returns
+    -------
+    Variable
+        Scalar of the common dtype.
+
+    Raises
+    ------
+    ShapeError
+        If numbers of elements differ: at once where they are known, else at run time.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.vdot([[1, 2], [3, 4]], [[1, 0], [0, 1]]).eval()
+    array(5)
+    """
+    return ops.dot(_flat(as_variable(a)), _flat(as_variable(b)))
+
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Variable:
+    """Vector at right angles to two vectors of three dimensions, as long as the area between them.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Vectors of 3 components along an axis; the other axes broadcast.
+    axisa, axisb, axisc : int
+        Which axis holds the components of ``a``, of ``b`` and of the result.
+    axis : int, optional
+        One for all three.
+
+    Returns
+    -------
+    Variable
+        Of the common dtype.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If one is a scalar, or both hold truth values.
+    ScanvizValueError
+        If an axis does not exist.
+    ShapeError
+        If there are not 3 components: at once where their number is known, else at run time.  NumPy still takes 2, which is
+        deprecated there: ``a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]`` is that number.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.cross([1, 0, 0], [0, 1, 0]).eval()
+    array([0, 0, 1])
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    parts = [_components(each, place) for each, place in ((a, axisa), (b, axisb))]
+    common = np.result_type(*(tensor_type(each[0]).dtype for each in parts))
+    first, second = ([e.cast(each, common) for each in part] for part in parts)
+    found = [first[k - 2] * second[k - 1] - first[k - 1] * second[k - 2] for k in range(3)]
+    rank = max(tensor_type(each).ndim for each in found)
+    return stack(found, normal_axis(axisc, rank + 1, "cross: the result"))
+
+
+def _components(value: Any, axis: int) -> list[Variable]:
+    variable = as_variable(value)
+    rank = tensor_type(variable).ndim
+    if not rank:
+        raise ScanvizTypeError(
+            f"cross: `{describe(variable)}` is a scalar, and no vector",
+            where=user_line(),
+            found=variable.type,
+        )
+    place = normal_axis(axis, rank, f"cross: `{describe(variable)}`")
+    known = tensor_type(variable).shape[place]
+    if known not in (None, 3):
+        raise ShapeError(
+            f"cross: `{describe(variable)}` has {known} components along axis {place}",
+            where=user_line(),
+            expected="3",
+            found=variable.type,
+        )
+    sizes: list[Any] = [None] * rank
+    sizes[place] = 3
+    whole = variable if known == 3 else specify_shape(variable, sizes)
+    return [getitem(whole, (*(slice(None),) * place, k)) for k in range(3)]

@@ -30,7 +30,7 @@ Axis = int | Sequence[int] | None
 
 
 @meaning("method:sum")
-def sum(x: Any, axis: Axis = None, *, dtype: object = None, keepdims: bool = False) -> Variable:
+def sum(x: Any, axis: Axis = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
     """Sum of elements along axes.
 
     Parameters
@@ -65,7 +65,7 @@ def sum(x: Any, axis: Axis = None, *, dtype: object = None, keepdims: bool = Fal
 
 
 @meaning("method:prod")
-def prod(x: Any, axis: Axis = None, *, dtype: object = None, keepdims: bool = False) -> Variable:
+def prod(x: Any, axis: Axis = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
     """Product of elements along axes.
 
     Parameters
@@ -291,7 +291,7 @@ def argmin(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variab
 
 
 @meaning("method:cumsum")
-def cumsum(x: Any, axis: int | None = None, *, dtype: object = None) -> Variable:
+def cumsum(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
     """Sums of the elements so far along an axis.
 
     Parameters
@@ -323,7 +323,7 @@ def cumsum(x: Any, axis: int | None = None, *, dtype: object = None) -> Variable
 
 
 @meaning("method:cumprod")
-def cumprod(x: Any, axis: int | None = None, *, dtype: object = None) -> Variable:
+def cumprod(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
     """Products of the elements so far along an axis.
 
     Parameters

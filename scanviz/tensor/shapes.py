@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
@@ -19,8 +19,9 @@ from scanviz.engine.ops.support import as_variable, constant_integer
 from scanviz.engine.ops.symbolic_shape import SymbolicDims, as_size
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "dimshuffle", "expand_dims", "flatten", "moveaxis", "ravel",
-    "reshape", "shape", "shape_padleft", "shape_padright", "size", "specify_shape", "squeeze", "swapaxes", "transpose",
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "dimshuffle", "expand_dims", "flatten", "matrix_transpose",
+    "moveaxis", "ravel", "reshape", "shape", "shape_padleft", "shape_padright", "size", "specify_shape", "squeeze", "swapaxes",
+    "transpose",
 ]  # fmt: skip
 
 
@@ -142,6 +143,36 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     a, b = (ops.normal_axis(axis, len(order), "swapaxes") for axis in (axis1, axis2))
     order[a], order[b] = order[b], order[a]
     return ops.dimshuffle(variable, order)
+
+
+def matrix_transpose(x: Any) -> Variable:
+    """The last two axes exchanged, as ``x.mT`` gives it: each matrix of a batch transposed.
+
+    Parameters
+    ----------
+    x : array_like
+        At least two dimensions.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If it has fewer.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.tensor("float64", (2, 3, 4)).mT.type
+    TensorType('float64', (2, 4, 3))
+    """
+    variable = as_variable(x)
+    if tensor_type(variable).ndim < 2:
+        raise ScanvizTypeError(
+            f"`{describe(variable)}` is no matrix to transpose",
+            where=user_line(),
+            expected="at least 2 dimensions",
+            found=variable.type,
+        )
+    return swapaxes(variable, -2, -1)
 
 
 def axes_of(axis: Any, ndim: int, what: str) -> list[int]:

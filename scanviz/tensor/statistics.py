@@ -59,7 +59,7 @@ def _degrees(variable: Variable, axes: tuple[int, ...], ddof: float, dtype: str)
 
 
 @meaning("method:mean")
-def mean(x: Any, axis: Axis = None, *, dtype: object = None, keepdims: bool = False) -> Variable:
+def mean(x: Any, axis: Axis = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
     """Average of elements along axes.
 
     Parameters
@@ -102,7 +102,7 @@ def mean(x: Any, axis: Axis = None, *, dtype: object = None, keepdims: bool = Fa
 
 @meaning("method:var")
 def var(
-    x: Any, axis: Axis = None, *, dtype: object = None, ddof: float = 0, keepdims: bool = False
+    x: Any, axis: Axis = None, dtype: object = None, *, ddof: float = 0, keepdims: bool = False
 ) -> Variable:
     """Variance of elements along axes: the average of the squared distances from the average.
 
@@ -151,7 +151,7 @@ def _variance(
 
 @meaning("method:std")
 def std(
-    x: Any, axis: Axis = None, *, dtype: object = None, ddof: float = 0, keepdims: bool = False
+    x: Any, axis: Axis = None, dtype: object = None, *, ddof: float = 0, keepdims: bool = False
 ) -> Variable:
     """Standard deviation of elements along axes: the square root of the variance.
 

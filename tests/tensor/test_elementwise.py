@@ -22,7 +22,7 @@ DECLARED = {each.name: each for each in declarations() if isinstance(each, Eleme
 floats = hnp.arrays("float64", hnp.array_shapes(max_dims=2, max_side=3), elements=st.floats(width=16))
 
 
-@pytest.mark.parametrize("name", DECLARED)
+@pytest.mark.parametrize("name", sorted(set(DECLARED) - {"clip", "round"}))  # whose arguments may be left out
 def test_every_op_has_a_function_of_its_name_that_applies_it(name):
     function = getattr(T, name)
     parameters = list(inspect.signature(function).parameters)

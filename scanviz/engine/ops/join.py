@@ -14,7 +14,7 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
-from scanviz.engine.graph.types import INTEGERS
+from scanviz.engine.graph.types import INTEGERS, canonical_dtype
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import getitem
@@ -64,8 +64,8 @@ CONCATENATE = Declaration(
 )
 
 
-def concatenate(arrays: Sequence[Any], axis: int = 0) -> Variable:
-    """Return arrays joined along an existing axis, in their common dtype."""
+def concatenate(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> Variable:
+    """Return arrays joined along an existing axis, in their common dtype or one that is wanted."""
     parts = [as_variable(each) for each in listed(arrays, "concatenate: what to join")]
     if not parts:
         raise ScanvizValueError("there is nothing to concatenate", where=user_line())
@@ -80,10 +80,24 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Variable:
         )
     place = normal_axis(axis, ranks.pop(), "concatenate")
     common = np.result_type(*(tensor_type(each).dtype for each in parts))
-    return build_one(Op(CONCATENATE, AxisParameters(place)), *(cast(each, common) for each in parts))
+    made = common if dtype is None else _wanted(common, dtype)
+    return build_one(Op(CONCATENATE, AxisParameters(place)), *(cast(each, made) for each in parts))
 
 
-def stack(arrays: Sequence[Any], axis: int = 0) -> Variable:
+def _wanted(common: Any, dtype: object) -> str:
+    """Return a dtype that arrays of a common one are joined in: of the same kind or a wider one, as in NumPy."""
+    wanted = canonical_dtype(dtype)
+    if not np.can_cast(common, wanted, "same_kind"):
+        raise ScanvizTypeError(
+            f"arrays of {common} are not joined as {wanted}",
+            where=user_line(),
+            expected="a dtype of the same kind, or a wider one",
+            fix=f'T.cast(…, "{wanted}") of the result',
+        )
+    return wanted
+
+
+def stack(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> Variable:
     """Return arrays joined along a new axis."""
     parts = [as_variable(each) for each in listed(arrays, "stack: what to join")]
     if not parts:
@@ -98,7 +112,7 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Variable:
     ndim = ranks.pop()
     place = normal_axis(axis, ndim + 1, "stack")
     order = [*range(place), "x", *range(place, ndim)]
-    return concatenate([dimshuffle(each, order) for each in parts], place)
+    return concatenate([dimshuffle(each, order) for each in parts], place, dtype)
 
 
 def _repeat_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from scanviz.engine.scan.layout import Layout
     from scanviz.engine.scan.loop import Scan
     from scanviz.profiler import profile
-    from scanviz.profiler.trace_call import trace
+    from scanviz.profiler.values.call import trace
     from scanviz.render.draw import draw
     from scanviz.render.dump import dprint
 
@@ -58,7 +58,7 @@ _LATER = {
     "draw": "scanviz.render.draw",
     "dprint": "scanviz.render.dump",
     "profile": "scanviz.profiler",
-    "trace": "scanviz.profiler.trace_call",
+    "trace": "scanviz.profiler.values.call",
 }
 
 
@@ -74,7 +74,7 @@ def __dir__() -> list[str]:
 
 
 def _make_profiler() -> Observer:
-    from scanviz.profiler.recorder import Recorder
+    from scanviz.profiler.recording.recorder import Recorder
 
     made: Observer = Recorder()
     return made

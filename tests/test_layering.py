@@ -31,6 +31,7 @@ LAYERS = (
     ("starting",),
 )
 ENGINE_LAYERS = (
+    ("measurement",),
     ("function",),
     ("backends",),
     ("runtime",),
@@ -46,6 +47,13 @@ ENGINE_LAYERS = (
     ("tracebacks",),
     ("config",),
     ("errors",),
+)
+PROFILER_LAYERS = (
+    ("run",),
+    ("values",),
+    ("recording",),
+    ("advice", "compare", "export"),
+    ("report",),
 )
 # Free of rank as importers (they gather everything), and imported by nobody inside the package.
 GATHERERS = ("scanviz", "scanviz.testing")
@@ -92,6 +100,8 @@ def ranks(prefix: str, layers: tuple[tuple[str, ...], ...]) -> dict[str, int]:
 
 RANKS = ranks("scanviz", LAYERS)
 ENGINE_RANKS = ranks("scanviz.engine", ENGINE_LAYERS)
+PROFILER_RANKS = ranks("scanviz.profiler", PROFILER_LAYERS)
+INSIDE = {"scanviz.engine": ENGINE_RANKS, "scanviz.profiler": PROFILER_RANKS}
 
 
 def within(module: str, package: str) -> bool:
@@ -99,8 +109,7 @@ def within(module: str, package: str) -> bool:
 
 
 def is_view(module: str) -> bool:
-    """Also `report_table.py` beside `report.py` is a view."""
-    return any(within(module, view) or module.startswith(f"{view}_") for view in VIEWS)
+    return any(within(module, view) for view in VIEWS)
 
 
 def unit(module: str, ranked: Collection[str]) -> str | None:
@@ -109,8 +118,9 @@ def unit(module: str, ranked: Collection[str]) -> str | None:
 
 
 def has_place(module: str) -> bool:
-    if within(module, "scanviz.engine"):
-        return module == "scanviz.engine" or unit(module, ENGINE_RANKS) is not None
+    for package, inside in INSIDE.items():
+        if within(module, package):
+            return module == package or unit(module, inside) is not None
     return module == "scanviz" or within(module, "scanviz.testing") or unit(module, RANKS) is not None
 
 
@@ -160,6 +170,8 @@ def complaint(module: str, imported: str) -> str | None:
     mine, theirs = unit(module, RANKS), unit(imported, RANKS)
     if mine == theirs == "scanviz.engine":
         return complaint_inside_engine(module, imported)
+    if mine == theirs == "scanviz.profiler" and module != mine:
+        return wrong_direction(unit(module, PROFILER_RANKS), unit(imported, PROFILER_RANKS), PROFILER_RANKS)
     return wrong_direction(mine, theirs, RANKS)
 
 
@@ -187,7 +199,7 @@ def violations(
         yield Violation(
             module, 1, "nothing yet", "it has no place in the layers: give it one in tests/test_layering.py"
         )
-    known = {*modules, *RANKS, *ENGINE_RANKS, "scanviz.testing"}
+    known = {*modules, *RANKS, *ENGINE_RANKS, *PROFILER_RANKS, "scanviz.testing"}
     for line, imported in imports_of(source, module, is_package, known):
         if (why := complaint(module, imported)) is not None:
             yield Violation(module, line, imported, why)
@@ -235,11 +247,16 @@ def test_no_layer_of_scanviz_imports_one_above_or_beside_it() -> None:
         ("scanviz.engine.scan.loop", "from scanviz.testing import random_loops"),
         ("scanviz.tensor", "from scanviz.compat.theano import tensor"),
         ("scanviz.tensor", "from scanviz.record.model import Record"),
-        ("scanviz.record.model", "from scanviz.profiler import recorder"),
-        ("scanviz.profiler.recorder", "from scanviz.render.html import page"),
+        ("scanviz.record.model", "from scanviz.profiler.recording import recorder"),
+        ("scanviz.profiler.recording.recorder", "from scanviz.render.html import page"),
         ("scanviz.profiler.report", "from scanviz.engine.errors import ScanvizError"),
         ("scanviz.profiler.report.table", "from scanviz.engine.function import Function"),
-        ("scanviz.profiler.report_table", "import scanviz.tensor"),
+        ("scanviz.profiler.compare", "import scanviz.tensor"),
+        ("scanviz.profiler.report.text", "from scanviz.profiler.run import runner"),
+        ("scanviz.profiler.recording.tally", "from scanviz.profiler.values.tracing import Tracer"),
+        ("scanviz.profiler.advice.rules", "from scanviz.profiler.compare import compare"),
+        ("scanviz.profiler.colours", "RED = 1"),
+        ("scanviz.engine.function", "from scanviz.engine.measurement import ablation"),
         ("scanviz.profiler.export.speedscope", "from scanviz.engine import observe"),
         ("scanviz.render.dot", "from scanviz.engine.graph.nodes import Variable"),
         ("scanviz.tui.app", "from scanviz.cli import main"),
@@ -264,14 +281,14 @@ def test_an_import_against_the_design_is_reported(module: str, source: str) -> N
         ("scanviz.__main__", "from scanviz.cli import main"),
         (
             "scanviz.cli.profile",
-            "import rich\nfrom scanviz.profiler import runner\nfrom scanviz.engine.errors import E",
+            "import rich\nfrom scanviz.profiler.run import runner\nfrom scanviz.engine.errors import E",
         ),
         (
             "scanviz.tui.app",
             "import textual\nfrom scanviz.render import ascii\nfrom scanviz.record import model",
         ),
         (
-            "scanviz.profiler.recorder",
+            "scanviz.profiler.recording.recorder",
             "from scanviz.engine.observe import Observer\nfrom scanviz.record import model",
         ),
         ("scanviz.compat.theano.tensor", "from scanviz import tensor\nfrom scanviz.tensor import nnet"),

@@ -101,7 +101,7 @@ def _write_no_more() -> None:
 
 def _interrupted() -> int:
     """Return the exit code after ctrl+c that reached no program; the process dies by the signal at its end where it can."""
-    exits = sys.modules.get("scanviz.profiler.exits")
+    exits = sys.modules.get("scanviz.profiler.run.exits")
     if exits is not None and exits.EXIT.number is None:
         exits.EXIT.number = signal.SIGINT
     return 130
@@ -109,7 +109,7 @@ def _interrupted() -> int:
 
 def _ended_by_program() -> bool:
     """Return whether a KeyboardInterrupt came out of a program that was run, whose traceback is then shown."""
-    exits = sys.modules.get("scanviz.profiler.exits")
+    exits = sys.modules.get("scanviz.profiler.run.exits")
     return exits is not None and exits.EXIT.ended_by_program
 
 

@@ -25,8 +25,8 @@ def main(arguments: list[str]) -> int:
         return 0
     path = one_file(parsed.rest, "advise")
     from scanviz.profiler.advice import advice_of
-    from scanviz.profiler.advice_report import advice_json, render_advice
-    from scanviz.profiler.report import columns_of, wants_color
+    from scanviz.profiler.advice.report import advice_json, render_advice
+    from scanviz.profiler.report.overview import columns_of, wants_color
 
     record = loaded(path)
     advice = advice_of(record)

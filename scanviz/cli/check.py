@@ -17,7 +17,7 @@ from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, pr
 from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
-    from scanviz.profiler.checking import Wanted
+    from scanviz.profiler.values.checking import Wanted
 
 USAGE = "check [options] SCRIPT [arguments]"
 OPTIONS = (
@@ -40,8 +40,8 @@ def main(arguments: list[str]) -> int:
         return 0
     big = _big(parsed)
     program = program_of(parsed.rest, "check")
-    from scanviz.profiler.checked_run import run_checked
-    from scanviz.profiler.runner import CannotRunError
+    from scanviz.profiler.run.checked import run_checked
+    from scanviz.profiler.run.runner import CannotRunError
 
     try:
         return run_checked(program, _wanted(parsed, big), "json" in parsed.options)
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _wanted(parsed: Parsed, big: float | None) -> Wanted:
-    from scanviz.profiler.checking import Wanted
+    from scanviz.profiler.values.checking import Wanted
 
     named = {each: each in parsed.options for each in ("nan", "inf", "dtype", "shape")}
     if big is None and not any(named.values()):

@@ -81,8 +81,8 @@ def main(arguments: list[str]) -> int:
     program = program_of(parsed.rest, "graph")
     set_mode(parsed.options.get("mode"))
     from scanviz.cli.rewrites import own_output
-    from scanviz.profiler.profiled_run import RunOptions, run_profiled
-    from scanviz.profiler.runner import CannotRunError
+    from scanviz.profiler.run.profiled import RunOptions, run_profiled
+    from scanviz.profiler.run.runner import CannotRunError
 
     own = own_output("the picture") if target.path is None else None
 

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from scanviz.profiler.runner import Program
+    from scanviz.profiler.run.runner import Program
 
 # Whether the command under way has begun to run a program: a process may give several commands, one even inside a program.
 _ran: ContextVar[bool] = ContextVar("ran", default=False)
@@ -159,7 +159,7 @@ def program_of(rest: list[str], command: str) -> Program:
     UsageError
         If it names none.
     """
-    from scanviz.profiler.runner import Program
+    from scanviz.profiler.run.runner import Program
 
     if not rest:
         raise UsageError(

@@ -52,8 +52,8 @@ def main(arguments: list[str]) -> int:
     top = parsed.number("top", 8)
     program = program_of(parsed.rest, "profile")
     set_mode(options.get("mode"))
-    from scanviz.profiler.profiled_run import RunOptions, free_name, run_profiled
-    from scanviz.profiler.runner import CannotRunError
+    from scanviz.profiler.run.profiled import RunOptions, free_name, run_profiled
+    from scanviz.profiler.run.runner import CannotRunError
 
     if "output" in options:
         output = profile_place(Path(options["output"]), force="force" in options)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scanviz.cli.options import Parsed, UsageError
-from scanviz.profiler.units import counted
+from scanviz.profiler.report.units import counted
 from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def checked_count(parsed: Parsed) -> int:
     UsageError
         If it is no sensible number.
     """
-    from scanviz.profiler.repeats import MOST
+    from scanviz.profiler.run.repeats import MOST
 
     count = parsed.number("repeat", 1)
     if count > MOST:
@@ -38,9 +38,9 @@ def profile_repeatedly(
     parsed: Parsed, count: int, output: Path, also: Callable[[ProfileRecord], None] | None
 ) -> int:
     """Run a program several times, save what was recorded and return the exit code of its last run."""
-    from scanviz.profiler.exits import terminations_as_interrupts, watch_the_end
-    from scanviz.profiler.profiled_run import free_name
-    from scanviz.profiler.repeats import INTERRUPTED, run_repeatedly
+    from scanviz.profiler.run.exits import terminations_as_interrupts, watch_the_end
+    from scanviz.profiler.run.profiled import free_name
+    from scanviz.profiler.run.repeats import INTERRUPTED, run_repeatedly
     from scanviz.record.errors import CannotWriteError
     from scanviz.record.file import save
 
@@ -75,7 +75,7 @@ def profile_repeatedly(
 
 
 def _report(parsed: Parsed, record: ProfileRecord, output: Path) -> None:
-    from scanviz.profiler.report import print_report
+    from scanviz.profiler.report.overview import print_report
 
     sys.stdout.flush()
     write_text("\n", sys.stderr)

@@ -65,9 +65,9 @@ def main(arguments: list[str]) -> int:
 def _run(script, parsed: Parsed, target: Path | None) -> int:  # type: ignore[no-untyped-def]  # a Program of the runner
     """Run a script and print the Programs of the functions that it built, also where it fails."""
     from scanviz.cli.rewrites import own_output
-    from scanviz.profiler.captured_calls import told_of_functions
-    from scanviz.profiler.exits import watch_the_end
-    from scanviz.profiler.runner import CannotRunError, run
+    from scanviz.engine.measurement.captured_calls import told_of_functions
+    from scanviz.profiler.run.exits import watch_the_end
+    from scanviz.profiler.run.runner import CannotRunError, run
 
     built: list[Function] = []
     out, process = own_output("the Programs"), os.getpid()

@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
         write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
     path = one_file(parsed.rest, "report")
-    from scanviz.profiler.report import print_report
+    from scanviz.profiler.report.overview import print_report
 
     top = parsed.number("top", 8)
     step = _step(parsed)
@@ -64,8 +64,8 @@ def _step(parsed: Parsed) -> int | None:
 
 
 def _print_values(record: ProfileRecord, step: int | None, name: str | None) -> None:
-    from scanviz.profiler.report import columns_of, wants_color
-    from scanviz.profiler.report_values import render_values
+    from scanviz.profiler.report.overview import columns_of, wants_color
+    from scanviz.profiler.report.values import render_values
 
     out = sys.stdout
     text = render_values(record, width=columns_of(out), step=step, scan_name=name, color=wants_color(out))

@@ -25,8 +25,8 @@ from scanviz.record.plain_text import plain, write_json, write_text
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
-    from scanviz.profiler.report_rewrites import RewritesView
-    from scanviz.profiler.runner import Program
+    from scanviz.profiler.report.rewrites import RewritesView
+    from scanviz.profiler.run.runner import Program
     from scanviz.record.model import ProfileRecord
 
 USAGE = "rewrites [options] SCRIPT|FILE.scanviz [arguments]"
@@ -102,10 +102,10 @@ def _profile_to_fill(parsed: Parsed, flags: frozenset[str]) -> Path | None:
 
 def _run_and_show(program: Program, view: RewritesView, own: TextIO | None) -> int:
     """Run a program, and show what was done to its functions when it ends: as JSON to a stream of our own, if there is one."""
-    from scanviz.profiler.captured_calls import Uncalled
-    from scanviz.profiler.overhead import measured_price
-    from scanviz.profiler.profiled_run import RunOptions, run_profiled
-    from scanviz.profiler.runner import CannotRunError
+    from scanviz.engine.measurement.captured_calls import Uncalled
+    from scanviz.profiler.recording.overhead import measured_price
+    from scanviz.profiler.run.profiled import RunOptions, run_profiled
+    from scanviz.profiler.run.runner import CannotRunError
 
     uncalled = Uncalled()
 
@@ -167,7 +167,7 @@ def _not_there(functions: Sequence[Function], view: RewritesView) -> str:
 
 
 def _view(parsed: Parsed) -> RewritesView:
-    from scanviz.profiler.report_rewrites import RewritesView
+    from scanviz.profiler.report.rewrites import RewritesView
 
     options = parsed.options
     _go_together(options)
@@ -238,7 +238,7 @@ def _of_file(parsed: Parsed, view: RewritesView) -> int:
 
 def _unknown(record: ProfileRecord, view: RewritesView) -> str:
     """Return what is wrong with the names that are asked for, empty if nothing is."""
-    from scanviz.profiler.report_rewrites import chosen
+    from scanviz.profiler.report.rewrites import chosen
 
     if view.function is not None:
         problem = not_one_function(record, view.function)
@@ -255,7 +255,7 @@ def _unknown(record: ProfileRecord, view: RewritesView) -> str:
 
 
 def _show(record: ProfileRecord, view: RewritesView, as_json: bool, stream: TextIO) -> None:
-    from scanviz.profiler.report_rewrites import chosen, render_rewrites
+    from scanviz.profiler.report.rewrites import chosen, render_rewrites
 
     problem = _unknown(record, view)
     if problem:  # of a script: only at its end it is known what there is

@@ -14,20 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scanviz.cli.rewrites import width_of
-from scanviz.profiler.ablation import Effect, ablate
-from scanviz.profiler.captured_calls import CapturedCall, CapturedCalls, Uncalled
-from scanviz.profiler.exits import watch_the_end
-from scanviz.profiler.report_rewrites import RewritesView
-from scanviz.profiler.report_text import HEADING, QUIET, TITLE, WARNING, Line, styled, table
-from scanviz.profiler.runner import CannotRunError, Program, run
-from scanviz.profiler.units import duration
-from scanviz.profiler.verification import CannotRunAgainError, Checked, Verification, bisect, verify
+from scanviz.engine.measurement.ablation import Effect, ablate
+from scanviz.engine.measurement.captured_calls import CapturedCall, CapturedCalls, Uncalled
+from scanviz.engine.measurement.verification import CannotRunAgainError, Checked, Verification, bisect, verify
+from scanviz.profiler.report.rewrites import RewritesView
+from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, Line, styled, table
+from scanviz.profiler.report.units import duration
+from scanviz.profiler.run.exits import watch_the_end
+from scanviz.profiler.run.runner import CannotRunError, Program, run
 from scanviz.record.file import load, save
 from scanviz.record.model import FunctionRecord
 from scanviz.record.names import functions_called
 from scanviz.record.plain_text import plain, write_text
 from scanviz.record.rewrites import EffectRecord, RewritesRecord
-from scanviz.record.rewrites_snapshot import rewrites_record
+from scanviz.record.rewrites_snapshot import effect_record, rewrites_record
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
@@ -158,7 +158,7 @@ def _of_function(call: CapturedCall, wanted: Wanted, seconds: float, width: int)
             done: list[Effect] = []
             yield from _ablated(found, width, done)
             if wanted.into is not None:
-                yield put_into(wanted.into, function, [each.record() for each in done if each.agrees])
+                yield put_into(wanted.into, function, [effect_record(each) for each in done if each.agrees])
     except CannotRunAgainError as error:  # that may be what the script wanted to see
         yield Line(f"  not looked at: {plain(str(error))}", QUIET, wraps=True)
 

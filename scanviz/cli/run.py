@@ -25,8 +25,8 @@ def main(arguments: list[str]) -> int:
         return 0
     program = program_of(parsed.rest, "run")
     set_mode(parsed.options.get("mode"))
-    from scanviz.profiler.exits import watch_the_end
-    from scanviz.profiler.runner import CannotRunError, run
+    from scanviz.profiler.run.exits import watch_the_end
+    from scanviz.profiler.run.runner import CannotRunError, run
 
     watch_the_end()
     try:

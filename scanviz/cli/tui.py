@@ -131,8 +131,8 @@ def _of_profile(options: dict[str, str]) -> list[str]:
 def _saved_as(rest: list[str], options: dict[str, str]) -> Path:
     """Return where the profile of a script is saved, as ``scanviz profile`` has it."""
     from scanviz.cli.files import profile_place
-    from scanviz.profiler.profiled_run import free_name
-    from scanviz.profiler.runner import Program
+    from scanviz.profiler.run.profiled import free_name
+    from scanviz.profiler.run.runner import Program
 
     if rest[0] in ("-m", "-c"):
         if len(rest) < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanviz.profiler.session import Session, profile
+from scanviz.profiler.recording.session import Session, profile
 
 __all__ = ["Session", "profile"]
 

@@ -9,6 +9,7 @@ from typing import cast
 
 from scanviz.engine.function import Function
 from scanviz.engine.graph.provenance import short_path
+from scanviz.engine.measurement.ablation import Effect
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.rewrites.cost import Cost
 from scanviz.engine.rewrites.history import Record, RewriteHistory, Version, places
@@ -17,7 +18,13 @@ from scanviz.engine.rewrites.sweep import Refused
 from scanviz.record.codec import field_types
 from scanviz.record.graph_writing import GraphWriter
 from scanviz.record.paths import recorded_path
-from scanviz.record.rewrites import GraphCostRecord, RefusalRecord, RewriteRecord, RewritesRecord
+from scanviz.record.rewrites import (
+    EffectRecord,
+    GraphCostRecord,
+    RefusalRecord,
+    RewriteRecord,
+    RewritesRecord,
+)
 
 LONGEST_TERM = 240  # characters of a polynomial
 MOST_NODES = 20_000  # of a graph of which more than the list is kept
@@ -156,6 +163,11 @@ def rewrites_of(function: Function, program: Program | None = None) -> RewritesR
     if len(places(history.before)) <= MOST_NODES:
         return rewrites_record(history, names, function.name, program)
     return RewritesRecord(str(history.selection), applications=tuple(map(_application, history)))
+
+
+def effect_record(effect: Effect) -> EffectRecord:
+    """Return what leaving out a rule was measured to do as data."""
+    return EffectRecord(*(getattr(effect, name) for name in field_types(EffectRecord)))
 
 
 def with_recorded_paths(record: RewritesRecord, files: Collection[str]) -> RewritesRecord:

@@ -160,8 +160,8 @@ def _recorded() -> Any:
     import scanviz
     from scanviz import tensor as T
     from scanviz.engine import observe
-    from scanviz.profiler.recorder import Recorder
-    from scanviz.profiler.tracing import Tracer, with_traces
+    from scanviz.profiler.recording.recorder import Recorder
+    from scanviz.profiler.values.tracing import Tracer, with_traces
     from scanviz.record.model import OutcomeRecord
 
     def step(x_t: Any, before: Any, w: Any) -> Any:

@@ -10,9 +10,9 @@ import numpy as np
 
 from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Array
-from scanviz.profiler.overhead import FREE
-from scanviz.profiler.recorder import Recorder
-from scanviz.profiler.tracing import Tracer
+from scanviz.profiler.recording.overhead import FREE
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.values.tracing import Tracer
 from scanviz.record.model import ProfileRecord
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.plain import run_plainly

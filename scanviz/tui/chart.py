@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from scanviz.profiler.units import amount, duration
+from scanviz.profiler.report.units import amount, duration
 from scanviz.record.loops import Samples
 from scanviz.tui.colours import CYAN, RED, YELLOW
 

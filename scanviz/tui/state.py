@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scanviz.profiler.report_values import FirstBad, first_bad
+from scanviz.profiler.report.values import FirstBad, first_bad
 from scanviz.record.loops import OperationRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles

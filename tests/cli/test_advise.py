@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scanviz.profiler.advice import advice_of
-from scanviz.profiler.advice_report import advice_json
+from scanviz.profiler.advice.report import advice_json
 from scanviz.record.file import save
 from scanviz.record.model import ProfileRecord, SourceRecord
 from tests.cli.commands import command

@@ -17,7 +17,7 @@ from scanviz.record.errors import ScanvizError
 from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
 from tests.cli.commands import command
-from tests.profiler.test_compare import SLOW_DOT, repeated, run, with_loop
+from tests.profiler.compare.test_compare import SLOW_DOT, repeated, run, with_loop
 
 SCRIPT = """
 import sys, os

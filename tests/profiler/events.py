@@ -12,8 +12,8 @@ from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.observe import CompiledFunction, StepSeries
 from scanviz.engine.program.instructions import LoopInstruction, Program
-from scanviz.profiler.overhead import FREE
-from scanviz.profiler.recorder import Recorder
+from scanviz.profiler.recording.overhead import FREE
+from scanviz.profiler.recording.recorder import Recorder
 
 
 class Clock:

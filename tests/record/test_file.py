@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz.engine.errors import ScanvizError
-from scanviz.profiler.report import render_report
+from scanviz.profiler.report.overview import render_report
 from scanviz.record import file as profile_file
 from scanviz.record.file import is_profile, load, save
 from scanviz.record.model import SCHEMA, FunctionRecord, LoopRecord, ProfileRecord

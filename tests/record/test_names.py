@@ -59,7 +59,7 @@ def test_numbers_pass_over_names_that_are_there():
 
 
 def test_values_and_reports_of_one_of_them_are_its_own(record):
-    from scanviz.profiler.report import render_report
+    from scanviz.profiler.report.overview import render_report
 
     assert "3 steps" in render_report(record, scan_name="same#2/rnn")
     assert "4 loops are named 'rnn'" in render_report(record, scan_name="rnn")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scanviz
-from scanviz.profiler.report_text import Line, styled, table
+from scanviz.profiler.report.text import Line, styled, table
 from scanviz.record.plain_text import is_plain, plain, plain_lines, write_json, write_text
 from scanviz.testing.hostile import TEXTS, texts
 
@@ -22,7 +22,7 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ud
 # Who writes to a terminal by another way, and why.
 OTHER_WAYS = {
     "record/plain_text.py": "it is the gate",
-    "profiler/progress.py": "moves the cursor, and writes numbers of its own alone",
+    "profiler/run/progress.py": "moves the cursor, and writes numbers of its own alone",
     "cli/files.py": "bytes of a file, to what is no terminal",
     "render/layout/worker.py": "bytes of a picture, to scanviz itself",
     "render/text.py": "Rich colours what went through plain()",

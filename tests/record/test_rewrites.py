@@ -14,7 +14,7 @@ from scanviz import tensor as T
 from scanviz.engine.observe import CompiledFunction, observed_by
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.profiler.recorder import Recorder
+from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.codec import decode, encode
 from scanviz.record.graph_reading import levels_of
 from scanviz.record.model import FunctionRecord

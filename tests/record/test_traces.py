@@ -15,7 +15,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
-from scanviz.profiler.report_values import render_values
+from scanviz.profiler.report.values import render_values
 from scanviz.record import file as profile_file
 from scanviz.record.codec import decode
 from scanviz.record.errors import CannotWriteError

@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from scanviz.engine.mode import Mode
-from scanviz.profiler.live_file import LiveFile
-from scanviz.profiler.recorder import Recorder
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.run.live_file import LiveFile
 from scanviz.record.file import load
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.render.diagram.build import diagram_of

@@ -17,16 +17,16 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.program.instructions import all_loops
-from scanviz.profiler.compare import compare
-from scanviz.profiler.compare_matching import figures
+from scanviz.profiler.compare.comparison import compare
+from scanviz.profiler.compare.matching import figures
 from scanviz.profiler.export.frames import Frame, frames_of
 from scanviz.profiler.export.tables import TABLES
-from scanviz.profiler.overhead import FREE
-from scanviz.profiler.recorder import Recorder
-from scanviz.profiler.report import render_report
-from scanviz.profiler.report_values import render_values
-from scanviz.profiler.tracing import Tracer, with_traces
-from scanviz.profiler.units import counted
+from scanviz.profiler.recording.overhead import FREE
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.report.overview import render_report
+from scanviz.profiler.report.units import counted
+from scanviz.profiler.report.values import render_values
+from scanviz.profiler.values.tracing import Tracer, with_traces
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import function_titles, given_name, loop_titles, loops_called, not_one_loop
 from scanviz.render.page.data import page_data

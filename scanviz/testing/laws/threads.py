@@ -21,9 +21,9 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.rewrites.history import places
-from scanviz.profiler.overhead import FREE
-from scanviz.profiler.recorder import Recorder
-from scanviz.profiler.tracing import Tracer
+from scanviz.profiler.recording.overhead import FREE
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.values.tracing import Tracer
 from scanviz.testing.at_once import at_once
 from scanviz.testing.drawing_calls import assert_each_drawn_once, drawer
 from scanviz.testing.laws.law import law

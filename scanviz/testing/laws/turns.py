@@ -22,8 +22,8 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array
-from scanviz.profiler.overhead import FREE
-from scanviz.profiler.recorder import Recorder
+from scanviz.profiler.recording.overhead import FREE
+from scanviz.profiler.recording.recorder import Recorder
 from scanviz.testing.by_turns import Turns, by_turns
 from scanviz.testing.drawing_calls import assert_each_drawn_once, drawer
 from scanviz.testing.laws.law import law

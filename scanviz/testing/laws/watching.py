@@ -18,9 +18,9 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array
-from scanviz.profiler.overhead import FREE
-from scanviz.profiler.recorder import Recorder
-from scanviz.profiler.tracing import Tracer
+from scanviz.profiler.recording.overhead import FREE
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.values.tracing import Tracer
 from scanviz.testing.laws.law import law
 
 

@@ -7,7 +7,7 @@ import shlex
 from textual.app import ComposeResult
 from textual.widgets import Log
 
-from scanviz.profiler.units import amount
+from scanviz.profiler.report.units import amount
 from scanviz.record.plain_text import plain
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState

@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.widgets import DataTable
 
-from scanviz.profiler.units import amount, counted, duration, share, size
+from scanviz.profiler.report.units import amount, counted, duration, share, size
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import FunctionRecord
 from scanviz.record.plain_text import plain

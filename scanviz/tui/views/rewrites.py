@@ -12,11 +12,11 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.geometry import Size
 from textual.widgets import DataTable
 
-from scanviz.profiler.report_rewrites import RewritesView as Options
-from scanviz.profiler.report_rewrites import applications_of, step_lines, why_not_lines
-from scanviz.profiler.report_text import Line
-from scanviz.profiler.report_why import why_lines
-from scanviz.profiler.units import duration
+from scanviz.profiler.report.rewrites import RewritesView as Options
+from scanviz.profiler.report.rewrites import applications_of, step_lines, why_not_lines
+from scanviz.profiler.report.text import Line
+from scanviz.profiler.report.units import duration
+from scanviz.profiler.report.why import why_lines
 from scanviz.record.errors import ScanvizError
 from scanviz.record.graph_lines import LineEdit
 from scanviz.record.plain_text import plain

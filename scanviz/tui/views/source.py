@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from textual.app import ComposeResult
 from textual.widgets import DataTable
 
-from scanviz.profiler.units import duration, share
+from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
 from scanviz.record.values import SourceRecord

@@ -11,7 +11,7 @@ from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
 from textual.geometry import Size
 from textual.widgets import Input
 
-from scanviz.profiler.units import amount, counted, duration
+from scanviz.profiler.report.units import amount, counted, duration
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.chart import AXIS, Window, chart

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
-from scanviz.profiler.report_text import Line, styled
+from scanviz.profiler.report.text import Line, styled
 from scanviz.tui.colours import with_our_colours
 
 

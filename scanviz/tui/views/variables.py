@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
 from textual.widgets import DataTable
 
-from scanviz.profiler.units import size
+from scanviz.profiler.report.units import size
 from scanviz.record.errors import ScanvizError
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import plain

@@ -19,7 +19,7 @@ from scanviz.engine.rewrites.history import RewriteHistory, places
 from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, sweeps
 from scanviz.engine.rewrites.rule import PHASES, Match, Refusal, all_rules, rules_of
 from scanviz.engine.rewrites.selection import Selection, as_selection
-from scanviz.profiler.report_rewrites import RewritesView, render_rewrites
+from scanviz.profiler.report.rewrites import RewritesView, render_rewrites
 
 
 @pytest.fixture

@@ -1,0 +1,177 @@
+"""What each rule buys, measured: a function without one rule at a time, on the same inputs, beside the function as it is.
+
+Rounds are interleaved, so a machine that drifts changes both; the median of the ratios round by round is told with its quartiles.
+A difference whose quartiles lie on both sides of 1 is noise and is called so.  Peak memory is that of NumPy's arrays, in runs
+of their own, told with the least and the largest ratio.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.backends.registry import resolve
+from scanviz.engine.function import Function
+from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.measurement.verification import compare
+from scanviz.engine.program.lower import lower
+from scanviz.engine.program.rules import apply_memory_rules
+from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.rewrites.selection import Selection
+
+FEWEST_ROUNDS, MOST_ROUNDS = 5, 200
+PEAKS = 3  # runs in which peak memory is measured
+SAME = 0.005  # of the memory: what is closer to one another is called the same
+NONE = "all of them"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What leaving out a rule does to a function.
+
+    Attributes
+    ----------
+    rule : str
+        What is left out; :data:`NONE` for everything.
+    ratio : float
+        Time without it over time with it: 2 says that the rule makes the function twice as fast.
+    low, high : float
+        Quartiles of that ratio.
+    rounds : int
+        How often both were run.
+    with_ns, without_ns : float
+        Median nanoseconds of a call.
+    with_bytes, without_bytes : int
+        Peak memory of a call, the median of a few.
+    memory_low, memory_high : float
+        The least and the largest ratio of these.
+    agrees : bool
+        Whether both give the same.
+    """
+
+    rule: str
+    ratio: float
+    low: float
+    high: float
+    rounds: int
+    with_ns: float
+    without_ns: float
+    with_bytes: int
+    without_bytes: int
+    memory_low: float
+    memory_high: float
+    agrees: bool
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the times do not differ by more than they differ from round to round."""
+        return self.low <= 1.0 <= self.high
+
+    @property
+    def memory_ratio(self) -> float:
+        """Peak memory without it over that with it."""
+        return self.without_bytes / max(1, self.with_bytes)
+
+    @property
+    def is_memory_noise(self) -> bool:
+        """Whether peak memory does not differ by more than it differs from run to run."""
+        return self.memory_low <= 1.0 <= self.memory_high or abs(self.memory_ratio - 1.0) < SAME
+
+
+Run = Callable[[], list[Any]]
+
+
+def ablate(
+    function: Function,
+    arrays: Sequence[Any],
+    seconds: float = 20.0,
+    clock: Callable[[], int] = time.perf_counter_ns,
+    among: Collection[str] | None = None,
+) -> Iterator[Effect]:
+    """Measure what each rule that was applied to a function does for it, one after the other.
+
+    Parameters
+    ----------
+    function : Function
+        A compiled function.
+    arrays : sequence of array
+        Its inputs, then the values of its shared variables; they are not changed, and nothing is updated.
+    seconds : float
+        How long all of it may take, about.
+    clock : callable
+        Gives nanoseconds; replaced in tests.
+    among : collection of str, optional
+        The rules to be left out one by one; else all that were applied, and at last all of them at once.
+    """
+    selection = function.rewrites.selection
+    rules = list(dict.fromkeys(each.rule for each in function.rewrites))
+    variants = [(rule, selection.excluding(rule)) for rule in rules if among is None or rule in among]
+    if rules and among is None:
+        variants.append((NONE, Selection("none")))
+    if not variants:
+        return
+    base = runner(function, arrays, selection)
+    base()  # the first run makes what the others find
+    peaks = [_peak(base) for _ in range(PEAKS)]
+    budget = int(seconds * 1e9 / len(variants))
+    for rule, chosen in variants:
+        yield _effect(rule, base, peaks, runner(function, arrays, chosen), budget, clock)
+
+
+def runner(function: Function, arrays: Sequence[Any], selection: Selection) -> Run:
+    """Return what runs a function as rewritten by other rules, on its own tier."""
+    plan = function.plan
+    wanted: list[Variable] = [*(each.variable for each in plan.outputs), *plan.updates.values()]
+    reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]
+    graph = RewriteHistory(wanted, selection).final
+    program, _ = apply_memory_rules(lower(reads, graph, function.name), selection)
+    executable = resolve(function.backend).compile(program)
+    given = [np.array(each) for each in arrays]
+    return lambda: list(executable.run(given, None))
+
+
+def _effect(
+    rule: str, base: Run, peaks: list[int], other: Run, budget: int, clock: Callable[[], int]
+) -> Effect:
+    expected, found = base(), other()
+    agrees = compare(expected, found, [""] * len(expected)) is None
+    times: tuple[list[int], list[int]] = ([], [])
+    begun = clock()
+    while len(times[0]) < FEWEST_ROUNDS or (len(times[0]) < MOST_ROUNDS and clock() - begun < budget):
+        for kept, action in zip(times, (base, other), strict=True):
+            start = clock()
+            action()
+            kept.append(max(1, clock() - start))
+    ratios = [without / with_it for with_it, without in zip(*times, strict=True)]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    others = [_peak(other) for _ in peaks]
+    return Effect(
+        rule,
+        middle,
+        low,
+        high,
+        len(ratios),
+        statistics.median(times[0]),
+        statistics.median(times[1]),
+        int(statistics.median(peaks)),
+        int(statistics.median(others)),
+        min(others) / max(1, *peaks),
+        max(others) / max(1, min(peaks)),
+        agrees,
+    )
+
+
+def _peak(action: Run) -> int:
+    """Return the bytes that a run holds at most."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

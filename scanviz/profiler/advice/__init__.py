@@ -1,0 +1,12 @@
+"""Advice: what a record gives reason to change, with an estimate from its own figures."""
+
+from __future__ import annotations
+
+from scanviz.profiler.advice.item import Advice
+from scanviz.profiler.advice.rules import advice_of
+
+__all__ = ["Advice", "advice_of"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,160 @@
+"""Advice about rows that loops keep: those nobody reads, those a gradient could compute again, and what storing them takes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from scanviz.profiler.advice.item import LARGE_BYTES, Advice, Place
+from scanviz.profiler.report.units import amount, duration, share, size
+from scanviz.record.graph import LoopSnapshot, NodeSnapshot
+from scanviz.record.loops import LoopVariableRecord
+from scanviz.record.names import given_name
+
+_LAST = re.compile(r"index\[-(\d+):?[,\]]")  # reads the last rows, and how many
+_MUCH_COPYING = 0.1  # of a step
+
+
+def rows_kept(place: Place) -> Iterator[Advice]:
+    """Give advice on results of which all rows are kept though nothing reads them."""
+    if place.snapshot is None or place.around is None or place.loop.gradient_of is not None:
+        return  # what a gradient's loop keeps is not the user's to change
+    for variable in place.loop.variables:
+        if variable.keep_last is not None or variable.row_bytes < LARGE_BYTES or variable.read_backwards:
+            continue
+        number = _result_of(place.snapshot, variable)
+        if number is None or number in place.around.outputs:
+            continue
+        readers = [each for each in place.around.nodes if number in each.inputs]
+        said = _unread(readers, variable.kind == "nitsot")
+        if said is not None:
+            yield _rows_advice(place, variable, said)
+
+
+def _result_of(loop: LoopSnapshot, variable: LoopVariableRecord) -> int | None:
+    """Return the number of a loop variable's result around the loop."""
+    found = [
+        each
+        for each in loop.variables
+        if (each.kind, each.name) == (variable.kind, variable.name) and each.keep_last == variable.keep_last
+    ]
+    return found[0].outer_output if len(found) == 1 else None
+
+
+def _unread(readers: list[NodeSnapshot], is_free: bool) -> tuple[str, str] | None:
+    """Return what reads a result where that needs few of its rows, and what to do; None where it needs them."""
+    lasts = [_LAST.match(each.op) for each in readers]
+    sizes = [each for each in readers if each.op == "dimension{axis=0}"]
+    depth = max((int(each.group(1)) for each in lasts if each), default=0)
+    if len(sizes) + sum(each is not None for each in lasts) != len(readers) or depth > 16:
+        return None
+    if not readers and is_free:
+        return "nothing reads them", "Leave it out of what the step returns."
+    rows = "" if not depth else "its last row" if depth == 1 else f"its last {depth} rows"
+    if sizes:
+        only = f"{rows} and how many there are" if rows else "how many there are"
+        return (
+            f"only {only} is read",
+            "Asking for shape[0] makes the loop keep them. Count the steps in a state of its own (one that adds 1 to itself,"
+            " of which only the last row is read) or use the number of steps where it is known.",
+        )
+    return (
+        f"only {rows} is read" if rows else "nothing reads them",
+        "The rewrite ScanSaveMem keeps the rows that are read alone: select it, or ask `scanviz rewrites --why-not"
+        " ScanSaveMem` what hinders it.",
+    )
+
+
+def _rows_advice(place: Place, variable: LoopVariableRecord, said: tuple[str, str]) -> Advice:
+    loop = place.loop
+    only, todo = said
+    touched = _touched(place, variable.row_bytes)
+    rows = max(loop.longest_run, 1)
+    gain = round(touched * (1 - min(1.0, 2 / rows))) if touched is not None else None
+    how = " Estimate: the memory of the rows that were written, but for two." if gain is not None else ""
+    return Advice(
+        "rows_kept",
+        f"`{loop.name}` keeps all rows of `{variable.name}`, and {only}",
+        f"{todo}{how}",
+        f"room for {size(variable.row_bytes)} in the largest run, of {amount(rows)} steps",
+        loop.source,
+        place.function.name,
+        loop.name,
+        None,
+        gain,
+    )
+
+
+def _touched(place: Place, room: int) -> float | None:
+    """Return the bytes of rows that were written: of a loop that ended early, what it did not reach takes no memory."""
+    if not place.loop.has_until:
+        return float(room)
+    steps = place.known_steps()
+    return None if steps is None else room * min(1.0, place.loop.longest_run / max(steps, 1))
+
+
+def checkpoints(place: Place) -> Iterator[Advice]:
+    """Give advice on loops that keep much for their gradient."""
+    loop = place.loop
+    kept, steps = loop.kept_bytes, loop.longest_run
+    if kept < LARGE_BYTES or steps < 64 or loop.has_until or _is_checkpointed(place):
+        return
+    left = kept * 2 / math.sqrt(steps)
+    names = ", ".join(f"`{each.name}`" for each in loop.variables if each.read_backwards)
+    yield Advice(
+        "checkpoints",
+        f"`{loop.name}` keeps {size(kept)} for its gradient",
+        f'scan_checkpoints keeps a state every N steps and computes the rest again. Estimate: with save_every_N="auto" about'
+        f" {size(left)} (2·√n rows of n), for the time of one more forward pass: {duration(loop.total_ns)} more"
+        f" ({share(loop.total_ns, place.record.wall_ns)} of this run). It saves memory, not time.",
+        f"rows of {names}: {size(kept)} in a run of {amount(steps)} steps",
+        loop.source,
+        place.function.name,
+        loop.name,
+        None,
+        round(kept - left),
+    )
+
+
+def _is_checkpointed(place: Place) -> bool:
+    """Return whether a loop is one of those that scan_checkpoints makes."""
+    name = given_name(place.loop.name)
+    if not name.endswith("_outer"):
+        return False
+    inner = name.removesuffix("_outer") + "_inner"
+    return any(
+        each.parent == place.loop.key and given_name(each.name) == inner for each in place.record.loops
+    )
+
+
+def copies(place: Place) -> Iterator[Advice]:
+    """Give advice on loops that spend much of their time storing rows that their gradient does not need."""
+    loop = place.loop
+    if loop.gradient_of is not None:  # nobody wrote its step
+        return
+    spent = min(loop.copy_ns * loop.steps, float(loop.total_ns))
+    stored = [
+        each
+        for each in loop.variables
+        if each.row_bytes and each.keep_last is None and not each.read_backwards
+    ]
+    if not place.is_worth(spent) or loop.copy_ns < _MUCH_COPYING * place.step_ns() or not stored:
+        return
+    largest = max(stored, key=lambda each: each.row_bytes)
+    yield Advice(
+        "copies",
+        f"`{loop.name}` spends {share(loop.copy_ns, place.step_ns())} of a step on storing rows",
+        f"Most of it is `{largest.name}`, of which every row is stored. Where not all of them are needed, return a sum or a part"
+        " from the step, or read its last row alone (`[-1]`): then no more than that is kept. Estimate: storing as it was timed;"
+        " touching new memory for the first time comes on top.",
+        f"{duration(loop.copy_ns)} of {duration(place.step_ns())} a step, {amount(loop.steps)} steps; `{largest.name}` takes"
+        f" {size(largest.row_bytes)} in the largest run",
+        loop.source,
+        place.function.name,
+        loop.name,
+        spent,
+    )
+
+
+__all__ = ["checkpoints", "copies", "rows_kept"]

@@ -1,0 +1,105 @@
+"""Advice as text for a terminal, and as data for other programs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from scanviz.profiler.advice.item import Advice
+from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, Line, clipped, styled
+from scanviz.profiler.report.units import duration, share, size
+from scanviz.record.model import ProfileRecord
+from scanviz.record.plain_text import plain
+
+_NARROWEST = 40
+
+
+def render_advice(
+    record: ProfileRecord, advice: Sequence[Advice], *, width: int = 80, color: bool = False
+) -> str:
+    """Return advice as text.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        The run that it is about.
+    advice : sequence of Advice
+        What :func:`scanviz.profiler.advice.advice_of` found.
+    width : int
+        Columns; less than 40 counts as 40.
+    color : bool
+        Whether to add terminal colours.
+
+    Returns
+    -------
+    str
+        Lines that end in a newline, none wider than ``width``.
+
+    Examples
+    --------
+    >>> print(render_advice(ProfileRecord(script="rnn.py", wall_ns=1_500_000), []), end="")
+    rnn.py · 1.50 ms
+    nothing to advise: the record shows nothing that a change would surely better
+    """
+    width = max(_NARROWEST, width)
+    lines = [*_header(record), *_body(record, advice, width)]
+    return "".join(styled(line, width, color) + "\n" for line in lines)
+
+
+def _header(record: ProfileRecord) -> list[Line]:
+    called = plain(" ".join([record.script, *record.arguments]).strip() or "profile")
+    lines = [Line(f"{called} · {duration(record.wall_ns)}", HEADING, wraps=True)]
+    if record.outcome.status not in ("ok", "exit", "running"):
+        lines.append(
+            Line(
+                f"the run ended early ({record.outcome.status}): only its part is known", WARNING, wraps=True
+            )
+        )
+    return lines
+
+
+def _body(record: ProfileRecord, advice: Sequence[Advice], width: int) -> list[Line]:
+    if not advice:
+        nothing = "nothing to advise: the record shows nothing that a change would surely better"
+        return [Line(nothing, QUIET, wraps=True)]
+    lines = []
+    for number, each in enumerate(advice, 1):
+        lines.append(Line(""))
+        lines.append(Line(f"{number}. {plain(each.title)}{_gain(record, each)}", TITLE, wraps=True))
+        if each.source is not None:
+            where = f"   {plain(str(each.source))}"
+            lines.append(Line(clipped(f"{where}  {plain(each.source.text)}".rstrip(), width), QUIET))
+        lines.append(Line(f"   {plain(each.evidence)}", wraps=True))
+        lines.append(Line(f"   {plain(each.text)}", wraps=True))
+    if sum(each.gain_ns is not None for each in advice) > 1:
+        note = "Gains are estimates from this record; those about the same loop don't add up."
+        lines += [Line(""), Line(note, QUIET, wraps=True)]
+    return lines
+
+
+def _gain(record: ProfileRecord, advice: Advice) -> str:
+    parts = []
+    if advice.gain_ns is not None:
+        parts.append(f"{duration(advice.gain_ns)} ({share(advice.gain_ns, record.wall_ns)} of the run)")
+    if advice.gain_bytes is not None:
+        parts.append(size(advice.gain_bytes))
+    return f": about {' and '.join(parts)}" if parts else ""
+
+
+def advice_json(record: ProfileRecord, advice: Sequence[Advice]) -> dict[str, Any]:
+    """Return advice as plain JSON data.
+
+    Examples
+    --------
+    >>> advice_json(ProfileRecord(script="rnn.py"), [])
+    {'script': 'rnn.py', 'wall_ns': 0, 'advice': []}
+    """
+    return {
+        "script": record.script,
+        "wall_ns": record.wall_ns,
+        "advice": [dataclasses.asdict(each) for each in advice],
+    }
+
+
+__all__ = ["advice_json", "render_advice"]

@@ -1,0 +1,156 @@
+"""All advice of a record; and rules about loops as they ran: tiny steps, inner loops that hardly loop, code made again and again.
+
+Each rule looks for one thing, and says nothing where the record has no evidence for it or where it costs less than 2 % of the
+run.  Gains are estimates, each with how it was made in its text; those of several pieces of advice don't add up where they are
+about the same loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from scanviz.profiler.advice import run as advice_run
+from scanviz.profiler.advice.item import Advice, Place, places
+from scanviz.profiler.advice.memory import checkpoints, copies, rows_kept
+from scanviz.profiler.advice.moving import non_sequences, sequence_products
+from scanviz.profiler.report.units import amount, counted, duration, share
+from scanviz.record.model import ProfileRecord
+
+_TINY_NS = 1000.0  # an operation this short is hardly more than the call of it
+_MOSTLY_TINY = 0.5  # of the operations' time
+_MANY_STEPS = 1000
+_ALIKE = 0.8  # of the longest run: how long runs are on average
+_FEW_STEPS = 32
+_MUCH_SETUP = 0.3  # of a loop's time
+_MANY_SHAPES = 8
+
+
+def tiny_steps(place: Place) -> Iterator[Advice]:
+    """Give advice on runs that could be one run of larger steps."""
+    loop = place.loop
+    if loop.parent is not None or loop.gradient_of is not None or loop.runs < 2 or loop.steps < _MANY_STEPS:
+        return
+    tiny = [each.mean_ns for each in loop.operations if each.samples and each.mean_ns < _TINY_NS]
+    if not loop.sampled_steps or _is_updating(place) or sum(tiny) < _MOSTLY_TINY * loop.body_ns or not tiny:
+        return
+    # Runs of one length and one set of shapes go together; the steps of the longest one are needed anyway.
+    saved = sum(tiny) * (loop.steps - loop.longest_run)
+    gain = min(saved, float(loop.total_ns))
+    alike = (
+        loop.steps >= _ALIKE * loop.runs * loop.longest_run and sum(each.count for each in loop.tiers) <= 1
+    )
+    if not alike or not place.is_worth(gain):
+        return
+    yield Advice(
+        "tiny_steps",
+        f"`{loop.name}` runs {amount(loop.runs)} times with steps too small to pay for",
+        f"Operations of {duration(sum(tiny) / len(tiny))} are mostly the calls of them, whatever they compute. Where the calls of"
+        f" `{place.function.name}` do not need one another's results, run them together: one axis more in its inputs, and one"
+        " loop for all. Estimate: these operations in all runs but one; larger rows take a part of that back.",
+        f"{counted(len(tiny), 'operation')} below {duration(_TINY_NS)}: {duration(sum(tiny))} of {duration(place.step_ns())}"
+        f" a step; {amount(loop.steps)} steps in {amount(loop.runs)} runs took {duration(loop.total_ns)}",
+        loop.source,
+        place.function.name,
+        loop.name,
+        gain,
+    )
+
+
+def _is_updating(place: Place) -> bool:
+    """Return whether the function works on shared variables: its calls then need one another."""
+    graph = place.function.graph
+    return graph is None or any(each.role == "shared" for each in graph.variables)
+
+
+def short_inner_loops(place: Place) -> Iterator[Advice]:
+    """Give advice on loops in loops of which starting them is a large part."""
+    loop = place.loop
+    if loop.parent is None or loop.has_until or loop.gradient_of is not None or not loop.runs:
+        return
+    steps = loop.steps / loop.runs
+    if steps > _FEW_STEPS or loop.setup_ns < _MUCH_SETUP * loop.total_ns or not place.is_worth(loop.setup_ns):
+        return
+    if place.snapshot is not None and place.known_steps() is None:
+        return  # how many steps it takes is found when it runs: nothing can be written out
+    known = (
+        "" if place.snapshot is not None else ", if the number of steps is known when the function is built"
+    )
+    parent = next((each.name for each in place.record.loops if each.key == loop.parent), "")
+    yield Advice(
+        "short_inner_loops",
+        f"`{loop.name}` is started {amount(loop.runs)} times for {steps:.3g} steps each",
+        f"Write its steps out in the step of `{parent}`: a Python `for` around the same expressions{known}. Building takes longer"
+        " then. Estimate: what starting and ending the inner loop takes.",
+        f"{duration(loop.setup_ns)} of its {duration(loop.total_ns)} ({share(loop.setup_ns, loop.total_ns)}) is before the first"
+        f" step and after the last: {duration(loop.setup_ns / loop.runs)} each time",
+        loop.source,
+        place.function.name,
+        loop.name,
+        float(loop.setup_ns),
+    )
+
+
+def many_shapes(place: Place) -> Iterator[Advice]:
+    """Give advice on loops for which code was made again and again."""
+    loop = place.loop
+    count, total = sum(each.count for each in loop.tiers), sum(each.total_ns for each in loop.tiers)
+    gain = total * (1 - 1 / count) if count else 0.0
+    if count < _MANY_SHAPES or not place.is_worth(gain):
+        return
+    yield Advice(
+        "many_shapes",
+        f"code was made {amount(count)} times for `{loop.name}`",
+        "It is made anew for new shapes, up to a limit. Bring inputs to few shapes: fill rows up to a common length, or call"
+        " with batches of one size. Estimate: making it once instead.",
+        f"{duration(total)} for {counted(count, 'set')} of shapes in {counted(loop.runs, 'run')}",
+        loop.source,
+        place.function.name,
+        loop.name,
+        gain,
+    )
+
+
+RULES: tuple[Callable[[Place], Iterator[Advice]], ...] = (
+    non_sequences,
+    sequence_products,
+    short_inner_loops,
+    tiny_steps,
+    copies,
+    many_shapes,
+)
+MEMORY_RULES: tuple[Callable[[Place], Iterator[Advice]], ...] = (rows_kept, checkpoints)
+
+
+def advice_of(record: ProfileRecord) -> list[Advice]:
+    """Return what a record gives reason to change, the largest gain first.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        The run.
+
+    Returns
+    -------
+    list of Advice
+        By estimated time, then by estimated memory, then those without a figure; empty where there is nothing to say.
+
+    Examples
+    --------
+    >>> advice_of(ProfileRecord(script="rnn.py"))
+    []
+    """
+    return sorted(_all(record), key=lambda each: (-(each.gain_ns or 0.0), -(each.gain_bytes or 0)))
+
+
+def _all(record: ProfileRecord) -> Iterator[Advice]:
+    found = list(places(record))
+    for place in found:
+        for rule in (*RULES, *MEMORY_RULES):
+            yield from rule(place)
+    for of_run in advice_run.RULES:
+        yield from of_run(record)
+    yield from advice_run.unnamed(record, found)
+    yield from advice_run.recording(record)
+
+
+__all__ = ["advice_of"]

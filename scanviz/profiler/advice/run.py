@@ -1,0 +1,235 @@
+"""Advice about a run as a whole: building, calls, tiers, the script around them, and the recording itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator
+
+from scanviz.profiler.advice.item import WORTH, Advice, Place
+from scanviz.profiler.report.units import amount, counted, duration, share
+from scanviz.record.graph import GraphSnapshot
+from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+
+_SAME_LINE = 3  # functions built there
+_MANY_CALLS = 200
+_MUCH = 0.3
+_HOST_NS, _BUILD_NS = 200e6, 100e6  # what takes less is over before it is read about
+_RECORDING = 0.2
+_WEIGHTY = 0.05
+_PRINTED_NAME = re.compile(
+    r"(?<=^scan)\{.*", re.DOTALL
+)  # a loop is called after its line where it has no name
+
+
+def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
+    """Give advice on functions that one line builds again and again."""
+    alike: dict[Hashable, list[FunctionRecord]] = {}
+    for each in record.functions:
+        if each.source is not None:
+            alike.setdefault((each.source.file, each.source.line, _shape_of(each.graph)), []).append(each)
+    for functions in alike.values():
+        built = [_build_ns(each) for each in functions]
+        gain = sum(built) * (1 - 1 / len(built))
+        if len(functions) < _SAME_LINE or not _worth(record, gain):
+            continue
+        first = functions[0]
+        if first.graph is None:
+            continue  # whether they are the same is not known
+        calls = sum(each.calls for each in functions)
+        yield Advice(
+            "rebuilding",
+            f"one line built the same function {amount(len(functions))} times",
+            "Build the function once, outside of the loop of the script, and give what differs as an argument or a shared variable:"
+            " the functions have the same operations and differ in values at most. Estimate: building one instead of all.",
+            f"{duration(sum(built))} for {counted(len(functions), 'function')}, which had {counted(calls, 'call')} together",
+            first.source,
+            first.name,
+            "",
+            gain,
+        )
+
+
+def _shape_of(graph: GraphSnapshot | None) -> Hashable:
+    """Return what two graphs share that differ in names and the values of constants alone."""
+    if graph is None:
+        return None
+    nodes = tuple(
+        (_PRINTED_NAME.sub("", each.op), each.inputs, each.outputs, each.loop) for each in graph.nodes
+    )
+    loops = tuple((each.until, _shape_of(each.step)) for each in graph.loops)
+    return nodes, loops, graph.outputs, tuple((each.type, each.role) for each in graph.variables)
+
+
+def costly_building(record: ProfileRecord) -> Iterator[Advice]:
+    """Give advice on functions whose rewriting took longer than all their calls."""
+    for each in record.functions:
+        rewriting = each.build_ns.get("rewrite", 0)
+        if rewriting < max(_BUILD_NS, 4 * each.total_ns) or not _worth(record, rewriting) or not each.calls:
+            continue
+        yield Advice(
+            "costly_building",
+            f"building `{each.name}` took longer than its calls",
+            'With Mode(rewrites="none") it is built without rewriting: better as long as it is called this rarely, and calls get'
+            " less than"
+            f" {rewriting / max(each.total_ns, 1):.0f} times slower. A function that stays in use pays for itself in more calls."
+            " Estimate: at most the rewriting.",
+            f"{duration(_build_ns(each))} to build, {duration(rewriting)} of it rewriting; {counted(each.calls, 'call')} in"
+            f" {duration(each.total_ns)}",
+            each.source,
+            each.name,
+            "",
+            float(rewriting),
+        )
+
+
+def small_calls(record: ProfileRecord) -> Iterator[Advice]:
+    """Give advice on functions called so often that the calls themselves take the time."""
+    for each in record.functions:
+        inside = sum(one.mean_ns * one.samples for one in each.operations)
+        gain = each.total_ns - inside
+        timed = [one for one in each.operations if one.samples]
+        if each.calls < _MANY_CALLS or not timed or gain < _MUCH * each.total_ns or not _worth(record, gain):
+            continue
+        yield Advice(
+            "small_calls",
+            f"`{each.name}` is called {amount(each.calls)} times for little work",
+            "Bring the loop that calls it into a scan, or give each call more to do (a batch). Estimate: at most what is outside of"
+            " its operations: checking arguments, and what the script's recording adds to it.",
+            f"{duration(each.call_times.mean_ns)} a call, {duration(inside / each.calls)} of it in operations",
+            each.source,
+            each.name,
+            "",
+            gain,
+        )
+
+
+def reference_tier(record: ProfileRecord) -> Iterator[Advice]:
+    """Give advice on functions that ran on the tier made for reading, not for speed."""
+    for each in record.functions:
+        if each.backend != "reference" or each.total_ns < _WEIGHTY * record.wall_ns:
+            continue
+        yield Advice(
+            "reference_tier",
+            f"`{each.name}` runs on the reference tier",
+            'It runs one operation after another, made to be right and plain. Mode("numpy"), or leaving the mode out, takes'
+            " generated code. The record has no figure for how much faster that is.",
+            f"{counted(each.calls, 'call')} in {duration(each.total_ns)} ({share(each.total_ns, record.wall_ns)} of the run)",
+            each.source,
+            each.name,
+        )
+
+
+def no_rewrites(record: ProfileRecord) -> Iterator[Advice]:
+    """Give advice on functions that were built without rewrites."""
+    for each in record.functions:
+        selection = each.rewrites.selection if each.rewrites is not None else ""
+        if selection != "none" or each.total_ns < _WEIGHTY * record.wall_ns:
+            continue
+        yield Advice(
+            "no_rewrites",
+            f"`{each.name}` runs as it was written, without rewrites",
+            'Leave out rewrites="none", unless that is what you look at. The record has no figure for the gain; profile it'
+            " both ways and compare.",
+            f"{counted(each.calls, 'call')} in {duration(each.total_ns)} ({share(each.total_ns, record.wall_ns)} of the run)",
+            each.source,
+            each.name,
+        )
+
+
+def host_time(record: ProfileRecord) -> Iterator[Advice]:
+    """Give advice on runs that were mostly outside of functions."""
+    built = sum(map(_build_ns, record.functions))
+    called = sum(each.total_ns for each in record.functions)
+    host = record.wall_ns - built - called - record.cost.total_ns
+    if host < max(_HOST_NS, record.wall_ns / 2) or not called or record.left_out:
+        return
+    yield Advice(
+        "host_time",
+        "most of the run is outside of scanviz functions",
+        "Look there first, with a profiler for Python: reading data, making expressions, what is done between calls. Estimate: at"
+        " most all of it; this record does not see what it is.",
+        f"{duration(host)} of {duration(record.wall_ns)} ({share(host, record.wall_ns)}); functions took {duration(called)},"
+        f" building them {duration(built)}",
+        None,
+        "",
+        "",
+        host,
+    )
+
+
+def recording(record: ProfileRecord) -> Iterator[Advice]:
+    """Give advice on records of which the recording itself is a large part: in the times of loops, or of the whole run."""
+    total = sum(each.total_ns for each in record.loops if each.parent is None)
+    cost = _cost_in_loops(record)
+    if total and cost >= max(_RECORDING * total, WORTH * record.wall_ns):
+        less = (
+            "Profile with --detail steps, which times operations in some of the steps alone."
+            if record.detail == "ops"
+            else "Where steps are this short, compare profiles with one another, not with runs that are not profiled."
+        )
+        yield Advice(
+            "recording",
+            "the times of loops hold much of what recording cost",
+            f"{less} It speeds up nothing but the profile.",
+            f"{duration(cost)} of the {duration(total)} of all loops ({share(cost, total)})",
+        )
+        return
+    recorded = record.cost.total_ns - record.cost.values_ns  # values take the time that they were asked for
+    if recorded >= max(_HOST_NS, _MUCH * record.wall_ns):
+        yield Advice(
+            "recording",
+            "much of the run is the recording of it",
+            "Outside of loops it is mostly graphs and rewrites being written down, once a function: a longer run of the same"
+            " functions shows truer shares. It speeds up nothing but the profile.",
+            f"{duration(recorded)} of {duration(record.wall_ns)} ({share(recorded, record.wall_ns)});"
+            f" {duration(cost)} of it in loops",
+        )
+
+
+def _cost_in_loops(record: ProfileRecord) -> float:
+    """Return what recording cost within the times of outermost loops: theirs, and that of the loops in them."""
+    inside: dict[int | None, list[LoopRecord]] = {}
+    for each in record.loops:
+        inside.setdefault(each.parent, []).append(each)
+    waiting, total = list(inside.get(None, ())), 0.0
+    while waiting:
+        now = waiting.pop()
+        total += now.cost_ns
+        waiting += inside.pop(now.key, ())
+    return total
+
+
+def unnamed(record: ProfileRecord, found: list[Place]) -> Iterator[Advice]:
+    """Give advice on loops without a name: one piece for all of them."""
+    without = [
+        each.loop
+        for each in found
+        if each.loop.name.startswith("scan at ") and each.is_worth(each.loop.total_ns)
+    ]
+    if not without:
+        return
+    slowest = max(without, key=lambda each: each.total_ns)
+    lines = list(dict.fromkeys(str(each.source or each.name) for each in without))
+    more = f" and {amount(len(lines) - 3)} more" if len(lines) > 3 else ""
+    yield Advice(
+        "unnamed",
+        "give a name to the loop" if len(lines) == 1 else f"give names to {amount(len(lines))} loops",
+        'With scan(…, name="…") reports, pictures and comparisons call them by it, also when lines move. It gains no time.',
+        f"{', '.join(lines[:3])}{more}; the slowest took {duration(slowest.total_ns)}",
+        slowest.source,
+        "",
+        slowest.name,
+    )
+
+
+def _build_ns(function: FunctionRecord) -> int:
+    return sum(function.build_ns.values())
+
+
+def _worth(record: ProfileRecord, nanoseconds: float) -> bool:
+    return nanoseconds >= WORTH * record.wall_ns > 0
+
+
+RULES = (rebuilding, costly_building, small_calls, reference_tier, no_rewrites, host_time)
+
+__all__ = ["RULES", "recording", "unnamed"]

@@ -1,0 +1,131 @@
+"""Whether two runs did the same, so that their times say something about the code and not about what it was given."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scanviz.profiler.compare.matching import keys_of
+from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+
+_UNTIL = 0.10  # loops that end by a condition may take so many more steps, as a share
+
+
+class Difference(NamedTuple):
+    """Something in which two runs are not alike.
+
+    Attributes
+    ----------
+    what : str
+        Such as ``"arguments"`` or ``"steps a run of loop rnn"``.
+    a, b : str
+        As they were in either.
+    fix : str
+        How to make them alike.
+    """
+
+    what: str
+    a: str
+    b: str
+    fix: str
+
+
+def differences(a: ProfileRecord, b: ProfileRecord) -> list[Difference]:
+    """Return why two runs should not be compared.
+
+    Examples
+    --------
+    >>> [each.what for each in differences(ProfileRecord(script="a.py"), ProfileRecord(script="b.py"))]
+    ['script']
+    """
+    found = [*_of_runs(a, b), *_of_functions(a, b), *_of_loops(a, b)]
+    return list(dict.fromkeys(found))
+
+
+def versions_that_differ(a: ProfileRecord, b: ProfileRecord) -> list[str]:
+    """Return what is worth a warning alone: other versions, which may be just what is compared."""
+    pairs = (
+        ("scanviz", a.scanviz, b.scanviz),
+        ("Python", a.python, b.python),
+        ("NumPy", a.numpy, b.numpy),
+    )
+    return [f"{name} {old or '?'} made A, {new or '?'} made B" for name, old, new in pairs if old != new]
+
+
+def _of_runs(a: ProfileRecord, b: ProfileRecord) -> Iterator[Difference]:
+    if a.script != b.script:
+        yield Difference("script", a.script, b.script, "profile the same script, in either version, twice")
+    if a.arguments != b.arguments:
+        old, new = (shlex.join(each.arguments) or "none" for each in (a, b))
+        yield Difference("arguments", old, new, "run both with the same arguments")
+    if a.machine != b.machine:
+        yield Difference("machine", a.machine or "unknown", b.machine or "unknown", "run both on one machine")
+    if a.detail != b.detail:
+        fix = "profile both with the same --detail, and both or none with --values"
+        yield Difference("detail", a.detail, b.detail, fix)
+    old, new = _ending(a), _ending(b)
+    if old != new:
+        yield Difference("ending", old, new, "compare runs that end alike")
+
+
+def _ending(record: ProfileRecord) -> str:
+    ended = record.outcome
+    return ended.status if ended.status != "exit" else f"exit code {ended.code}"
+
+
+def _of_functions(a: ProfileRecord, b: ProfileRecord) -> Iterator[Difference]:
+    old, new = ({keys_of(run)[0][f.key]: f for f in run.functions} for run in (a, b))
+    for key, function in old.items():
+        if key in new and function.backend != new[key].backend:
+            what = f"backend of function {function.name}"
+            yield Difference(what, function.backend, new[key].backend, _mode_fix(function))
+
+
+def _mode_fix(function: FunctionRecord) -> str:
+    return f"run both with one tier: --mode {shlex.quote(function.backend)}, or mode= of the function"
+
+
+def _of_loops(a: ProfileRecord, b: ProfileRecord) -> Iterator[Difference]:
+    old, new = ({keys_of(run)[1][loop.key]: loop for loop in run.loops} for run in (a, b))
+    for key, loop in old.items():
+        if key not in new:
+            continue
+        before, after = (", ".join(sorted({tier.tier for tier in each.tiers})) for each in (loop, new[key]))
+        if before != after and before and after:
+            fix = "run both with one tier (--mode NAME)"
+            yield Difference(f"tier of loop {loop.name}", before, after, fix)
+        yield from _of_variables(loop, new[key])
+        yield from _of_steps(loop, new[key])
+
+
+def _of_variables(old: LoopRecord, new: LoopRecord) -> Iterator[Difference]:
+    """Compare variables by name; one that only a single version of the loop has is a change of the code."""
+    before, after = _variables(old), _variables(new)
+    for name, kind in before.items():
+        if name in after and kind != after[name]:
+            what = f"variable {name[0]} of loop {old.name}"
+            yield Difference(what, kind, after[name], "give both the same data: kinds, dtypes and shapes")
+
+
+def _variables(loop: LoopRecord) -> dict[tuple[str, int], str]:
+    found: dict[tuple[str, int], str] = {}
+    for each in loop.variables:
+        count = sum(name == each.name for name, _ in found)
+        found[each.name, count] = f"{each.kind} {each.type}".strip()
+    return found
+
+
+def _of_steps(old: LoopRecord, new: LoopRecord) -> Iterator[Difference]:
+    if not old.runs or not new.runs:
+        return
+    before, after = old.steps / old.runs, new.steps / new.runs
+    allowed = _UNTIL if old.has_until and new.has_until else 0.0
+    if abs(before - after) > allowed * max(before, after):
+        what = f"steps a run of loop {old.name}"
+        yield Difference(
+            what, f"{before:,.6g}", f"{after:,.6g}", "give both equally long sequences or n_steps"
+        )
+
+
+__all__ = ["Difference", "differences", "versions_that_differ"]

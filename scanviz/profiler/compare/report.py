@@ -1,0 +1,223 @@
+"""A comparison as text: what changed, time lost first, then what stayed the same within noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanviz.profiler.compare.comparison import Compared, Comparison
+from scanviz.profiler.report.text import HEADING, HOT, QUIET, TITLE, WARNING, Line, styled, table
+from scanviz.profiler.report.units import counted, duration
+from scanviz.record.model import ProfileRecord
+from scanviz.record.plain_text import plain
+
+NARROWEST = 40
+USUAL_TOP = 12
+_WORTH = 0.01  # of the functions' time: an operation that is new or gone with less is only counted
+_HOPELESS = 10  # an interval that reaches so many times its ratio says nothing
+_STYLES = {"slower": HOT, "faster": "32", "new": TITLE, "gone": TITLE}
+_PER = {"function": "a call", "loop": "a step", "operation": "each"}
+
+
+def render_comparison(
+    comparison: Comparison,
+    *,
+    width: int = 80,
+    top: int = USUAL_TOP,
+    color: bool = False,
+    fail_over: float | None = None,
+) -> str:
+    """Return a comparison as text.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to show.
+    width : int
+        Columns; less than 40 counts as 40.
+    top : int
+        Changes that are shown, and rows of the table of what is the same.
+    color : bool
+        Whether to add terminal colours.
+    fail_over : float, optional
+        The share that was asked for with ``--fail-over``.
+
+    Examples
+    --------
+    >>> from scanviz.profiler.compare.comparison import compare
+    >>> run = ProfileRecord(script="rnn.py")
+    >>> print(render_comparison(compare(run, run)), end="")
+    rnn.py
+    A: 1 run, 0 · B: 1 run, 0
+    nothing to compare: no scanviz function was called
+    """
+    lines = [*_header(comparison), *_changes(comparison, top), *_same(comparison, max(40, width), top)]
+    if fail_over is not None:
+        lines.extend(_failures(comparison, fail_over))
+    return "".join(styled(line, max(NARROWEST, width), color) + "\n" for line in lines)
+
+
+def render_refusal(comparison: Comparison, *, width: int = 80, color: bool = False) -> str:
+    """Return why two runs are not compared, and how to make them alike.
+
+    Examples
+    --------
+    >>> from scanviz.profiler.compare.comparison import compare
+    >>> runs = [ProfileRecord(script=name) for name in ("a.py", "b.py")]
+    >>> print(render_refusal(compare(*runs)), end="")
+    scanviz: these runs are not alike, so their times say nothing about the code
+      script: A a.py, B b.py
+        profile the same script, in either version, twice
+    --anyway compares them all the same
+    """
+    lines = [
+        Line("scanviz: these runs are not alike, so their times say nothing about the code", HEADING, True)
+    ]
+    lines.extend(_unlike(comparison))
+    lines.append(Line("--anyway compares them all the same", "", True))
+    return "".join(styled(line, max(NARROWEST, width), color) + "\n" for line in lines)
+
+
+def _unlike(comparison: Comparison) -> Iterator[Line]:
+    for each in comparison.unlike[:12]:
+        what, a, b, fix = map(plain, each)
+        yield Line(f"  {what}: A {a}, B {b}", WARNING, wraps=True)
+        yield Line(f"    {fix}", QUIET, wraps=True)
+    if len(comparison.unlike) > 12:
+        yield Line(f"  and {counted(len(comparison.unlike) - 12, 'more difference')}", WARNING)
+
+
+def _header(comparison: Comparison) -> Iterator[Line]:
+    a, b = comparison.a, comparison.b
+    yield Line(plain(" ".join([b.script, *b.arguments]).strip() or "profile"), HEADING, wraps=True)
+    yield Line(f"A: {_run(a)} · B: {_run(b)}", wraps=True)
+    if comparison.unlike:
+        yield Line("not alike: these times compare more than the code", WARNING, wraps=True)
+        yield from _unlike(comparison)
+    for warning in comparison.warnings:
+        yield Line(plain(warning), WARNING, wraps=True)
+    if not comparison.rows:
+        yield Line("nothing to compare: no scanviz function was called", WARNING)
+        return
+    floor = f"below {100 * comparison.floor:.0f} % counts as noise"
+    if min(comparison.runs) > 1:
+        yield Line(f"intervals hold, all at once, in 95 of 100 comparisons; {floor}", QUIET, wraps=True)
+        return
+    yield Line(f"with one run on a side {floor}; runs may differ by more:", QUIET, wraps=True)
+    yield Line("scanviz profile --repeat 5 shows by how much", QUIET, wraps=True)
+
+
+def _run(record: ProfileRecord) -> str:
+    walls = [each.wall_ns for each in (record, *record.repeats)]
+    parts = [
+        counted(len(walls), "run"),
+        duration(sum(walls) / len(walls)) + (" each" if len(walls) > 1 else ""),
+    ]
+    return ", ".join([*parts, *([plain(record.started[:16].replace("T", " "))] if record.started else [])])
+
+
+def _changes(comparison: Comparison, top: int) -> Iterator[Line]:
+    """Yield what is slower, faster, new or gone; what is inside of something new or gone goes without saying."""
+    told = [each for each in comparison.rows if each.verdict in _STYLES and not each.of_new]
+    least = _WORTH * sum(
+        abs(each.b_ns or 0) * each.figure.count for each in comparison.rows if not each.figure.owner
+    )
+    changed = [each for each in told if each.interval is not None or abs(each.lost_ns) >= least]
+    small = len(told) - len(changed)
+    if comparison.rows and not told:
+        yield Line("")
+        yield Line("the same within noise everywhere", TITLE)
+    for each in changed[:top]:
+        yield Line("")
+        yield from _change(each)
+    if len(changed) > top:
+        yield Line("")
+        yield Line(f"{counted(len(changed) - top, 'more change')} (--top {len(changed)} shows them)", QUIET)
+    if small:
+        yield Line("")
+        what = f"{counted(small, 'more part')} of the program new or gone, each below 1 % of the time (--json has them)"
+        yield Line(what, QUIET, wraps=True)
+
+
+def _change(row: Compared) -> Iterator[Line]:
+    figure = row.figure
+    yield Line(f"{row.verdict:<7} {figure.kind} {_named(row)}", _STYLES[row.verdict], wraps=False)
+    yield Line(f"        {_times(row)}", wraps=True)
+    if figure.source is not None:
+        yield Line(f"        {plain(str(figure.source))}: {plain(figure.source.text)}".rstrip(": "), QUIET)
+
+
+def _named(row: Compared) -> str:
+    inside = f" in {plain(' > '.join(row.figure.path))}" if row.figure.path else ""
+    name = plain(row.figure.name)
+    return f"{name if len(name) <= 44 else name[:43] + '…'}{inside}"
+
+
+def _times(row: Compared) -> str:
+    per = _PER[row.figure.kind]
+    if row.interval is None:
+        ns = row.b_ns if row.a_ns is None else row.a_ns
+        return f"{'not timed' if ns is None else duration(ns) + ' ' + per}, {_lost(row.lost_ns)}"
+    times = f"{duration(row.a_ns or 0)} → {duration(row.b_ns or 0)} {per}"
+    return f"{times}, {_ratio(row)}, {_lost(row.lost_ns)}"
+
+
+def _ratio(row: Compared) -> str:
+    assert row.interval is not None
+    low, high = (_factor(each) for each in (row.interval.low, row.interval.high))
+    if row.interval.high > _HOPELESS * row.interval.ratio:
+        return f"×{_factor(row.interval.ratio)} (too noisy to tell)"
+    return f"×{_factor(row.interval.ratio)} ({low} to {high})"
+
+
+def _factor(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}" if value < 1000 else "1000+"
+
+
+def _lost(ns: float) -> str:
+    return f"{duration(abs(ns))} {'lost' if ns >= 0 else 'saved'} in all"
+
+
+def _same(comparison: Comparison, width: int, top: int) -> Iterator[Line]:
+    """Yield a table of functions and loops that are the same, and how many operations are."""
+    same = [each for each in comparison.rows if each.verdict == "same"]
+    larger = [each for each in same if each.figure.kind != "operation"]
+    larger.sort(key=lambda each: -(each.b_ns or 0) * each.figure.count)
+    operations = len(same) - len(larger)
+    unmeasured = sum(each.verdict == "not measured" for each in comparison.rows)
+    if same:
+        yield Line("")
+        counts = [
+            counted(sum(each.figure.kind == kind for each in same), kind) for kind in ("function", "loop")
+        ]
+        yield Line(
+            f"same within noise: {', '.join([*counts, counted(operations, 'operation')])}", TITLE, wraps=True
+        )
+    rows = [
+        [
+            f"  {each.figure.kind} {_named(each)}",
+            duration(each.a_ns or 0),
+            duration(each.b_ns or 0),
+            _ratio(each),
+        ]
+        for each in larger[:top]
+    ]
+    yield from (Line(text) for text in table(rows, 1, width))
+    if len(larger) > top:
+        yield Line(f"  and {len(larger) - top} more (--top {len(larger)} shows them)", QUIET)
+    if unmeasured:
+        yield Line(f"not measured in both: {unmeasured}", QUIET)
+
+
+def _failures(comparison: Comparison, fail_over: float) -> Iterator[Line]:
+    failed = comparison.slower_than(fail_over)
+    asked = f"{100 * fail_over:.6g} %"
+    yield Line("")
+    if not failed:
+        yield Line(f"passes: nothing is slower by more than {asked}, noise allowed for", wraps=True)
+        return
+    names = ", ".join(f"{each.figure.kind} {_named(each)}" for each in failed[:4])
+    more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
+    yield Line(f"fails: slower by more than {asked}, noise allowed for: {names}{more}", HOT, wraps=True)
+
+
+__all__ = ["USUAL_TOP", "render_comparison", "render_refusal"]

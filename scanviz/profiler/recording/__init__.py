@@ -1,0 +1,1 @@
+"""Recording: what the engine notifies, kept as a record in bounded memory."""

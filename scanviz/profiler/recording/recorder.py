@@ -1,0 +1,290 @@
+"""The recorder: an observer that keeps a profile in bounded memory.
+
+Totals are kept always; single steps are sampled.  One lock guards it all, so calls from several threads are counted
+together.  The recorder measures the time spent in itself; what the engine spends on telling is calibrated.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.observe import CompiledFunction, Observer, StepSeries
+from scanviz.profiler.recording.budget import Budget, affordable_function, affordable_loop
+from scanviz.profiler.recording.overhead import Price, measured_price
+from scanviz.profiler.recording.tally import DETAIL_BYTES, FunctionTally, LoopTally
+from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
+from scanviz.record.names import numbered
+from scanviz.record.paths import recorded_path
+from scanviz.record.program_snapshot import function_record, loop_records
+from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.rewrites_snapshot import rewrites_of, size_of
+
+DEFAULT_BYTES = 64 * 2**20
+REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
+
+
+class _Written(NamedTuple):
+    """A compiled function as records: itself, and what rules did to it."""
+
+    record: FunctionRecord
+    rewrites: RewritesRecord | None
+
+
+def _written(event: CompiledFunction) -> _Written:
+    rewrites = rewrites_of(event.function, event.program) if event.function is not None else None
+    return _Written(function_record(event), rewrites)
+
+
+class Recorder(Observer):
+    """Records what the engine tells.
+
+    Parameters
+    ----------
+    detail : {"steps", "ops"}
+        How closely to look: ``"steps"`` times each step, and each operation in a sample of the steps; ``"ops"``
+        times each operation of every step.
+    max_bytes : int
+        About how much memory the recording may take; loops beyond it keep totals alone, and beyond that are only
+        counted.
+    clock : callable
+        Gives nanoseconds; replaced in tests.
+    price : Price, optional
+        What the engine's telling costs; measured here when not given.
+
+    Examples
+    --------
+    >>> recorder = Recorder()
+    >>> recorder.record().outcome.status
+    'running'
+    """
+
+    def __init__(
+        self,
+        detail: Literal["steps", "ops"] = "steps",
+        max_bytes: int = DEFAULT_BYTES,
+        clock: Callable[[], int] = time.perf_counter_ns,
+        price: Price | None = None,
+    ) -> None:
+        self.detail: Literal["steps", "ops"] = detail
+        self._clock = clock
+        self._lock = threading.RLock()  # not a Lock: a signal's handler may ask for the record at any moment
+        self._price = price if price is not None else measured_price()
+        self._budget = Budget(max_bytes)
+        self._rewrites_budget = Budget(max_bytes // REWRITES)
+        self._functions: dict[int, FunctionTally] = {}
+        self._loops: dict[int, LoopTally] = {}
+        self._dropped: set[int] = set()
+        self._left_out = 0
+        self._recorder_ns = 0
+        self._script, self._arguments = "", ()  # type: tuple[str, tuple[str, ...]]
+        self._outcome = OutcomeRecord()
+        self.restart()
+
+    def restart(self) -> None:
+        """Let the wall time start here."""
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._begun, self._ended = self._clock(), None  # type: tuple[int, int | None]
+
+    # what the engine tells
+
+    def compiled(self, event: CompiledFunction) -> None:
+        """Copy a function and its loops into records."""
+        begun = self._clock()
+        if self._is_new(event.key):
+            written = _written(event)  # may take a while: without the lock, for who wants the record so far
+            with self._lock:
+                if self._is_new(event.key):  # not told of by another thread since
+                    self._keep(event, written)
+        with self._lock:
+            self._recorder_ns += self._clock() - begun
+
+    def _is_new(self, key: int) -> bool:
+        with self._lock:
+            return key not in self._functions and key not in self._dropped
+
+    def _keep(self, event: CompiledFunction, written: _Written) -> None:
+        kept = affordable_function(written.record, self._budget)
+        if kept is None:
+            self._dropped.add(event.key)
+            self._left_out += 1
+            return
+        self._left_out += kept is not written.record
+        kept = self._with_rewrites(kept, written)
+        function = self._functions[event.key] = FunctionTally(kept)
+        for loop in loop_records(event.key, event.program):
+            outside = loop.parent is None or loop.parent in self._loops
+            affordable = affordable_loop(loop, self._budget) if outside else None
+            self._left_out += affordable is not loop
+            if affordable is not None:
+                tally = self._loops[loop.key] = LoopTally(affordable, self._price)
+                function.loops.append(tally)
+
+    def _with_rewrites(self, record: FunctionRecord, written: _Written) -> FunctionRecord:
+        """Return a function's record with its graph and what rules did to it: all of it, the list alone, or nothing."""
+        if written.rewrites is None:
+            return record
+        whole = written.rewrites
+        listed = whole.list_alone()
+        bare = replace(listed, graphs=None)
+        for found in (whole, listed, bare):
+            size = size_of(found)
+            if self._rewrites_budget.take(size, last=found is bare) and self._budget.take(size):
+                return replace(record, rewrites=found)
+        self._left_out += 1
+        return record
+
+    def function_begin(self, function: int, call: int) -> None:
+        """Open a call."""
+        with self._lock:
+            found = self._functions.get(function)
+            if found is not None:
+                found.begin(call, threading.get_ident())
+
+    def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
+        """Count a call."""
+        begun = self._clock()
+        with self._lock:
+            found = self._functions.get(function)
+            if found is not None:
+                found.end(call, threading.get_ident(), begun, elapsed_ns, error is not None)
+            self._recorder_ns += self._clock() - begun
+
+    def instruction(
+        self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
+    ) -> None:
+        """Count an operation outside of loops, or one in a step that is told on its own."""
+        with self._lock:
+            tally = self._functions.get(function) if loop is None else self._loops.get(loop)
+            if tally is not None:
+                tally.timed(index, elapsed_ns)
+
+    def specialised(self, function: int, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
+        """Count code made for a loop."""
+        with self._lock:
+            found = self._loops.get(loop)
+            if found is not None:
+                found.made(tier, why, elapsed_ns)
+
+    def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
+        """Open a run of a loop."""
+        begun = self._clock()
+        with self._lock:
+            found = self._loops.get(loop)
+            if found is not None:
+                if found.detailed is None:
+                    found.detailed = self._budget.take(DETAIL_BYTES)
+                    self._left_out += not found.detailed and bool(found.record.operations)
+                found.begin(threading.get_ident(), begun, buffer_bytes)
+                found.recorder_ns += self._clock() - begun
+
+    def loop_steps(self, series: StepSeries) -> None:
+        """Take a chunk of steps."""
+        begun = self._clock()
+        with self._lock:
+            found = self._loops.get(series.loop)
+            if found is not None:
+                found.take(threading.get_ident(), series)
+                found.recorder_ns += self._clock() - begun
+
+    def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
+        """Take the bytes of a loop's rows."""
+        with self._lock:
+            found = self._loops.get(loop)
+            if found is not None:
+                found.rows_held(row_bytes)
+
+    def loop_end(
+        self,
+        function: int,
+        loop: int,
+        steps: int,
+        elapsed_ns: int,
+        setup_ns: int,
+        error: BaseException | None,
+    ) -> None:
+        """Close a run of a loop."""
+        begun = self._clock()
+        with self._lock:
+            found = self._loops.get(loop)
+            if found is not None:
+                found.end(threading.get_ident(), steps, elapsed_ns, setup_ns, error is not None)
+                found.recorder_ns += self._clock() - begun
+
+    # what is asked of it
+
+    def describe_script(self, script: str, arguments: Sequence[str]) -> None:
+        """Say what is being run; a path is kept as in source lines, without the machine's folders."""
+        self._script = recorded_path(script) if os.path.isabs(script) else script
+        self._arguments = tuple(arguments)
+
+    def finish(self, outcome: OutcomeRecord) -> None:
+        """Say how the run ended; the wall time stops here."""
+        with self._lock:
+            self._outcome, self._ended = outcome, self._clock()
+
+    def progress(self) -> tuple[int, int]:
+        """Return the calls and steps counted so far: a glance for a progress line."""
+        with self._lock:
+            calls = sum(each.calls for each in self._functions.values())
+            return calls, sum(each.steps for each in self._loops.values())
+
+    def record(self) -> ProfileRecord:
+        """Return the record so far, independent of what comes after; may be asked from any thread at any moment."""
+        with self._lock:
+            now = self._clock()
+            functions = [each.snapshot() for each in self._functions.values()]
+            names = numbered([each.name for each in functions])
+            return ProfileRecord(
+                scanviz=_version(),
+                python=platform.python_version(),
+                numpy=np.__version__,
+                machine=_machine(),
+                started=self._started,
+                script=self._script,
+                arguments=self._arguments,
+                detail=self.detail,
+                wall_ns=max(0, (now if self._ended is None else self._ended) - self._begun),
+                outcome=self._outcome,
+                cost=self._cost(),
+                functions=tuple(
+                    replace(each, name=name) for each, name in zip(functions, names, strict=True)
+                ),
+                loops=tuple(each.snapshot(now) for each in self._loops.values()),
+                left_out=self._left_out,
+            )
+
+    def _cost(self) -> CostRecord:
+        loops = self._loops.values()
+        return CostRecord(
+            stamps=sum(each.stamps for each in loops),
+            stamp_ns=self._price.stamp_ns + self._price.telling_ns,
+            chunks=sum(each.chunks for each in loops),
+            chunk_ns=self._price.chunk_ns,
+            recorder_ns=self._recorder_ns + sum(each.recorder_ns for each in loops),
+        )
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("scanviz")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _machine() -> str:
+    """Return the processors and the system in words, never the machine's name."""
+    return f"{os.cpu_count()} processors, {platform.machine()}, {platform.system()}"
+
+
+__all__ = ["DEFAULT_BYTES", "Recorder"]

@@ -1,0 +1,115 @@
+"""``with scanviz.profile() as p``: recording from Python."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+from typing import Literal, TextIO
+
+from scanviz.engine import observe
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.profiler.recording.recorder import DEFAULT_BYTES, Recorder
+from scanviz.record.file import save
+from scanviz.record.model import OutcomeRecord, ProfileRecord
+
+
+class Session:
+    """A recording of everything that runs inside its ``with`` block, in every thread.
+
+    Attributes
+    ----------
+    recorder : Recorder
+        What watches.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> sums, _ = scanviz.scan(lambda x_t, s: s + x_t, sequences=x, outputs_info=0.0, name="sums")
+    >>> f = scanviz.function([x], sums)
+    >>> with scanviz.profile() as p:
+    ...     result = f([1.0, 2.0, 3.0])
+    >>> [(loop.name, loop.steps) for loop in p.record.loops]
+    [('sums', 3)]
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    @property
+    def record(self) -> ProfileRecord:
+        """The record so far."""
+        return self.recorder.record()
+
+    def __enter__(self) -> Session:
+        self.recorder.restart()
+        observe.attach(self.recorder)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        observe.detach(self.recorder)
+        self.recorder.finish(_outcome(error))
+
+    def report(self, file: TextIO | None = None, top: int = 8, scan: str | None = None) -> None:
+        """Print the report.
+
+        Parameters
+        ----------
+        file : text file, optional
+            ``sys.stdout`` by default.
+        top : int
+            Rows a table.
+        scan : str, optional
+            Show this loop alone.
+        """
+        from scanviz.profiler.report.overview import print_report
+
+        print_report(self.record, file if file is not None else sys.stdout, top=top, scan_name=scan)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the record to a ``.scanviz`` file."""
+        save(self.record, path)
+
+
+def profile(detail: Literal["steps", "ops"] = "steps", max_bytes: int = DEFAULT_BYTES) -> Session:
+    """Return a context manager that records every call of scanviz functions in its block.
+
+    Parameters
+    ----------
+    detail : {"steps", "ops"}
+        ``"steps"`` times each step, and each operation in a sample of the steps; ``"ops"`` times each operation of
+        every step, which costs more.
+    max_bytes : int
+        About how much memory the recording may take.
+
+    Returns
+    -------
+    Session
+        ``record`` is the record so far, ``report()`` prints it, ``save(path)`` keeps it.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> with scanviz.profile() as p:
+    ...     pass
+    >>> p.record.outcome.status
+    'ok'
+    """
+    if detail not in ("steps", "ops"):
+        raise ScanvizValueError(
+            "profile() knows no such detail", expected="'steps' or 'ops'", found=repr(detail)
+        )
+    return Session(Recorder(detail, max_bytes))
+
+
+def _outcome(error: BaseException | None) -> OutcomeRecord:
+    if error is None:
+        return OutcomeRecord("ok")
+    status: Literal["interrupted", "error"] = (
+        "interrupted" if isinstance(error, KeyboardInterrupt) else "error"
+    )
+    return OutcomeRecord(status, None, f"{type(error).__name__}: {error}")

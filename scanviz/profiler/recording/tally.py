@@ -1,0 +1,327 @@
+"""What is known so far of one loop and of one function, in bounded memory.
+
+Steps of short runs are gathered before they are counted, so that a nested loop of three steps costs little more than
+its events.  Runs are kept apart by thread.  The callers hold a lock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.observe import StepSeries
+from scanviz.profiler.recording.operations import PENDING_TIMED, OperationTally
+from scanviz.profiler.recording.overhead import Price
+from scanviz.record.model import FunctionRecord, LoopRecord, LoopVariableRecord, TierRecord
+from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
+from scanviz.record.statistics import Histogram
+
+PENDING = 8192  # steps gathered before they are counted, so that counting is rare
+PIECES = 512  # chunks they may come from
+_STATES = ("mitmot", "mitsot", "sitsot")
+TIERS = 16  # kinds of code told apart
+DETAIL_BYTES = (
+    20_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD) + 8 * PENDING + 200 * PIECES + 16 * PENDING_TIMED
+)
+
+
+class _Run(NamedTuple):
+    number: int
+    begun: int
+    around: _Run | None  # what its thread had open before: a call was made while it ran
+
+
+def _with_those_around(run: _Run | None) -> list[_Run]:
+    found = []
+    while run is not None:
+        found.append(run)
+        run = run.around
+    return found
+
+
+class _Call(NamedTuple):
+    thread: int
+    runs: list[int]  # of each loop, how many its thread had open before; empty where it had none of any loop
+
+
+class LoopTally:
+    """Totals and samples of one loop.
+
+    Parameters
+    ----------
+    record : LoopRecord
+        What the loop is.
+    price : Price
+        What to take off times of steps in which each operation was timed.
+
+    Attributes
+    ----------
+    detailed : bool or None
+        Whether single steps are kept, else totals alone; None until the loop runs and it is decided.
+    """
+
+    __slots__ = (
+        "_filled",
+        "_histogram",
+        "_open",
+        "_operations",
+        "_pieces",
+        "_price",
+        "_row_bytes",
+        "_sample",
+        "_steps",
+        "_tiers",
+        "_totals",
+        "_waiting",
+        "chunks",
+        "detailed",
+        "record",
+        "recorder_ns",
+        "stamps",
+    )
+
+    def __init__(self, record: LoopRecord, price: Price) -> None:
+        self.record, self._price = record, price
+        self.detailed: bool | None = None
+        self._histogram, self._sample = Histogram(), StepSample()
+        self._waiting = np.empty(0, np.int64)  # times that wait to be counted
+        self._filled = 0
+        self._pieces: list[tuple[int, int, int]] = []  # of what waits: run, first step, number of steps
+        self._open: dict[int, _Run] = {}  # by thread, the innermost
+        self._operations = OperationTally(len(record.operations))
+        self._tiers: dict[tuple[str, str], list[int]] = {}
+        self._totals = _Totals()
+        self._row_bytes: tuple[int, ...] = ()
+        self._steps = 0
+        self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
+
+    @property
+    def steps(self) -> int:
+        """Steps told so far."""
+        return self._steps
+
+    def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
+        """Open a run."""
+        totals = self._totals
+        self._open[thread] = _Run(totals.runs, now, self._open.get(thread))
+        totals.runs += 1
+        totals.buffer_bytes = max(totals.buffer_bytes, buffer_bytes)
+
+    def rows_held(self, row_bytes: tuple[int, ...]) -> None:
+        """Take the bytes of the rows of each state, then of each step output, at the end of a run."""
+        before = self._row_bytes or (0,) * len(row_bytes)
+        self._row_bytes = tuple(max(a, b) for a, b in zip(before, row_bytes, strict=True))
+
+    def _variables(self) -> tuple[LoopVariableRecord, ...]:
+        """Return the loop variables with the bytes of their rows."""
+        if not self._row_bytes or not self.record.variables:
+            return self.record.variables
+        states = [each for each in self.record.variables if each.kind in _STATES]
+        outputs = [each for each in self.record.variables if each.kind == "nitsot"]
+        held = {id(each): size for each, size in zip([*states, *outputs], self._row_bytes, strict=False)}
+        return tuple(replace(each, row_bytes=held.get(id(each), 0)) for each in self.record.variables)
+
+    def take(self, thread: int, series: StepSeries) -> None:
+        """Take a chunk of steps of the run that the thread has open."""
+        count, times = len(series.step_ns), series.step_ns
+        self._steps += count
+        self.chunks += 1
+        self._totals.clock = series.source
+        if series.op_ns is None:
+            self.stamps += count
+        else:
+            a_step = len(series.op_ns) + 2
+            self.stamps += count * a_step
+            self._operations.add(series)
+            times = np.maximum(times - int((a_step - 1) * self._price.stamp_ns), np.minimum(times, 1))
+        if self.detailed and count:
+            run = self._open.get(thread)
+            self._gather(run.number if run is not None else 0, series.first, times)
+
+    def _gather(self, run: int, first: int, times: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+        count = len(times)
+        if self._filled + count > PENDING or len(self._pieces) == PIECES:
+            self._count()
+        if count > PENDING:
+            self._histogram.add(times)
+            self._sample.add(np.full(count, run), np.arange(first, first + count), times)
+            return
+        if not len(self._waiting):
+            self._waiting = np.empty(PENDING, np.int64)
+        self._waiting[self._filled : self._filled + count] = times
+        self._pieces.append((run, first, count))
+        self._filled += count
+
+    def _count(self) -> None:
+        """Count the steps gathered."""
+        if not self._filled:
+            return
+        times = self._waiting[: self._filled]
+        runs, firsts, counts = np.array(self._pieces, np.int64).T
+        # the number of a step is its place in all that waits, shifted to where its piece begins
+        shift = firsts - np.concatenate([[0], np.cumsum(counts[:-1])])
+        steps = np.arange(self._filled) + np.repeat(shift, counts)
+        self._histogram.add(times)
+        self._sample.add(np.repeat(runs, counts), steps, times)
+        self._filled = 0
+        self._pieces.clear()
+
+    def timed(self, index: int, elapsed_ns: int) -> None:
+        """Take the time of one operation in one step, told on its own."""
+        self._operations.add_one(index, elapsed_ns)
+
+    def end(self, thread: int, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
+        """Close the run that the thread opened last."""
+        run, totals = self._pop(thread), self._totals
+        if run is not None and run.number == 0:
+            totals.first_run_ns = elapsed_ns
+        totals.total_ns += elapsed_ns
+        totals.setup_ns += setup_ns
+        totals.longest_run = max(totals.longest_run, steps)
+        totals.failed_runs += run is not None and failed
+
+    def open_runs(self, thread: int) -> int:
+        """Return how many runs a thread has open: more than one where a call was made while another one ran."""
+        return len(_with_those_around(self._open.get(thread)))
+
+    def abandon(self, thread: int, kept: int, now: int) -> None:
+        """Close the runs that a thread has open but the first ``kept`` of them: an error ended the others."""
+        while self.open_runs(thread) > kept:
+            run = self._pop(thread)
+            assert run is not None
+            self._totals.failed_runs += 1
+            self._totals.total_ns += max(0, now - run.begun)
+
+    def _pop(self, thread: int) -> _Run | None:
+        run = self._open.pop(thread, None)
+        if run is not None and run.around is not None:
+            self._open[thread] = run.around
+        return run
+
+    def made(self, tier: str, why: str, elapsed_ns: int) -> None:
+        """Count code that was made for the loop."""
+        key = (tier, why)
+        if key not in self._tiers and len(self._tiers) >= TIERS:
+            key = (tier, "for other reasons")
+        found = self._tiers.setdefault(key, [0, 0])
+        found[0] += 1
+        found[1] += elapsed_ns
+
+    def cost_ns(self) -> float:
+        """Return what recording this loop cost so far."""
+        price = self._price
+        each = price.stamp_ns + price.telling_ns
+        return self.recorder_ns + self.stamps * each + self.chunks * price.chunk_ns
+
+    def snapshot(self, now: int) -> LoopRecord:
+        """Return the record so far; runs that have not ended count up to now."""
+        self._count()
+        totals, operations = self._totals, self._operations
+        operations.settle()
+        going_on = [run for innermost in self._open.values() for run in _with_those_around(innermost)]
+        running = sum(max(0, now - run.begun) for run in going_on)
+        body, copies, rest = operations.division(self._price.stamp_ns)
+        return replace(
+            self.record,
+            operations=operations.records(self.record.operations, self._price.stamp_ns),
+            variables=self._variables(),
+            runs=totals.runs,
+            failed_runs=totals.failed_runs,
+            running=len(going_on),
+            steps=self._steps,
+            longest_run=totals.longest_run,
+            total_ns=totals.total_ns + running,
+            setup_ns=totals.setup_ns,
+            first_run_ns=totals.first_run_ns,
+            step_times=self._histogram.record(),
+            sampled_steps=operations.steps,
+            body_ns=body,
+            copy_ns=copies,
+            overhead_ns=rest,
+            cost_ns=self.cost_ns(),
+            buffer_bytes=totals.buffer_bytes,
+            clock=totals.clock,
+            tiers=tuple(TierRecord(*key, *found) for key, found in self._tiers.items()),
+            series_stride=self._sample.stride,
+            series=self._sample.rows(),
+        )
+
+
+class _Totals:
+    """Sums over the runs of a loop."""
+
+    __slots__ = (
+        "buffer_bytes",
+        "clock",
+        "failed_runs",
+        "first_run_ns",
+        "longest_run",
+        "runs",
+        "setup_ns",
+        "total_ns",
+    )
+
+    def __init__(self) -> None:
+        self.runs = self.failed_runs = self.longest_run = self.buffer_bytes = 0
+        self.total_ns = self.setup_ns = self.first_run_ns = 0
+        self.clock = ""
+
+
+class FunctionTally:
+    """Totals of one function.
+
+    Attributes
+    ----------
+    loops : list of LoopTally
+        Its loops.
+    """
+
+    __slots__ = ("_errors", "_first_ns", "_histogram", "_open", "_operations", "loops", "record")
+
+    def __init__(self, record: FunctionRecord) -> None:
+        self.record = record
+        self.loops: list[LoopTally] = []
+        self._histogram = Histogram()
+        self._operations = OperationTally(len(record.operations))
+        self._errors, self._first_ns = 0, 0
+        self._open: dict[int, _Call] = {}
+
+    @property
+    def calls(self) -> int:
+        """Calls that ended."""
+        return self._histogram.count
+
+    def begin(self, call: int, thread: int) -> None:
+        """Open a call."""
+        within = any(each.thread == thread for each in self._open.values())  # a call that another one makes
+        self._open[call] = _Call(thread, [each.open_runs(thread) for each in self.loops] if within else [])
+
+    def end(self, call: int, thread: int, now: int, elapsed_ns: int, failed: bool) -> None:
+        """Close a call; runs of loops that an error left open inside it are closed with it."""
+        before = self._open.pop(call, None)
+        if not self._histogram.count:
+            self._first_ns = elapsed_ns
+        self._histogram.add_one(elapsed_ns)
+        if failed:
+            self._errors += 1
+            kept = before.runs if before is not None and before.runs else [0] * len(self.loops)
+            for each, count in zip(self.loops, kept, strict=True):
+                each.abandon(thread, count, now)
+
+    def timed(self, index: int, elapsed_ns: int) -> None:
+        """Take the time of one operation outside of loops."""
+        self._operations.add_one(index, elapsed_ns)
+
+    def snapshot(self) -> FunctionRecord:
+        """Return the record so far."""
+        return replace(
+            self.record,
+            operations=self._operations.records(self.record.operations, 0.0),
+            calls=self._histogram.count,
+            errors=self._errors,
+            running=len(self._open),
+            first_ns=self._first_ns,
+            call_times=self._histogram.record(),
+        )

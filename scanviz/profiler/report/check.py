@@ -1,0 +1,157 @@
+"""What a check found, as text and as JSON data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from scanviz.profiler.report.text import HEADING, HOT, QUIET, Line, styled
+from scanviz.profiler.report.units import amount, counted
+from scanviz.profiler.report.values import number
+from scanviz.record.codec import encode
+from scanviz.record.finding import CheckedRecord, FindingRecord, LoopPlaceRecord, ValueRecord
+from scanviz.record.plain_text import plain
+from scanviz.record.values import SourceRecord
+
+_PROBLEMS = {
+    "nan": "NaN",
+    "inf": "an infinity",
+    "big": "a number that is too big",
+    "dtype": "an unexpected dtype",
+    "shape": "a shape that changed",
+}
+
+MEANT = "an infinity on purpose, such as a mask or the logarithm of 0: to look for NaN alone: scanviz check --nan SCRIPT"
+
+
+def render_check(record: CheckedRecord, *, width: int = 100, color: bool = False) -> str:
+    """Return what a check found, or what it looked at.
+
+    Examples
+    --------
+    >>> print(render_check(CheckedRecord(calls=1, steps=3, operations=6, values=6)), end="")
+    scanviz check: nothing found in 6 values of 6 operations, 3 steps of loops, 1 call
+    """
+    found = record.finding
+    lines = _nothing(record) if found is None else _found(found)
+    return "".join(styled(line, width, color) + "\n" for line in lines)
+
+
+def check_as_json(record: CheckedRecord) -> Any:
+    """Return the same as data for JSON; numbers that are not finite become strings."""
+    return _strict(encode(record))
+
+
+def _strict(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _strict(each) for key, each in data.items()}
+    if isinstance(data, list):
+        return [_strict(each) for each in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return "NaN" if math.isnan(data) else "Infinity" if data > 0 else "-Infinity"
+    return data
+
+
+def _nothing(record: CheckedRecord) -> list[Line]:
+    if not record.calls:
+        return [Line("scanviz check: no scanviz function was called, nothing was looked at", wraps=True)]
+    parts = [
+        f"nothing found in {counted(record.values, 'value')} of {counted(record.operations, 'operation')}",
+        f"{counted(record.steps, 'step')} of loops",
+        counted(record.calls, "call"),
+    ]
+    return [Line("scanviz check: " + ", ".join(parts), wraps=True)]
+
+
+def _found(found: FindingRecord) -> list[Line]:
+    lines = [Line(f"scanviz check: {_PROBLEMS[found.problem]} {_where(found)}", HEADING, wraps=True)]
+    call = f"{plain(found.function)}, call {amount(found.call)}"
+    lines.append(Line(f"  function   {call}", wraps=True))
+    lines += [Line(f"  loop       {_loop(each)}", wraps=True) for each in reversed(found.loops)]
+    lines.append(Line(f"  operation  {plain(found.operation)}", wraps=True))
+    if found.source is not None:
+        lines.append(Line(f"  line       {_line(found.source)}", wraps=True))
+    lines += [Line(f"  gave       {_value(found.result)}", HOT, wraps=True)]
+    lines += [Line(f"  read       by loop {_loop(each)}", wraps=True) for each in found.read_at]
+    if found.problem == "inf":
+        lines.append(Line(f"  meant?     {MEANT}", QUIET, wraps=True))
+    if found.expected:
+        lines.append(Line(f"  expected   {plain(found.expected)}", wraps=True))
+    lines.append(Line(f"  {_made_of(found)}", QUIET, wraps=True))
+    for each in found.inputs:
+        lines.append(Line(f"    {plain(each.name)}  {_value(each)}", wraps=True))
+        if each.where is not None and each.origin:
+            lines.append(Line(f"      it came so from outside: {plain(each.origin)}", HOT, wraps=True))
+    if found.step_inputs:
+        lines.append(Line("  the step began with:", QUIET))
+    lines += [Line(f"    {plain(each.name)}  {_value(each)}", wraps=True) for each in found.step_inputs]
+    return lines
+
+
+def _where(found: FindingRecord) -> str:
+    """Return all loops that a finding stands in, innermost first; those that read what was computed for all their steps too."""
+    read = [f"for {_step(each)}" for each in found.read_at[:1]]
+    if not found.loops:
+        return ", ".join(["outside of loops", *read])
+    inner, *around = reversed(found.loops)
+    at = f"in loop {plain(inner.loop)} at step {amount(inner.step)}{_back(inner)}"
+    return ", ".join([at, *(f"in {_step(each)}" for each in around), *read])
+
+
+def _step(place: LoopPlaceRecord) -> str:
+    return f"step {amount(place.step)} of loop {plain(place.loop)}{_back(place)}"
+
+
+def _back(place: LoopPlaceRecord) -> str:
+    if place.forward_loop is None or place.forward_step is None:
+        return ""
+    return f", back over step {amount(place.forward_step)} of loop {plain(place.forward_loop)}"
+
+
+def _made_of(found: FindingRecord) -> str:
+    if found.problem in ("dtype", "shape"):
+        return "its inputs:"
+    if found.cause == "given":
+        return "it was not made here: one of its inputs already had it"
+    return "it was made here, of inputs that had none:" if found.inputs else "it was made here, of nothing"
+
+
+def _loop(place: LoopPlaceRecord) -> str:
+    parts = [plain(place.loop) + (f" ({plain(str(place.source))})" if _adds(place) else "")]
+    parts += [f"run {amount(place.run)}"] if place.run is not None else []
+    parts.append(f"step {amount(place.step)}")
+    if place.forward_loop is not None:
+        step = "" if place.forward_step is None else f"step {amount(place.forward_step)} of "
+        parts.append(f"back over {step}loop {plain(place.forward_loop)}")
+    return ", ".join(parts)
+
+
+def _adds(place: LoopPlaceRecord) -> bool:
+    return place.source is not None and str(place.source) not in place.loop
+
+
+def _line(source: SourceRecord) -> str:
+    return f"{plain(str(source))}  {plain(source.text)}".rstrip()
+
+
+def _value(value: ValueRecord) -> str:
+    low, high, mean, nan, infinite = value.statistics
+    kind = f"{plain(value.dtype)}[{','.join(map(str, value.shape))}]"
+    shown = " ".join(number(each, missing="nan") for each in value.numbers)
+    more = " …" if math.prod(value.shape) > len(value.numbers) else ""
+    if not value.shape and not nan and not infinite:
+        return f"{kind} = {shown}"
+    parts = []
+    if nan:
+        parts.append(f"{amount(int(nan))} NaN")
+    if infinite:
+        parts.append(f"{amount(int(infinite))} infinite")
+    if value.where is not None and value.shape:
+        parts.append(f"first at [{', '.join(map(str, value.where))}]")
+    if not math.isnan(mean):
+        finite = "finite ones " if nan or infinite else ""
+        parts.append(f"{finite}from {number(low)} to {number(high)}, mean {number(mean)}")
+    return f"{kind}: {', '.join(parts) or 'empty'}  ({shown}{more})"
+
+
+__all__ = ["check_as_json", "render_check"]

@@ -1,0 +1,62 @@
+"""What a graph costs before and after a rewrite, in the sizes that the user named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanviz.profiler.report.text import QUIET, TITLE, Line
+from scanviz.record.plain_text import plain
+from scanviz.record.rewrites import GraphCostRecord, RewriteRecord, RewritesRecord
+
+_MEASURES = (
+    ("operations, those of a step as often as there are steps", "operations"),
+    ("floating-point operations", "flops"),
+    ("bytes read and written", "bytes_moved"),
+    ("bytes of rows that loops keep", "buffer_bytes"),
+)
+
+
+def cost_lines(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[Line]:
+    """Return what the graph cost before and after an application, and how many operations a step of each loop has.
+
+    Examples
+    --------
+    >>> fewer = RewriteRecord(0, "loops", "r", "f.py:1", "…", cost=GraphCostRecord("2·n", per_step={"rnn": 2}))
+    >>> record = RewritesRecord(cost=GraphCostRecord("3·n", per_step={"rnn": 3}), applications=(fewer,))
+    >>> for line in list(cost_lines(record, fewer))[:6]:
+    ...     print(line.text)
+      operations of a step
+        rnn: 3 → 2
+      operations, those of a step as often as there are steps
+        before  3·n
+        after   2·n
+      floating-point operations
+    """
+    before, after = cost_at(rewrites, each.index), cost_at(rewrites, each.index + 1)
+    if before is None or after is None:
+        yield Line("  costs were not worked out", QUIET)
+        return
+    old, new = rewrites.steps(each.index), rewrites.steps(each.index + 1)
+    loops = list(dict.fromkeys((*old, *new)))
+    if loops:
+        yield Line("  operations of a step", TITLE)
+    for loop in loops:
+        counts = [str(each[loop]) if loop in each else "no loop" for each in (old, new)]
+        yield Line(f"    {plain(loop)}: {' → '.join(dict.fromkeys(counts))}", wraps=True)
+    for what, attribute in _MEASURES:
+        pair = [plain(getattr(cost, attribute)) for cost in (before, after)]
+        yield Line(f"  {what}", TITLE)
+        if pair[0] == pair[1]:
+            yield Line(f"    before and after  {pair[0]}", wraps=True)
+        else:
+            yield Line(f"    before  {pair[0]}", wraps=True)
+            yield Line(f"    after   {pair[1]}", wraps=True)
+
+
+def cost_at(rewrites: RewritesRecord, after: int) -> GraphCostRecord | None:
+    """Return what the graph costs after so many applications."""
+    known = [each.cost for each in rewrites.applications[:after] if each.cost is not None]
+    return known[-1] if known else rewrites.cost
+
+
+__all__ = ["cost_at", "cost_lines"]

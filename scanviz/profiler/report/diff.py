@@ -1,0 +1,99 @@
+"""Two versions of a graph's lines as one list with marks, or next to one another."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+from scanviz.profiler.report.text import HOT, QUIET, WARNING, Line, clipped, columns
+
+ADDED, GONE = "32", HOT
+CONTEXT = 2  # unchanged lines around a change
+
+
+def marked(before: Sequence[str], after: Sequence[str], whole: bool) -> Iterator[Line]:
+    """Return two versions as one list of lines with + and -, unchanged ones left out but for a few around."""
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for kind, a, b, c, d in matcher.get_opcodes():
+        if kind == "equal":
+            lines = list(before[a:b])
+            if not whole and len(lines) > 2 * CONTEXT + 1:
+                head = lines[:CONTEXT] if a else []
+                tail = lines[-CONTEXT:] if b < len(before) else []
+                yield from (Line(f"    {each}", QUIET) for each in head)
+                yield Line(f"    … {len(lines) - len(head) - len(tail)} lines stay", QUIET)
+                yield from (Line(f"    {each}", QUIET) for each in tail)
+            else:
+                yield from (Line(f"    {each}", QUIET) for each in lines)
+            continue
+        yield from (Line(f"  - {each}", GONE) for each in before[a:b])
+        yield from (Line(f"  + {each}", ADDED) for each in after[c:d])
+
+
+def side_by_side(before: Sequence[str], after: Sequence[str], width: int) -> Iterator[Line]:
+    """Return two versions next to one another, clipped to a width."""
+    half = max(20, (width - 7) // 2)
+
+    def row(left: str, mark: str, right: str, style: str) -> Line:
+        cut = clipped(left, half)
+        space = " " * (half - columns(cut))
+        return Line(f"  {cut}{space} {mark} {clipped(right, half)}", style)
+
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for kind, a, b, c, d in matcher.get_opcodes():
+        if kind == "equal":
+            shown = list(zip(before[a:b], after[c:d], strict=True))
+            if len(shown) > 2 * CONTEXT + 1:
+                skipped = len(shown) - 2 * CONTEXT
+                shown = [*shown[:CONTEXT], (f"… {skipped} lines stay", ""), *shown[-CONTEXT:]]
+            yield from (row(left, " ", right, QUIET) for left, right in shown)
+            continue
+        for old, new in _paired(before[a:b], after[c:d]):
+            left, right = _where_they_differ(old, new, half)
+            mark = "│" if left and right else "<" if left else ">"
+            yield row(left, mark, right, WARNING if left and right else GONE if left else ADDED)
+
+
+def _where_they_differ(left: str, right: str, width: int) -> tuple[str, str]:
+    """Return two lines; where a cut to the width would hide how they differ, what is in front of that is left out."""
+    if not (left and right) or clipped(left, width) != clipped(right, width):
+        return left, right
+    longest, shortest = max(len(left), len(right)), min(len(left), len(right))
+    same = next((k for k in range(shortest) if left[k] != right[k]), shortest)
+    head = len(left) - len(left.lstrip()) + len(_given(left.lstrip()))
+    end = longest - (width - head - 3)  # from where on the rest has room
+    start = end if end <= same else same - width // 4
+    return (
+        (f"{left[:head]} … {left[start:]}", f"{right[:head]} … {right[start:]}")
+        if start > head
+        else (left, right)
+    )
+
+
+def _paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Return lines before and after side by side: those that give the same name stand together."""
+    given, places, taken = [_given(each) for each in new], [], 0
+    for line in old:
+        name = _given(line)
+        place = given.index(name, taken) if name and name in given[taken:] else None
+        places.append(place)
+        taken = taken if place is None else place + 1
+    shown = 0
+    for line, place in zip(old, places, strict=True):
+        if place is None:
+            yield line, ""
+            continue
+        yield from (("", each) for each in new[shown:place])
+        yield line, new[place]
+        shown = place + 1
+    yield from (("", each) for each in new[shown:])
+
+
+def _given(line: str) -> str:
+    """Return what a line gives a value: what stands before its sign, else nothing."""
+    if line.startswith("return "):
+        return "return"
+    for sign in (" := ", " = "):
+        if sign in line:
+            return line.partition(sign)[0]
+    return ""

@@ -1,0 +1,271 @@
+"""The report's parts: a function with the tree of its loops, one loop with its operations, and loops beside their gradients."""
+
+from __future__ import annotations
+
+from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, Line, clipped, table
+from scanviz.profiler.report.units import amount, counted, duration, share, size, sparkline
+from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
+from scanviz.record.names import loop_titles
+from scanviz.record.plain_text import plain
+
+WIDE, MIDDLE = 96, 78
+_COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs")
+FULL_BAR = 2.5  # medians that fill a bar of the sparkline, so that a usual step's is of a third
+_COSTLY = 0.05  # a share of a loop's time that recording may take before it is said
+FEW_STEPS = 32  # below, a loop may never have reached steps that are timed in detail
+
+
+def place(name: str, source: SourceRecord | None) -> str:
+    """Return where something was made, in brackets, unless its name says it already."""
+    return f" ({plain(str(source))})" if source is not None and str(source) not in name else ""
+
+
+def function_lines(record: ProfileRecord, function: FunctionRecord, width: int, top: int) -> list[Line]:
+    """Return a function's line and a table of its loops."""
+    times = function.call_times
+    head = (
+        f"{plain(function.name)}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
+    )
+    head += f"{duration(times.total_ns)} ({share(times.total_ns, record.wall_ns)})"
+    parts = [head]
+    if function.calls > 1:
+        later = (times.total_ns - function.first_ns) / (function.calls - 1)
+        parts.append(f"first {duration(function.first_ns)}, then {duration(later)} a call")
+    if function.errors:
+        parts.append(f"{amount(function.errors)} failed")
+    if function.running:
+        parts.append(f"{amount(function.running)} running")
+    rows = _tree(record, function, None, 1, width, top)
+    outside = [each for each in function.operations if each.kind != "loop" and each.samples]
+    outside_ns = sum(each.mean_ns * each.samples for each in outside)
+    if outside_ns:
+        rows.append(
+            _row(["  outside of loops", duration(outside_ns), share(outside_ns, times.total_ns)], width)
+        )
+    lines = [Line(""), Line(" · ".join(parts), TITLE, wraps=True)]
+    if rows:
+        heading, *others = table([_row(list(_COLUMNS), width), *rows], 1, width)
+        lines += [Line(heading, QUIET), *map(Line, others)]
+    return lines
+
+
+def _row(cells: list[str], width: int) -> list[str]:
+    """Return the cells that a terminal of this width has columns for."""
+    count = 9 if width >= WIDE else 8 if width >= MIDDLE else 5
+    return (cells + [""] * count)[:count]
+
+
+def _tree(
+    record: ProfileRecord, function: FunctionRecord, parent: int | None, depth: int, width: int, top: int
+) -> list[list[str]]:
+    rows: list[list[str]] = []
+    whole = function.total_ns or record.wall_ns
+    loops = [each for each in record.loops_of(function.key, parent) if each.runs]
+    for loop in loops[:top]:
+        times = loop.step_times
+        percentiles = [duration(each) for each in (times.p50_ns, times.p95_ns, times.max_ns)]
+        body = share(loop.body_ns, step_ns(loop)) if loop.sampled_steps else "–"
+        name = "  " * min(depth, 8) + plain(loop.name)
+        cells = [name, duration(loop.total_ns), share(loop.total_ns, whole), amount(loop.steps)]
+        steps = percentiles if times.count else ["–"] * 3
+        rows.append(_row([*cells, *steps, body, amount(loop.runs)], width))
+        if depth < 30:
+            rows.extend(_tree(record, function, loop.key, depth + 1, width, top))
+    if len(loops) > top:
+        rest = sum(each.total_ns for each in loops[top:])
+        name = "  " * depth + f"{len(loops) - top} more"
+        rows.append(_row([name, duration(rest), share(rest, whole)], width))
+    return rows
+
+
+def step_ns(loop: LoopRecord) -> float:
+    """Return the estimated time of a step: operations, copies and the rest."""
+    return loop.body_ns + loop.copy_ns + loop.overhead_ns
+
+
+def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool = False) -> list[Line]:
+    """Return one loop: a heading, how its time divides, its operations, and with ``whole`` its variables too."""
+    parts = [
+        f"{plain(title)}{place(loop.name, loop.source)}",
+        f"{counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}"
+        + (", ends by until" if loop.has_until else ""),
+        duration(loop.total_ns),
+        f"buffers {size(loop.buffer_bytes)}",
+    ]
+    lines = [
+        Line(" · ".join(parts), TITLE, wraps=True),
+        *_notes(loop),
+        *_division(loop),
+        *_series_line(loop, width),
+    ]
+    lines.extend(_operation_table(loop, width, top))
+    if whole:
+        lines.extend(_variables(loop, width))
+        lines.extend(
+            Line(
+                f"  code: {plain(each.tier)}, {plain(each.why)} (×{each.count}, {duration(each.total_ns)})",
+                QUIET,
+            )
+            for each in loop.tiers
+        )
+    return lines
+
+
+def _notes(loop: LoopRecord) -> list[Line]:
+    """Return what must be known before the numbers are believed."""
+    found = []
+    if loop.failed_runs:
+        found.append(f"{counted(loop.failed_runs, 'run')} ended by an error")
+    if loop.running:
+        found.append(f"{counted(loop.running, 'run')} had not ended")
+    if loop.cost_ns > _COSTLY * loop.total_ns:
+        found.append(f"about {share(loop.cost_ns, loop.total_ns)} of its time is the cost of recording")
+    return [Line("  " + " · ".join(found), WARNING, wraps=True)] if found else []
+
+
+def _division(loop: LoopRecord) -> list[Line]:
+    times = loop.step_times
+    if not times.count:
+        return []
+    parts = [f"mean {duration(times.mean_ns)}", f"p50 {duration(times.p50_ns)}"]
+    parts += [f"p95 {duration(times.p95_ns)}", f"max {duration(times.max_ns)}"]
+    text = "  a step: " + ", ".join(parts) + _slowest(loop)
+    lines = [Line(text, wraps=True)]
+    if loop.sampled_steps:
+        parts = [f"operations {duration(loop.body_ns)}", f"copies {duration(loop.copy_ns)}"]
+        parts.append(f"loop overhead {duration(loop.overhead_ns)}")
+        among = f"estimated from {counted(loop.sampled_steps, 'timed step')}"
+        lines.append(Line(f"  of it: {', '.join(parts)} ({among})", wraps=True))
+    if loop.setup_ns:
+        before = f"  around the steps: {duration(loop.setup_ns)}"
+        first = f", the first run took {duration(loop.first_run_ns)}" if loop.runs > 1 else ""
+        lines.append(Line(before + first, QUIET, wraps=True))
+    return lines
+
+
+def _slowest(loop: LoopRecord) -> str:
+    if not len(loop.series):
+        return ""
+    run, step, _, _ = loop.series[int(loop.series[:, 2].argmax())].tolist()
+    return f" (step {amount(step)}" + (f" of run {amount(run)})" if loop.runs > 1 else ")")
+
+
+def _series_line(loop: LoopRecord, width: int) -> list[Line]:
+    """Return a sparkline of the run with the most steps kept: in each part of it, the slowest of them."""
+    series = loop.series
+    if len(series) < 4:
+        return []
+    numbers = series[:, 0].tolist()
+    run = max(sorted(set(numbers)), key=numbers.count)
+    rows = [(step, time) for number, step, time, _ in series.tolist() if number == run]
+    last = max(step for step, _ in rows)
+    count = min(max(8, min(60, width - 40)), last + 1)
+    bins = [0.0] * count
+    for step, time in rows:
+        bins[step * count // (last + 1)] = max(bins[step * count // (last + 1)], float(time))
+    full = FULL_BAR * loop.step_times.p50_ns or max(bins)
+    line = sparkline(_filled(bins), full)
+    where = f" of run {amount(run)}" if loop.runs > 1 else ""
+    return [Line(f"  steps 0–{amount(last)}{where} {line} █ ≥ {duration(full)}", QUIET)] if line else []
+
+
+def _filled(bins: list[float]) -> list[float]:
+    """Return bins with the empty ones given the value before them."""
+    found, before = [], next((each for each in bins if each), 0.0)
+    for each in bins:
+        before = each or before
+        found.append(before)
+    return found
+
+
+def _untimed(loop: LoopRecord) -> str:
+    """Return why no operation of a loop has a time of its own."""
+    if loop.steps < FEW_STEPS:
+        return "too few steps to time its operations one by one (--detail ops times all)"
+    return "operations were not timed one by one in this tier"
+
+
+def _operation_table(loop: LoopRecord, width: int, top: int) -> list[Line]:
+    timed = [each for each in loop.operations if each.samples]
+    if not timed:
+        return [Line(f"  {_untimed(loop)}", QUIET)] if loop.operations else []
+    timed.sort(key=lambda each: -each.mean_ns)
+    room = max(16, width // 2 - 14)
+    rows = [["  operation", "a step", "of body"]]
+    rows += [
+        [
+            clipped(f"  {plain(each.label)}", room),
+            duration(each.mean_ns),
+            share(each.mean_ns, loop.body_ns),
+        ]
+        for each in timed[:top]
+    ]
+    heading, *others = table(rows, 1, width)
+    lines = [Line(f"{heading}  line", QUIET)]
+    for index, (text, each) in enumerate(zip(others, timed, strict=False)):
+        lines.append(Line(f"{text}  {_line_of(each)}", HOT if index == 0 and len(timed) > 1 else ""))
+    if len(timed) > top:
+        rest = sum(each.mean_ns for each in timed[top:])
+        lines.append(Line(f"  {counted(len(timed) - top, 'more operation')}, {duration(rest)} a step", QUIET))
+    return lines
+
+
+def _line_of(operation: OperationRecord) -> str:
+    source = operation.source
+    return "" if source is None else f"{plain(str(source))}  {plain(source.text)}".rstrip()
+
+
+def _variables(loop: LoopRecord, width: int) -> list[Line]:
+    if not loop.variables:
+        return []
+    rows = [["  variable", "kind", "taps", "type", "outer input", "outer output", "keeps"]]
+    for each in loop.variables:
+        taps = ",".join(map(str, each.reads))
+        if each.kind == "mitmot":
+            taps += " → " + ",".join(map(str, each.writes))
+        keeps = "" if each.outer_output is None else f"last {each.keep_last}" if each.keep_last else "all"
+        outer = [plain(each.outer_input or "–"), plain(each.outer_output or "–")]
+        rows.append([f"  {plain(each.name)}", each.kind, taps, plain(each.type), *outer, keeps])
+    heading, *others = table(rows, 7, width)
+    return [Line(heading, QUIET), *map(Line, others)]
+
+
+def pairs(record: ProfileRecord) -> list[tuple[LoopRecord, list[LoopRecord]]]:
+    """Return the loops that ran and whose gradients ran, with these; in the order of the record."""
+    backward: dict[int, list[LoopRecord]] = {}
+    for each in record.loops:
+        if each.gradient_of is not None and each.runs:
+            backward.setdefault(each.gradient_of, []).append(each)
+    return [(each, backward[each.key]) for each in record.loops if each.runs and each.key in backward]
+
+
+def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[Line]:
+    """Return a table with one line a loop that has a gradient; nothing where there is none.
+
+    Time and steps of a loop are those of all its runs; the gradient's of all its backward loops.  "keeps" are the rows that the
+    forward loop stores for it, and "kept" the loop variables they belong to.
+    """
+    found = pairs(record)
+    if not found:
+        return []
+    titles = loop_titles(record)
+    rows = [["  forward and backward", "steps", "forward", "backward", "ratio", "keeps", "kept"]]
+    for loop, backward in sorted(found, key=lambda pair: -pair[0].total_ns)[:top]:
+        there, back = loop.total_ns, sum(each.total_ns for each in backward)
+        kept = [plain(each.name) for each in loop.variables if each.read_backwards]
+        ratio = f"{back / there:.1f}×" if there else "–"
+        cells = [f"  {plain(titles[loop.key])}", amount(loop.steps), duration(there), duration(back), ratio]
+        rows.append([*cells, size(loop.kept_bytes), _listed(kept)])
+    count = 7 if width >= MIDDLE else 6
+    heading, *others = table([each[:count] for each in rows], 1, width)
+    lines = [Line(""), Line(heading, TITLE), *map(Line, others)]
+    if len(found) > top:
+        lines.append(Line(f"  {len(found) - top} more pairs", QUIET))
+    return lines
+
+
+def _listed(names: list[str]) -> str:
+    shown = names[:3]
+    return ", ".join(each if len(each) <= 16 else f"{each[:15]}…" for each in shown) + (
+        f" +{len(names) - 3}" if len(names) > 3 else ""
+    )

@@ -1,0 +1,200 @@
+"""The report: a record as one screen of text.
+
+It reads the record and nothing else.  Lines carry a style; colour is added only where wanted, and text from scripts is
+made harmless first.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_lines
+from scanviz.profiler.report.text import HEADING, QUIET, WARNING, Line, styled
+from scanviz.profiler.report.units import counted, duration, share
+from scanviz.profiler.report.values import TWICE
+from scanviz.record.model import LoopRecord, ProfileRecord
+from scanviz.record.names import loop_titles, loops_called, not_one_loop
+from scanviz.record.plain_text import plain, write_text
+
+NARROWEST = 40
+USUAL_TOP = 8
+_WORTH = 0.05  # of the loops' time: a loop below gets no part of its own
+
+
+def render_report(
+    record: ProfileRecord,
+    *,
+    width: int = 100,
+    top: int = USUAL_TOP,
+    scan_name: str | None = None,
+    color: bool = False,
+) -> str:
+    """Return the report as text.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        What to show.
+    width : int
+        Columns; less than 40 counts as 40.
+    top : int
+        Rows of each table.
+    scan_name : str, optional
+        Show this loop alone, in full; a name that is not there gives the nearest ones.
+    color : bool
+        Whether to add terminal colours.
+
+    Returns
+    -------
+    str
+        Lines that end in a newline, none wider than ``width``.
+
+    Examples
+    --------
+    >>> print(render_report(ProfileRecord(script="rnn.py", wall_ns=1_500_000)), end="")
+    rnn.py · 1.50 ms · still running
+    no scanviz function was called
+    """
+    width, top = max(NARROWEST, width), max(1, top)
+    lines = [*_header(record), *_body(record, width, top, scan_name), *_footer(record)]
+    return "".join(styled(line, width, color) + "\n" for line in lines)
+
+
+def print_report(
+    record: ProfileRecord,
+    file: TextIO,
+    *,
+    top: int = USUAL_TOP,
+    scan_name: str | None = None,
+    width: int | None = None,
+) -> None:
+    """Print the report as wide as the terminal, coloured only on one that wants it.
+
+    A pipe or file gets 100 columns (or ``COLUMNS``) and no colours; so does a terminal with ``NO_COLOR`` or ``TERM=dumb``.
+    Signs that the file's encoding lacks are replaced by similar ones.
+    """
+    columns = width if width is not None else columns_of(file)
+    write_text(
+        render_report(record, width=columns, top=top, scan_name=scan_name, color=wants_color(file)), file
+    )
+
+
+def wants_color(file: TextIO) -> bool:
+    """Return whether a file is a terminal that wants colours."""
+    return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def columns_of(file: TextIO) -> int:
+    """Return how wide a file is: as ``COLUMNS`` says, as its terminal is, or 100."""
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
+    try:
+        return os.get_terminal_size(file.fileno()).columns or 100
+    except (OSError, ValueError, AttributeError):
+        return 100
+
+
+def _header(record: ProfileRecord) -> list[Line]:
+    called = " ".join([record.script, *record.arguments]).strip() or "profile"
+    parts = [plain(called), duration(record.wall_ns)]
+    status = {"ok": "", "running": "still running", "exit": f"exit code {record.outcome.code}"}
+    parts.append(status.get(record.outcome.status, record.outcome.status))
+    calls = sum(each.calls for each in record.functions)
+    if record.functions:
+        parts.append(f"{counted(calls, 'call')} of {counted(len(record.functions), 'function')}")
+    parts.append(", ".join(sorted({plain(each.backend) for each in record.functions})))
+    lines = [Line(" · ".join(each for each in parts if each), HEADING, wraps=True)]
+    if record.outcome.message and record.outcome.status != "ok":
+        lines.append(Line(plain(record.outcome.message.split("\n")[0]), WARNING, wraps=True))
+    return lines
+
+
+def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) -> list[Line]:
+    if scan_name is not None:
+        return _one_scan(record, width, top, scan_name)
+    called = sorted(
+        (each for each in record.functions if each.calls or each.running), key=lambda each: -each.total_ns
+    )
+    if not called:
+        return [Line("no scanviz function was called", WARNING)]
+    lines: list[Line] = []
+    for function in called[:top]:
+        lines.extend(function_lines(record, function, width, top))
+    if len(called) > top:
+        rest = sum(each.total_ns for each in called[top:])
+        text = f"{counted(len(called) - top, 'more function')}, {duration(rest)} (--top {len(called)} shows them)"
+        lines.append(Line(text, QUIET, wraps=True))
+    return [*lines, *gradient_lines(record, width, top), *_hottest(record, width, top)]
+
+
+def _hottest(record: ProfileRecord, width: int, top: int) -> list[Line]:
+    """Return the loops that take most, each with its operations: two, or more where more rows are asked for."""
+    own, titles = {each.key: own_ns(record, each) for each in record.loops}, loop_titles(record)
+    whole = sum(own.values())
+    loops = sorted((each for each in record.loops if each.runs), key=lambda each: -own[each.key])
+    shown = loops[: 2 if top <= USUAL_TOP else top]
+    shown = [each for k, each in enumerate(shown) if k == 0 or own[each.key] >= _WORTH * whole]
+    lines: list[Line] = []
+    for k, loop in enumerate(shown):
+        lines.append(Line(""))
+        lines.extend(loop_lines(loop, titles[loop.key], width, top if k == 0 else max(3, top // 2)))
+    keys = {each.key for each in shown}
+    others = [plain(titles[each.key]) for each in loops if each.key not in keys]
+    if others:
+        listed = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
+        lines.append(Line(f"other loops: --scan NAME ({listed})", QUIET, wraps=True))
+    return lines
+
+
+def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:
+    """Return a loop's time less that of the loops directly inside it."""
+    inside = sum(each.total_ns for each in record.loops if each.parent == loop.key)
+    return max(0, loop.total_ns - inside)
+
+
+def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[Line]:
+    problem = not_one_loop(record, name)
+    if problem:
+        return [Line(problem, WARNING, wraps=True)]
+    (loop,) = loops_called(record, name)
+    title = loop_titles(record)[loop.key]
+    return [Line(""), *loop_lines(loop, title, width, max(top, 30), whole=True)]
+
+
+def _footer(record: ProfileRecord) -> list[Line]:
+    if not record.functions:
+        return []
+    built = sum(sum(each.build_ns.values()) for each in record.functions)
+    made = sum(each.total_ns for loop in record.loops for each in loop.tiers)
+    parts = [f"building functions {duration(built)}", f"making loop code {duration(made)}"]
+    cost = record.cost
+    looking = f", of it {duration(cost.values_ns)} for values" if cost.values_ns else ""
+    part = share(cost.total_ns, record.wall_ns)
+    parts.append(f"recording cost about {duration(cost.total_ns)} ({part}{looking})")
+    lines = [Line(""), Line(" · ".join(parts), QUIET, wraps=True)]
+    if record.detail == "ops":
+        lines.append(
+            Line("every operation of every step was timed: loops ran slower than alone", QUIET, wraps=True)
+        )
+    if record.detail == "values":
+        lines.append(Line(f"{TWICE} (scanviz report FILE --values shows them)", QUIET, wraps=True))
+    if record.left_out:
+        lines.append(
+            Line(
+                f"{record.left_out} functions or loops beyond the size limit: totals at most",
+                QUIET,
+                wraps=True,
+            )
+        )
+    return lines
+
+
+__all__ = [
+    "columns_of",
+    "own_ns",
+    "print_report",
+    "render_report",
+    "wants_color",
+]

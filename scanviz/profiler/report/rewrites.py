@@ -1,0 +1,321 @@
+"""What rules did to functions, as text: the list, one change line by line, why a line is there and why a rule did not fire.
+
+It reads records and nothing else; text from scripts is made harmless first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scanviz.profiler.report.costs import cost_lines
+from scanviz.profiler.report.diff import marked, side_by_side
+from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, Line, styled
+from scanviz.profiler.report.units import duration
+from scanviz.profiler.report.why import why_lines
+from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.names import functions_called
+from scanviz.record.plain_text import plain
+from scanviz.record.rewrites import RewriteRecord, RewritesRecord
+
+LONGEST = 100  # characters of a cost in the list; --step shows it whole
+FEW = 3  # rewrites of one rule or loop that are shown line by line without being asked for by number
+MORE = "--step N shows one rewrite line by line; --why NAME tells where something comes from; more: --help"
+
+
+class RewritesView(NamedTuple):
+    """What is asked for.
+
+    Attributes
+    ----------
+    function, scan, rule : str or None
+        Only these.
+    step : int or None
+        The change to show line by line.
+    style : str
+        ``"unified"``, ``"side-by-side"``, ``"tree"`` or ``"costs"``; empty where nothing was said.
+    everything : bool
+        Whether rules that refused are listed too.
+    why : str or None
+        A name, or a line of the script.
+    why_not : str or None
+        A rule.
+    """
+
+    function: str | None = None
+    scan: str | None = None
+    rule: str | None = None
+    step: int | None = None
+    style: str = ""
+    everything: bool = False
+    why: str | None = None
+    why_not: str | None = None
+
+
+def render_rewrites(
+    record: ProfileRecord, view: RewritesView | None = None, *, width: int = 100, color: bool = False
+) -> str:
+    """Return what rules did to the functions of a run, as text.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        What to show.
+    view : RewritesView
+        What of it.
+    width : int
+        Columns.
+    color : bool
+        Whether to add terminal colours.
+
+    Examples
+    --------
+    >>> print(render_rewrites(ProfileRecord()), end="")
+    no function's rewrites were recorded
+    """
+    asked = view if view is not None else RewritesView()
+    lines: list[Line] = []
+    functions = [each for each in chosen(record, asked) if each.rewrites is not None]
+    if asked.step is not None:  # functions that were rewritten so often; all, to say so, where none was
+        functions = [each for each in functions if _has_step(each, asked.step)] or functions
+    for function in functions:
+        if function.rewrites is not None:
+            lines += [
+                *([Line("")] if lines else []),
+                *_function_lines(function, function.rewrites, asked, width),
+            ]
+    if lines and (asked.step, asked.rule, asked.scan, asked.why, asked.why_not) == (None,) * 5:
+        lines += [Line(""), Line(MORE, QUIET, wraps=True)]
+    if not lines:
+        what = f"no function named {plain(asked.function)!r}" if asked.function else "no function's rewrites"
+        lines = [Line(f"{what} {'were' if not asked.function else 'was'} recorded", WARNING)]
+    return "\n".join(styled(each, width, color) for each in lines) + "\n"
+
+
+def _has_step(function: FunctionRecord, step: int) -> bool:
+    return function.rewrites is not None and any(
+        each.index == step for each in function.rewrites.applications
+    )
+
+
+def chosen(record: ProfileRecord, view: RewritesView) -> list[FunctionRecord]:
+    """Return the functions that are asked for, those that took most time first."""
+    found = list(record.functions) if view.function is None else functions_called(record, view.function)
+    return sorted(found, key=lambda each: -each.total_ns)
+
+
+def _function_lines(
+    function: FunctionRecord, rewrites: RewritesRecord, view: RewritesView, width: int
+) -> Iterator[Line]:
+    count = len(rewrites.applications)
+    yield Line(f"{plain(function.name)}: {_told(function, rewrites)}", TITLE)
+    if view.why is not None:
+        yield from why_lines(rewrites, view.why)
+    elif view.why_not is not None:
+        yield from why_not_lines(rewrites, view)
+    elif view.step is not None:
+        found = [each for each in rewrites.applications if each.index == view.step]
+        if not found:
+            yield Line(f"  there is no rewrite {view.step}: {_numbers(count)}", WARNING)
+        for each in found:
+            yield from step_lines(rewrites, each, view, width)
+    else:
+        yield from _list_or_steps(rewrites, view, width)
+
+
+def _told(function: FunctionRecord, rewrites: RewritesRecord) -> str:
+    """Return in a few words how much was done to a function."""
+    count, rules = len(rewrites.applications), len({each.rule for each in rewrites.applications})
+    told = f"{_some(count, 'rewrite')} by {_some(rules, 'rule')}" if count else "no rewrites"
+    chosen_rules = "" if rewrites.selection == "all" else f", of {plain(rewrites.selection)}"
+    spent = f", {duration(sum(each.time_ns for each in rewrites.applications))}" if count else ""
+    called = "" if function.calls or function.errors or function.running else ", never called"
+    return told + chosen_rules + spent + called
+
+
+def _list_or_steps(rewrites: RewritesRecord, view: RewritesView, width: int) -> Iterator[Line]:
+    """Return the list; where one rule or loop leaves few of it, or a style is asked for, these line by line."""
+    narrow = applications_of(rewrites, view) if view.rule or view.scan else []
+    if not narrow or not (len(narrow) <= FEW or view.style):
+        yield from _list(rewrites, view)
+        return
+    for k, each in enumerate(narrow):
+        yield from [Line("")] if k else []
+        yield from step_lines(rewrites, each, view, width)
+    if view.everything:
+        yield from _refused(rewrites)
+
+
+def _numbers(count: int) -> str:
+    return f"there are 0 to {count - 1}" if count else "there are none"
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def applications_of(rewrites: RewritesRecord, view: RewritesView) -> list[RewriteRecord]:
+    """Return the applications that a view asks for."""
+    found = [each for each in rewrites.applications if view.rule in (None, each.rule)]
+    return found if view.scan is None else [each for each in found if _concerns(each, view.scan)]
+
+
+def _concerns(each: RewriteRecord, scan: str) -> bool:
+    """Return whether an application did something to a loop: it says so, matched in it, or changed what is in its step."""
+    told = (each.says, *each.loop_variables, *each.moved_out, *each.moved_in)
+    paths = [*each.loops, *((*each.cost.per_step, *each.cost.gone) if each.cost is not None else ())]
+    return any(f"`{scan}`" in text for text in told) or any(_is_in(scan, path) for path in paths)
+
+
+def _is_in(scan: str, path: str) -> bool:
+    """Return whether a loop is one of those on a path; names of loops hold a ``/`` where they name a file."""
+    return f"/{scan}/" in f"/{path}/"
+
+
+def _list(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
+    listed = applications_of(rewrites, view)
+    phase = ""
+    for each in listed:
+        if each.phase != phase:
+            phase = each.phase
+            yield Line(f"  {phase}", QUIET)
+        yield Line(f"  {each.index:>3}  {each.rule}{_nodes(each)}  {duration(each.time_ns)}", HEADING)
+        yield Line(f"       {plain(each.says)}", wraps=True)
+        effect = rewrites.effect(each.rule)
+        if effect is not None:
+            yield Line(f"       {effect.words()}", QUIET, wraps=True)
+        for text in _bought(rewrites, each, LONGEST):
+            yield Line(f"       {text}", QUIET, wraps=True)
+        for text in each.loop_variables[:4]:
+            yield Line(f"       {plain(text)}", QUIET, wraps=True)
+    if not listed and rewrites.applications:
+        yield Line("  nothing of that was done", WARNING)
+    if view.rule is None and view.scan is None:
+        for text in _steps(rewrites.steps(0), rewrites.steps(len(rewrites.applications))):
+            yield Line(f"  in all: {text}", HEADING, wraps=True)
+    if view.everything:
+        yield from _refused(rewrites)
+
+
+def _nodes(each: RewriteRecord) -> str:
+    """Return how many operations are gone, new or elsewhere."""
+    parts = [f"-{each.removed} +{each.added} operations"] if each.removed or each.added else []
+    parts += [f"{len(each.moved_out)} moved out"] if each.moved_out else []
+    parts += [f"{len(each.moved_in)} moved in"] if each.moved_in else []
+    return f"  {', '.join(parts)}" if parts else ""
+
+
+def _moved(each: RewriteRecord) -> Iterator[str]:
+    """Return which operations left loops or went into them."""
+    if each.moved_out:
+        yield f"moved out: {', '.join(each.moved_out)}"
+    if each.moved_in:
+        yield f"moved in: {', '.join(each.moved_in)}"
+
+
+def _bought(rewrites: RewritesRecord, each: RewriteRecord, longest: int | None = None) -> Iterator[str]:
+    """Return what an application changed in the cost, in words; of long sums of sizes the first terms, if that is wanted."""
+    if each.cost is None or each.difference is None:
+        return
+    if each.cost.per_step or each.cost.gone:
+        yield from _steps(rewrites.steps(each.index), rewrites.steps(each.index + 1))
+    pairs = (
+        ("operations", each.difference.operations),
+        ("floating-point operations", each.difference.flops),
+        ("bytes of rows kept", each.difference.buffer_bytes),
+    )
+    for what, difference in pairs:
+        if difference != "0":
+            sign = "" if difference.startswith("-") else "+"
+            yield f"{what}: {sign}{shortened(plain(difference), longest)}"
+
+
+def shortened(text: str, longest: int | None) -> str:
+    """Return the first terms of a sum, as many as there is room for; one at least.
+
+    Examples
+    --------
+    >>> shortened("n·maximum(m - 1, 0) - n + 3", 20), shortened("n - 1", 20)
+    ('n·maximum(m - 1, 0) …', 'n - 1')
+    """
+    if longest is None or len(text) <= longest:
+        return text
+    depth, end = 0, 0
+    for k, sign in enumerate(text):
+        depth += (sign in "([") - (sign in ")]")
+        if depth == 0 and text[k : k + 3] in (" + ", " - "):
+            if end and k > longest:
+                break
+            end = k
+    return f"{text[:end]} …" if end else text
+
+
+def _steps(before: dict[str, int], after: dict[str, int]) -> Iterator[str]:
+    """Return how many operations a step of each loop has, where that changed."""
+    for loop in dict.fromkeys((*before, *after)):
+        old, new = before.get(loop), after.get(loop)
+        if old == new:
+            continue
+        if old is None:
+            yield f"loop `{plain(loop)}`: {new} operations a step, new"
+        elif new is None:
+            yield f"loop `{plain(loop)}` ({old} operations a step) is gone"
+        else:
+            yield f"loop `{plain(loop)}`: {old} → {new} operations a step"
+
+
+def _refused(rewrites: RewritesRecord) -> Iterator[Line]:
+    counts: dict[str, int] = {}
+    for each in rewrites.refusals:
+        counts[each.rule] = counts.get(each.rule, 0) + 1
+    if counts:
+        yield Line("  refused", QUIET)
+    for rule, count in sorted(counts.items()):
+        where = "place" if count == 1 else "places"
+        yield Line(f"       {plain(rule)}: at {count} {where}  (--why-not {plain(rule)})", wraps=True)
+
+
+def why_not_lines(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
+    """Return where the rule that is asked about did not fire, and why."""
+    found = [each for each in rewrites.refusals if each.rule == view.why_not]
+    if view.scan is not None:
+        found = [each for each in found if _is_in(view.scan, each.loop) or f"`{view.scan}`" in each.node]
+    if any(each.rule == view.why_not for each in rewrites.applications):
+        times = sum(each.rule == view.why_not for each in rewrites.applications)
+        often = "once" if times == 1 else f"{times} times"
+        yield Line(f"  {view.why_not} was applied {often}; where it was not:", QUIET)
+    for each in found:
+        place = f" ({plain(each.source)})" if each.source else ""
+        inside = f" in the step of `{plain(each.loop)}`" if each.loop else ""
+        yield Line(f"  {plain(each.node)}{inside}{place}", HEADING, wraps=True)
+        yield Line(f"       {plain(each.why)}", wraps=True)
+    if not found:
+        yield Line(f"  {view.why_not} was nowhere refused: there was nothing that it is meant for", QUIET)
+
+
+def step_lines(
+    rewrites: RewritesRecord, each: RewriteRecord, view: RewritesView, width: int
+) -> Iterator[Line]:
+    """Return one application: what it did and bought, and the graph's lines before and after."""
+    spent = duration(each.time_ns)
+    heading = f"  {each.index}  {each.rule}{_nodes(each)}  {spent}  ({each.phase}, {each.where})"
+    yield Line(heading, HEADING, wraps=True)
+    yield Line(f"     {plain(each.says)}", wraps=True)
+    effect = rewrites.effect(each.rule)
+    if effect is not None:
+        yield Line(f"     {effect.words()}", QUIET, wraps=True)
+    for text in (*_bought(rewrites, each), *map(plain, (*_moved(each), *each.loop_variables))):
+        yield Line(f"     {text}", QUIET, wraps=True)
+    yield Line("")
+    if view.style == "costs":
+        yield from cost_lines(rewrites, each)
+        return
+    before, after = ([plain(line) for line in rewrites.lines(k)] for k in (each.index, each.index + 1))
+    if not rewrites.has_versions:
+        yield Line("  only the list was kept of this function: its graphs were too large", QUIET, wraps=True)
+    elif before == after:
+        yield Line("  the graph stays; the program changes", QUIET)
+    elif view.style == "side-by-side":
+        yield from side_by_side(before, after, width)
+    else:
+        yield from marked(before, after, whole=view.style == "tree")

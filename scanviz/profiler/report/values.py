@@ -1,0 +1,255 @@
+"""Values over time as text: the variables of a step in a table, where the first NaN came up, and what a state reads and writes.
+
+It reads the record and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, Line, clipped, styled, table
+from scanviz.profiler.report.units import amount, counted
+from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.model import ProfileRecord
+from scanviz.record.names import loop_titles, loops_called, not_one_loop
+from scanviz.record.plain_text import plain
+from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
+
+NARROWEST = 40
+TWICE = "values are of a second computation of every call, on the reference tier; times are of the first"
+_STATES = ("mitmot", "mitsot", "sitsot")
+_REASONS = {
+    "first": "one of the first",
+    "last": "one of the last",
+    "every": "every k-th",
+    "event": "around a NaN or infinity",
+}
+_WORDS = {"nan": "NaN", "inf": "infinity"}
+
+
+class FirstBad(NamedTuple):
+    """Where a NaN or an infinity first came up in a run.
+
+    Attributes
+    ----------
+    step : int
+        The first step kept that has one.
+    variable : TracedVariableRecord
+        What the step computed first that has one; what it was given, if that already had.
+    given : bool
+        Whether the step was given it.
+    """
+
+    step: int
+    variable: TracedVariableRecord
+    given: bool
+
+
+def first_bad(trace: TraceRecord, what: str) -> FirstBad | None:
+    """Return where the first NaN (``"nan"``) or infinity (``"inf"``) of a run is; constants of the loop do not count."""
+    column = STATISTICS.index(what)
+    changing = [each for each in trace.variables if each.role != "input" or each.tap is not None]
+    for place, step in enumerate(trace.steps):
+        for variable in changing:
+            if variable.statistics[place, column] > 0:
+                return FirstBad(step, variable, variable.role == "input")
+    return None
+
+
+def render_values(
+    record: ProfileRecord,
+    *,
+    width: int = 100,
+    step: int | None = None,
+    scan_name: str | None = None,
+    color: bool = False,
+) -> str:
+    """Return the values of a record as text.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        What to show.
+    width : int
+        Columns; less than 40 counts as 40.
+    step : int, optional
+        At which step; by default that of the first NaN or infinity, else the last one kept.
+    scan_name : str, optional
+        Show this loop alone.
+    color : bool
+        Whether to add terminal colours.
+
+    Examples
+    --------
+    >>> print(render_values(ProfileRecord()), end="")
+    no values were recorded: scanviz profile --values SCRIPT records them
+    """
+    width = max(NARROWEST, width)
+    return "".join(styled(line, width, color) + "\n" for line in _lines(record, width, step, scan_name))
+
+
+def _lines(record: ProfileRecord, width: int, step: int | None, scan_name: str | None) -> list[Line]:
+    if not record.traces:
+        return [
+            Line("no values were recorded: scanviz profile --values SCRIPT records them", WARNING, wraps=True)
+        ]
+    loops, titles = {each.key: each for each in record.loops}, loop_titles(record)
+    shown = list(record.traces)
+    if scan_name is not None:
+        traced = [loops[key] for key in dict.fromkeys(each.loop for each in record.traces)]
+        problem = not_one_loop(record, scan_name, traced)
+        if problem:
+            return [Line(f"no values are shown: {problem}", WARNING, wraps=True)]
+        meant = {each.key for each in loops_called(record, scan_name)}
+        shown = [each for each in shown if each.loop in meant]
+    lines = [Line(TWICE, QUIET, wraps=True)]
+    for each in shown:
+        lines += [Line(""), *_trace_lines(record, each, loops[each.loop], titles, width, step)]
+    return lines
+
+
+def _forward(
+    record: ProfileRecord, trace: TraceRecord, loop: LoopRecord, titles: dict[int, str], step: int
+) -> str:
+    """Return which step of the forward loop a step of its gradient goes back over."""
+    for each in record.traces:
+        if each.loop == loop.gradient_of and each.run == trace.run and step < each.total_steps:
+            name = plain(titles[each.loop])
+            return f", back over step {amount(each.total_steps - 1 - step)} of {name}"
+    return ""
+
+
+def _trace_lines(
+    record: ProfileRecord,
+    trace: TraceRecord,
+    loop: LoopRecord,
+    titles: dict[int, str],
+    width: int,
+    step: int | None,
+) -> list[Line]:
+    kept = counted(trace.total_steps, "step")
+    head = f"{plain(titles[loop.key])} · run {trace.run} · {kept}, values kept of {amount(len(trace.steps))}"
+    lines = [Line(head, TITLE, wraps=True)]
+    bad = {what: first_bad(trace, what) for what in _WORDS}
+    lines += [_bad_line(what, found) for what, found in bad.items() if found is not None]
+    if trace.left_out:
+        lines.append(
+            Line(f"  the budget had no room for {counted(trace.left_out, 'variable')}", QUIET, wraps=True)
+        )
+    if not trace.steps or not trace.variables:
+        return lines
+    place, note = _place_of(trace, step, [each.step for each in bad.values() if each is not None])
+    forward = _forward(record, trace, loop, titles, trace.steps[place])
+    why = _REASONS.get(trace.reasons[place], "")
+    lines.append(Line(f"  at step {amount(trace.steps[place])} ({why}){forward}{note}", QUIET, wraps=True))
+    lines += _variables(trace, place, width)
+    for variable in loop.variables:
+        if variable.kind in _STATES:
+            lines += [Line(text, QUIET) for text in ruler(variable, trace.steps[place], width)]
+    return lines
+
+
+def _bad_line(what: str, found: FirstBad) -> Line:
+    source = found.variable.source
+    where = f" ({plain(str(source))}: {plain(source.text)})" if source is not None else ""
+    came = "came in" if found.given else "in"
+    return Line(
+        f"  first {_WORDS[what]}: step {amount(found.step)}, {came} {plain(found.variable.name)}{where}",
+        HOT,
+        wraps=True,
+    )
+
+
+def _place_of(trace: TraceRecord, step: int | None, events: list[int]) -> tuple[int, str]:
+    """Return which of the steps kept is shown, and what to say of it."""
+    if step is None:
+        return (trace.steps.index(min(events)), "") if events else (len(trace.steps) - 1, "")
+    nearest = min(range(len(trace.steps)), key=lambda k: (abs(trace.steps[k] - step), k))
+    return nearest, "" if trace.steps[nearest] == step else f", the nearest kept to step {amount(step)}"
+
+
+def _variables(trace: TraceRecord, place: int, width: int) -> list[Line]:
+    rows = [["variable", "type", "min", "max", "mean", "NaN", "inf"]]
+    for each in trace.variables:
+        low, high, mean, nan, infinite = each.statistics[place].tolist()
+        kind = f"{plain(each.dtype)}[{','.join(map(str, each.shape))}]"
+        cells = [number(low), number(high), number(mean), _count(nan), _count(infinite)]
+        rows.append([_called(each), kind, *cells])
+    heading, *lines = table(rows, 2, width - 2)
+    found = [Line(f"  {heading}", QUIET)]
+    for text, each in zip(lines, trace.variables, strict=True):
+        bad = each.statistics[place, 3] > 0 or each.statistics[place, 4] > 0
+        room = width - len(text) - 6
+        numbers = _numbers(each, place, room) if room >= 12 else ""
+        found.append(Line(f"  {text}    {numbers}".rstrip(), HOT if bad else ""))
+    return found
+
+
+def _called(variable: TracedVariableRecord) -> str:
+    sign = {"input": "in ", "operation": "   ", "output": "out"}[variable.role]
+    return f"{sign} {plain(variable.name)}"
+
+
+def _count(value: float) -> str:
+    return amount(int(value)) if value else "·"
+
+
+def _numbers(variable: TracedVariableRecord, place: int, room: int) -> str:
+    row = variable.values[place].tolist()
+    size = math.prod(variable.shape)
+    text = " ".join(number(each, missing="nan") for each in row)
+    return clipped(text + (" …" if size > len(row) else ""), room)
+
+
+def number(value: float, missing: str = "–") -> str:
+    """Return a number in few digits.
+
+    Examples
+    --------
+    >>> number(0.123456), number(1e10), number(float("nan")), number(3.0)
+    ('0.1235', '1e+10', '–', '3')
+    """
+    return missing if math.isnan(value) else f"{value:.4g}"
+
+
+def ruler(variable: LoopVariableRecord, step: int, width: int = 100) -> list[str]:
+    r"""Return the rows of a state's buffer around a step: which are read, by which tap, and which is written.
+
+    Examples
+    --------
+    >>> state = LoopVariableRecord("mitsot", "h", reads=(-1, -3), writes=(0,))
+    >>> print("\n".join(ruler(state, 4)))
+      h  row   3     4      5     6        7    8
+               ·  read t-3  ·  read t-1  write  ·
+    """
+    taps = [*variable.reads, *variable.writes]
+    if not taps:
+        return []
+    offset = max(0, -min(taps))
+    here = offset + step
+    rows = sorted({here + tap + beside for tap in taps for beside in (-1, 0, 1) if here + tap + beside >= 0})
+    cells = []
+    for before, row in zip([rows[0] - 1, *rows], rows, strict=False):
+        if row > before + 1:
+            cells.append(("…", "…"))
+        tap = row - here
+        marks = [f"read {_tap(tap)}"] if tap in variable.reads else []
+        if tap in variable.writes:
+            marks.append(
+                "write" if tap == 0 and not marks else f"write {_tap(tap)}" if not marks else "write"
+            )
+        cells.append((str(row), ", ".join(marks) or "·"))
+    name = f"  {plain(variable.name)}  row"
+    widths = [max(map(len, each)) for each in cells]
+    above = "  ".join(text.center(size) for (text, _), size in zip(cells, widths, strict=True))
+    below = "  ".join(mark.center(size) for (_, mark), size in zip(cells, widths, strict=True))
+    lines = [f"{name}   {above}", f"{' ' * len(name)}   {below}"]
+    return [clipped(each.rstrip(), width) for each in lines]
+
+
+def _tap(tap: int) -> str:
+    return "t" if tap == 0 else f"t{tap:+d}"
+
+
+__all__ = ["TWICE", "FirstBad", "first_bad", "number", "render_values", "ruler"]

@@ -1,0 +1,101 @@
+"""Where something in a function's graph comes from: the chain of rewrites behind it, down to the user's line.
+
+What is asked for may be called by the name of its line, or as it was called before a rule made it anew (``h`` for ``h~2``), by the
+name of a loop or of one of its results, or by a line of the script.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from scanviz.profiler.report.text import HEADING, QUIET, WARNING, Line
+from scanviz.record.plain_text import plain
+from scanviz.record.rewrites import OriginRecord, RewritesRecord
+from scanviz.record.versions import VersionsRecord
+
+DEEPEST = 40  # links of a chain that are followed
+_AGAIN = re.compile(r"~\d+$")  # what is added to a name that is taken
+
+
+def why_lines(rewrites: RewritesRecord, asked: str) -> Iterator[Line]:
+    """Return where what is asked for comes from, as lines."""
+    if rewrites.graphs is None or not rewrites.has_versions:
+        yield Line("  only the list was kept of this function: its graphs were too large", QUIET, wraps=True)
+        return
+    origins = rewrites.origins
+    found = _meant(rewrites.graphs, origins, asked)
+    if not found:
+        yield Line(f"  {_nothing(rewrites.graphs, origins, asked)}", WARNING, wraps=True)
+    known, told = {each.name: each for each in origins}, set[str]()
+    for each in found:
+        yield from _chain(each, known, "  ", told)
+
+
+def _meant(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str) -> list[OriginRecord]:
+    """Return the operations that are asked for: those of the last graph, else those that there were."""
+    found = [
+        each
+        for each in origins
+        if asked in (each.name, _as_before(each.name)) or _is_loop(each, asked) or _is_at(each, asked)
+    ]
+    last, first = ([graphs.nodes[k] for k in graphs.live(number)] for number in (graphs.last, graphs.first))
+    if not found:
+        loops = [node for node in (*last, *first) if node.loop is not None]
+        names = {node.results[0].key for node in loops if asked in [each.key for each in node.results]}
+        found = [each for each in origins if each.name in names][:1]
+    running = {result.key for node in last for result in node.results}
+    return [each for each in found if each.name in running] or found
+
+
+def _as_before(name: str) -> str:
+    """Return what something was called before a rule made it anew."""
+    return _AGAIN.sub("", name)
+
+
+def _is_loop(origin: OriginRecord, asked: str) -> bool:
+    return origin.op == f"scan{{{asked}}}"
+
+
+def _is_at(origin: OriginRecord, asked: str) -> bool:
+    """Return whether a line of the script is meant: a number, or with as much of the path as is wanted."""
+    path, _, number = origin.source.rpartition(":")
+    name, _, wanted = asked.rpartition(":")
+    return bool(number) and wanted == number and (not name or f"/{path}".endswith(f"/{name}"))
+
+
+def _nothing(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str) -> str:
+    """Return why nothing is told, and what else may be meant."""
+    leaves = {node.key for node in graphs.nodes if node.role != "computed"}
+    if asked in leaves or asked in map(_as_before, leaves):
+        return f"no operation makes {plain(asked)!r}: it is given to the function, or by a loop to its step"
+    numbers = sorted({int(each) for each in map(_number, origins) if each})
+    if asked.isdigit() and numbers:
+        nearest = sorted(sorted(numbers, key=lambda each: abs(each - int(asked)))[:3])
+        return f"nothing was made on line {asked}; nearest: {', '.join(map(str, nearest))}"
+    close = difflib.get_close_matches(asked, [each.name for each in origins], 3)
+    hint = f"; there is {', '.join(map(plain, close))}" if close else ""
+    return f"nothing is called {plain(asked)!r}, and nothing was made on such a line{hint}"
+
+
+def _number(origin: OriginRecord) -> str:
+    number = origin.source.rpartition(":")[2]
+    return number if number.isdigit() else ""
+
+
+def _chain(
+    origin: OriginRecord, known: Mapping[str, OriginRecord], indent: str, told: set[str]
+) -> Iterator[Line]:
+    """Return a node, the rule that made it and what it was made from, down to the user's line, but for what was told before."""
+    told.add(origin.name)
+    made = f"made by {plain(origin.rule)}" if origin.rule else "written"
+    at = f" at {plain(origin.source)}" if origin.source and not origin.rule else ""
+    style = HEADING if indent == "  " else ""
+    yield Line(f"{indent}{plain(origin.name)} = {plain(origin.op)}(…)  {made}{at}", style, wraps=True)
+    parents = [known[name] for name in origin.parents if name in known and name != origin.name]
+    if not parents and origin.rule and origin.source:
+        yield Line(f"{indent}  for the line {plain(origin.source)}", QUIET)
+    for each in parents if len(indent) < 2 * DEEPEST else ():
+        if each.name not in told:
+            yield from _chain(each, known, indent + "  ", told)

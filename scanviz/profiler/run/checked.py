@@ -1,0 +1,96 @@
+"""Running a program under the checker, and saying at its end what was found."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from typing import TextIO
+
+from scanviz.engine import observe
+from scanviz.profiler.report.check import check_as_json, render_check
+from scanviz.profiler.report.overview import columns_of, wants_color
+from scanviz.profiler.run.exits import EXIT, watch_the_end
+from scanviz.profiler.run.runner import CannotRunError, Program, run
+from scanviz.profiler.values.checking import Checker, Wanted
+from scanviz.record.finding import FindingRecord
+from scanviz.record.plain_text import write_json, write_text
+
+
+def run_checked(program: Program, wanted: Wanted, as_json: bool) -> int:
+    """Run a program with every value looked at, and return 1 if something was found, else 0.
+
+    Raises
+    ------
+    CannotRunError
+        If the program is not there.
+    BaseException
+        Whatever ends the program itself.
+    """
+    checker = Checker(wanted)
+    ending = _Ending(checker, as_json)
+    watch_the_end()
+    atexit.register(ending.finish)
+    observe.attach(checker)
+    try:
+        run(program)
+    except CannotRunError:
+        ending.done = True
+        raise
+    except SystemExit:
+        if checker.finding is None:
+            raise
+    except BaseException:
+        ending.fails = True
+        raise
+    ending.fails = checker.finding is not None
+    return int(ending.fails)
+
+
+class _Ending:
+    """Says what was found when python ends, after the program's threads and its own handlers.
+
+    Attributes
+    ----------
+    fails : bool
+        Whether the process ends with an exit code of 1 by itself.
+    """
+
+    def __init__(self, checker: Checker, as_json: bool) -> None:
+        self.checker, self.as_json = checker, as_json
+        self.done = self.fails = False
+        self.process = os.getpid()
+        self.stream: TextIO = sys.stderr  # the program may put others in their places
+        self.out: TextIO = sys.stdout
+        checker.on_found = self._in_child
+
+    def finish(self) -> None:
+        """Print, once, in the process that was asked to; what a thread found late still ends it with 1."""
+        if self.done or os.getpid() != self.process:
+            return
+        self.done = True
+        observe.detach(self.checker)
+        self._print()
+        if self.checker.finding is not None and not self.fails:
+            EXIT.failed = True
+
+    def _in_child(self, finding: FindingRecord) -> None:
+        if os.getpid() != self.process:
+            self._print()
+
+    def _print(self) -> None:
+        record = self.checker.record
+        try:
+            sys.stdout.flush()
+            if self.as_json:
+                write_json(check_as_json(record), self.out)
+                self.out.flush()
+            else:
+                out = self.stream
+                write_text(render_check(record, width=columns_of(out), color=wants_color(out)), out)
+                out.flush()
+        except (OSError, ValueError):  # closed streams: there is nobody left to tell
+            return
+
+
+__all__ = ["run_checked"]

@@ -1,0 +1,271 @@
+"""Running a program under the recorder, and keeping its profile however it ends.
+
+The profile is saved by a handler that python runs at its very end: after the program's own handlers and after its threads.  A
+program that is terminated by a signal saves it first and then dies by that signal.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from scanviz.engine import observe
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.run.exits import EXIT, at_the_end, watch_the_end
+from scanviz.profiler.run.live_file import live_file
+from scanviz.profiler.run.progress import Progress
+from scanviz.profiler.run.runner import CannotRunError, Program, run
+from scanviz.record.file import is_profile, save
+from scanviz.record.model import OutcomeRecord, ProfileRecord
+from scanviz.record.plain_text import plain, write_text
+from scanviz.record.signals import signals_wait
+
+if TYPE_CHECKING:
+    from scanviz.profiler.values.tracing import Tracer
+
+
+class RunOptions(NamedTuple):
+    """What to do with the profile.
+
+    Attributes
+    ----------
+    output : Path or None
+        Where it goes; None to save nothing.
+    quiet : bool
+        Whether to print nothing.
+    top : int
+        Rows a table of the report.
+    scan : str or None
+        Show this loop alone.
+    detail : str
+        ``"steps"`` or ``"ops"``.
+    show : callable, optional
+        What is printed instead of the report: ``show(record, stream)``.
+    values : str or None
+        Keep values of the loops that this pattern names; None for none.
+    also : callable, optional
+        What else is done with the record, such as writing its page.
+    force : bool
+        Whether the profile replaces whatever stands in its place when it is saved.
+    """
+
+    output: Path | None
+    quiet: bool
+    top: int
+    scan: str | None
+    detail: str
+    show: Callable[[ProfileRecord, TextIO], None] | None = None
+    values: str | None = None
+    also: Callable[[ProfileRecord], None] | None = None
+    force: bool = False
+
+
+def free_name(path: Path) -> Path:
+    """Return a path that may be written: the given one if nothing is there or an earlier profile is, else a numbered one.
+
+    Examples
+    --------
+    >>> free_name(Path("nothing-here.scanviz"))
+    PosixPath('nothing-here.scanviz')
+    """
+    candidate, count = path, 0
+    while candidate.exists() and not is_profile(candidate):
+        count += 1
+        candidate = path.with_name(f"{path.stem}-{count}{path.suffix}")
+    return candidate
+
+
+def run_profiled(program: Program, options: RunOptions) -> None:
+    """Run a program with every scanviz function recorded; save and report when python ends."""
+    tracer = None if options.values is None else _tracer(options.values)
+    recorder = Recorder("ops" if options.detail == "ops" else "steps")
+    recorder.describe_script(program.title, program.arguments)
+    ended = Ending(recorder, options, tracer)
+    watch_the_end()
+    at_the_end(ended.finish)
+    ended.catch_termination()
+    observe.attach(recorder)
+    if tracer is not None:
+        observe.attach(tracer)
+    if ended.live is not None:
+        ended.live.start()
+    if not options.quiet:
+        ended.progress.start()
+    try:
+        run(program)
+        ended.outcome = OutcomeRecord("ok", 0)
+    except CannotRunError:
+        ended.forget()  # nothing ran: an earlier profile of that name stays
+        raise
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+        ended.outcome = OutcomeRecord(
+            "ok" if code == 0 else "exit", code, error.code if isinstance(error.code, str) else ""
+        )
+        raise
+    except KeyboardInterrupt:
+        ended.outcome = OutcomeRecord("interrupted", 130, "KeyboardInterrupt")
+        raise
+    except BaseException as error:
+        ended.outcome = OutcomeRecord("error", 1, f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        ended.progress.stop()
+
+
+def _tracer(pattern: str) -> Tracer:
+    from scanviz.profiler.values.tracing import Tracer
+
+    return Tracer(pattern)
+
+
+class Ending:
+    """What is done when the program ends."""
+
+    def __init__(self, recorder: Recorder, options: RunOptions, tracer: Tracer | None = None) -> None:
+        self.recorder, self.options, self.tracer = recorder, options, tracer
+        self.outcome = OutcomeRecord("error", None, "the program did not end by itself")
+        self.progress = Progress(recorder.progress)
+        self.live = live_file(recorder)
+        self.done = False
+        self.saved: Path | None = None
+        self.process = os.getpid()
+        self.stream = sys.stderr  # the program may put another in its place, for its own messages
+
+    def forget(self) -> None:
+        """Keep no profile and print nothing."""
+        self.done = True
+        self._detach()
+
+    def _detach(self) -> None:
+        observe.detach(self.recorder)
+        if self.tracer is not None:
+            observe.detach(self.tracer)
+
+    def _record(self) -> ProfileRecord:
+        if self.tracer is None:
+            return self.recorder.record()
+        from scanviz.profiler.values.tracing import with_traces
+
+        return with_traces(self.recorder.record(), self.tracer)
+
+    def finish(self) -> None:
+        """Save the profile and print the report, once, in the process that was asked to.
+
+        Signals wait until the profile is saved; one that comes later leaves out the rest, one that comes before they wait is kept
+        for the end.
+        """
+        while not self.done and os.getpid() == self.process:
+            try:
+                self._finish()
+            except KeyboardInterrupt:
+                EXIT.number = signal.SIGINT
+                self._try(self._tell_interrupted)
+
+    def _finish(self) -> None:
+        record = None
+        with signals_wait():
+            self.done = True
+            try:
+                self.progress.stop()
+                self._detach()
+                if EXIT.began:  # else an earlier profile of that name stays
+                    self.recorder.finish(self.outcome)
+                    record = self._record()
+                    self.saved = self._saved(record)
+            except BaseException:
+                EXIT.failed = True
+                raise
+        if record is not None:
+            self._show_all(record, self.saved)
+
+    def _tell_interrupted(self) -> None:
+        if self.done:  # else it is saved now
+            told = f"the profile is saved as {self.saved}" if self.saved else "no profile is saved"
+            write_text(f"\nscanviz: interrupted; {told}\n", self.stream)
+
+    def _saved(self, record: ProfileRecord) -> Path | None:
+        """Save the profile and return where; what has come to stand in its place meanwhile and is no profile is left alone."""
+        live, output = self.live, self.options.output
+        if live is not None:
+            self._try(lambda: live.stop(record))
+        if output is None:
+            return None
+        places: list[Path] = []
+
+        def keep() -> None:
+            places.append(output if self.options.force else free_name(output))
+            save(record, places[0])
+
+        return places[0] if self._must(keep, f"the profile could not be saved as {output}") else None
+
+    def _show_all(self, record: ProfileRecord, saved: Path | None) -> None:
+        also, show = self.options.also, self.options.show
+        if also is not None:
+            self._must(lambda: also(record), "the page could not be written")
+        if self.options.quiet:
+            return
+        self._try(self._flush)
+        if show is not None:
+            self._must(lambda: show(record, self.stream), "")
+        else:
+            self._try(lambda: self._print(record, saved))
+
+    def _print(self, record: ProfileRecord, saved: Path | None) -> None:
+        from scanviz.profiler.report.overview import print_report
+
+        write_text("\n", self.stream)
+        print_report(record, self.stream, top=self.options.top, scan_name=self.options.scan)
+        if saved:
+            write_text(f"saved {saved}  (scanviz report {shlex.quote(str(saved))})\n", self.stream)
+        if self.tracer is not None and self.tracer.loop_names and not self.tracer.matched:
+            names = ", ".join(map(plain, self.tracer.loop_names[:8]))
+            write_text(
+                f"scanviz: no loop is named {plain(self.tracer.pattern)!r}: no values; loops: {names}\n",
+                self.stream,
+            )
+
+    @staticmethod
+    def _flush() -> None:
+        sys.stdout.flush()
+
+    def _must(self, action: Callable[[], None], problem: str) -> bool:
+        """Do what was asked for; where it fails that is told, and the exit code is not 0."""
+        error = self._try(action)
+        if error is None:
+            return True
+        EXIT.failed = EXIT.failed or self.outcome.status == "ok"
+        told = f"{problem}: {error}" if problem else str(error)
+        self._try(
+            lambda: write_text(f"scanviz: {told}\n", self.stream)
+        )  # a closed stderr: there is nobody left to tell
+        return False
+
+    @staticmethod
+    def _try(action: Callable[[], None]) -> Exception | None:
+        """Do something and return what went wrong: the program's own ending comes first, whatever it is."""
+        try:
+            action()
+        except Exception as error:
+            return error
+        return None
+
+    def catch_termination(self) -> None:
+        """Save the profile before SIGTERM or SIGHUP ends the process, unless the program handles the signal itself."""
+
+        def terminated(number: int, frame: FrameType | None) -> None:
+            self.outcome = OutcomeRecord("interrupted", 128 + number, "terminated")
+            self.finish()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, terminated)

@@ -1,0 +1,149 @@
+"""Profiling a program several times, each time in a fresh process, as one profile.
+
+What differs from run to run (the layout of memory, hashing, the clock's frequency) stays the same within a process, so only further
+processes show it.  Each is ``scanviz profile`` itself with the same arguments; the first run's record is kept whole and holds the
+others' times as ``repeats``.
+
+The first run has the terminal; what the others write to standard output is dropped, since it would stand there N times.  Standard
+input is given again from where it stood if it is a file; of a pipe or terminal only the first run can read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from scanviz.profiler.run.exits import Terminated
+from scanviz.record.file import load
+from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.sample import FIRST
+
+MOST = 100  # runs
+INTERRUPTED = 130  # exit code after ctrl+c
+
+
+class Repeated(NamedTuple):
+    """What came of it.
+
+    Attributes
+    ----------
+    record : ProfileRecord or None
+        The first run with what was kept of the others; None if there is none.
+    code : int
+        Exit code of the last run: as of ``subprocess``, negative for a signal.
+    runs : int
+        Runs that were started.
+    """
+
+    record: ProfileRecord | None
+    code: int
+    runs: int
+
+
+def run_repeatedly(arguments: Sequence[str], count: int) -> Repeated:
+    """Profile a program ``count`` times; the first run that fails is the last.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Of ``scanviz profile``, without options for the output, the report and repeats.
+    count : int
+        How often.
+    """
+    records: list[ProfileRecord] = []
+    code, started, start = 0, 0, _place_of_input()
+    with tempfile.TemporaryDirectory(prefix="scanviz-") as folder:
+        for number in range(count):
+            path = Path(folder) / f"{number}.scanviz"
+            started += 1
+            try:
+                code = _run_once(["profile", "-q", "-o", str(path), *arguments], number == 0, start)
+            except KeyboardInterrupt:  # the runs that are done are kept, and of the first one what there is
+                code = INTERRUPTED
+            if path.exists() and (code == 0 or not records):
+                records.append(load(path))
+            if code != 0:
+                break
+    if not records:
+        return Repeated(None, code, started)
+    return Repeated(with_repeats(records[0], records[1:]), code, started)
+
+
+def with_repeats(first: ProfileRecord, others: Sequence[ProfileRecord]) -> ProfileRecord:
+    """Return a record that holds further runs of its program.
+
+    Examples
+    --------
+    >>> runs = [ProfileRecord(script="rnn.py", wall_ns=ns) for ns in (10, 12, 11)]
+    >>> [each.wall_ns for each in with_repeats(runs[0], runs[1:]).repeats]
+    [12, 11]
+    """
+    return replace(first, repeats=(*first.repeats, *map(times_alone, others)))
+
+
+def times_alone(record: ProfileRecord) -> ProfileRecord:
+    """Return what is kept of a further run."""
+    functions = tuple(map(_function, record.functions))
+    return replace(record, functions=functions, loops=tuple(map(_loop, record.loops)), traces=(), repeats=())
+
+
+def _function(function: FunctionRecord) -> FunctionRecord:
+    return replace(function, rewrites=None)
+
+
+def _loop(loop: LoopRecord) -> LoopRecord:
+    """Return a loop with the first of its steps alone, which a comparison leaves out."""
+    return replace(
+        loop,
+        var_mappings={},
+        connection_pattern=(),
+        inner_connection_pattern=(),
+        series=loop.series[:FIRST],
+    )
+
+
+def _run_once(arguments: Sequence[str], first: bool, start: int | None) -> int:
+    """Run scanviz in a fresh process and return its exit code."""
+    if start is not None:
+        os.lseek(0, start, os.SEEK_SET)
+    given_input = None if first or start is not None else subprocess.DEVNULL
+    process = subprocess.Popen(
+        [*_this_command(), *arguments], stdin=given_input, stdout=None if first else subprocess.DEVNULL
+    )
+    try:
+        return process.wait()
+    except BaseException as error:  # ctrl+c reaches the program too: it gets the time to end by itself
+        if isinstance(error, Terminated):  # this did not
+            process.terminate()
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        raise
+
+
+def _this_command() -> list[str]:
+    """Return how scanviz was started: the interpreter, its options and the module or script."""
+    given, whole = sys.argv[1:], sys.orig_argv
+    if given and len(whole) > len(given) + 1 and whole[-len(given) :] == given:
+        return [sys.executable, *whole[1 : -len(given)]]
+    return [sys.executable, "-m", "scanviz"]
+
+
+def _place_of_input() -> int | None:
+    """Return where standard input stands, None if it can't be gone back to."""
+    try:
+        return os.lseek(0, 0, os.SEEK_CUR) if stat.S_ISREG(os.fstat(0).st_mode) else None
+    except OSError:  # closed
+        return None
+
+
+__all__ = ["MOST", "Repeated", "run_repeatedly", "times_alone", "with_repeats"]

@@ -1,0 +1,1 @@
+"""Values over time: kept for chosen loops, or checked as they are computed."""

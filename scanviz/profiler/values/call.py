@@ -1,0 +1,126 @@
+"""``scanviz.trace(f, ...)``: one call with the values of its loops kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from scanviz.engine import observe
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.values.tracing import DEFAULT_BUDGET, Tracer, with_traces
+from scanviz.record.model import OutcomeRecord, ProfileRecord
+from scanviz.record.traces import TraceRecord
+
+
+class Traced:
+    """A call whose loops' values were kept.
+
+    Attributes
+    ----------
+    result : object
+        What the call returned.
+    record : ProfileRecord
+        The call as a profile; its times are not the usual ones.
+    """
+
+    def __init__(self, result: Any, record: ProfileRecord) -> None:
+        self.result, self.record = result, record
+
+    @property
+    def traces(self) -> tuple[TraceRecord, ...]:
+        """The values, by loop and run."""
+        return self.record.traces
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the record to a ``.scanviz`` file."""
+        from scanviz.record.file import save
+
+        save(self.record, path)
+
+    def report(self, step: int | None = None, scan: str | None = None) -> str:
+        """Return tables of the values as text.
+
+        Parameters
+        ----------
+        step : int, optional
+            At which step; by default the one of the first NaN or infinity, else the last.
+        scan : str, optional
+            Show this loop alone.
+        """
+        from scanviz.profiler.report.values import render_values
+
+        return render_values(self.record, step=step, scan_name=scan)
+
+    def __repr__(self) -> str:
+        names = {each.key: each.name for each in self.record.loops}
+        shown = ", ".join(f"{names[each.loop]} run {each.run}" for each in self.traces)
+        return f"<values of {shown or 'no loop'}>"
+
+
+def trace(
+    f: Callable[..., Any],
+    *values: Any,
+    scan: str = "*",
+    budget: int = DEFAULT_BUDGET,
+    every: int = 1,
+    **named: Any,
+) -> Traced:
+    """Call a function and keep what the variables of its loops were, step by step.
+
+    Each scanviz function is computed twice: as usual, which gives the result and the times, and once more on the
+    reference tier, where every value exists.
+
+    Parameters
+    ----------
+    f : callable
+        A scanviz function, or anything that calls some.
+    *values, **named
+        What it is called with.
+    scan : str
+        Which loops: a name, or a pattern such as ``"rnn*"``.  Loops of their gradients are kept too.
+    budget : int
+        Bytes that the values may take, at most 32 MiB.
+    every : int
+        Keep every k-th step, beside the first, the last, and those around the first NaN and infinity; k doubles whenever
+        the room for them is full.
+
+    Returns
+    -------
+    Traced
+        ``result`` is what the call returned, ``traces`` the values, ``record`` the whole profile, ``report()`` a text.
+
+    Raises
+    ------
+    ScanvizValueError
+        If loops were met, and none has such a name.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> sums, _ = scanviz.scan(lambda x_t, s: s + x_t, sequences=x, outputs_info=0.0, name="sums")
+    >>> traced = scanviz.trace(scanviz.function([x], sums), [1.0, 2.0, 3.0])
+    >>> [run] = traced.traces
+    >>> run.steps
+    (0, 1, 2)
+    >>> {each.name: each.values[:, 0].tolist() for each in run.variables if each.role == "output"}
+    {'s[t]': [1.0, 3.0, 6.0]}
+    """
+    if not callable(f):
+        raise ScanvizTypeError("trace() calls a function", expected="a scanviz function", found=repr(f)[:60])
+    tracer, recorder = Tracer(scan, budget, every), Recorder()
+    recorder.restart()
+    with observe.observed_by(tracer), observe.observed_by(recorder):
+        result = f(*values, **named)
+    recorder.finish(OutcomeRecord("ok"))
+    if tracer.loop_names and not tracer.matched:
+        raise ScanvizValueError(
+            f"trace() met no loop named {scan!r}", expected="one of " + ", ".join(tracer.loop_names)
+        )
+    return Traced(result, with_traces(recorder.record(), tracer))
+
+
+__all__ = ["Traced", "trace"]

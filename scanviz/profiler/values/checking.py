@@ -1,0 +1,265 @@
+"""Checking values as they are computed: an observer that stops at the first operation whose result should not be.
+
+It asks the engine for every value, so functions run on the reference tier.  What only shows its input's memory (a row, a
+transpose) is never blamed: the first operation that *computes* with a number that should not be, or makes one, is.
+
+Limits: a side of an ``ifelse`` is one operation; processes that the program starts are checked only if they are forked, and then
+each for itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine import observe
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.observe import CompiledFunction, Observer
+from scanviz.engine.program.casts import as_written, is_added_cast
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
+from scanviz.profiler.values.finding import finding_of
+from scanviz.profiler.values.frame import Frame
+from scanviz.profiler.values.origin import moves_only
+from scanviz.record.finding import CheckedRecord, FindingRecord
+
+
+class Wanted(NamedTuple):
+    """What to look for.
+
+    Attributes
+    ----------
+    nan, inf : bool
+        Numbers that are NaN, or infinite.
+    big : float or None
+        Numbers larger than this, without their sign.
+    dtype : bool
+        Results of a wider floating dtype than an input's.
+    shape : bool
+        Results whose shape differs from that of the step before.
+    """
+
+    nan: bool = True
+    inf: bool = True
+    big: float | None = None
+    dtype: bool = False
+    shape: bool = False
+
+
+class Checker(Observer):
+    """Looks at every result of every operation.
+
+    Parameters
+    ----------
+    wanted : Wanted
+        What to look for.
+    stops : bool
+        Whether to end the program by raising ``SystemExit`` at the first finding: ``except Exception`` does not hold that.
+
+    Attributes
+    ----------
+    finding : FindingRecord or None
+        The first.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> with observe.observed_by(Checker(stops=False)) as checker:
+    ...     result = scanviz.function([x], T.log(x))([1.0, -1.0])
+    >>> checker.finding.problem, checker.finding.operation, checker.finding.result.where
+    ('nan', 'log(x)', (1,))
+    """
+
+    detail = "values"
+
+    def __init__(self, wanted: Wanted | None = None, stops: bool = True) -> None:
+        self.wanted = wanted if wanted is not None else Wanted()
+        self.finding: FindingRecord | None = None
+        self.on_found: Callable[[FindingRecord], None] | None = None
+        self._stops, self._checks = stops, number_checks(self.wanted)
+        self._events: dict[int, CompiledFunction] = {}
+        self._loops: dict[int, LoopInstruction] = {}
+        self._runs: dict[int, itertools.count[int]] = {}
+        self._calls: dict[int, itertools.count[int]] = {}
+        # by thread: calls going on, outer first; of each the function, then loops going on, outer first
+        self._stacks: dict[int, list[tuple[int, list[Frame]]]] = {}
+        self._lock = threading.Lock()
+        self._counted = [0, 0, 0, 0]  # calls, steps, operations, values
+
+    @property
+    def record(self) -> CheckedRecord:
+        """What was looked at so far."""
+        calls, steps, operations, values = self._counted
+        return CheckedRecord(calls, steps, operations, values, self.finding)
+
+    def compiled(self, event: CompiledFunction) -> None:
+        """Remember a function."""
+        self._events[event.key] = event
+        self._calls.setdefault(event.key, itertools.count())
+        for loop, _ in all_loops(event.program):
+            self._loops[loop.key] = loop
+            self._runs.setdefault(loop.key, itertools.count())
+
+    def function_begin(self, function: int, call: int) -> None:
+        """Open a call."""
+        event = self._events.get(function)
+        if event is not None and self.finding is None:
+            number = next(self._calls[function])
+            frames = [Frame(event, event.program, None, number, True)]
+            self._stacks.setdefault(threading.get_ident(), []).append((call, frames))
+            self._count(0, 1)
+
+    def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
+        """Close a call, and let go of its values."""
+        stack = self._stacks.get(threading.get_ident())
+        if stack and stack[-1][0] == call:
+            stack.pop()
+        if not stack:
+            self._stacks.pop(threading.get_ident(), None)
+
+    def _frames(self) -> list[Frame]:
+        """Return the call that this thread is in, and its loops."""
+        stack = self._stacks.get(threading.get_ident())
+        return stack[-1][1] if stack else []
+
+    def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
+        """Open a run."""
+        frames, found = self._frames(), self._loops.get(loop)
+        if frames and found is not None:
+            inside = any(each is found for each in frames[-1].program.instructions)
+            run = next(self._runs[loop])
+            frames.append(Frame(frames[0].event, found.body, found, run, inside, n_steps))
+
+    def loop_end(
+        self,
+        function: int,
+        loop: int,
+        steps: int,
+        elapsed_ns: int,
+        setup_ns: int,
+        error: BaseException | None,
+    ) -> None:
+        """Close a run."""
+        frames = self._frames()
+        if frames and frames[-1].loop is not None and frames[-1].loop.key == loop:
+            frames.pop()
+            frames[-1].steps_done[loop] = steps
+            self._count(1, steps)
+
+    def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
+        """Take what a step begins with."""
+        frame = self._frame(loop)
+        if frame is not None:
+            frame.step = step
+            frame.inputs = values
+            frame.values = dict(zip(frame.program.inputs, values, strict=True))
+
+    def _frame(self, loop: int | None) -> Frame | None:
+        frames = self._frames()
+        if not frames or self.finding is not None:
+            return None
+        frame = frames[-1]
+        return frame if (frame.loop.key if frame.loop is not None else None) == loop else None
+
+    def instruction(
+        self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
+    ) -> None:
+        """Look at the results of an operation."""
+        frame = self._frame(loop)
+        if frame is None:
+            return
+        instruction = frame.program.instructions[index]
+        frame.values.update(zip(instruction.outputs, values, strict=True))
+        self._count(2, 1)
+        if not isinstance(instruction, LoopInstruction):
+            for register, value in zip(instruction.outputs, values, strict=True):
+                found = self._problem(frame, index, register, np.asarray(value))
+                if found is not None:
+                    self._found(found[0], found[1], index, register)
+        if not is_added_cast(instruction):  # whose input is shown with the operation that comes next
+            for number in instruction.frees:
+                frame.values.pop(number, None)
+
+    def _problem(
+        self, frame: Frame, index: int, register: int, value: np.ndarray[Any, Any]
+    ) -> tuple[str, str] | None:
+        """Return what is wrong with a result, and what was expected."""
+        self._count(3, value.size)
+        if is_added_cast(frame.program.instructions[index]):
+            return None  # it is told with the operation that reads it
+        wanted, moved = self.wanted, moves_only(frame.program.instructions[index])
+        if value.dtype.kind == "f" and not moved and (wanted.big is not None or not np.isfinite(value).all()):
+            for problem, is_bad in self._checks.items():
+                if is_bad(value).any():
+                    return problem, ""
+        if wanted.dtype:
+            narrow = _narrower_inputs(frame, index, value.dtype)
+            if narrow:
+                return "dtype", f"{narrow}, as its inputs are"
+        if wanted.shape and frame.loop is not None:
+            before = frame.shapes.get(register)
+            frame.shapes[register] = value.shape
+            if before is not None and before != value.shape:
+                return "shape", f"{value.dtype}[{','.join(map(str, before))}], as in the step before"
+        return None
+
+    def _found(self, problem: str, expected: str, index: int, register: int) -> None:
+        frames = self._frames()
+        found = finding_of(frames, index, register, problem, expected, self._checks.get(problem))
+        with self._lock:
+            if self.finding is not None:
+                return
+            self.finding = found
+        self._count(1, sum(each.step + 1 for each in frames[1:]))
+        observe.detach(self)
+        if self.on_found is not None:
+            self.on_found(found)
+        if self._stops:
+            raise SystemExit(1)  # no class of its own: threads end silently by this one alone
+
+    def _count(self, what: int, more: int) -> None:
+        with self._lock:
+            self._counted[what] += more
+
+
+def number_checks(wanted: Wanted) -> Mapping[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]]:
+    """Return, by problem, what tells the numbers that have it.
+
+    Examples
+    --------
+    >>> {name: is_bad(np.array([1.0, np.inf])).tolist() for name, is_bad in number_checks(Wanted()).items()}
+    {'nan': [False, False], 'inf': [False, True]}
+    """
+    found: dict[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]] = {}
+    if wanted.nan:
+        found["nan"] = np.isnan
+    if wanted.inf:
+        found["inf"] = np.isinf
+    limit = wanted.big
+    if limit is not None:
+        found["big"] = lambda value: np.abs(value) > limit
+    return found
+
+
+def _narrower_inputs(frame: Frame, index: int, dtype: np.dtype[Any]) -> str:
+    """Return the narrowest floating dtype among an operation's inputs if its result is wider; empty if it is not.
+
+    A cast that the user wrote is wanted, and so is a value stored in a wider array.
+    """
+    instruction = frame.program.instructions[index]
+    if dtype.kind != "f" or not isinstance(instruction, Instruction):
+        return ""
+    if instruction.op.name == "cast" or instruction.op.declaration.family == "index":
+        return ""
+    types = [frame.program.registers[number].type for number in as_written(frame.program, instruction)]
+    inputs = [np.dtype(each.dtype) for each in types if isinstance(each, TensorType)]
+    narrow = [each for each in inputs if each.kind == "f" and each.itemsize < dtype.itemsize]
+    return str(min(narrow, key=lambda each: each.itemsize)) if narrow else ""
+
+
+__all__ = ["Checker", "Wanted", "number_checks"]

@@ -1,0 +1,154 @@
+"""A finding put together: what the engine computes becomes a record that says where, by what, and out of what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.program.casts import as_written
+from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction
+from scanviz.engine.scan.loop import Scan
+from scanviz.profiler.values.frame import Frame
+from scanviz.profiler.values.origin import origin_of
+from scanviz.profiler.values.sampling import statistics_of
+from scanviz.record.finding import FindingRecord, LoopPlaceRecord, ValueRecord
+from scanviz.record.gradient_pairs import forward_loop
+from scanviz.record.loops import OperationRecord
+from scanviz.record.program_snapshot import function_record, loop_records, source_record, value_name
+
+SHOWN = 6  # numbers of a value
+INPUTS = 12  # of one operation; an ifelse may have very many
+Bad = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+
+
+def finding_of(
+    frames: Sequence[Frame], index: int, register: int, problem: str, expected: str, is_bad: Bad | None
+) -> FindingRecord:
+    """Return what is said of an operation's result that should not be.
+
+    Parameters
+    ----------
+    frames : sequence of Frame
+        The call, then the loops around the operation, outer first.
+    index : int
+        The operation in the innermost program.
+    register : int
+        Its result.
+    problem, expected : str
+        As in the record.
+    is_bad : callable or None
+        Tells the numbers that should not be, where single numbers are at fault.
+    """
+    frame = frames[-1]
+    event = frame.event
+    instruction = frame.program.instructions[index]
+    operation = _operation(frame, index)
+    result = _value(operation.label, frame.value(register), is_bad)
+    inputs = tuple(_inputs(frames, instruction, is_bad))
+    return FindingRecord(
+        problem=problem,
+        function=function_record(event).name,
+        call=frames[0].number,
+        operation=operation.label,
+        index=index,
+        source=operation.source,
+        result=result,
+        inputs=inputs,
+        step_inputs=tuple(_step_inputs(frame, instruction, is_bad)) if frame.loop is not None else (),
+        loops=tuple(_place(frames, depth) for depth in range(1, len(frames))),
+        cause="given" if any(each.where is not None for each in inputs) else "made",
+        expected=expected,
+        read_at=tuple(_read_at(frame, register, result.where)) if result.where else (),
+    )
+
+
+def _operation(frame: Frame, index: int) -> OperationRecord:
+    if frame.loop is None:
+        return function_record(frame.event).operations[index]
+    records = loop_records(frame.event.key, frame.event.program)
+    return next(each for each in records if each.key == frame.loop.key).operations[index]
+
+
+def _inputs(
+    frames: Sequence[Frame], instruction: AnyInstruction, is_bad: Bad | None
+) -> Iterator[ValueRecord]:
+    frame = frames[-1]
+    pairs = zip(as_written(frame.program, instruction), instruction.inputs, strict=True)
+    for number, read in list(dict(pairs).items())[:INPUTS]:
+        value = frame.value(number) if frame.value(number) is not None else frame.value(read)
+        if value is not None and isinstance(frame.program.registers[number].type, TensorType):
+            origin = origin_of(frames, number)
+            yield _value(value_name(frame.program, number), value, is_bad, origin)
+
+
+def _step_inputs(frame: Frame, instruction: AnyInstruction, is_bad: Bad | None) -> Iterator[ValueRecord]:
+    """Iterate over what the step began with, as far as the operation does not read it itself; constants come last."""
+    shown = 0
+    for number, value in zip(frame.program.inputs, frame.inputs, strict=True):
+        known = isinstance(frame.program.registers[number].type, TensorType)
+        if known and number not in as_written(frame.program, instruction) and shown < INPUTS:
+            shown += 1
+            yield _value(value_name(frame.program, number), value, is_bad)
+
+
+def _value(name: str, value: Any, is_bad: Bad | None, origin: str = "") -> ValueRecord:
+    array = np.asarray(value)
+    where = None
+    if is_bad is not None and array.dtype.kind == "f":
+        bad = is_bad(array)
+        if bad.any():
+            where = tuple(int(each) for each in np.unravel_index(int(bad.argmax()), array.shape))
+    numbers = tuple(float(each) for each in array.reshape(-1)[:SHOWN])
+    shape = tuple(map(int, array.shape))
+    return ValueRecord(name, str(array.dtype), shape, statistics_of(array), numbers, where, origin)
+
+
+def _place(frames: Sequence[Frame], depth: int) -> LoopPlaceRecord:
+    frame, around = frames[depth], frames[depth - 1]
+    loop = frame.loop
+    assert loop is not None and isinstance(loop.op, Scan)
+    known = loop.op.settings.gradient_of
+    step = _forward_step(loop, frame.step, frame.steps, around if frame.linked else None)
+    return LoopPlaceRecord(
+        loop=loop.name,
+        source=source_record(loop.provenance.source),
+        run=frame.number,
+        step=frame.step,
+        forward_loop=known.name if known is not None else None,
+        forward_step=step,
+    )
+
+
+def _read_at(frame: Frame, register: int, where: tuple[int, ...]) -> Iterator[LoopPlaceRecord]:
+    """Iterate over the steps of loops that read the row of a result that should not be, as far as they read it directly."""
+    for each in frame.program.instructions:
+        if isinstance(each, LoopInstruction):
+            for slot in each.sequences:
+                if slot.outer == register:
+                    source = source_record(each.provenance.source)
+                    forward = each.op.settings.gradient_of if isinstance(each.op, Scan) else None
+                    back = _forward_step(each, where[0], len(frame.value(register)), frame)
+                    name = forward.name if forward is not None else None
+                    yield LoopPlaceRecord(each.name, source, None, where[0], name, back)
+
+
+def _forward_step(loop: LoopInstruction, step: int, steps: int, around: Frame | None) -> int | None:
+    """Return the step that a step of a gradient's loop goes back over, None where that is not known.
+
+    The forward loop's steps are known where it ran in the frame around; elsewhere they are as many as the gradient's, unless
+    that is truncated.
+    """
+    settings = loop.op.settings if isinstance(loop.op, Scan) else None
+    if settings is None or settings.gradient_of is None:
+        return None
+    forward = forward_loop(loop, around.program) if around is not None else None
+    done = around.steps_done.get(forward) if around is not None and forward is not None else None
+    if done is None and settings.truncate_gradient == -1:
+        done = steps
+    return done - 1 - step if done is not None and step < done else None
+
+
+__all__ = ["finding_of"]

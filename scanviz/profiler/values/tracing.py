@@ -1,0 +1,242 @@
+"""Values over time: an observer that keeps what the variables of chosen loops were, under a byte budget.
+
+It asks the engine for every value.  While others time, each call is therefore computed twice: as usual, which is timed,
+and once more on the reference tier, for its values.  Of each loop the first run and the last are kept, and between them the
+first run in which a NaN or an infinity came up; which steps of a run are kept is in
+:mod:`scanviz.profiler.values.sampling`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.observe import CompiledFunction, Observer
+from scanviz.engine.program.instructions import LoopInstruction, all_loops
+from scanviz.profiler.values.kept import RunTrace
+from scanviz.record.loops import LoopRecord
+from scanviz.record.model import ProfileRecord
+from scanviz.record.names import given_name
+from scanviz.record.program_snapshot import loop_records
+from scanviz.record.trace_layout import trace_heads
+from scanviz.record.traces import TraceRecord
+
+DEFAULT_BUDGET = 8 * 2**20
+LARGEST_BUDGET = 32 * 2**20
+RUNS = 4  # of a loop that may be held at once: the first, one with an event, the last, and the one going on
+
+
+class _TracedLoop:
+    """A chosen loop with the runs that are kept."""
+
+    def __init__(self, loop: LoopInstruction, record: LoopRecord) -> None:
+        self.key = record.key
+        self.heads = trace_heads(loop, record)
+        self.inputs = loop.body.inputs
+        self.instructions = [each.outputs for each in loop.body.instructions]
+        self.constants = len(loop.non_sequences)
+        self.runs = 0
+        self.first: RunTrace | None = None
+        self.event: RunTrace | None = None
+        self.last: RunTrace | None = None
+
+    def kept(self) -> list[RunTrace]:
+        """Return the runs that ended and are kept."""
+        return [each for each in (self.first, self.event, self.last) if each is not None]
+
+
+class Tracer(Observer):
+    """Keeps values of the loops whose names match a pattern, and of the loops of their gradients.
+
+    Parameters
+    ----------
+    pattern : str
+        A loop's name, or a pattern with ``*``, ``?`` and ``[…]``.
+    budget : int
+        Bytes that the values may take, at most 32 MiB.
+    every : int
+        Keep every k-th step; k doubles whenever the room for them is full.
+
+    Examples
+    --------
+    >>> Tracer("rnn*").records()
+    ()
+    """
+
+    detail = "values"
+
+    def __init__(self, pattern: str = "*", budget: int = DEFAULT_BUDGET, every: int = 1) -> None:
+        _check_number("the budget of traced values", budget, LARGEST_BUDGET)
+        _check_number("the k of every k-th step", every, 2**31)
+        self.pattern, self.every = pattern, every
+        self._budget = budget
+        self._lock = threading.RLock()  # not a Lock: a signal's handler may ask for the records at any moment
+        self._loops: dict[int, _TracedLoop] = {}
+        self._open: dict[
+            int, list[tuple[int, RunTrace | None]]
+        ] = {}  # by thread: loops going on, outer first
+        self._before: dict[int, int] = {}  # by call: loops that its thread was in when it began
+        self._names: dict[str, None] = {}
+        self.spent_ns = 0  # on computing values and keeping them
+
+    @property
+    def loop_names(self) -> list[str]:
+        """Names of the loops met so far, chosen or not."""
+        return list(self._names)
+
+    @property
+    def matched(self) -> bool:
+        """Whether a loop of that name was met."""
+        return bool(self._loops)
+
+    def compiled(self, event: CompiledFunction) -> None:
+        """Choose loops of a function."""
+        records = {each.key: each for each in loop_records(event.key, event.program)}
+        loops = {each.key: each for each, _ in all_loops(event.program)}
+        with self._lock:
+            for record in records.values():
+                self._names[record.name] = None
+                if record.key not in self._loops and self._is_chosen(record, records):
+                    self._loops[record.key] = _TracedLoop(loops[record.key], record)
+
+    def _is_chosen(self, record: LoopRecord, others: dict[int, LoopRecord]) -> bool:
+        seen: set[int] = set()
+        found: LoopRecord | None = record
+        while found is not None and found.key not in seen:
+            names = (found.name, given_name(found.name))  # a name means all loops that it was given to
+            if self.pattern in names or any(fnmatchcase(each, self.pattern) for each in names):
+                return True
+            seen.add(found.key)
+            found = others.get(found.gradient_of) if found.gradient_of is not None else None
+        return False
+
+    def function_begin(self, function: int, call: int) -> None:
+        """Note where the thread stands: it may be in a loop of another call."""
+        with self._lock:
+            self._before[call] = len(self._open.get(threading.get_ident(), ()))
+
+    def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
+        """Count the time, and forget loops that an error left open."""
+        with self._lock:
+            stack = self._open.get(threading.get_ident(), [])
+            del stack[self._before.pop(call, 0) :]
+            if not stack:
+                self._open.pop(threading.get_ident(), None)
+            self.spent_ns += elapsed_ns
+
+    def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
+        """Open a run."""
+        with self._lock:
+            found = self._loops.get(loop)
+            run = None
+            if found is not None:
+                run = RunTrace(found.runs, n_steps, found.heads, self._allowance(), self.every)
+                found.runs += 1
+            self._open.setdefault(threading.get_ident(), []).append((loop, run))
+
+    def _allowance(self) -> int:
+        """Return the bytes that one more run may take: its part, and never more than half of what is left."""
+        taken = sum(run.bytes for run in self._held())
+        part = self._budget // (RUNS * max(1, len(self._loops)))
+        return max(0, min(part, (self._budget - taken) // 2))
+
+    def _held(self) -> Iterator[RunTrace]:
+        for each in self._loops.values():
+            yield from each.kept()
+        for stack in self._open.values():
+            yield from (run for _, run in stack if run is not None)
+
+    def _run_of(self, loop: int | None) -> RunTrace | None:
+        """Return the run of a loop that this thread is in, None if it is not traced."""
+        stack = self._open.get(threading.get_ident())
+        return stack[-1][1] if stack and stack[-1][0] == loop else None
+
+    def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
+        """Take the values that a step begins with."""
+        with self._lock:
+            run = self._run_of(loop)
+            if run is not None and loop is not None:
+                found = self._loops[loop]
+                run.begin_step(found.inputs, values, found.constants)
+                if not found.instructions:
+                    run.end_step()
+
+    def instruction(
+        self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
+    ) -> None:
+        """Take the results of an operation of a step."""
+        if loop is None:
+            return
+        with self._lock:
+            run = self._run_of(loop)
+            if run is not None:
+                found = self._loops[loop]
+                run.give(found.instructions[index], values)
+                if index == len(found.instructions) - 1:
+                    run.end_step()
+
+    def loop_end(
+        self,
+        function: int,
+        loop: int,
+        steps: int,
+        elapsed_ns: int,
+        setup_ns: int,
+        error: BaseException | None,
+    ) -> None:
+        """Close a run, and keep it if it is the first, the last so far, or the first with an event."""
+        with self._lock:
+            run = self._run_of(loop)
+            stack = self._open.get(threading.get_ident())
+            if stack and stack[-1][0] == loop:
+                stack.pop()
+            if run is None or not run.done:
+                return
+            run.finish()
+            found = self._loops[loop]
+            if found.first is None:
+                found.first = run
+            elif found.event is None and run.has_event and not found.first.has_event:
+                found.event, found.last = run, None
+            else:
+                found.last = run
+
+    def records(self) -> tuple[TraceRecord, ...]:
+        """Return the values kept so far, by loop and run; runs that have not ended included."""
+        with self._lock:
+            found: list[TraceRecord] = []
+            for loop in self._loops.values():
+                going_on = [
+                    run
+                    for stack in self._open.values()
+                    for key, run in stack
+                    if key == loop.key and run is not None and run.done
+                ]
+                runs = sorted([*loop.kept(), *going_on], key=lambda each: each.number)
+                found.extend(each.record(loop.key) for each in runs)
+            return tuple(found)
+
+
+def with_traces(record: ProfileRecord, tracer: Tracer) -> ProfileRecord:
+    """Return a record with the values that a tracer kept of its loops."""
+    known = {each.key for each in record.loops}
+    return replace(
+        record,
+        detail="values",
+        traces=tuple(each for each in tracer.records() if each.loop in known),
+        cost=replace(record.cost, values_ns=tracer.spent_ns),
+    )
+
+
+def _check_number(what: str, value: object, largest: int) -> None:
+    if type(value) is not int or not 0 < value <= largest:
+        raise ScanvizValueError(
+            f"{what} is a number", expected=f"an integer from 1 to {largest}", found=repr(value)[:60]
+        )
+
+
+__all__ = ["DEFAULT_BUDGET", "LARGEST_BUDGET", "Tracer", "with_traces"]

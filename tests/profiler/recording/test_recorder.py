@@ -1,0 +1,305 @@
+"""The recorder: what it counts, by events made by hand; and that it stays small."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+from typing import Any
+
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.observe import observed_by
+from scanviz.profiler.recording import recorder as recording
+from scanviz.profiler.recording.overhead import Price
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.recording.tally import TIERS
+from scanviz.record.model import LoopRecord, OutcomeRecord
+from tests.profiler.events import Clock, compiled, loop_keys, recorder, run, steps, timed
+
+ROWS, CELLS = loop_keys()
+
+
+def loop(made: Recorder, key: int = ROWS) -> LoopRecord:
+    return next(each for each in made.record().loops if each.key == key)
+
+
+def test_a_function_comes_with_the_tree_of_its_loops() -> None:
+    record = recorder().record()
+    [function] = record.functions
+    assert (function.name, function.backend, function.calls) == ("table", "numpy", 0)
+    assert function.build_ns == {"rewrite": 5, "compile": 7}
+    rows, cells = record.loops
+    assert (rows.name, rows.function, rows.parent) == ("rows", 1, None)
+    assert (cells.name, cells.function, cells.parent) == ("cells", 1, ROWS)
+    assert [each.loop for each in function.operations if each.kind == "loop"] == [ROWS]
+    assert [each.loop for each in rows.operations if each.kind == "loop"] == [CELLS]
+
+
+def test_a_function_told_twice_keeps_its_counts() -> None:
+    made = recorder()
+    run(made, ROWS, [5, 6])
+    made.function_begin(1, 0)
+    made.function_end(1, 0, 30, None)
+    made.compiled(compiled())
+    assert loop(made).steps == 2
+    assert made.record().functions[0].calls == 1
+
+
+def test_calls_are_counted_and_the_first_is_told_apart() -> None:
+    made = recorder()
+    for call, elapsed in enumerate([900, 100, 110]):
+        made.function_begin(1, call)
+        made.function_end(1, call, elapsed, None if call < 2 else ValueError())
+    [function] = made.record().functions
+    assert (function.calls, function.errors, function.first_ns, function.total_ns) == (3, 1, 900, 1110)
+    assert function.call_times.max_ns == 900
+    assert function.call_times.p50_ns == pytest.approx(110, rel=0.01)
+
+
+def test_a_loop_adds_up_its_runs_and_steps() -> None:
+    made = recorder()
+    run(made, ROWS, [10, 20, 30], setup=7)
+    run(made, ROWS, [40], setup=1)
+    found = loop(made)
+    assert (found.runs, found.steps, found.longest_run, found.failed_runs) == (2, 4, 3, 0)
+    assert (found.total_ns, found.setup_ns, found.first_run_ns) == (108, 8, 67)
+    times = found.step_times
+    assert (times.count, times.total_ns, times.min_ns, times.max_ns) == (4, 100, 10, 40)
+    assert found.series[:, :3].tolist() == [[0, 0, 10], [0, 1, 20], [0, 2, 30], [1, 0, 40]]
+    assert found.buffer_bytes == 64
+    assert found.clock == "perf_counter"
+
+
+def test_steps_are_numbered_through_the_chunks_of_a_run() -> None:
+    made = recorder()
+    made.loop_begin(1, ROWS, 3000, 0)
+    for first in range(0, 3000, 1000):
+        made.loop_steps(steps(ROWS, list(range(first, first + 1000)), first))
+    made.loop_end(1, ROWS, 3000, 10**7, 0, None)
+    series = loop(made).series
+    assert (series[:, 1] == series[:, 2]).all()
+    assert series[-1, 1] == 2999
+
+
+def test_a_step_is_divided_by_the_timed_sample_alone() -> None:
+    made = recorder()
+    made.loop_begin(1, CELLS, 6, 0)
+    made.loop_steps(timed(CELLS, [[10], [5]], [4], around=3))
+    made.loop_steps(timed(CELLS, [[30], [5]], [6], around=3, first=1))
+    made.loop_steps(steps(CELLS, [1000] * 4, first=2))
+    made.loop_end(1, CELLS, 6, 5000, 0, None)
+    found = loop(made, CELLS)
+    assert found.sampled_steps == 2
+    assert (found.body_ns, found.copy_ns, found.overhead_ns) == (25.0, 5.0, 3.0)
+    assert [each.mean_ns for each in found.operations] == [20.0, 5.0]
+    assert [each.samples for each in found.operations] == [2, 2]
+
+
+def test_the_first_timed_steps_pay_for_cold_code_and_are_not_taken() -> None:
+    made = recorder()
+    made.loop_begin(1, CELLS, 20, 0)
+    made.loop_steps(timed(CELLS, [[900] * 8 + [10] * 8, [5] * 16], [4] * 16, around=3))
+    made.loop_steps(timed(CELLS, [[10] * 4, [5] * 4], [4] * 4, around=3, first=16))
+    found = loop(made, CELLS)
+    assert found.sampled_steps == 12
+    assert (found.body_ns, found.copy_ns, found.overhead_ns) == (15.0, 4.0, 3.0)
+    assert found.step_times.max_ns == 912  # they are steps all the same
+
+
+def test_the_cost_of_stamps_is_taken_off_steps_whose_operations_were_timed() -> None:
+    made = recorder(price=Price(stamp_ns=10.0))
+    made.loop_begin(1, CELLS, 2, 0)
+    made.loop_steps(timed(CELLS, [[50, 50], [30, 30]], [20, 20], around=40))  # 4 stamps in each step
+    made.loop_end(1, CELLS, 2, 300, 0, None)
+    found = loop(made, CELLS)
+    assert [each.mean_ns for each in found.operations] == [40.0, 20.0]
+    assert (found.copy_ns, found.overhead_ns) == (10.0, 30.0)
+    assert found.step_times.max_ns == 140 - 3 * 10  # the stamp that every step has stays
+    assert made.record().cost.stamps == 8
+    assert found.cost_ns == 80.0
+
+
+def test_what_took_time_never_becomes_nothing() -> None:
+    made = recorder(price=Price(stamp_ns=1000.0))
+    made.loop_begin(1, CELLS, 1, 0)
+    made.loop_steps(timed(CELLS, [[50], [30]], [20], around=40))
+    found = loop(made, CELLS)
+    assert found.step_times.min_ns == 1
+    assert [each.mean_ns for each in found.operations] == [1.0, 1.0]
+
+
+def test_operations_told_one_by_one_are_counted() -> None:
+    made = recorder()
+    made.instruction(1, None, 0, 0, 40, ())
+    made.instruction(1, None, 0, 0, 60, ())
+    made.instruction(1, CELLS, 0, 1, 7, ())
+    made.instruction(1, None, 0, 99, 60, ())
+    record = made.record()
+    assert (record.functions[0].operations[0].samples, record.functions[0].operations[0].mean_ns) == (2, 50.0)
+    assert loop(made, CELLS).operations[1].mean_ns == 7.0
+
+
+def test_code_made_for_a_loop_is_counted_by_tier_and_reason() -> None:
+    made = recorder()
+    made.specialised(1, ROWS, 500, "numpy", "new shapes")
+    made.specialised(1, ROWS, 300, "numpy", "new shapes")
+    for k in range(100):
+        made.specialised(1, ROWS, 1, "numpy", f"reason {k}")
+    tiers = loop(made).tiers
+    assert (tiers[0].why, tiers[0].count, tiers[0].total_ns) == ("new shapes", 2, 800)
+    assert len(tiers) == TIERS + 1
+    assert sum(each.count for each in tiers) == 102
+
+
+def test_a_run_that_has_not_ended_counts_up_to_now() -> None:
+    clock = Clock()
+    made = recorder(clock)
+    made.function_begin(1, 0)
+    made.loop_begin(1, ROWS, 100, 0)
+    made.loop_steps(steps(ROWS, [10, 10]))
+    clock.now += 25
+    found = loop(made)
+    assert (found.running, found.runs, found.steps, found.total_ns) == (1, 1, 2, 25)
+    assert made.record().functions[0].running == 1
+
+
+def test_an_error_closes_the_runs_it_leaves_open() -> None:
+    clock = Clock()
+    made = recorder(clock)
+    made.function_begin(1, 0)
+    made.loop_begin(1, ROWS, 100, 0)
+    made.loop_begin(1, CELLS, 100, 0)
+    clock.now += 40
+    made.function_end(1, 0, 40, KeyboardInterrupt())
+    for key in (ROWS, CELLS):
+        found = loop(made, key)
+        assert (found.failed_runs, found.running, found.total_ns) == (1, 0, 40)
+
+
+def test_a_run_has_failed_if_it_is_told_with_an_error_and_only_then() -> None:
+    made = recorder()
+    made.loop_begin(1, ROWS, 100, 0)
+    made.loop_end(1, ROWS, 3, 50, 0, ZeroDivisionError())
+    try:
+        raise ZeroDivisionError
+    except ZeroDivisionError:
+        run(made, ROWS, [1])
+    assert (loop(made).runs, loop(made).failed_runs, loop(made).running) == (2, 1, 0)
+
+
+def test_a_call_made_while_another_one_runs_in_the_thread_leaves_that_one_as_it_was() -> None:
+    clock = Clock()
+    made = recorder(clock)
+    made.function_begin(1, 0)
+    made.loop_begin(1, ROWS, 4, 0)
+    made.loop_steps(steps(ROWS, [10, 10]))
+    made.function_begin(1, 1)  # by the handler of a signal, say
+    made.loop_begin(1, ROWS, 4, 0)
+    made.loop_steps(steps(ROWS, [7]))
+    clock.now += 5
+    made.function_end(1, 1, 5, KeyboardInterrupt())  # its loop's end was never told
+    found = loop(made)
+    assert (found.runs, found.failed_runs, found.running) == (2, 1, 1)
+    made.loop_steps(steps(ROWS, [10, 10], first=2))
+    made.loop_end(1, ROWS, 4, 50, 0, None)
+    made.function_end(1, 0, 50, None)
+    found = loop(made)
+    assert (found.runs, found.failed_runs, found.running, found.steps) == (2, 1, 0, 5)
+    assert found.series[:, :2].tolist() == [[0, 0], [0, 1], [0, 2], [0, 3], [1, 0]]
+
+
+def test_what_is_not_known_is_ignored() -> None:
+    made = Recorder()
+    made.function_begin(5, 0)
+    made.function_end(5, 0, 10, None)
+    made.instruction(5, None, 0, 0, 10, ())
+    made.specialised(5, 6, 10, "numpy", "")
+    run(made, 6, [1, 2])
+    assert made.record().functions == made.record().loops == ()
+
+
+def test_the_wall_time_goes_from_the_start_to_the_end() -> None:
+    clock = Clock()
+    made = recorder(clock)
+    clock.now += 100
+    made.restart()
+    clock.now += 50
+    assert made.record().wall_ns == 50
+    made.finish(OutcomeRecord("exit", 3))
+    clock.now += 50
+    record = made.record()
+    assert (record.wall_ns, record.outcome.status, record.outcome.code) == (50, "exit", 3)
+
+
+def test_a_record_does_not_change_with_what_comes_after() -> None:
+    made = recorder()
+    run(made, ROWS, [5])
+    before = made.record()
+    shown = before.to_json()
+    run(made, ROWS, [5] * 3000)
+    assert before.to_json() == shown
+    assert made.record().loops[0].steps == 3001
+
+
+def test_threads_are_counted_together_with_runs_apart() -> None:
+    made = recorder()
+    gate = threading.Barrier(4)
+
+    def work() -> None:
+        for k in range(50):
+            gate.wait()
+            made.loop_begin(1, ROWS, 2, 0)
+            gate.wait()  # all four runs are open at once
+            made.loop_steps(steps(ROWS, [10 + k, 20]))
+            made.loop_end(1, ROWS, 2, 30, 0, None)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    found = loop(made)
+    assert (found.runs, found.steps, found.total_ns) == (200, 400, 6000)
+    places = found.series[:, :2].tolist()
+    assert sorted(places) == places
+    assert {step for _, step in places} == {0, 1}
+
+
+def test_the_machine_is_told_without_its_name_or_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "node", lambda: "secret-host")
+    text = json.dumps(recorder().record().to_json())
+    assert os.getcwd() not in text
+    assert "secret-host" not in text
+
+
+def test_progress_is_calls_and_steps() -> None:
+    made = recorder()
+    run(made, ROWS, [1, 2])
+    run(made, CELLS, [1, 2, 3])
+    made.function_begin(1, 0)
+    made.function_end(1, 0, 5, None)
+    assert made.progress() == (1, 5)
+
+
+def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, given = recording.Recorder(), []
+    written = recording.rewrites_of
+
+    def slowly(*arguments: Any) -> Any:
+        asking = threading.Thread(target=lambda: given.append(made.record()))
+        asking.start()
+        asking.join(timeout=20)
+        return written(*arguments)
+
+    monkeypatch.setattr(recording, "rewrites_of", slowly)
+    x = T.vector("x")
+    with observed_by(made):
+        scanviz.function([x], x * 2)([1.0])
+    assert given and not given[0].functions
+    assert [each.calls for each in made.record().functions] == [1]

@@ -1,0 +1,82 @@
+"""Loops and their gradients side by side: what the record knows of the pair, and the report's table."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.observe import observed_by
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.report.loops import pairs
+from scanviz.profiler.report.overview import render_report
+from scanviz.record.file import load, save
+
+
+def recorded(build, *values, mode="numpy"):
+    inputs, outputs = build()
+    recorder = Recorder()
+    with observed_by(recorder):
+        scanviz.function(inputs, outputs, mode=mode)(*values)
+    return recorder.record()
+
+
+def two_exps():
+    x, h0 = T.matrix("x"), T.vector("h0")
+    y, _ = scanviz.scan(lambda x_t, y: T.exp(x_t * y) * 0.1 + T.exp(-y), x, h0, name="two")
+    return [x, h0], [y[-1], scanviz.grad(T.sum(y[-1]), x)]
+
+
+@pytest.mark.parametrize("mode", ["numpy", "reference"])
+def test_the_backward_loop_points_to_its_forward_loop_and_the_rows_kept_are_counted(mode):
+    record = recorded(two_exps, np.ones((50, 4)) * 0.1, np.ones(4), mode=scanviz.Mode(mode, "all"))
+    loops = {each.name: each for each in record.loops}
+    assert loops["grad_of_two"].gradient_of == loops["two"].key and loops["two"].gradient_of is None
+    kept = [(each.name, each.row_bytes) for each in loops["two"].variables if each.read_backwards]
+    assert kept == [("y", 51 * 32), ("exp(…)", 50 * 32), ("exp(…)", 50 * 32)]
+    assert loops["two"].kept_bytes == (51 + 50 + 50) * 32
+    assert not any(each.read_backwards for each in loops["grad_of_two"].variables)
+
+
+def test_the_report_has_a_line_a_pair(tmp_path):
+    record = recorded(two_exps, np.ones((50, 4)) * 0.1, np.ones(4))
+    save(record, tmp_path / "pair.scanviz")
+    again = load(tmp_path / "pair.scanviz")
+    assert again == record
+    text = render_report(again, width=100)
+    (line,) = [each for each in text.splitlines() if each.startswith("  two  ") and "×" in each]
+    assert "4.72 KiB" in line and " y, " in line and " 50 " in line
+    narrow = render_report(again, width=60)
+    assert "forward and" in narrow and max(map(len, narrow.splitlines())) <= 60
+
+
+def test_second_order_has_a_pair_for_each_gradient():
+    def build():
+        x = T.vector("x")
+        y, _ = scanviz.scan(lambda x_t, y: T.tanh(x_t * y), x, T.constant(0.5), name="h")
+        return [x], [scanviz.grad(T.sum(scanviz.grad(y[-1], x) ** 2), x)]
+
+    record = recorded(build, np.linspace(0, 1, 20))
+    by_key = {each.key: each.name for each in record.loops}
+    found = [(by_key[each.gradient_of], each.name) for each in record.loops if each.gradient_of is not None]
+    assert found == [("h", "grad_of_h#1"), ("grad_of_h#1", "grad_of_grad_of_h"), ("h", "grad_of_h#2")]
+    assert [len(backward) for _, backward in pairs(record)] == [2, 1]
+
+
+def test_loops_without_a_gradient_have_no_table():
+    def build():
+        x = T.vector("x")
+        y, _ = scanviz.scan(lambda x_t, y: x_t + y, x, T.constant(0.5), name="sums")
+        return [x], [y]
+
+    record = recorded(build, np.ones(5))
+    assert not pairs(record) and "forward and backward" not in render_report(record)
+    assert record.loops[0].kept_bytes == 0
+
+
+def test_a_forward_loop_in_another_function_is_no_pair_here():
+    x = T.vector("x")
+    y, _ = scanviz.scan(lambda x_t, y: T.tanh(x_t + y), x, T.constant(0.5), name="h")
+    recorder = Recorder()
+    with observed_by(recorder):
+        scanviz.function([x], y)([0.1, 0.2])
+    assert not pairs(recorder.record())

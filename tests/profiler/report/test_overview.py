@@ -1,0 +1,237 @@
+"""The report: one screen that reads well, whatever the record, the width and the terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanviz.profiler.report.overview import own_ns, print_report, render_report
+from scanviz.profiler.report.text import columns
+from scanviz.record.model import DurationRecord, LoopRecord, OutcomeRecord, ProfileRecord
+from tests.profiler.records import FORWARD, INNER, RNN, SMALL
+from tests.record.records import profiles
+
+GOLDEN = """\
+rnn.py --layers 2 · 50.0 ms · 2 calls of 1 function · numpy
+
+forward (rnn.py:11): 2 calls, 4.60 ms (9.2 %) · first 2.70 ms, then 1.90 ms a call
+loop                   time   share   steps      p50      p95      max  body
+  rnn               4.40 ms    96 %   1,000  4.00 µs  5.10 µs  52.0 µs  88 %
+    cells            300 µs   6.5 %  50,000  4.00 µs  5.10 µs  52.0 µs     –
+  outside of loops  40.0 ns  <0.1 %
+
+rnn (rnn.py:9) · 2 runs, 1,000 steps · 4.40 ms · buffers 32.0 KiB
+  a step: mean 4.20 µs, p50 4.00 µs, p95 5.10 µs, max 52.0 µs (step 17 of run 1)
+  of it: operations 3.50 µs, copies 100 ns, loop overhead 400 ns (estimated from 96 timed
+      steps)
+  around the steps: 200 µs, the first run took 2.50 ms
+  steps 0–488 of run 0 ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃ █ ≥ 10.0 µs
+  operation        a step  of body  line
+  dot(x[t], W)    1.50 µs     43 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
+  dot(h[t-1], U)   900 ns     26 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
+  tanh(·)          700 ns     20 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
+  · + ·            400 ns     11 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
+
+cells (rnn.py:9) · 2 runs, 50,000 steps · 300 µs · buffers 32.0 KiB
+  a step: mean 4.20 µs, p50 4.00 µs, p95 5.10 µs, max 52.0 µs (step 17 of run 1)
+  around the steps: 200 µs, the first run took 2.50 ms
+  steps 0–488 of run 0 ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃ █ ≥ 10.0 µs
+
+building functions 3.50 ms · making loop code 700 µs · recording cost about 410 µs (0.8 %)
+"""
+
+
+def loop_changed(**changes: object) -> ProfileRecord:
+    return replace(SMALL, loops=(replace(RNN, **changes), INNER))
+
+
+def test_a_small_record_reads_like_this() -> None:
+    assert render_report(SMALL, width=90) == GOLDEN
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_small_record_fits_one_screen(width: int) -> None:
+    assert render_report(SMALL, width=width).count("\n") <= 40
+
+
+@given(
+    record=profiles(),
+    width=st.integers(40, 160),
+    top=st.integers(1, 12),
+    scan=st.none() | st.text(max_size=5),
+)
+def test_any_record_is_shown_within_the_width_and_without_control_characters(
+    record: ProfileRecord, width: int, top: int, scan: str | None
+) -> None:
+    text = render_report(record, width=width, top=top, scan_name=scan)
+    assert text.endswith("\n")
+    assert all(columns(line) <= width for line in text.split("\n"))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", text)
+
+
+@given(record=profiles(), width=st.integers(40, 160))
+def test_a_report_can_be_written_in_any_encoding(record: ProfileRecord, width: int) -> None:
+    for encoding in ("utf-8", "ascii", "cp1252", "latin-1"):
+        raw = io.BytesIO()
+        file = io.TextIOWrapper(raw, encoding=encoding, newline="")
+        print_report(record, file, width=width)
+        file.flush()
+        assert all(
+            len(line) <= width for line in raw.getvalue().decode(encoding).split("\n") if line.isascii()
+        )
+
+
+@pytest.mark.parametrize("unit", [1, 1e-3, 1e-6, 1e-9, 1e3])
+def test_what_took_time_is_never_shown_as_nothing(unit: float) -> None:
+    def scaled(value: float) -> float:
+        return value * unit
+
+    operations = tuple(replace(each, mean_ns=scaled(each.mean_ns)) for each in RNN.operations)
+    record = loop_changed(
+        body_ns=scaled(3500.0), copy_ns=scaled(100.0), overhead_ns=scaled(400.0), operations=operations
+    )
+    text = render_report(record)
+    assert not re.search(r"(?<![\d.])0(\.0*)? (s|ms|µs|ns|%)", text)
+    assert not re.search(r"(operations|copies|overhead) 0\b", text)
+
+
+def test_the_hostile_text_of_a_script_is_made_harmless() -> None:
+    name = "evil\x1b]0;title\x07\x1b[2J\u202e[bold red]\r\nsecond line\udc80"
+    record = loop_changed(name=name, tiers=(replace(RNN.tiers[0], tier=name, why=name),))
+    record = replace(record, script=name, outcome=OutcomeRecord("error", 1, name))
+    for text in (render_report(record), render_report(record, scan_name=name)):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "\r" not in text
+        assert r"evil\x1b]0;title\x07" in text
+        assert "[bold red]" in text  # nothing takes it for a style
+
+
+def test_one_loop_alone_comes_with_its_variables_and_its_code() -> None:
+    text = render_report(SMALL, scan_name="rnn")
+    assert "sitsot" in text
+    assert "last 1" in text
+    assert "generated for the shapes met (×1, 350 µs)" in text
+    assert "forward" not in text
+
+
+def test_an_unknown_loop_gives_the_nearest_names() -> None:
+    assert "no loop named 'rmn'; did you mean rnn?" in render_report(SMALL, scan_name="rmn")
+    assert "no loop named 'zzz'; loops: rnn, cells" in render_report(SMALL, scan_name="zzz")
+    assert "loops: none" in render_report(ProfileRecord(), scan_name="zzz")
+
+
+def test_a_name_of_two_loops_is_refused_with_what_to_ask_for() -> None:
+    record = replace(SMALL, loops=(RNN, replace(INNER, name="rnn")))
+    assert "2 loops are named 'rnn': rnn#1, rnn#2" in render_report(record, scan_name="rnn")
+    assert render_report(record, scan_name="rnn#2").count("rnn#2 (rnn.py:") == 1
+
+
+def test_a_failed_run_says_so_first() -> None:
+    record = replace(SMALL, outcome=OutcomeRecord("error", 1, "ValueError: bad\nmore"))
+    head = render_report(record).split("\n")
+    assert " · error · " in head[0]
+    assert head[1] == "ValueError: bad"
+    assert "exit code 3" in render_report(replace(SMALL, outcome=OutcomeRecord("exit", 3)))
+    assert "interrupted" in render_report(replace(SMALL, outcome=OutcomeRecord("interrupted", 130)))
+
+
+def test_runs_that_did_not_end_well_are_noted() -> None:
+    text = render_report(loop_changed(failed_runs=1, running=2, cost_ns=2_200_000.0))
+    assert "1 run ended by an error · 2 runs had not ended" in text
+    assert "about 50 % of its time is the cost of recording" in text
+
+
+def test_more_functions_and_loops_than_wanted_are_summed_up() -> None:
+    functions = tuple(
+        replace(FORWARD, key=k, call_times=DurationRecord(1, 1000 - k), calls=1) for k in range(1, 21)
+    )
+    loops = tuple(replace(INNER, key=100 + k, parent=None, name=f"loop{k}") for k in range(20))
+    text = render_report(replace(SMALL, functions=functions, loops=loops))
+    assert "12 more functions" in text
+    assert "--top 20 shows them" in text
+    assert "12 more " in text
+    assert render_report(replace(SMALL, functions=functions), top=20).count("forward (rnn.py:11)") == 20
+
+
+def test_a_loop_that_was_not_timed_by_operations_says_so() -> None:
+    operations = tuple(replace(each, samples=0, mean_ns=0.0) for each in RNN.operations)
+    text = render_report(loop_changed(operations=operations, sampled_steps=0))
+    assert "operations were not timed one by one in this tier" in text
+
+
+def test_a_slow_step_stands_out_in_the_line_of_steps() -> None:
+    rows = [[0, step, 4000, 0] for step in range(400)]
+    rows[200][2] = 90_000
+    line = next(each for each in report_of(RNN, rows).split("\n") if each.startswith("  steps"))
+    bars = line.split(" ")[-5]
+    assert bars.count("█") == 1
+    assert set(bars) == {"█", "▃"}
+    assert bars.index("█") == pytest.approx(len(bars) / 2, abs=1)
+
+
+def report_of(loop: LoopRecord, rows: list[list[int]]) -> str:
+
+    return render_report(replace(SMALL, loops=(replace(loop, runs=1, series=np.array(rows)),)))
+
+
+def test_colours_are_codes_around_whole_lines() -> None:
+    colored = render_report(SMALL, width=90, color=True)
+    assert re.sub("\x1b\\[[0-9;]*m", "", colored) == GOLDEN
+    assert colored.count("\x1b[") % 2 == 0
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in ("NO_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("file", "environment", "colored"),
+    [
+        (Terminal(), {}, True),
+        (Terminal(), {"NO_COLOR": "1"}, False),
+        (Terminal(), {"NO_COLOR": ""}, True),
+        (Terminal(), {"TERM": "dumb"}, False),
+        (io.StringIO(), {}, False),
+    ],
+)
+def test_colours_come_on_terminals_that_want_them(
+    file: io.StringIO, environment: dict[str, str], colored: bool, terminal: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        terminal.setenv(name, value)
+    print_report(SMALL, file)
+    assert ("\x1b[" in file.getvalue()) == colored
+
+
+def test_the_width_is_that_of_columns_or_100(terminal: pytest.MonkeyPatch) -> None:
+    wide, narrow = io.StringIO(), io.StringIO()
+    print_report(SMALL, wide)
+    assert wide.getvalue() == render_report(SMALL, width=100)
+    terminal.setenv("COLUMNS", "62")
+    print_report(SMALL, narrow)
+    assert narrow.getvalue() == render_report(SMALL, width=62)
+
+
+def test_the_own_time_of_a_loop_is_without_the_loops_in_it() -> None:
+    assert own_ns(SMALL, RNN) == RNN.total_ns - INNER.total_ns
+    assert own_ns(SMALL, INNER) == INNER.total_ns
+
+
+def test_a_record_without_calls_says_so() -> None:
+    assert "no scanviz function was called" in render_report(ProfileRecord(script="x.py"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,6 +80,19 @@ HEAVY = (
     "pytest",
     "sqlite3",
 )
+
+
+# Types that are defined by one another stand in files of their own; the lower one names the upper in annotations alone.
+RECURSIVE_TYPES = {
+    ("engine.graph.facts", "engine.graph.declaration"),
+    ("engine.graph.declaration", "engine.graph.nodes"),
+    ("engine.graph.syntax", "engine.graph.nodes"),
+    ("engine.scan.properties", "engine.scan.layout"),
+    ("engine.scan.properties", "engine.scan.loop"),
+    ("engine.runtime.driver", "engine.runtime.interpreter"),
+    ("engine.backends.numpy.watched", "engine.backends.numpy.loop"),
+    ("tui.palette", "tui.app"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +319,101 @@ def test_an_import_against_the_design_is_reported(module: str, source: str) -> N
 )
 def test_an_import_that_the_design_allows_is_not_reported(module: str, source: str) -> None:
     assert list(violations(source, module)) == []
+
+
+def lines_for_types(source: str) -> set[int]:
+    """Return the lines that only type checkers look at."""
+    found: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            found.update(*(range(each.lineno, (each.end_lineno or each.lineno) + 1) for each in node.body))
+    return found
+
+
+def imports_between(modules: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return which of the modules, given with their sources, each imports, lazily too, but for annotations of recursive types."""
+    found: dict[str, set[str]] = {}
+    packages = {each.rpartition(".")[0] for each in modules}
+    for module, source in modules.items():
+        quiet = lines_for_types(source)
+        short = module.removeprefix("scanviz.")
+        found[module] = {
+            imported
+            for line, imported in imports_of(source, module, module in packages, modules)
+            if imported in modules
+            and imported != module
+            and not (line in quiet and (short, imported.removeprefix("scanviz.")) in RECURSIVE_TYPES)
+        }
+    return found
+
+
+def circles(imports: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """Return the sets of modules that import one another, over however many: Tarjan's strongly connected components."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        number[module] = lowest[module] = len(number)
+        stack.append(module)
+        for other in imports[module]:
+            if other not in number:
+                visit(other)
+            if other in stack:
+                lowest[module] = min(lowest[module], lowest[other])
+        if lowest[module] == number[module]:
+            first = stack.index(module)
+            if len(stack) > first + 1:
+                found.append(sorted(stack[first:]))
+            del stack[first:]
+
+    for module in imports:
+        if module not in number:
+            visit(module)
+    return found
+
+
+def sources_on_disk() -> dict[str, str]:
+    return {module: path.read_text("utf-8") for module, path in modules_on_disk().items()}
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    assert circles(imports_between(sources_on_disk())) == [], (
+        "move what both need below them, or let the upper file fill a registration point of the lower"
+    )
+
+
+def test_annotations_are_excepted_only_where_types_are_defined_by_one_another() -> None:
+    sources = sources_on_disk()
+    for lower, upper in RECURSIVE_TYPES:
+        source = sources[f"scanviz.{lower}"]
+        lines = [
+            line
+            for line, imported in imports_of(source, f"scanviz.{lower}", False, sources)
+            if imported == f"scanviz.{upper}"
+        ]
+        assert lines and set(lines) <= lines_for_types(source), (
+            f"{lower} does not name {upper} in annotations alone"
+        )
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        ({"a": "import b", "b": "import c", "c": "def f():\n    import a"}, [["a", "b", "c"]]),
+        ({"a": "import b", "b": "if TYPE_CHECKING:\n    import a"}, [["a", "b"]]),
+        ({"a": "import b\nimport c", "b": "import c", "c": ""}, []),
+        (
+            {"a": "import b", "b": "import a", "c": "import d", "d": "import c\nimport a"},
+            [["a", "b"], ["c", "d"]],
+        ),
+    ],
+)
+def test_circles_are_found_also_through_lazy_imports(
+    sources: dict[str, str], expected: list[list[str]]
+) -> None:
+    assert sorted(circles(imports_between(sources))) == expected
 
 
 def test_importing_scanviz_loads_no_heavy_library() -> None:

@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
     path = one_file(parsed.rest, "advise")
     from scanviz.profiler.advice import advice_of
     from scanviz.profiler.advice.report import advice_json, render_advice
-    from scanviz.profiler.report.overview import columns_of, wants_color
+    from scanviz.profiler.report.text import wants_color, width_of
 
     record = loaded(path)
     advice = advice_of(record)
@@ -34,6 +34,6 @@ def main(arguments: list[str]) -> int:
     if "json" in parsed.options:
         write_json(advice_json(record, advice), out)
         return 0
-    width = min(columns_of(out), _WIDEST)
+    width = min(width_of(out), _WIDEST)
     write_text(render_advice(record, advice, width=width, color=wants_color(out)), out)
     return 0

@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     top = parsed.number("top", 12)
     from scanviz.profiler.compare.comparison import compare
     from scanviz.profiler.compare.report import render_comparison, render_refusal
-    from scanviz.profiler.report.overview import wants_color
+    from scanviz.profiler.report.text import wants_color
 
     comparison = compare(*map(_loaded, parsed.rest))
     if comparison.unlike and "anyway" not in options:
@@ -80,6 +80,6 @@ def _loaded(path: str) -> ProfileRecord:
 
 def _width(stream: TextIO) -> int:
     """Return the columns of a terminal, as ``COLUMNS`` says, or 80: what CI keeps is read anywhere."""
-    from scanviz.profiler.report.overview import columns_of
+    from scanviz.profiler.report.text import width_of
 
-    return columns_of(stream) if stream.isatty() or os.environ.get("COLUMNS") else _PIPE_COLUMNS
+    return width_of(stream) if stream.isatty() or os.environ.get("COLUMNS") else _PIPE_COLUMNS

@@ -64,9 +64,9 @@ def _step(parsed: Parsed) -> int | None:
 
 
 def _print_values(record: ProfileRecord, step: int | None, name: str | None) -> None:
-    from scanviz.profiler.report.overview import columns_of, wants_color
+    from scanviz.profiler.report.text import wants_color, width_of
     from scanviz.profiler.report.values import render_values
 
     out = sys.stdout
-    text = render_values(record, width=columns_of(out), step=step, scan_name=name, color=wants_color(out))
+    text = render_values(record, width=width_of(out), step=step, scan_name=name, color=wants_color(out))
     write_text(text, out)

@@ -209,7 +209,7 @@ def _go_together(options: Mapping[str, str]) -> None:
 
 
 def _known_rule(name: str) -> None:
-    from scanviz.engine.rewrites.rule import all_rules
+    from scanviz.engine.rewrites.families import all_rules
 
     known = [each.name for each in all_rules()]
     if name not in known:
@@ -256,6 +256,7 @@ def _unknown(record: ProfileRecord, view: RewritesView) -> str:
 
 def _show(record: ProfileRecord, view: RewritesView, as_json: bool, stream: TextIO) -> None:
     from scanviz.profiler.report.rewrites import chosen, render_rewrites
+    from scanviz.profiler.report.text import wants_color, width_of
 
     problem = _unknown(record, view)
     if problem:  # of a script: only at its end it is known what there is
@@ -277,24 +278,13 @@ def _show(record: ProfileRecord, view: RewritesView, as_json: bool, stream: Text
         write_json(data, stream)
         stream.flush()
         return
-    color = stream.isatty() and not os.environ.get("NO_COLOR")
-    text = render_rewrites(record, view, width=width_of(stream), color=color)
+    text = render_rewrites(record, view, width=width_of(stream), color=wants_color(stream))
     write_text(text, stream)
 
 
-def width_of(stream: TextIO) -> int:
-    """Return the columns of the terminal that a stream writes to, or as many as COLUMNS says; 100 where it is no terminal."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isdigit() and int(given):
-        return int(given)
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or 100
-    except (OSError, ValueError):  # a file, or what has no descriptor
-        return 100
-
-
 def _rules() -> str:
-    from scanviz.engine.rewrites.rule import PHASES, all_rules
+    from scanviz.engine.rewrites.families import all_rules
+    from scanviz.engine.rewrites.rule import PHASES
 
     lines: list[str] = []
     for phase in PHASES:

@@ -13,12 +13,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from scanviz.cli.rewrites import width_of
 from scanviz.engine.measurement.ablation import Effect, ablate
 from scanviz.engine.measurement.captured_calls import CapturedCall, CapturedCalls, Uncalled
 from scanviz.engine.measurement.verification import CannotRunAgainError, Checked, Verification, bisect, verify
 from scanviz.profiler.report.rewrites import RewritesView
-from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, Line, styled, table
+from scanviz.profiler.report.text import (
+    HEADING,
+    QUIET,
+    TITLE,
+    WARNING,
+    Line,
+    styled,
+    table,
+    wants_color,
+    width_of,
+)
 from scanviz.profiler.report.units import duration
 from scanviz.profiler.run.exits import watch_the_end
 from scanviz.profiler.run.runner import CannotRunError, Program, run
@@ -101,7 +110,7 @@ def show_measured(captured: CapturedCalls, uncalled: list[Function], wanted: Wan
     """Do what was asked for with the calls of a run, print it, and return the exit code."""
     with contextlib.suppress(Exception):  # the program may have closed it
         sys.stdout.flush()
-    color = stream.isatty() and not os.environ.get("NO_COLOR")
+    color = wants_color(stream)
     width = width_of(stream)
     right = True
     try:

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.graph import GraphSnapshot, LoopVariableSnapshot
+from scanviz.record.graph_reading import snapshot_of
 from scanviz.record.versions import VersionsRecord
 
 
@@ -31,7 +32,7 @@ def check_versions(graphs: VersionsRecord) -> None:
     for each in graphs.operations:
         if not 0 <= each.node < len(graphs.nodes) or each.operation < 0:
             raise _refused("names an operation for a node that is not there")
-    last = graphs.snapshot(graphs.last)  # goes through all versions
+    last = snapshot_of(graphs, graphs.last)  # goes through all versions
     assert last is not None
     check_graph(last)
 

@@ -101,6 +101,26 @@ def step_outputs(loop: LoopNodeRecord) -> list[tuple[str, str]]:
     return found if loop.until is None else [*found, ("until", loop.until)]
 
 
+def snapshot_of(record: VersionsRecord, number: int) -> GraphSnapshot | None:
+    """Return the graph after so many rewrites, for pictures; None if that is not kept.
+
+    Raises
+    ------
+    ScanvizValueError
+        If the nodes are no graph.
+    """
+    number = min(number, record.last)
+    known = record.made.get(number)
+    if known is None:
+        found = record.version(number)
+        if found is None:
+            return None
+        known = graph_of(record, found)
+        if number in (record.first, record.last):
+            record.made[number] = known
+    return known
+
+
 def graph_of(record: VersionsRecord, version: Version) -> GraphSnapshot:
     """Return a version for pictures, with the operations that its nodes became if it is the last.
 

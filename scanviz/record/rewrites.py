@@ -9,6 +9,7 @@ from typing import Any
 from scanviz.record.codec import encode
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.graph_lines import LineEdit, edits_of_versions, version_lines
+from scanviz.record.graph_reading import snapshot_of
 from scanviz.record.versions import VersionsRecord
 
 
@@ -242,7 +243,8 @@ class RewritesRecord:
 
         Examples
         --------
-        >>> from scanviz.record.versions import NodeRecord, ResultRecord
+        >>> from scanviz.record.graph_reading import snapshot_of
+        from scanviz.record.versions import NodeRecord, ResultRecord
         >>> x = NodeRecord(0, "x", "", 0, (ResultRecord("x", "x", "float64[]", "x"),), role="input")
         >>> y = NodeRecord(0, "y", "exp", 1, (ResultRecord("y", "y", "float64[]"),), ("x",))
         >>> versions = VersionsRecord("f", start=2, outputs=("y",), output_names=("",), nodes=(x, y))
@@ -272,7 +274,7 @@ class RewritesRecord:
         ScanvizValueError
             If its nodes are no graph.
         """
-        return self.graphs.snapshot(after) if self.graphs is not None else None
+        return snapshot_of(self.graphs, after) if self.graphs is not None else None
 
     @property
     def origins(self) -> tuple[OriginRecord, ...]:

@@ -13,8 +13,8 @@ from scanviz.engine.measurement.ablation import Effect
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.rewrites.cost import Cost
 from scanviz.engine.rewrites.history import Record, RewriteHistory, Version, places
+from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.polynomial import Polynomial
-from scanviz.engine.rewrites.sweep import Refused
 from scanviz.record.codec import field_types
 from scanviz.record.graph_writing import GraphWriter
 from scanviz.record.paths import recorded_path

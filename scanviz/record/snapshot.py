@@ -11,7 +11,7 @@ from scanviz.engine.function.names import told_apart
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.scan.loop import Scan
 from scanviz.record.graph import GraphSnapshot
-from scanviz.record.graph_reading import step_of
+from scanviz.record.graph_reading import snapshot_of, step_of
 from scanviz.record.graph_writing import GraphWriter
 
 
@@ -54,7 +54,7 @@ def _graph(outputs: Sequence[Variable], names: Sequence[str], title: str) -> Gra
     """Return the graph of outputs."""
     writer = GraphWriter(names, title)
     writer.begin(outputs)
-    found = writer.record().snapshot(0)
+    found = snapshot_of(writer.record(), 0)
     assert found is not None
     return found
 

@@ -240,7 +240,7 @@ class VersionsRecord:
     origins: tuple[OriginOfNode, ...] = ()
     operations: tuple[OperationOfNode, ...] = ()
     texts: dict[str, str] = field(default_factory=dict)
-    _made: dict[int, GraphSnapshot] = field(
+    made: dict[int, GraphSnapshot] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  # the first and the last version, which are asked for often
 
@@ -311,27 +311,6 @@ class VersionsRecord:
             operations=operations,
             texts=texts,
         )
-
-    def snapshot(self, number: int) -> GraphSnapshot | None:
-        """Return the graph after so many rewrites, for pictures; None if that is not kept.
-
-        Raises
-        ------
-        ScanvizValueError
-            If the nodes are no graph.
-        """
-        from scanviz.record.graph_reading import graph_of
-
-        number = min(number, self.last)
-        known = self._made.get(number)
-        if known is None:
-            found = self.version(number)
-            if found is None:
-                return None
-            known = graph_of(self, found)
-            if number in (self.first, self.last):
-                self._made[number] = known
-        return known
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.index import LAST_ROW
 from scanviz.engine.ops.shape import alloc, dimension
 from scanviz.engine.ops.support import constant
-from scanviz.engine.rewrites.rule import all_rules
+from scanviz.engine.rewrites.families import all_rules
 from scanviz.testing.declared import ROWS, UnfitError
 from scanviz.testing.special_values import moderate_numbers, special_array, special_numbers
 

@@ -20,8 +20,8 @@ from scanviz import tensor as T
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.rewrites import rule as rules
-rules.all_rules()
+from scanviz.engine.rewrites import families, rule as rules
+families.all_rules()
 rules.ORDER = (*rules.ORDER, "wrong")
 
 @rules.rule(name="wrong", phase="simplify", on=(e.tanh,))

@@ -1,5 +1,6 @@
 """``function``: from inputs and outputs of a graph to something that can be called."""
 
+from scanviz.engine.function import pickling  # noqa: F401  # registers how functions are pickled
 from scanviz.engine.function.arguments import In, Out
 from scanviz.engine.function.build import function, plan_function
 from scanviz.engine.function.callable import Function

@@ -284,8 +284,3 @@ class Function(Shown):
     def __repr__(self) -> str:
         shown = ", ".join(each.name or str(each.variable.type) for each in self.plan.inputs)
         return f"<scanviz function `{self.name}`({shown}) on {self.backend}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        from scanviz.engine.function.pickling import reduce_function
-
-        return reduce_function(self.plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any
 
 from scanviz.engine.function.arguments import In, Out
@@ -11,8 +12,9 @@ from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
 
 
-def reduce_function(plan: Plan) -> tuple[Any, ...]:
+def reduce_function(function: Function) -> tuple[Any, ...]:
     """Return how pickle rebuilds a function."""
+    plan = function.plan
     variables = [*(each.variable for each in plan.outputs), *plan.updates.values()]
     inputs = [(each.variable, each.value, each.name, each.allow_downcast) for each in plan.inputs]
     borrow = [each.borrow for each in plan.outputs]
@@ -31,6 +33,9 @@ def reduce_function(plan: Plan) -> tuple[Any, ...]:
             plan.profile,
         ),
     )
+
+
+copyreg.pickle(Function, reduce_function)
 
 
 def restore(

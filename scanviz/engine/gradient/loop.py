@@ -35,7 +35,8 @@ from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import depending_on, toposort
 from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.index import last_row
-from scanviz.engine.scan.loop import SCAN, GradientOf, Scan, ScanSettings, ScanView, row_type
+from scanviz.engine.scan.inference import row_type
+from scanviz.engine.scan.loop import SCAN, GradientOf, Scan, ScanSettings, ScanView
 from scanviz.engine.scan.variables import (
     LoopVariable,
     NonSequence,

@@ -8,7 +8,7 @@ stays.  Only a variable's ``name`` may be set later; it is no part of the struct
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -28,6 +28,10 @@ _node_ids = itertools.count(1)
 _own_node_ids: ContextVar[_Run | None] = ContextVar("own_node_ids", default=None)
 _runs = itertools.count(1)
 BIRTHS_OF_A_RUN = 1 << 24
+
+REDUCE: list[
+    Callable[[Variable], tuple[Any, ...]]
+] = []  # how pickle rebuilds what is computed: filled by what walks graphs
 
 
 def next_node_id() -> int:
@@ -104,11 +108,7 @@ class Variable(Syntax, Shown):
         object.__setattr__(self, attribute, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.owner is None:
-            return (Variable, (self.type, self.name))
-        from scanviz.engine.graph.flatten import reduce_variable  # above this file: it walks graphs
-
-        return reduce_variable(self)
+        return (Variable, (self.type, self.name)) if self.owner is None else REDUCE[-1](self)
 
     def __repr__(self) -> str:
         return f"<{describe(self)}: {self.type}>"

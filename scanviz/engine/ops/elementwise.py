@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from scanviz.engine.ops.elementwise_declaration import (
     ElementwiseDeclaration,
     elementwise,
 )
-from scanviz.engine.ops.support import as_variable, infer_by
+from scanviz.engine.ops.support import CastParameters, as_variable, infer_by
 from scanviz.engine.scalar.expression import bits, primitive, select, x, y, z
 from scanviz.engine.scalar.formula import floats, numbers, whole
 
@@ -293,12 +293,6 @@ clip = elementwise(
     arity=3,
     facts=replace(CHOSEN, either_zero=True),
 )
-
-
-class CastParameters(NamedTuple):
-    """Parameters of ``cast``."""
-
-    dtype: str
 
 
 def _cast_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:

@@ -172,9 +172,7 @@ def sizes_of(shape_like: Any, what: str, ndim: int | None = None) -> list[Variab
                 where=user_line(),
                 fix="ndim=…" if what == "reshape" else "a list: [n, m], or [sizes[0], sizes[1]]",
             )
-        from scanviz.engine.ops.index import getitem
-
-        return [as_integer(getitem(shape_like, k), f"{what}: a size") for k in range(length)]
+        return [as_integer(shape_like[k], f"{what}: a size") for k in range(length)]
     if isinstance(shape_like, np.ndarray):
         shape_like = shape_like.tolist()
     listed = list(shape_like) if isinstance(shape_like, list | tuple) else [shape_like]

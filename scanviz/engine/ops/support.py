@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
-from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.declaration import Op, declared
 from scanviz.engine.graph.dims import Dims
-from scanviz.engine.graph.nodes import Array, Constant, Variable, describe, tensor_type
+from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.refusals import source_text
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type, canonical_dtype
 
 _PLAIN = (int, float, bool, np.ndarray, list, tuple)
+
+
+class CastParameters(NamedTuple):
+    """Parameters of ``cast``; here because conversions below cast, by the op's declared name."""
+
+    dtype: str
 
 
 def constant(value: Any, dtype: object = None, name: str | None = None) -> Constant:
@@ -78,9 +84,7 @@ def as_value(value: Any, dtype: object = None) -> Variable:
         return value
     if isinstance(value, list | tuple) and any(isinstance(each, Variable) for each in value):
         check_meant(value)
-        from scanviz.engine.ops.shape import stack_scalars
-
-        return stack_scalars([as_variable(each) for each in value])
+        return build_one(Op(declared("make_vector")), *(as_variable(each) for each in value))
     return constant(value, dtype)
 
 
@@ -125,9 +129,7 @@ def as_integer(value: Any, what: str) -> Variable:
         )
     if kind.dtype == "int64":
         return variable
-    from scanviz.engine.ops.elementwise import cast
-
-    return cast(variable, "int64")
+    return build_one(Op(declared("cast"), CastParameters("int64")), variable)
 
 
 def _is_whole(value: Any) -> bool:

@@ -20,8 +20,9 @@ from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.traversal import free_leaves, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
-from scanviz.engine.ops.elementwise import CAST, CastParameters
+from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.ops.support import CastParameters
 from scanviz.engine.program.instructions import (
     NO_NODE,
     AnyInstruction,

@@ -23,7 +23,7 @@ from scanviz.engine.program.lifetimes import with_frees
 from scanviz.engine.program.ownership import taken_over
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.pipeline import Application
-from scanviz.engine.rewrites.rule import RULES, program_rule, rules_of
+from scanviz.engine.rewrites.rule import RULES, program_rule
 from scanviz.engine.rewrites.selection import Selection
 
 Changed = tuple[Program, list[str]]
@@ -31,6 +31,8 @@ Changed = tuple[Program, list[str]]
 
 def apply_memory_rules(program: Program, selection: Selection) -> tuple[Program, list[Application]]:
     """Return a program after the selected rules, with an application for each that changed something."""
+    from scanviz.engine.rewrites.families import rules_of  # when it is used: it imports all files of rules
+
     found: list[Application] = []
     for rule in rules_of("memory"):
         begun = time.perf_counter_ns()

@@ -5,17 +5,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import LoopVariable, kind_of
 
-if TYPE_CHECKING:
-    from scanviz.engine.rewrites.versions import Delta, NodeId
-
+NodeId = tuple[int, int]  # a node's node id, and which it is of the nodes with that node id in one graph
 Place = tuple[tuple[str, ...], Apply]  # the names of the loops around a node, and the node
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What changed from one version of a graph to the next.
+
+    Attributes
+    ----------
+    gone : tuple of NodeId
+        Nodes that are there no more, or not as they were.
+    new : tuple of (NodeId, Apply)
+        Nodes that were not there, or not as they are, each after those of them that it reads.  An input may be the output of an
+        older Apply of a node, which has the same type and sizes.
+    outputs : dict of int to Variable
+        Outputs of the graph that are others now, by their places.
+    """
+
+    gone: tuple[NodeId, ...]
+    new: tuple[tuple[NodeId, Apply], ...]
+    outputs: dict[int, Variable]
 
 
 @dataclass(frozen=True, slots=True)

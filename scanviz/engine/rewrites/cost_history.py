@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.rewrites.changes import Delta, NodeId
 from scanviz.engine.rewrites.cost import Cost, Scope, node_cost
 from scanviz.engine.rewrites.polynomial import Polynomial
-
-if TYPE_CHECKING:
-    from scanviz.engine.rewrites.versions import Delta, NodeId
 
 
 class Sizes:

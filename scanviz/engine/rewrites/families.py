@@ -1,40 +1,15 @@
-"""The files that rules are written in; importing this one registers them all."""
+"""The files that rules are written in, which register them when they are imported, and the list of all rules."""
 
 from __future__ import annotations
 
-from scanviz.engine.rewrites import (
-    arithmetic,
-    assignments,
-    axes,
-    casts,
-    fewer_steps,
-    fill,
-    fold,
-    inline,
-    keep,
-    merge,
-    push_after,
-    push_before,
-    push_sums,
-    reductions,
-    reshapes,
-    residuals,
-    scan_merge,
-    scan_merge_inouts,
-    shape,
-    split,
-    stop_gradient,
-    subtensor,
-    subtensor_lift,
-    unsafe,
-    unused,
-)
+import difflib
+from collections.abc import Collection
 
-FILES = (
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.rewrites import (  # noqa: F401  # they register their rules
     arithmetic,
     assignments,
     axes,
-    stop_gradient,
     casts,
     fewer_steps,
     fill,
@@ -52,8 +27,40 @@ FILES = (
     scan_merge_inouts,
     shape,
     split,
+    stop_gradient,
     subtensor,
     subtensor_lift,
     unsafe,
     unused,
 )
+from scanviz.engine.rewrites import rule as rules
+from scanviz.engine.rewrites.rule import Phase, Rule
+
+
+def all_rules() -> list[Rule]:
+    """Return all rules, in the order they are tried."""
+    return [rules.RULES[name] for name in rules.ORDER if name in rules.RULES]
+
+
+def rules_of(phase: Phase) -> list[Rule]:
+    """Return the rules of a phase, in the order they are tried."""
+    return [each for each in all_rules() if phase in each.phases]
+
+
+def known_names() -> set[str]:
+    """Return the names and tags that rules can be selected by."""
+    return {name for each in all_rules() for name in (each.name, *each.tags)}
+
+
+def check_names(names: Collection[str]) -> None:
+    """Raise a ScanvizValueError for the first name that is neither a rule's nor a tag."""
+    known = known_names()
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+            raise ScanvizValueError(
+                f"there is no rewrite or tag named {name!r}",
+                expected="a name that `scanviz rewrites --rules` lists",
+                found=repr(name),
+                fix=repr(close[0]) if close else None,
+            )

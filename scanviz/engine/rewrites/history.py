@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.graph.nodes import Apply, Variable, next_run, node_ids_of
-from scanviz.engine.rewrites.changes import Change, Changes, Move, places
+from scanviz.engine.rewrites.changes import Change, Changes, Delta, Move, places
+from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application, Swept, sweeps
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.rewrites.sweep import Refused
 
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.cost import Cost
-    from scanviz.engine.rewrites.versions import Delta
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ A function's graph is one level; the step of each loop in it is another, inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+from dataclasses import dataclass
+from typing import TypeVar, cast
 
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable
@@ -14,11 +15,39 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.scan.loop import SCAN, Scan
 
-if TYPE_CHECKING:
-    from scanviz.engine.rewrites.sweep import Refused
-
 T = TypeVar("T")
 Readers = list[tuple[Apply, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A refusal, with where it was given.
+
+    Attributes
+    ----------
+    rule : str
+        The rule that does not fire.
+    path : tuple of str
+        The loops around the node.
+    node : str
+        What the node is, in the user's names.
+    node_id : int
+        The node.
+    source : str
+        The user's line, or empty.
+    why : str
+        The precondition that failed.
+    near : int
+        How many held before it.
+    """
+
+    rule: str
+    path: tuple[str, ...]
+    node: str
+    node_id: int
+    source: str
+    why: str
+    near: int = 0
 
 
 class Level:

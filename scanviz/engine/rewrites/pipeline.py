@@ -23,9 +23,10 @@ from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.graph.types import fits
 from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.formatting import listed
-from scanviz.engine.rewrites.rule import PHASES, Phase, Rule, rules_of
+from scanviz.engine.rewrites.level import Refused
+from scanviz.engine.rewrites.rule import PHASES, Phase, Rule
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.rewrites.sweep import Applied, Levels, Refused, Said, apply_rule
+from scanviz.engine.rewrites.sweep import Applied, Levels, Said, apply_rule
 from scanviz.engine.scan.loop import Scan
 
 ROUNDS_BEFORE_LOOKING = (
@@ -89,6 +90,8 @@ def sweeps(
     refusals : list, optional
         Filled with what rules refused; each once a node and rule, the last time it was asked.
     """
+    from scanviz.engine.rewrites.families import rules_of  # when it is used: it imports all files of rules
+
     current, index = list(outputs), 0
     checked: set[Apply] = set()
     shapes: dict[Variable, Shape] = {}

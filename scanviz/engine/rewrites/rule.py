@@ -8,17 +8,14 @@ none of them changes anything (:mod:`scanviz.engine.rewrites.pipeline`).
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
-from scanviz.engine.errors import InternalError, ScanvizValueError
+from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable
-
-if TYPE_CHECKING:
-    from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.level import Level
 
 Phase = Literal["gradient", "canonical", "loops", "simplify", "merge", "clean", "keep", "memory"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
@@ -66,8 +63,8 @@ class Rewritten:
     says: str
 
 
-NodeAct = Callable[[Apply, "Level"], Match | Refusal | None]
-GraphAct = Callable[["Level"], Rewritten | None]
+NodeAct = Callable[[Apply, Level], Match | Refusal | None]
+GraphAct = Callable[[Level], Rewritten | None]
 ProgramAct = TypeVar("ProgramAct", bound=Callable[..., object])  # Programs are a layer above this one
 
 
@@ -220,38 +217,3 @@ def _register(
         code.co_firstlineno,
         doc,
     )
-
-
-def all_rules() -> list[Rule]:
-    """Return all rules, in the order they are tried."""
-    load_rules()
-    return [RULES[name] for name in ORDER if name in RULES]
-
-
-def load_rules() -> None:
-    """Import the files that rules are written in."""
-    import scanviz.engine.rewrites.families  # noqa: F401  # its imports register them
-
-
-def rules_of(phase: Phase) -> list[Rule]:
-    """Return the rules of a phase, in the order they are tried."""
-    return [each for each in all_rules() if phase in each.phases]
-
-
-def known_names() -> set[str]:
-    """Return the names and tags that rules can be selected by."""
-    return {name for each in all_rules() for name in (each.name, *each.tags)}
-
-
-def check_names(names: Collection[str]) -> None:
-    """Raise a ScanvizValueError for the first name that is neither a rule's nor a tag."""
-    known = known_names()
-    for name in names:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-            raise ScanvizValueError(
-                f"there is no rewrite or tag named {name!r}",
-                expected="a name that `scanviz rewrites --rules` lists",
-                found=repr(name),
-                fix=repr(close[0]) if close else None,
-            )

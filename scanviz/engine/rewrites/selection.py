@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.rewrites.rule import UNSAFE, Rule, check_names
+from scanviz.engine.rewrites.rule import UNSAFE, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,10 @@ class Selection:
         return self._with(False, names)
 
     def _with(self, put_in: bool, names: tuple[str, ...]) -> Selection:
+        from scanviz.engine.rewrites.families import (
+            check_names,  # when it is used: it imports all files of rules
+        )
+
         check_names(names)
         return Selection(self.base, (*self.changes, *((put_in, name) for name in names)))
 

@@ -16,43 +16,11 @@ from types import MappingProxyType
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.ops.symbolic_shape import Shape
-from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.level import Level, Refused
 from scanviz.engine.rewrites.loops import with_results
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
 from scanviz.engine.rewrites.settle import rebuilt
 from scanviz.engine.scan.loop import Scan
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A refusal, with where it was given.
-
-    Attributes
-    ----------
-    rule : str
-        The rule that does not fire.
-    path : tuple of str
-        The loops around the node.
-    node : str
-        What the node is, in the user's names.
-    node_id : int
-        The node.
-    source : str
-        The user's line, or empty.
-    why : str
-        The precondition that failed.
-    near : int
-        How many held before it.
-    """
-
-    rule: str
-    path: tuple[str, ...]
-    node: str
-    node_id: int
-    source: str
-    why: str
-    near: int = 0
-
 
 Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
 

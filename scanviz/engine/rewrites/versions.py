@@ -11,37 +11,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.rewrites.changes import Delta, NodeId
 from scanviz.engine.rewrites.cost_history import Sizes
 from scanviz.engine.rewrites.sweep import Applied
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import kind_of, taps_of
 
-NodeId = tuple[int, int]  # a node's node id, and which it is of the nodes with that node id in one graph
 MOST_REBUILT = 20  # times as many nodes as there are, before an application is found by building its graph
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """What changed from one version of a graph to the next.
-
-    Attributes
-    ----------
-    gone : tuple of NodeId
-        Nodes that are there no more, or not as they were.
-    new : tuple of (NodeId, Apply)
-        Nodes that were not there, or not as they are, each after those of them that it reads.  An input may be the output of an
-        older Apply of a node, which has the same type and sizes.
-    outputs : dict of int to Variable
-        Outputs of the graph that are others now, by their places.
-    """
-
-    gone: tuple[NodeId, ...]
-    new: tuple[tuple[NodeId, Apply], ...]
-    outputs: dict[int, Variable]
 
 
 class _Node:

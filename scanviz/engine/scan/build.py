@@ -16,6 +16,7 @@ from scanviz.engine.graph.provenance import short_path, user_line
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.scan import assemble
+from scanviz.engine.scan import layout as _layout  # noqa: F401  # gives loops their flat orders
 from scanviz.engine.scan import shapes as _shapes  # noqa: F401  # adds the loop's rule to the table of shapes
 from scanviz.engine.scan.arguments import non_sequence_arguments, output_arguments, sequence_arguments
 from scanviz.engine.scan.loop import Scan, ScanSettings

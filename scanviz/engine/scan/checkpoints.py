@@ -28,7 +28,8 @@ from scanviz.engine.ops.support import as_integer, constant, constant_integer
 from scanviz.engine.scan import assemble
 from scanviz.engine.scan.arguments import non_sequence_arguments, output_arguments, sequence_arguments
 from scanviz.engine.scan.build import loop_settings
-from scanviz.engine.scan.loop import Scan, ScanSettings, row_type
+from scanviz.engine.scan.inference import row_type
+from scanviz.engine.scan.loop import Scan, ScanSettings
 from scanviz.engine.scan.result import ScanResult
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps
 from scanviz.engine.scan.updates import Updates, updates_of_loop

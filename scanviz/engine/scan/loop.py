@@ -12,24 +12,19 @@ from collections.abc import Mapping
 from collections.abc import Sequence as SequenceOf
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from scanviz.engine.errors import InternalError, ScanvizValueError
+from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration, Held, Op
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.flatten import reduce_op
-from scanviz.engine.graph.nodes import Apply, Array, Variable, describe, tensor_type
-from scanviz.engine.graph.types import TensorType, Type, common_shape, fits
-from scanviz.engine.ops.evaluate import evaluate
-from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.scan.evaluate import run_plainly
+from scanviz.engine.scan.inference import result_types
 from scanviz.engine.scan.parts import part_of
 from scanviz.engine.scan.properties import ScanPropertiesMixin
 from scanviz.engine.scan.variables import (
-    Carry,
     LoopVariable,
     NonSequence,
-    Sequence,
     State,
     StepOutput,
     Until,
@@ -257,179 +252,17 @@ class ScanView:
         raise InternalError(f"`{describe(outer)}` is no result of {self.op}")
 
 
-def _infer(op: Op, inputs: SequenceOf[Variable]) -> SequenceOf[Type]:
+def _loop(op: Op) -> Scan:
     assert isinstance(op, Scan)
-    readers = [each for each in op.variables if has_outer_input(each)]
-    if len(inputs) != len(readers) + 1:
-        raise InternalError(f"{op} takes {len(readers) + 1} inputs", found=len(inputs))
-    outer = dict(zip(readers, inputs[1:], strict=True))
-    for variable, given in outer.items():
-        wanted = _outer_type(variable)
-        if not fits(given.type, wanted):
-            raise InternalError(
-                f"{op}: `{describe(given)}` does not fit {kind_of(variable)} `{variable.name}`",
-                expected=wanted,
-                found=given.type,
-            )
-    steps = constant_integer(inputs[0]) if op.until is None else None
-    for each in op.variables:
-        if isinstance(each, State):
-            _check_rows(op, each)
-    return [_result_type(each, outer.get(each), steps) for each in op.variables if has_outer_output(each)]
-
-
-def _check_rows(op: Op, state: State) -> None:
-    """Raise if the step reads and writes rows of a state that cannot be rows of one array."""
-    first, *rows = [tensor_type(each) for each in (*state.reads.values(), *state.writes.values())]
-    for row in rows:
-        if row.dtype != first.dtype or row.ndim != first.ndim:
-            raise InternalError(f"{op}: rows of state `{state.name}` differ", expected=first, found=row)
-
-
-def _outer_type(variable: LoopVariable) -> Type:
-    """Return the type that the outer input of a loop variable must have."""
-    match variable:
-        case Sequence():
-            row = tensor_type(variable.slice)
-            return row.with_shape((None, *row.shape))
-        case NonSequence():
-            return variable.variable.type
-        case State():
-            row = row_type(variable)
-            return row if variable.kind == "sitsot" else row.with_shape((None, *row.shape))
-        case Carry():
-            return variable.read.type
-        case StepOutput():
-            raise InternalError("a step output has no outer input")
-
-
-def row_type(state: State) -> TensorType:
-    """Return what is known of the type of one row of a state."""
-    rows = [tensor_type(each) for each in (*state.reads.values(), *state.writes.values())]
-    shape = rows[0].shape
-    for row in rows[1:]:
-        shape = common_shape(shape, row.shape)
-    return rows[0].with_shape(shape)
-
-
-def _result_type(variable: LoopVariable, outer: Variable | None, steps: int | None) -> Type:
-    match variable:
-        case State():
-            row = row_type(variable)
-            if variable.kind == "mitmot":
-                assert outer is not None
-                return tensor_type(outer)
-            return row.with_shape((_kept(variable.keep.last, steps), *row.shape))
-        case StepOutput():
-            row = tensor_type(variable.value)
-            return row.with_shape((_kept(variable.keep.last, steps), *row.shape))
-        case Carry():
-            return variable.write.type
-        case _:
-            raise InternalError(f"a {kind_of(variable)} has no result")
-
-
-def _kept(last: int | None, steps: int | None) -> int | None:
-    if steps is None:
-        return None
-    return steps if last is None else min(last, steps)
-
-
-def _perform(op: Op, values: SequenceOf[Array]) -> SequenceOf[Array]:
-    """Run the loop in the plainest way there is: each step's graph evaluated, rows in Python lists.
-
-    Far too slow for use; it is the independent meaning that the tiers are tested against.
-    """
-    assert isinstance(op, Scan)
-    readers = [each for each in op.variables if has_outer_input(each)]
-    outer = dict(zip(readers, values[1:], strict=True))
-    rows: dict[LoopVariable, list[Array]] = {}
-    for variable in op.variables:
-        if isinstance(variable, State):
-            given = outer[variable]
-            whole = [given] if variable.kind == "sitsot" else list(given)
-            rows[variable] = whole if variable.kind == "mitmot" else whole[: variable.offset]
-        elif isinstance(variable, StepOutput):
-            rows[variable] = []
-        elif isinstance(variable, Carry):
-            rows[variable] = [outer[variable]]
-    done = _steps(op, int(values[0]), outer, rows)
-    return [_result(each, rows[each], done) for each in op.variables if has_outer_output(each)]
-
-
-def _steps(
-    op: Scan, n_steps: int, outer: Mapping[LoopVariable, Array], rows: dict[LoopVariable, list[Array]]
-) -> int:
-    if n_steps < 0:
-        raise ScanvizValueError(f"loop `{op.scan_name}` cannot do {n_steps} steps", fix="go_backwards=True")
-    for t in range(n_steps):
-        givens: dict[Variable, Array] = {}
-        for variable in op.variables:
-            match variable:
-                case Sequence():
-                    givens[variable.slice] = outer[variable][t]
-                case NonSequence():
-                    givens[variable.variable] = outer[variable]
-                case State():
-                    givens.update(
-                        {
-                            read: rows[variable][variable.offset + t + tap]
-                            for tap, read in variable.reads.items()
-                        }
-                    )
-                case Carry():
-                    givens[variable.read] = rows[variable][-1]
-                case StepOutput():
-                    pass
-        results = iter(evaluate(op.inner_outputs, givens))
-        for variable in op.variables:
-            match variable:
-                case State():
-                    for tap in variable.writes:
-                        _write(rows[variable], variable.offset + t + tap, np.array(next(results)))
-                case StepOutput() | Carry():
-                    rows[variable].append(np.array(next(results)))
-                case _:
-                    pass
-        if op.until is not None and next(results):
-            return t + 1
-    return n_steps
-
-
-def _write(rows: list[Array], position: int, value: Array) -> None:
-    if position == len(rows):
-        rows.append(value)
-    else:
-        rows[position] = value
-
-
-def _result(variable: LoopVariable, rows: list[Array], done: int) -> Array:
-    match variable:
-        case Carry():
-            return rows[-1]
-        case State():
-            row = row_type(variable)
-            kept = rows if variable.kind == "mitmot" else rows[variable.offset :]
-            if not kept:
-                return np.zeros((0, *rows[0].shape), row.dtype)
-            return np.array(
-                kept[-variable.keep.rows(done) :] if variable.kind != "mitmot" else kept, row.dtype
-            )
-        case StepOutput():
-            row = tensor_type(variable.value)
-            if not rows:
-                return np.zeros((0, *(size or 0 for size in row.shape)), row.dtype)
-            return np.array(rows[-variable.keep.rows(done) :], row.dtype)
-        case _:
-            raise InternalError(f"a {kind_of(variable)} has no result")
+    return op
 
 
 SCAN = Declaration(
     "scan",
     "loop",
     doc="A loop: its step applied once for each row of its sequences, with state carried from step to step.",
-    infer=_infer,
-    perform=_perform,
+    infer=lambda op, inputs: result_types(op, _loop(op).variables, _loop(op).until is not None, inputs),
+    perform=lambda op, values: run_plainly(_loop(op).scan_name, _loop(op).variables, _loop(op).until, values),
     facts=Facts(selects=True),
 )
 
@@ -444,4 +277,4 @@ def rename(op: Scan, name: str) -> Scan:
     return Scan(op.variables, op.until, op.settings.renamed(name))
 
 
-__all__ = ["SCAN", "GradientOf", "Scan", "ScanSettings", "ScanView", "rename", "row_type", "scan_views"]
+__all__ = ["SCAN", "GradientOf", "Scan", "ScanSettings", "ScanView", "rename", "scan_views"]

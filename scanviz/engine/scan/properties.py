@@ -11,17 +11,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.scan.variables import kind_of, taps_of
 
 if TYPE_CHECKING:
     from scanviz.engine.scan.layout import Layout, Spans, VarMapping
     from scanviz.engine.scan.loop import Scan
 
 Item = TypeVar("Item")
+LAYOUT: list[
+    type[Layout]
+] = []  # the class, which looks at loops and so stands above this file; filled by its own
 
 
 def _parts(spans: Spans, kind: str, items: Sequence[Item]) -> Iterator[list[Item]]:
-    from scanviz.engine.scan.variables import kind_of
-
     for variable, span in spans.items():
         if kind_of(variable) == kind:
             yield [items[k] for k in span]
@@ -38,9 +40,7 @@ class ScanPropertiesMixin:
 
     def layout(self, node: Apply | None = None) -> Layout:
         """Return the flat orders of this loop, with the outer variables of its Apply where one is given."""
-        from scanviz.engine.scan.layout import Layout
-
-        return Layout(node if node is not None else cast("Scan", self))
+        return LAYOUT[-1](node if node is not None else cast("Scan", self))
 
     def _inner_in(self, kind: str, items: Sequence[Variable] | None) -> list[list[Variable]]:
         layout = self.layout()
@@ -184,8 +184,6 @@ class ScanPropertiesMixin:
         return self._taps("mitsot", 0)
 
     def _taps(self, kind: str, which: int) -> list[tuple[int, ...]]:
-        from scanviz.engine.scan.variables import kind_of, taps_of
-
         return [taps_of(each)[which] for each in self.layout().inner_input_spans if kind_of(each) == kind]
 
     @property

@@ -6,11 +6,10 @@ made harmless first.
 
 from __future__ import annotations
 
-import os
 from typing import TextIO
 
 from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_lines
-from scanviz.profiler.report.text import HEADING, QUIET, WARNING, Line, styled
+from scanviz.profiler.report.text import HEADING, QUIET, WARNING, Line, styled, wants_color, width_of
 from scanviz.profiler.report.units import counted, duration, share
 from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
@@ -74,26 +73,10 @@ def print_report(
     A pipe or file gets 100 columns (or ``COLUMNS``) and no colours; so does a terminal with ``NO_COLOR`` or ``TERM=dumb``.
     Signs that the file's encoding lacks are replaced by similar ones.
     """
-    columns = width if width is not None else columns_of(file)
+    columns = width if width is not None else width_of(file)
     write_text(
         render_report(record, width=columns, top=top, scan_name=scan_name, color=wants_color(file)), file
     )
-
-
-def wants_color(file: TextIO) -> bool:
-    """Return whether a file is a terminal that wants colours."""
-    return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def columns_of(file: TextIO) -> int:
-    """Return how wide a file is: as ``COLUMNS`` says, as its terminal is, or 100."""
-    wanted = os.environ.get("COLUMNS", "")
-    if wanted.isdecimal() and int(wanted) > 0:
-        return int(wanted)
-    try:
-        return os.get_terminal_size(file.fileno()).columns or 100
-    except (OSError, ValueError, AttributeError):
-        return 100
 
 
 def _header(record: ProfileRecord) -> list[Line]:
@@ -192,9 +175,7 @@ def _footer(record: ProfileRecord) -> list[Line]:
 
 
 __all__ = [
-    "columns_of",
     "own_ns",
     "print_report",
     "render_report",
-    "wants_color",
 ]

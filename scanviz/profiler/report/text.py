@@ -5,10 +5,11 @@ Widths are columns of a terminal: East Asian wide characters take two, combining
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 import unicodedata
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from scanviz.record.plain_text import plain
 
@@ -32,6 +33,22 @@ class Line(NamedTuple):
     text: str
     style: str = ""
     wraps: bool = False
+
+
+def wants_color(file: TextIO) -> bool:
+    """Return whether a file is a terminal that wants colours."""
+    return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width_of(file: TextIO) -> int:
+    """Return how wide a file is: as ``COLUMNS`` says, as its terminal is, or 100."""
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
+    try:
+        return os.get_terminal_size(file.fileno()).columns or 100
+    except (OSError, ValueError, AttributeError):
+        return 100
 
 
 def columns(text: str) -> int:

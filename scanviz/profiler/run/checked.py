@@ -9,7 +9,7 @@ from typing import TextIO
 
 from scanviz.engine import observe
 from scanviz.profiler.report.check import check_as_json, render_check
-from scanviz.profiler.report.overview import columns_of, wants_color
+from scanviz.profiler.report.text import wants_color, width_of
 from scanviz.profiler.run.exits import EXIT, watch_the_end
 from scanviz.profiler.run.runner import CannotRunError, Program, run
 from scanviz.profiler.values.checking import Checker, Wanted
@@ -87,7 +87,7 @@ class _Ending:
                 self.out.flush()
             else:
                 out = self.stream
-                write_text(render_check(record, width=columns_of(out), color=wants_color(out)), out)
+                write_text(render_check(record, width=width_of(out), color=wants_color(out)), out)
                 out.flush()
         except (OSError, ValueError):  # closed streams: there is nobody left to tell
             return

@@ -17,8 +17,9 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.rewrites.batching import BATCHING, batched
+from scanviz.engine.rewrites.families import all_rules
 from scanviz.engine.rewrites.pipeline import rewritten
-from scanviz.engine.rewrites.rule import UNSAFE, Rule, all_rules
+from scanviz.engine.rewrites.rule import UNSAFE, Rule
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.testing.comparing import assert_close, assert_same_bits
 from scanviz.testing.declared import ROWS, UnfitError

@@ -14,6 +14,7 @@ from scanviz.engine.measurement.ablation import NONE, Effect, ablate
 from scanviz.engine.measurement.captured_calls import CapturedCalls, Uncalled
 from scanviz.engine.measurement.verification import CannotRunAgainError, bisect, compare, verify
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.rewrites import families
 from scanviz.engine.rewrites import rule as rules
 from scanviz.engine.rewrites.rule import Match
 
@@ -32,7 +33,7 @@ def wrong_rule(monkeypatch):
     """Register a rule that makes a sine of a hyperbolic tangent."""
     monkeypatch.setattr(rules, "RULES", dict(rules.RULES))
     monkeypatch.setattr(rules, "ORDER", (*rules.ORDER, "wrong"))
-    rules.all_rules()
+    families.all_rules()
 
     @rules.rule(name="wrong", phase="simplify", on=(e.tanh,))
     def wrong(node, level):
@@ -159,7 +160,7 @@ def failing_rule(monkeypatch):
     """Register a rule whose result cannot be computed."""
     monkeypatch.setattr(rules, "RULES", dict(rules.RULES))
     monkeypatch.setattr(rules, "ORDER", (*rules.ORDER, "failing"))
-    rules.all_rules()
+    families.all_rules()
 
     @rules.rule(name="failing", phase="simplify", on=(e.tanh,))
     def failing(node, level):

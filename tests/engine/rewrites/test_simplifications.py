@@ -9,7 +9,8 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.gradient.reverse import pull_back
-from scanviz.engine.rewrites.rule import UNSAFE, all_rules
+from scanviz.engine.rewrites.families import all_rules
+from scanviz.engine.rewrites.rule import UNSAFE
 from scanviz.testing import random_loops, rewritten_by
 from scanviz.testing.expressions import expressions
 from tests.engine.rewrites.checking import check_kept, check_same, written

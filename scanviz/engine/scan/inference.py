@@ -1,0 +1,108 @@
+"""Types of a loop: what the outer inputs of its loop variables must be, and what its results are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+
+from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Variable, describe, tensor_type
+from scanviz.engine.graph.types import TensorType, Type, common_shape, fits
+from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.scan.variables import (
+    Carry,
+    LoopVariable,
+    NonSequence,
+    Sequence,
+    State,
+    StepOutput,
+    has_outer_input,
+    has_outer_output,
+    kind_of,
+)
+
+
+def result_types(
+    op: Op, variables: SequenceOf[LoopVariable], stops: bool, inputs: SequenceOf[Variable]
+) -> list[Type]:
+    """Return the types of a loop's results; ``stops`` says that it may end before its last step.
+
+    Raises
+    ------
+    InternalError
+        If the inputs are not those of the loop variables, or rows of a state differ.
+    """
+    readers = [each for each in variables if has_outer_input(each)]
+    if len(inputs) != len(readers) + 1:
+        raise InternalError(f"{op} takes {len(readers) + 1} inputs", found=len(inputs))
+    outer = dict(zip(readers, inputs[1:], strict=True))
+    for variable, given in outer.items():
+        wanted = _outer_type(variable)
+        if not fits(given.type, wanted):
+            raise InternalError(
+                f"{op}: `{describe(given)}` does not fit {kind_of(variable)} `{variable.name}`",
+                expected=wanted,
+                found=given.type,
+            )
+    steps = constant_integer(inputs[0]) if not stops else None
+    for each in variables:
+        if isinstance(each, State):
+            _check_rows(op, each)
+    return [_result_type(each, outer.get(each), steps) for each in variables if has_outer_output(each)]
+
+
+def _check_rows(op: Op, state: State) -> None:
+    """Raise if the step reads and writes rows of a state that cannot be rows of one array."""
+    first, *rows = [tensor_type(each) for each in (*state.reads.values(), *state.writes.values())]
+    for row in rows:
+        if row.dtype != first.dtype or row.ndim != first.ndim:
+            raise InternalError(f"{op}: rows of state `{state.name}` differ", expected=first, found=row)
+
+
+def _outer_type(variable: LoopVariable) -> Type:
+    """Return the type that the outer input of a loop variable must have."""
+    match variable:
+        case Sequence():
+            row = tensor_type(variable.slice)
+            return row.with_shape((None, *row.shape))
+        case NonSequence():
+            return variable.variable.type
+        case State():
+            row = row_type(variable)
+            return row if variable.kind == "sitsot" else row.with_shape((None, *row.shape))
+        case Carry():
+            return variable.read.type
+        case StepOutput():
+            raise InternalError("a step output has no outer input")
+
+
+def row_type(state: State) -> TensorType:
+    """Return what is known of the type of one row of a state."""
+    rows = [tensor_type(each) for each in (*state.reads.values(), *state.writes.values())]
+    shape = rows[0].shape
+    for row in rows[1:]:
+        shape = common_shape(shape, row.shape)
+    return rows[0].with_shape(shape)
+
+
+def _result_type(variable: LoopVariable, outer: Variable | None, steps: int | None) -> Type:
+    match variable:
+        case State():
+            row = row_type(variable)
+            if variable.kind == "mitmot":
+                assert outer is not None
+                return tensor_type(outer)
+            return row.with_shape((_kept(variable.keep.last, steps), *row.shape))
+        case StepOutput():
+            row = tensor_type(variable.value)
+            return row.with_shape((_kept(variable.keep.last, steps), *row.shape))
+        case Carry():
+            return variable.write.type
+        case _:
+            raise InternalError(f"a {kind_of(variable)} has no result")
+
+
+def _kept(last: int | None, steps: int | None) -> int | None:
+    if steps is None:
+        return None
+    return steps if last is None else min(last, steps)

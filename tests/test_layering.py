@@ -90,7 +90,6 @@ RECURSIVE_TYPES = {
     ("engine.scan.properties", "engine.scan.layout"),
     ("engine.scan.properties", "engine.scan.loop"),
     ("engine.runtime.driver", "engine.runtime.interpreter"),
-    ("engine.backends.numpy.watched", "engine.backends.numpy.loop"),
     ("tui.palette", "tui.app"),
 }
 

@@ -89,7 +89,6 @@ RECURSIVE_TYPES = {
     ("engine.graph.syntax", "engine.graph.nodes"),
     ("engine.scan.properties", "engine.scan.layout"),
     ("engine.scan.properties", "engine.scan.loop"),
-    ("engine.runtime.driver", "engine.runtime.interpreter"),
     ("tui.palette", "tui.app"),
 }
 

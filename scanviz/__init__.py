@@ -15,7 +15,7 @@ array([1., 3., 6.])
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from scanviz import starting, tensor  # noqa: F401  # starting first: it acts before all that takes time
 from scanviz.engine.config import config
@@ -29,6 +29,7 @@ from scanviz.engine.gradient.operators import Lop, Rop
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.shared import SharedVariable, shared
 from scanviz.engine.mode import Mode
+from scanviz.engine.ops.effects import WRITERS, Assert, Print
 from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
 from scanviz.engine.scan.build import scan
 from scanviz.engine.scan.checkpoints import scan_checkpoints
@@ -83,6 +84,15 @@ def _make_profiler() -> Observer:
 PROFILER.append(_make_profiler)
 
 
+def _print_line(line: str, stream: TextIO) -> None:
+    from scanviz.record.plain_text import plain, write_text
+
+    write_text(plain(line) + "\n", stream)
+
+
+WRITERS.append(_print_line)
+
+
 def _picture(what: Any) -> dict[str, str]:
     from scanviz.render.draw import notebook_bundle
 
@@ -93,6 +103,7 @@ PICTURES.append(_picture)
 _shorten_tracebacks()
 
 __all__ = [
+    "Assert",
     "Constant",
     "Function",
     "In",
@@ -100,6 +111,7 @@ __all__ = [
     "Lop",
     "Mode",
     "Out",
+    "Print",
     "Rop",
     "Scan",
     "ScanArgs",

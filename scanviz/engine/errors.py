@@ -125,6 +125,10 @@ class NumericalError(ScanvizError, ArithmeticError):
     """A numerical method could not go on, such as a singular matrix."""
 
 
+class AssertFailedError(ScanvizError, AssertionError):
+    """A condition that the user's own ``Assert`` checks does not hold."""
+
+
 class BackendError(ScanvizError, RuntimeError):
     """A backend that is missing, broken or cannot run this program here."""
 
@@ -140,6 +144,7 @@ class InternalError(ScanvizError, RuntimeError):
 
 
 __all__ = [
+    "AssertFailedError",
     "BackendError",
     "DisconnectedInputError",
     "InternalError",

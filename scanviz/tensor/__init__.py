@@ -4,6 +4,7 @@ from scanviz.engine.graph.nodes import Variable as TensorVariable  # noqa: F401 
 from scanviz.engine.graph.types import TensorType  # noqa: F401  # public
 from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import creation as _creation
+from scanviz.tensor import effects as _effects
 from scanviz.tensor import einstein as _einstein
 from scanviz.tensor import elementwise as _elementwise
 from scanviz.tensor import gradient as _gradient
@@ -23,6 +24,7 @@ from scanviz.tensor import statistics as _statistics
 from scanviz.tensor import variadic as _variadic
 from scanviz.tensor.constructors import *  # noqa: F403  # the public names of each part
 from scanviz.tensor.creation import *  # noqa: F403
+from scanviz.tensor.effects import *  # noqa: F403
 from scanviz.tensor.einstein import *  # noqa: F403
 from scanviz.tensor.elementwise import *  # noqa: F403
 from scanviz.tensor.gradient import *  # noqa: F403
@@ -44,6 +46,7 @@ _PARTS = (
     _constructors,
     _creation,
     _einstein,
+    _effects,
     _elementwise,
     _gradient,
     _indexing,

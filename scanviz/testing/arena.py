@@ -14,6 +14,7 @@ import numpy as np
 
 from scanviz.engine.backends.reference import perform
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.ops.current_step import at_step, running_loop
 from scanviz.engine.program.file import from_bytes, to_bytes
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of
 from scanviz.engine.program.plan import (
@@ -230,14 +231,20 @@ class Loop:
                 frame.run_group([index])
                 (number,) = loop.body.instructions[index].outputs
                 frame.kept.update({number: frame.known[number]} if number in frame.known else {})
-        stop = False
+        with running_loop(loop.name):
+            self.run_steps()
+        return self.results(self.step)
+
+    def run_steps(self) -> None:
+        """Run steps until one says that it is the last."""
+        frame, plan, loop, stop = self.frame, self.plan, self.loop, False
         while self.step < self.steps and not stop:
+            at_step(self.step)
             carried = {slot.read: each for slot, each in zip(loop.carries, self.carries, strict=True)}
             frame.known.update({**self.fixed, **carried})
             frame.run(plan.invariant)
             stop = self.end_step()
             self.step += 1
-        return self.results(self.step)
 
     def end_step(self) -> bool:
         """Store what the step gave, that of mitmots last, and return whether the loop ends."""

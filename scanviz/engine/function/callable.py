@@ -22,6 +22,7 @@ from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.mode import Mode
+from scanviz.engine.ops.effects import without_printing
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules, reused
@@ -232,10 +233,15 @@ class Function(Shown):
             with suppress(
                 Exception
             ):  # it most likely fails at the same place, and its values up to there are kept
-                self._told_run(arrays, looking)
+                self._looked_at(arrays, looking)
             raise
-        self._told_run(arrays, looking)
+        self._looked_at(arrays, looking)
         return results
+
+    def _looked_at(self, arrays: list[Array], looking: tuple[observe.Observer, ...]) -> None:
+        """Compute a call once more for its values: what it prints was printed already."""
+        with without_printing():
+            self._told_run(arrays, looking)
 
     def _introduce(self, observer: observe.Observer) -> None:
         """Tell one who has not heard of this function yet what it is; noted when it is told, so no lock is needed to ask."""

@@ -58,6 +58,7 @@ CONNECTIONS: MeaningTable[Connection] = MeaningTable("connection pattern", "engi
 
 FAMILIES = (
     "stop_gradient",
+    "effects",
     "control",
     "creation",
     "elementwise",

@@ -74,6 +74,8 @@ class Facts:
         Whether it compares two numbers, so that an integer that is no value of the other's dtype has a meaning.
     for_loop : bool
         Whether it does a loop's own work, so that its errors are the loop's.
+    effect : bool
+        Whether running it does something beside giving its result, such as printing: it is run as often as it stands in the graph.
     """
 
     flops: Flops | None = None
@@ -92,6 +94,7 @@ class Facts:
     either_zero: bool = False
     compares: bool = False
     for_loop: bool = False
+    effect: bool = False
 
 
 NOTHING_KNOWN = Facts()

@@ -42,6 +42,7 @@ from scanviz.engine.rewrites.row_reads import (
     work_of,
 )
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.scan.effects import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput
 
@@ -54,6 +55,8 @@ def fewer_steps(node: Apply, level: Level) -> Match | Refusal:
     view = ScanView(node)
     if view.op.settings.steps_read:
         return Refusal(f"`{view.op.scan_name}` takes no step already after the last row that is read", 4)
+    if effects_of(view.op):
+        return Refusal(f"steps of `{view.op.scan_name}` print or check something", 1)
     reads = _reads(view, level)
     if isinstance(reads, Refusal):
         return reads

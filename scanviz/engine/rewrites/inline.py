@@ -10,6 +10,7 @@ from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import outer_of
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.scan.effects import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.unroll import row_of_one_step, unchecked_sequence
 from scanviz.engine.scan.variables import (
@@ -32,6 +33,10 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
         known = "is not known when building" if steps is None else f"is {steps}"
         return Refusal(
             f"the number of steps of `{view.op.scan_name}` {known}, not 1", 0 if steps is None else 1
+        )
+    if effects_of(view.op):
+        return Refusal(
+            f"the step of `{view.op.scan_name}` prints or checks something, and says at which step", 2
         )
     unchecked = unchecked_sequence(view.op.variables, view.outer_input)
     if unchecked is not None:

@@ -16,6 +16,7 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.size_equality import surely_equal
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
+from scanviz.engine.scan.effects import effects_of, has_effect
 from scanviz.engine.scan.loop import Scan, ScanSettings, ScanView
 from scanviz.engine.scan.variables import (
     Carry,
@@ -211,10 +212,16 @@ def is_known(variable: Variable, known: Collection[Variable]) -> bool:
 
 
 def closure(op: Scan, sources: Collection[Variable], nodes: Sequence[Apply] | None = None) -> list[Apply]:
-    """Return the nodes of a step that are computed from ``sources`` and constants alone, in order of computation."""
+    """Return the nodes of a step that are computed from ``sources`` and constants alone, in order of computation.
+
+    What prints or checks something does so in every step, and is not among them.
+    """
     known = set(sources)
     found: list[Apply] = []
+    effects = bool(effects_of(op))
     for node in toposort(op.inner_outputs) if nodes is None else nodes:
+        if effects and has_effect(node):
+            continue
         if all(is_known(each, known) for each in node.inputs):
             found.append(node)
             known.update(node.outputs)

@@ -12,6 +12,7 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild
 from scanviz.engine.rewrites.formatting import counted
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Rewritten, graph_rule
+from scanviz.engine.scan.effects import effects_among
 from scanviz.engine.scan.loop import Scan
 
 LARGEST = 64  # elements of constants that are compared by value
@@ -35,7 +36,9 @@ def merge_equal(level: Level) -> Rewritten | None:
         inputs = tuple(canonical(each) for each in node.inputs)
         # loops of two names stay two in a profile; those that only their numbers tell apart have one name
         name = node.op.settings.name if isinstance(node.op, Scan) else None
-        key = (node.op, name, inputs)
+        # what prints or checks twice goes on doing so; copies of one node are one
+        effects = frozenset(effects_among([node]))
+        key = (node.op, name, effects, inputs)
         same = known.get(key)
         if same is None:
             changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))

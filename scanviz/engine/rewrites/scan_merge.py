@@ -17,6 +17,7 @@ from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loop_groups import Group, Groups, loops_and_needs
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.scan.effects import effects_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import Carry, State, StepOutput, inner_inputs
 
@@ -55,7 +56,7 @@ class _Placed:
         for each in read:
             sharing |= self._reading.get(each, 0)
         alike = self._of_kind.get(kind, 0)
-        group = self._fitting(view, alike & sharing & ~needs)
+        group = None if effects_of(view.op) else self._fitting(view, alike & sharing & ~needs)
         if group is None:
             self._refuse(view, self._of_steps.get(steps, 0), alike, needs)
         group = self.groups.put(view, group, needs)
@@ -68,6 +69,8 @@ class _Placed:
     def _fitting(self, view: ScanView, candidates: int) -> Group | None:
         """Return the first of some groups that a loop can join."""
         for group in self.groups.among(candidates):
+            if effects_of(group.members[0].op):
+                continue
             if _ends_alike(group.members[0], view) and not self._holds(group, view):
                 return group
         return None
@@ -106,6 +109,8 @@ def _why_apart(a: ScanView, b: ScanView, same_steps: int, needed: int) -> Refusa
         return Refusal(f"{one} and {other} were asked to run in different ways", 1)
     if not _ends_alike(a, b):
         return Refusal(f"{one} and {other} end by different conditions", 1)
+    if effects_of(a.op) or effects_of(b.op):
+        return Refusal(f"a step of {one} or of {other} prints or checks something", 2)
     if needed:
         return Refusal(f"{other} needs a result of {one}", 2)
     if not set(a.op.inner_inputs).isdisjoint(b.op.inner_inputs):

@@ -8,6 +8,7 @@ around them.  What a rule did nothing at is remembered as long as that graph liv
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +21,7 @@ from scanviz.engine.rewrites.level import Level, Refused
 from scanviz.engine.rewrites.loops import with_results
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
 from scanviz.engine.rewrites.settle import rebuilt
+from scanviz.engine.scan.effects import Effects, effects_among, same_effects
 from scanviz.engine.scan.loop import Scan
 
 Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
@@ -90,6 +92,14 @@ class Asked:
             return None
         return answer
 
+    def may_do(self, answer: Match, node: Apply, level: Level) -> bool:
+        """Return whether a match leaves what prints or checks something where it is; it is refused if not."""
+        if not level.once(_effects) or keeps_effects(level, rebuilt(level.outputs, answer.mapping, {})):
+            return True
+        if self.refusals is not None:
+            self.refusals.append(_refused(self.rule, level, node, _OTHER_EFFECTS))
+        return False
+
     def is_quiet(self, level: Level) -> bool:
         """Return whether the rule was asked at this very level before, to no effect: it would be again."""
         known = level.quiet.get(self.rule.name)
@@ -104,6 +114,19 @@ class Asked:
     def count(self) -> int:
         """Return how much was refused so far."""
         return 0 if self.refusals is None else len(self.refusals)
+
+
+_OTHER_EFFECTS = Refusal("something would be printed or checked less often, more often or elsewhere", 4)
+
+
+def _effects(level: Level) -> Effects:
+    return effects_among(level.nodes)
+
+
+def keeps_effects(level: Level, outputs: Sequence[Variable]) -> bool:
+    """Return whether a graph prints and checks what that of a level does, as often and at the same depth of loops."""
+    before = level.once(_effects)
+    return not before or same_effects(before, outputs)
 
 
 def _refused(rule: Rule, level: Level, node: Apply, refusal: Refusal) -> Refused:
@@ -201,21 +224,30 @@ def _here(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
     """Apply a rule to a graph, without the steps of its loops."""
     if not asked.rule.on:
         return _whole(asked, level, sweep)
-    mapping: dict[Variable, Variable] = {}
-    says: dict[str, int] = {}
-    for node in _meant(asked.rule, level):
-        answer = asked.at(node, level)
-        if answer is not None:
-            mapping.update(answer.mapping)
-            says[answer.says] = says.get(answer.says, 0) + 1
-    for text, count in says.items():
+    found = [(node, asked.at(node, level)) for node in _meant(asked.rule, level)]
+    answers = [(node, answer) for node, answer in found if answer is not None]
+    fresh = _with_all(level, answers)
+    if answers and not keeps_effects(level, fresh):
+        answers = [(node, answer) for node, answer in answers if asked.may_do(answer, node, level)]
+        fresh = _with_all(level, answers)
+        if not keeps_effects(level, fresh):
+            return None
+    for text, count in Counter(answer.says for _, answer in answers).items():
         sweep.add(level, text, count)
-    return rebuilt(level.outputs, mapping, {}) if mapping else None
+    return fresh if answers else None
+
+
+def _with_all(level: Level, answers: Sequence[tuple[Apply, Match]]) -> list[Variable]:
+    """Return a level's outputs with all matches."""
+    mapping: dict[Variable, Variable] = {}
+    for _, answer in answers:
+        mapping.update(answer.mapping)
+    return rebuilt(level.outputs, mapping, {}) if mapping else level.outputs
 
 
 def _whole(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
     found = asked.rule.act(level)
-    if not isinstance(found, Rewritten):
+    if not isinstance(found, Rewritten) or not keeps_effects(level, found.outputs):
         return None
     sweep.add(level, found.says)
     return found.outputs
@@ -237,6 +269,8 @@ def _at_loops(asked: Asked, level: Level) -> list[Applied]:
     for node in _meant(asked.rule, level):
         answer = asked.at(node, level)
         if answer is None or any(each in taken for each in answer.mapping):
+            continue
+        if not asked.may_do(answer, node, level):
             continue
         _keep_names(answer.mapping)
         taken.update(answer.mapping)

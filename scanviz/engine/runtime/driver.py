@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
+from scanviz.engine.ops.current_step import running_loop
+from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
@@ -31,11 +33,12 @@ class LoopRunner:
         The array library that its steps run on.
     """
 
-    __slots__ = ("inputs", "loop", "schedules", "tier")
+    __slots__ = ("effects", "inputs", "loop", "schedules", "tier")
 
     def __init__(self, loop: LoopInstruction, tier: LoopTier, module: ArrayModule) -> None:
         self.loop, self.tier, self.inputs = loop, tier, LoopInputs(loop, module)
         self.schedules = Pool(SamplingSchedule, THREADS)
+        self.effects = has_effects(loop.body)
 
     def take_plan(self, made: Plan) -> None:
         """Take the plan that was made with that of the loop around this one."""
@@ -43,6 +46,12 @@ class LoopRunner:
 
     def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Run the loop for the values of its instruction's inputs and return its results."""
+        if not self.effects:
+            return self._run(values, watch)
+        with running_loop(self.loop.name):
+            return self._run(values, watch)
+
+    def _run(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         begun = perf_counter_ns() if watch is not None else 0
         arena = LoopArena(self.inputs, values, watch)
         code = self.tier.code_for(arena.shapes, arena.states, watch)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.graph.declaration import Op
+from scanviz.engine.ops.current_step import at_step
+from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -191,7 +193,7 @@ class Interpreted:
         The loop.
     """
 
-    __slots__ = ("buffers", "interpreter", "loop")
+    __slots__ = ("buffers", "effects", "interpreter", "loop")
     plan = None
     samples = False  # every operation is one call already: a stamp after it costs little
     steps_at_once = None
@@ -199,6 +201,7 @@ class Interpreted:
     def __init__(self, interpreter: Interpreter, loop: LoopInstruction) -> None:
         self.interpreter, self.loop = interpreter, loop
         self.buffers: Pool[list[Any]] = Pool(list, 0)
+        self.effects = has_effects(loop.body)
 
     def code_for(
         self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None
@@ -226,6 +229,8 @@ class Interpreted:
         record, watch = arena.record, arena.watch
         notify = watch is not None and watch.detail == "values"
         for step in range(first, last):
+            if self.effects:
+                at_step(step)
             inputs = [array[step] for array in arena.sequences]
             inputs += [rows.row(step, tap) for rows in arena.states for tap, _ in rows.slot.reads]
             inputs += [*arena.carried, *arena.fixed]

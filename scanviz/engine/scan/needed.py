@@ -10,14 +10,16 @@ from collections.abc import Callable, Collection, Sequence
 
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.scan.effects import effects_among, effects_of
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import LoopVariable, inner_inputs, inner_outputs, kind_of
+from scanviz.engine.scan.variables import LoopVariable, has_outer_output, inner_inputs, inner_outputs, kind_of
 
 
 def needed_variables(view: ScanView, is_read: Callable[[Variable], bool]) -> set[LoopVariable]:
     """Return the loop variables that someone needs: after the loop, for its end, or for another that is needed.
 
-    ``is_read`` says of a result whether anything after the loop needs it.
+    ``is_read`` says of a result whether anything after the loop needs it.  If any is needed, so are those
+    whose step prints or checks something.
     """
     op = view.op
     owner = {inner: each for each in op.variables for inner in inner_inputs(each)}
@@ -28,6 +30,11 @@ def needed_variables(view: ScanView, is_read: Callable[[Variable], bool]) -> set
         if result is not None and is_read(result):
             needed.add(each)
             wanted.extend(inner_outputs(each))
+    if needed and effects_of(op):
+        for each in op.variables:
+            if has_outer_output(each) and effects_among(toposort(inner_outputs(each))):
+                needed.add(each)
+                wanted.extend(inner_outputs(each))
     seen: set[Variable] = set()
     while wanted:
         variable = wanted.pop()

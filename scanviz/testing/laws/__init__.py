@@ -9,6 +9,7 @@ Examples
 
 from scanviz.testing.laws import (
     draws,
+    effects,
     facts,
     gradients,
     identities,
@@ -38,6 +39,7 @@ from scanviz.testing.laws.law import Law, all_laws, law
 
 FAMILIES = (
     draws,
+    effects,
     facts,
     gradients,
     identities,

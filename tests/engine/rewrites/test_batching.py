@@ -24,6 +24,7 @@ HOLES = {
     "assign", "repeat", "tensordot", "slogdet", "state_history", "last_row",  # rare in steps
     "lu_factor", "lu_solve", "cholesky_solve",  # made by a rewrite inside a step
     "ifelse", "scan",  # other rules
+    "print", "assert",  # done at every step
     "state_words", "words_state",  # random states
     "disconnected_grad", "zero_grad", "grad_clip", "stop_gradient", "consider_constant",  # gone before
 }  # fmt: skip

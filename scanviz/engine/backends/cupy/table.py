@@ -44,6 +44,7 @@ FAMILIES = (
     "random",
     "control",
     "stop_gradient",
+    "effects",
 )
 
 

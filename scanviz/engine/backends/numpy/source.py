@@ -16,6 +16,8 @@ import numpy as np
 
 from scanviz.engine.backends.numpy.compiled import NOTE_FAILURE
 from scanviz.engine.backends.numpy.emit import Emitter
+from scanviz.engine.ops.current_step import at_step
+from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, is_scalar
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size, Store, StoreKind, wraps
 from scanviz.engine.runtime.calling import DONE, STOPPED
@@ -92,6 +94,8 @@ class LoopWriter:
             if isinstance(place.location, Size):
                 self.emitter.call_it(number, self.emitter.bind_size(place.location.value))
         self.emitter.fixed = {slot.inner for slot in loop.non_sequences if is_scalar(loop.body, slot.inner)}
+        if has_effects(loop.body):
+            self.line(f"{self.emitter.bind(at_step, 'at_step')}(t)")
         self._read_inputs()
         self._open_rows()
         self.stamp_each()

@@ -1,0 +1,53 @@
+"""Which loops are running in this thread, and at which step of each: for the operations that write it down.
+
+Loops whose steps print announce themselves and each step; all others leave this alone, so that they pay nothing for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+
+class RunningLoop:
+    """A loop that runs now, and its step."""
+
+    __slots__ = ("name", "step")
+
+    def __init__(self, name: str) -> None:
+        self.name, self.step = name, 0
+
+
+_running: ContextVar[tuple[RunningLoop, ...]] = ContextVar("running_loops", default=())
+
+
+@contextmanager
+def running_loop(name: str) -> Iterator[None]:
+    """Let the loop ``name`` be the innermost one that runs in the block."""
+    token = _running.set((*_running.get(), RunningLoop(name)))
+    try:
+        yield
+    finally:
+        _running.reset(token)
+
+
+def at_step(step: int) -> None:
+    """Say at which step the innermost running loop is."""
+    _running.get()[-1].step = step
+
+
+def running_loops() -> tuple[RunningLoop, ...]:
+    """Return the loops that run now and announced themselves, outermost first.
+
+    Examples
+    --------
+    >>> with running_loop("rnn"):
+    ...     at_step(3)
+    ...     print([(each.name, each.step) for each in running_loops()])
+    [('rnn', 3)]
+    """
+    return _running.get()
+
+
+__all__ = ["RunningLoop", "at_step", "running_loop", "running_loops"]

@@ -1,0 +1,343 @@
+"""Values that pass unchanged while something is looked at: ``Print`` writes them down, ``Assert`` checks conditions.
+
+Their results are the value itself, copied: no view, so that a plan never takes the operation for a mere look at memory.  What
+sets them apart is the fact ``effect``: they are computed as often as they stand in the graph, where they stand, whatever rules
+do to the rest.  Only what is needed for a result is computed at all: a ``Print`` whose value nobody reads prints nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple, TextIO
+
+import numpy as np
+
+from scanviz.engine.errors import AssertFailedError, ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.facts import Facts
+from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.provenance import current_scans, user_line
+from scanviz.engine.graph.types import Type
+from scanviz.engine.ops.current_step import running_loops
+from scanviz.engine.ops.support import as_value, as_variable
+
+ATTRIBUTES = ("shape", "dtype", "size", "min", "max", "mean", "std", "sum")
+LONGEST = 2000  # characters of a line
+SUMMARISED = 40  # elements; larger arrays are shown by their ends, as NumPy does
+_STANDARD_ERROR, _STANDARD_OUTPUT = 0, 1
+
+Write = Callable[[str, TextIO], None]
+WRITERS: list[Write] = []  # filled by the layer that knows how text gets to a terminal without steering it
+
+_numbers = itertools.count(2)
+_open_files: dict[int, TextIO] = {}  # a function that prints may be all that holds a file
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+class PrintParameters(NamedTuple):
+    """The message, what is printed of the value (nothing: the value itself), the number of the file, and the loops around it."""
+
+    message: str
+    attributes: tuple[str, ...]
+    file: int
+    loops: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{{{self.message!r}}}"
+
+
+class AssertParameters(NamedTuple):
+    """The message, and what the conditions are called."""
+
+    message: str
+    conditions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{{{self.message!r}}}"
+
+
+@contextmanager
+def without_printing() -> Iterator[None]:
+    """Let ``Print`` write nothing in the block: a call is computed again there, to look at its values."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
+def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
+    return (tensor_type(inputs[0]),)
+
+
+def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (dims.shapes[0],)
+
+
+def _print(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    value = np.array(values[0])
+    if not _silent.get():
+        parameters: PrintParameters = op.parameters
+        line = f"{_place(parameters.loops)}{parameters.message} = {_shown(value, parameters.attributes)}"
+        stream = _stream(parameters)
+        for write in WRITERS:
+            write(line if len(line) <= LONGEST else line[: LONGEST - 1] + "…", stream)
+    return (value,)
+
+
+def _place(loops: Sequence[str]) -> str:
+    """Return the running loops and their steps; loops around the value that were unrolled have the one step."""
+    running = list(running_loops())
+    found: list[tuple[str, int]] = []
+    for name in loops:
+        runs = bool(running) and running[0].name.partition("#")[0] == name
+        found.append((running[0].name, running.pop(0).step) if runs else (name, 0))
+    if running:  # loops that rules made of others have other names
+        found = [(each.name, each.step) for each in running_loops()]
+    return ", ".join(f"{name} step {step}" for name, step in found) + (": " if found else "")
+
+
+def _stream(parameters: PrintParameters) -> TextIO:
+    if parameters.file == _STANDARD_ERROR:
+        return sys.stderr
+    if parameters.file == _STANDARD_OUTPUT:
+        return sys.stdout
+    stream = _open_files.get(parameters.file)
+    if stream is None or stream.closed:
+        raise ScanvizValueError(
+            f"the file that `{parameters.message}` is printed to is not open here",
+            expected="a file that is open, in the process that opened it",
+            fix="Print(message) to print to standard error",
+        )
+    return stream
+
+
+def _shown(value: Array, attributes: Sequence[str]) -> str:
+    """Return a value on one line, of a large array its ends."""
+    if attributes:
+        return ", ".join(f"{each} {_attribute(value, each)}" for each in attributes)
+    ends = max(1, 4 - value.ndim)
+    text = np.array2string(
+        value, max_line_width=sys.maxsize, threshold=SUMMARISED, edgeitems=ends, separator=" "
+    )
+    return " ".join(text.split()).replace("[ ", "[")
+
+
+def _attribute(value: Array, name: str) -> object:
+    if name in ("min", "max") and not value.size:
+        return "of nothing"
+    found = getattr(value, name)
+    return found() if callable(found) else found
+
+
+def _assert(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    parameters: AssertParameters = op.parameters
+    conditions = [np.asarray(each) for each in values[1:]]
+    if not all(each.all() for each in conditions):
+        pairs = zip(parameters.conditions, conditions, strict=True)
+        raise AssertFailedError(
+            parameters.message,
+            expected="every condition true",
+            found="; ".join(f"`{name}` is {_condition(value)}" for name, value in pairs),
+        )
+    return (np.array(values[0]),)
+
+
+def _condition(value: Array) -> str:
+    """Return what a condition is, of an array where it does not hold first."""
+    if not value.ndim:
+        return str(value[()])
+    wrong = np.argwhere(~value.astype(bool))
+    if not len(wrong):
+        return f"true everywhere, shape {value.shape}"
+    first = ", ".join(map(str, wrong[0]))
+    return f"{_shown(value, ())}: false at [{first}]" + (f" and {len(wrong) - 1} more" * (len(wrong) > 1))
+
+
+_FACTS = Facts(effect=True)
+PRINT = Declaration(
+    "print",
+    "effects",
+    doc="The same value, written on a line with the loop and the step.",
+    infer=_infer,
+    perform=_print,
+    shapes=_shapes,
+    facts=_FACTS,
+)
+ASSERT = Declaration(
+    "assert",
+    "effects",
+    doc="The same value, after a check that conditions hold.",
+    infer=_infer,
+    perform=_assert,
+    shapes=_shapes,
+    facts=_FACTS,
+)
+
+
+class Print:
+    """What prints a value wherever it is computed, in every step of a loop too, and passes it on unchanged.
+
+    A line holds the loops and their steps, the message and the value, of a large array its ends; characters that could
+    steer a terminal are written out.  It is printed once each time the value is computed, however the graph around it is
+    rewritten: work is never moved out of loops by way of it, and steps that print are all taken.  What no result needs is
+    not computed, and not printed.  Derivatives pass unchanged.  Where a gradient runs a loop
+    again (:func:`scanviz.scan_checkpoints`, and any loop if nothing is rewritten), it prints again.
+
+    Parameters
+    ----------
+    message : str
+        What to call the value.
+    attributes : sequence of str
+        What to print instead of the value: ``"shape"``, ``"dtype"``, ``"size"``, ``"min"``, ``"max"``, ``"mean"``, ``"std"`` or
+        ``"sum"``.
+    file : text file, optional
+        Where to print; by default standard error.  It must stay open, and functions that print to a file of one's own cannot
+        be pickled to run elsewhere.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If the message is no text or the file cannot be written to.
+    ScanvizValueError
+        If there is no such attribute.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> h, _ = scanviz.scan(lambda x_t, h: Print("h", file=sys.stdout)(h + x_t), x, 0.0, name="sums")
+    >>> scanviz.function([x], h[-1])([1.0, 2.0])
+    sums step 0: h = 1.0
+    sums step 1: h = 3.0
+    array(3.)
+    """
+
+    __slots__ = ("attributes", "file", "message")
+
+    def __init__(self, message: str = "", attributes: Sequence[str] = (), file: TextIO | None = None) -> None:
+        _check_message("Print", message)
+        if file is not None and not callable(getattr(file, "write", None)):
+            fix = "open(path, 'a')" if isinstance(file, str) else None
+            raise ScanvizTypeError(
+                "Print writes to a text file that is open",
+                where=user_line(),
+                expected="an open text file",
+                found=repr(file),
+                fix=fix,
+            )
+        self.message, self.file = message, file
+        self.attributes = (attributes,) if isinstance(attributes, str) else tuple(attributes)
+        for each in self.attributes:
+            if each not in ATTRIBUTES:
+                raise ScanvizValueError(
+                    f"Print knows no attribute {each!r}",
+                    where=user_line(),
+                    expected=", ".join(ATTRIBUTES),
+                    found=repr(each),
+                )
+
+    def __call__(self, value: Any) -> Variable:
+        """Return the value, which is printed where it is computed."""
+        variable = as_variable(value)
+        tensor_type(variable)
+        message = self.message or describe(variable)
+        parameters = PrintParameters(message, self.attributes, _file_number(self.file), current_scans())
+        return build_one(Op(PRINT, parameters), variable, name=variable.name)
+
+
+def _file_number(file: TextIO | None) -> int:
+    if file is None or file is sys.stderr:
+        return _STANDARD_ERROR
+    if file is sys.stdout:
+        return _STANDARD_OUTPUT
+    known = next((number for number, each in _open_files.items() if each is file), None)
+    if known is None:
+        known = next(_numbers)
+        _open_files[known] = file
+    return known
+
+
+class Assert:
+    """What checks conditions wherever a value is computed, in every step of a loop too, and passes the value on unchanged.
+
+    The check is made as often as the value is computed, and is never removed or moved by rewrites.  What no result needs is
+    not computed, and not checked.  Derivatives pass unchanged, and nothing to the conditions.
+
+    Parameters
+    ----------
+    message : str
+        What was wrong where a condition does not hold.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If the message is no text.
+    AssertFailedError
+        When a function runs, if an element of a condition is false; it is an AssertionError too, and names the message, the
+        line, the loop, the step and the conditions.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.scalar("x")
+    >>> root = scanviz.function([x], T.sqrt(Assert("x is negative")(x, x >= 0)))
+    >>> root(4.0)
+    array(2.)
+    """
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str = "a condition does not hold") -> None:
+        _check_message("Assert", message)
+        self.message = message
+
+    def __call__(self, value: Any, *conditions: Any) -> Variable:
+        """Return the value, whose computation checks the conditions."""
+        variable = as_variable(value)
+        tensor_type(variable)
+        if not conditions:
+            raise ScanvizTypeError(
+                "Assert has nothing to check",
+                where=user_line(),
+                expected="a value and one condition or more",
+                found="a value alone",
+                fix="Assert(message)(value, condition)",
+            )
+        tests = [as_value(each) for each in conditions]
+        for each in tests:
+            tensor_type(each)
+        names = tuple(describe(each) for each in tests)
+        return build_one(
+            Op(ASSERT, AssertParameters(self.message, names)), variable, *tests, name=variable.name
+        )
+
+
+def _check_message(what: str, message: Any) -> None:
+    if not isinstance(message, str):
+        raise ScanvizTypeError(
+            f"the message of {what} must be text",
+            where=user_line(),
+            found=repr(message),
+            fix=f'{what}("message")(value)',
+        )
+
+
+__all__ = [
+    "ASSERT",
+    "PRINT",
+    "WRITERS",
+    "Assert",
+    "AssertParameters",
+    "Print",
+    "PrintParameters",
+    "without_printing",
+]

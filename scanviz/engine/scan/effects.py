@@ -1,0 +1,52 @@
+"""What of a graph does something beside giving a value: ``Print`` and ``Assert``, in the steps of loops too.
+
+A graph's effects are how often each stands in it, by the depth of the loops around it and its node's id.  A rewrite that changes
+them would print or check something else than was written; two copies of one node may become one again, as when a gradient runs the
+loop that is there already.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.scan.loop import Scan
+
+Effects = Mapping[tuple[int, int], int]  # (loops around it, node id) → how often
+
+
+def effects_among(nodes: Iterable[Apply]) -> Effects:
+    """Return the effects of nodes and of the steps of loops among them."""
+    found: Counter[tuple[int, int]] = Counter()
+    for node in nodes:
+        if isinstance(node.op, Scan):
+            found.update(
+                {(depth + 1, node_id): count for (depth, node_id), count in effects_of(node.op).items()}
+            )
+        elif node.op.facts.effect:
+            found[0, node.node_id] += 1
+    return found
+
+
+def effects_of(op: Scan) -> Effects:
+    """Return the effects of a loop's step."""
+    known: Effects | None = op.derived.get("effects")
+    if known is None:
+        known = op.derived["effects"] = effects_among(toposort(op.inner_outputs))
+    return known
+
+
+def has_effect(node: Apply) -> bool:
+    """Return whether a node prints or checks something, in its steps if it is a loop."""
+    return bool(effects_of(node.op)) if isinstance(node.op, Scan) else node.op.facts.effect
+
+
+def same_effects(before: Effects, outputs: Sequence[Variable]) -> bool:
+    """Return whether a graph has the effects that another had, or fewer copies of one node."""
+    after = effects_among(toposort(outputs))
+    return after.keys() == before.keys() and all(after[each] <= count for each, count in before.items())
+
+
+__all__ = ["Effects", "effects_among", "effects_of", "has_effect", "same_effects"]

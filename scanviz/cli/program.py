@@ -26,9 +26,9 @@ from scanviz.record.reading import open_file
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
     from scanviz.engine.program.instructions import Program
-    from scanviz.engine.program.printer import Places
+    from scanviz.engine.program.printer import Notes
 
-    Known = tuple[Program, Places | None]
+    Known = tuple[Program, Notes | None]
 
 USAGE = "program [options] SCRIPT|FILE.program [arguments]"
 ENDING = ".program"
@@ -78,7 +78,7 @@ def _run(script, parsed: Parsed, target: Path | None) -> int:  # type: ignore[no
             return 0
         try:
             with contextlib.suppress(BrokenPipeError):  # nobody reads any more
-                _deliver([(each.program, _places(each)) for each in built], parsed, target, out)
+                _deliver([(each.program, _notes(each)) for each in built], parsed, target, out)
         except UsageError as error:  # only at the script's end it is known what there is
             write_text(f"scanviz: {error}\n", sys.stderr)
             return 2
@@ -96,12 +96,11 @@ def _run(script, parsed: Parsed, target: Path | None) -> int:  # type: ignore[no
     return show()
 
 
-def _places(function: Function) -> Places | None:
-    """Return what says where registers of a function live, None where its tier does not say."""
-    from scanviz.engine.program.plan.described import places_of
+def _notes(function: Function) -> Notes:
+    """Return what the plans of a function's loops say, as far as its tier makes plans."""
+    from scanviz.engine.program.plan.described import notes_of
 
-    plans = getattr(function.executable, "plans", None)
-    return None if plans is None else places_of(function.program, plans())
+    return notes_of(function.program, function.memory_plans())
 
 
 def _target(parsed: Parsed) -> Path | None:
@@ -149,11 +148,11 @@ def _deliver(programs: Sequence[Known], parsed: Parsed, target: Path | None, out
     from scanviz.engine.program.hashing import structural_hash
     from scanviz.engine.program.printer import program_text
 
-    for each, places in chosen:
+    for each, notes in chosen:
         if "hash" in parsed.options:
             write_text(f"{structural_hash(each)}  {plain(each.name)}\n", out)
         else:
-            text = program_text(each, parsed.options.get("scan"), places)
+            text = program_text(each, parsed.options.get("scan"), notes)
             write_text("".join(f"{plain(line)}\n" for line in text.splitlines()), out)
     out.flush()
 

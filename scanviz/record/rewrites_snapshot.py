@@ -10,7 +10,8 @@ from typing import cast
 from scanviz.engine.function import Function
 from scanviz.engine.graph.provenance import short_path
 from scanviz.engine.measurement.ablation import Effect
-from scanviz.engine.program.instructions import Program
+from scanviz.engine.program.instructions import Program, all_loops
+from scanviz.engine.program.rules import WHEN_PLANNED
 from scanviz.engine.rewrites.cost import Cost
 from scanviz.engine.rewrites.history import Record, RewriteHistory, Version, places
 from scanviz.engine.rewrites.level import Refused
@@ -64,10 +65,7 @@ def rewrites_record(
     with history.held():
         versions = history.versions()
         writer, cost, records = _written(versions, output_names, title)
-        refusals = tuple(
-            RefusalRecord(each.rule, "/".join(each.path), each.node, each.source, each.why, each.near)
-            for each in _nearest(history.refusals())
-        )
+        refusals = tuple(map(_refusal, _nearest(history.refusals())))
         more = [_application(each) for each in history[len(records) :]]
     record = RewritesRecord(
         str(history.selection), _cost(cost), (*records, *more), refusals, writer.record(program)
@@ -168,6 +166,25 @@ def rewrites_of(function: Function, program: Program | None = None) -> RewritesR
 def effect_record(effect: Effect) -> EffectRecord:
     """Return what leaving out a rule was measured to do as data."""
     return EffectRecord(*(getattr(effect, name) for name in field_types(EffectRecord)))
+
+
+def with_planned(record: RewritesRecord, function: Function) -> RewritesRecord:
+    """Return a record with what memory rules did and refused for the shapes that the function has met."""
+    history = function.rewrites
+    before = [each for each in record.applications if each.rule not in WHEN_PLANNED]
+    planned = [_application(each) for each in history.of_plans]
+    numbered = (replace(each, index=k) for k, each in enumerate((*before, *planned)))
+    refused = [each for each in record.refusals if each.rule not in WHEN_PLANNED]
+    apart = tuple(map(_refusal, _nearest(history.refused_plans())))
+    lines = {
+        each.provenance.source for loop, _ in all_loops(function.program) for each in loop.body.instructions
+    }
+    found = replace(record, applications=tuple(numbered), refusals=(*refused, *apart))
+    return with_recorded_paths(found, {each.file for each in lines if each is not None}) if apart else found
+
+
+def _refusal(each: Refused) -> RefusalRecord:
+    return RefusalRecord(each.rule, "/".join(each.path), each.node, each.source, each.why, each.near)
 
 
 def with_recorded_paths(record: RewritesRecord, files: Collection[str]) -> RewritesRecord:

@@ -7,7 +7,7 @@ Memory is filled with junk before it is written, unless the plan says that it ta
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from scanviz.engine.program.instructions import Instruction, LoopInstruction, Pr
 from scanviz.engine.program.plan import (
     Buffer,
     Emits,
+    Grouping,
     Plan,
     Row,
     Size,
@@ -30,7 +31,7 @@ from scanviz.engine.program.plan import (
     single,
 )
 from scanviz.engine.program.plan.arena import arena_of, inner_bytes, inner_steps
-from scanviz.engine.program.plan.location import Grouping, SlotKey
+from scanviz.engine.program.plan.location import SlotKey
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime import rows as running
 from scanviz.engine.runtime.errors import changed_shape
@@ -45,10 +46,11 @@ EVERYTHING = Emits(  # what gives a new array may as well be told where to put i
 
 
 class ArenaBackend(NamedTuple):
-    """The tier: ``groups`` says which instructions are done as one, ``emits`` what may be done with memory."""
+    """The tier: which instructions are done as one, what may be done with memory, and who is told the plan of each loop."""
 
     groups: Grouping = single
     emits: Emits = EVERYTHING
+    told: Callable[[LoopInstruction, Plan], None] = lambda loop, plan: None
 
     def run(self, program: Program, inputs: Sequence[Any]) -> list[Array]:
         """Return the outputs for inputs of a program that is written to bytes and read again."""
@@ -187,6 +189,7 @@ class Loop:
         rows = [each.shape[1:] for each in begun]
         plan = plan or planning.plan_loop(loop, self.shapes, tier.groups, tier.emits, rows, strides)
         verify_plan(loop.body, plan)
+        tier.told(loop, plan)
         self.plan = plan
         self.layout = arena_of(loop, plan, self.steps, {k: len(each) for k, each in enumerate(begun)})
         self.arena = memory(self.layout.bytes) if room is None else room[: self.layout.bytes]

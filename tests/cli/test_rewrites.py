@@ -17,6 +17,17 @@ h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), 
 f = scanviz.function([x, w], [h[-1], scanviz.grad(T.sum(h[-1]), w)], name="train")
 print("ran", f(np.ones((4, 2)), np.ones((2, 3)))[0].shape)
 """
+FUSED = """
+import numpy as np, scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends.registry import register
+from scanviz.testing.arena_tier import ArenaTier
+x, w = T.matrix("x"), T.matrix("w")
+h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(h, w) + x_t) * 2.0, x, T.zeros(3), w, name="rnn")
+register("arena", ArenaTier)
+f = scanviz.function([x, w], h, mode="arena")
+f(np.ones((4, 3)), np.ones((3, 3)))
+"""
 
 
 @pytest.fixture
@@ -65,6 +76,21 @@ def test_why_and_why_not(script):
     assert "scan{rnn}(…)  written at rnn.py:5" in why.stderr
     why_not = command("rewrites", "--why-not", "inline_one_step", "--scan", "rnn", "rnn.py", cwd=script)
     assert "is not known when building, not 1" in why_not.stderr
+
+
+def test_groups_of_a_tier_that_makes_them_are_told_with_what_was_refused(tmp_path):
+    (tmp_path / "fused.py").write_text(FUSED)
+    done = command("rewrites", "--scan", "rnn", "fused.py", cwd=tmp_path)
+    assert (
+        "fuse_elementwise" in done.stderr and "3 operations done in 1 group, 2 results never" in done.stderr
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    why_not = command("rewrites", "--why-not", "fuse_elementwise", str(tmp_path / "fused.py"), cwd=elsewhere)
+    assert "`dot`, which is not elementwise, gives it" in why_not.stderr
+    assert "in the step of `rnn` (fused.py:7)" in why_not.stderr
+    printed = command("program", "--scan", "rnn", "fused.py", cwd=tmp_path)
+    assert "    as one\n" in printed.stdout and "never in memory" in printed.stdout
 
 
 def test_a_script_that_fails_still_shows_what_was_done(script):

@@ -25,7 +25,8 @@ from scanviz.engine.mode import Mode
 from scanviz.engine.ops.effects import without_printing
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
-from scanviz.engine.program.rules import apply_memory_rules, reused
+from scanviz.engine.program.planned import Plans, planned_applications, planned_refusals
+from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.runtime.events import Watch
 
@@ -90,12 +91,14 @@ class Function(Shown):
         typecheck(reads, self._graph)
         rewritten = time.perf_counter_ns()
         self.program: Program
-        self.program, memory = apply_memory_rules(lower(reads, self._graph, self.name), plan.mode.rewrites)
+        lowered_graph = lower(reads, self._graph, self.name)
+        self.program, self.rewrites.of_program = apply_memory_rules(lowered_graph, plan.mode.rewrites)
         lowered = time.perf_counter_ns()
         backend = resolve(plan.mode.backend)
         self.backend = backend.name
         self._executable = backend.compile(self.program)
-        self.rewrites.more = lambda: [*memory, *reused(self._memory_plans())]
+        self.rewrites.planned = lambda: planned_applications(self.program, self.memory_plans())
+        self.rewrites.refused_plans = lambda: planned_refusals(self.program, self.memory_plans())
         self._takes_device_arrays = bool(getattr(self._executable, "takes_device_arrays", False))
         compiled = time.perf_counter_ns()
         self.build_ns = {
@@ -134,10 +137,10 @@ class Function(Shown):
         """What the updated shared variables are called, in order."""
         return [each.name or str(each.type) for each in self.plan.updates]
 
-    def _memory_plans(self) -> list[tuple[str, int, int, int]]:
-        """Return what the backend planned so far: loop, temporaries, buffers, operations that write over an input."""
-        planned = getattr(self._executable, "memory_plans", None)
-        return planned() if planned is not None else []
+    def memory_plans(self) -> Plans:
+        """Return the plan of each loop run so far, by the loop's key, as far as the backend makes plans."""
+        planned = getattr(self._executable, "plans", None)
+        return planned() if planned is not None else {}
 
     @property
     def executable(self) -> Any:

@@ -12,6 +12,7 @@ import json
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace as with_fields
 from functools import cache
 from typing import Any
 
@@ -43,6 +44,7 @@ _ABSENT: dict[str, Callable[[], Any]] = {
     "key": next_loop_key,
     "node_id": lambda: NO_NODE,
     "frees": tuple,
+    "fuse": lambda: True,  # programs of before say nothing of it
     "provenance": lambda: Provenance(None),
 }
 _KINDS: dict[str, Any] = {"operation": Instruction, "loop": LoopInstruction, "branch": BranchInstruction}
@@ -260,9 +262,7 @@ def _read_program(data: Any, reader: Reader) -> Program:
     """Return a program with the registers that each instruction is the last to read found anew."""
     found: Program = reader.fields(data, Program)
     instructions = with_frees(found.instructions, found.outputs, found.inputs)
-    return Program(
-        found.name, found.registers, found.inputs, found.outputs, found.constants, tuple(instructions)
-    )
+    return with_fields(found, instructions=tuple(instructions))
 
 
 def _write_program(program: Program, writer: Writer) -> Any:

@@ -242,6 +242,8 @@ class Program:
         Registers whose value is known; read-only arrays.
     instructions : tuple
         In order.
+    fuse : bool
+        Whether a tier that compiles may do several of them as one.
     """
 
     name: str
@@ -250,6 +252,7 @@ class Program:
     outputs: tuple[int, ...]
     constants: Mapping[int, Array]
     instructions: tuple[AnyInstruction, ...]
+    fuse: bool = True
 
 
 class HasRegisters(Protocol):

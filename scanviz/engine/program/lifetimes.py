@@ -38,20 +38,36 @@ def _viewed(instruction: AnyInstruction) -> tuple[int, ...]:
     return (instruction.inputs[views],)
 
 
-def last_uses(program: Program, shared: dict[int, frozenset[int]] | None = None) -> dict[int, int]:
-    """Return for each register the index of the last instruction that needs its memory; outputs last for good."""
+def last_uses(
+    program: Program,
+    shared: dict[int, frozenset[int]] | None = None,
+    time: Sequence[int] | None = None,
+) -> dict[int, int]:
+    """Return for each register when its memory is needed last; outputs last for good.
+
+    Parameters
+    ----------
+    program : Program
+        Whose registers they are.
+    shared : dict, optional
+        What :func:`aliases` gives.
+    time : sequence of int, optional
+        When each instruction is done, its index by default: outputs are needed one after the last of them.
+    """
     shared = aliases(program) if shared is None else shared
+    time = range(len(program.instructions)) if time is None else time
     last: dict[int, int] = {}
 
-    def need(number: int, index: int) -> None:
+    def need(number: int, when: int) -> None:
         for each in (number, *shared.get(number, _NOTHING)):
-            last[each] = index
+            last[each] = max(last.get(each, 0), when)
 
-    for index, instruction in enumerate(program.instructions):
+    for when, instruction in zip(time, program.instructions, strict=True):
         for number in (*instruction.inputs, *instruction.outputs):
-            need(number, index)
+            need(number, when)
+    end = max(time, default=-1) + 1
     for number in program.outputs:
-        need(number, len(program.instructions))
+        need(number, end)
     return last
 
 

@@ -24,16 +24,31 @@ from typing import NamedTuple
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.program.instructions import (
+    AnyInstruction,
     BranchInstruction,
     Instruction,
     LoopInstruction,
     Program,
     StateSlot,
 )
+from scanviz.engine.program.plan.location import Group
 
-Places = Callable[
-    [Program, int], str
-]  # what is said of where a register of a program lives; empty for nothing
+
+class Notes(NamedTuple):
+    """What stands beside the lines of a Program, as a plan has it; by default nothing.
+
+    Attributes
+    ----------
+    place : callable
+        ``place(program, register)`` says where a register lives.
+    groups : callable
+        ``groups(program)`` gives the instructions that are done as one, in order; nothing where each is done alone.
+    """
+
+    place: Callable[[Program, int], str] = lambda program, number: ""
+    groups: Callable[[Program], Sequence[Group]] = lambda program: ()
+
+
 WIDEST = 56  # columns of text before the type; what is longer pushes its own line aside
 _INDENT = "  "
 
@@ -47,7 +62,7 @@ class _Line(NamedTuple):
 
 
 def program_text(
-    program: Program, loop: str | None = None, places: Places | None = None, *, lines: bool = True
+    program: Program, loop: str | None = None, notes: Notes | None = None, *, lines: bool = True
 ) -> str:
     """Return a program as text.
 
@@ -57,8 +72,8 @@ def program_text(
         What is printed.
     loop : str, optional
         Print this loop alone, by its name.
-    places : callable, optional
-        ``places(program, register)`` says where a register lives, as a plan has it.
+    notes : Notes, optional
+        What is said beside the lines.
     lines : bool
         Whether the user's lines stand at the end, with their text where they come first.
 
@@ -73,7 +88,7 @@ def program_text(
       %3 = %1 + 1.0  float64[?]
       return %3
     """
-    printer = _Printer(places or (lambda program, number: ""))
+    printer = _Printer(notes or Notes())
     if loop is None:
         found = list(printer.program(program, 0))
     else:
@@ -84,6 +99,14 @@ def program_text(
             for line in printer.loop(around, each, 0)
         ]
     return _aligned(found, lines)
+
+
+def instruction_text(program: Program, index: int) -> str:
+    """Return an instruction in one line, without types and places."""
+    each = program.instructions[index]
+    if isinstance(each, Instruction):
+        return _Printer(Notes()).call(program, each)
+    return f"loop `{each.name}`" if isinstance(each, LoopInstruction) else "ifelse"
 
 
 def loop_names(program: Program) -> list[str]:
@@ -105,8 +128,8 @@ def _loops(program: Program) -> Iterator[tuple[Program, LoopInstruction]]:
 class _Printer:
     """Makes the lines; names of registers are found once a program."""
 
-    def __init__(self, places: Places) -> None:
-        self.places = places
+    def __init__(self, notes: Notes) -> None:
+        self.notes = notes
         self._labels: dict[int, list[str]] = {}
 
     def program(self, program: Program, depth: int) -> Iterator[_Line]:
@@ -119,25 +142,34 @@ class _Printer:
         for number, value in program.constants.items():
             if value.ndim:
                 yield self.register(program, number, depth, f"{self.name(program, number)} constant")
-        for each in program.instructions:
-            match each:
-                case Instruction():
-                    yield from self.operation(program, each, depth)
-                case LoopInstruction():
-                    yield from self.loop(program, each, depth)
-                case BranchInstruction():
-                    yield from self.branch(program, each, depth)
+        for group in self.notes.groups(program) or zip(range(len(program.instructions)), strict=True):
+            if len(group) > 1:
+                yield _Line(depth, "as one")
+            for index in group:
+                yield from self.instruction(program, program.instructions[index], depth + (len(group) > 1))
+
+    def instruction(self, program: Program, each: AnyInstruction, depth: int) -> Iterator[_Line]:
+        match each:
+            case Instruction():
+                yield from self.operation(program, each, depth)
+            case LoopInstruction():
+                yield from self.loop(program, each, depth)
+            case BranchInstruction():
+                yield from self.branch(program, each, depth)
 
     def operation(self, program: Program, each: Instruction, depth: int) -> Iterator[_Line]:
-        symbol, names = each.op.declaration.symbol, [self.name(program, number) for number in each.inputs]
-        call = f"{each.op}({', '.join(names)})"
-        if symbol and len(names) == 2 and each.op.parameters is None:
-            call = f"{names[0]} {symbol} {names[1]}"
         first, *others = each.outputs
-        text = f"{self.names(program, each.outputs)} = {call}"
+        text = f"{self.names(program, each.outputs)} = {self.call(program, each)}"
         yield self.register(program, first, depth, text, source=each.provenance.source)
         for number in others:
             yield self.register(program, number, depth + 1, self.name(program, number))
+
+    def call(self, program: Program, each: Instruction) -> str:
+        """Return what an instruction computes."""
+        symbol, names = each.op.declaration.symbol, [self.name(program, number) for number in each.inputs]
+        if symbol and len(names) == 2 and each.op.parameters is None:
+            return f"{names[0]} {symbol} {names[1]}"
+        return f"{each.op}({', '.join(names)})"
 
     def loop(self, program: Program, loop: LoopInstruction, depth: int) -> Iterator[_Line]:
         most = "at most " if loop.until is not None else ""
@@ -194,7 +226,7 @@ class _Printer:
         says: str = "",
         source: SourceLine | None = None,
     ) -> _Line:
-        place = ", ".join(each for each in (says, self.places(program, number)) if each)
+        place = ", ".join(each for each in (says, self.notes.place(program, number)) if each)
         return _Line(depth, text, str(program.registers[number].type), place, source)
 
     def names(self, program: Program, numbers: Sequence[int]) -> str:
@@ -271,4 +303,4 @@ def _source(line: SourceLine | None, shown: set[SourceLine]) -> str:
     return f"# {line}: {text}" if text else f"# {line}"
 
 
-__all__ = ["Places", "loop_names", "program_text"]
+__all__ = ["Notes", "instruction_text", "loop_names", "program_text"]

@@ -1,8 +1,9 @@
 """Rules about a Program: memory that is shared instead of copied.  Phase ``memory``, recorded like rules about graphs.
 
 A rule takes a program and gives the program with its change made, and one line a change.  It is applied to the bodies of
-loops first.  ``reuse_buffers`` is different: which temporaries share a buffer depends on shapes, so it is planned when these
-are met (:mod:`scanviz.engine.program.specialise`); the rule only says whether that may be done.
+loops first.  ``fuse_elementwise`` and ``reuse_buffers`` are different: what is done as one, and which temporaries share a buffer,
+depends on shapes, so it is planned when these are met (:mod:`scanviz.engine.program.plan`).  Whether that may be done stands in the
+Program, and what was done is read of the plans (:mod:`scanviz.engine.program.planned`).
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from scanviz.engine.program.lifetimes import with_frees
 from scanviz.engine.program.ownership import taken_over
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.pipeline import Application
-from scanviz.engine.rewrites.rule import RULES, program_rule
+from scanviz.engine.rewrites.rule import program_rule
 from scanviz.engine.rewrites.selection import Selection
 
 Changed = tuple[Program, list[str]]
+WHEN_PLANNED = frozenset(("fuse_elementwise", "reuse_buffers"))
 
 
 def apply_memory_rules(program: Program, selection: Selection) -> tuple[Program, list[Application]]:
@@ -37,7 +39,7 @@ def apply_memory_rules(program: Program, selection: Selection) -> tuple[Program,
     for rule in rules_of("memory"):
         begun = time.perf_counter_ns()
         if not selection.has(rule):
-            program = without_reuse(program) if rule.name == "reuse_buffers" else program
+            program = without(program, rule.name) if rule.name in WHEN_PLANNED else program
             continue
         program, says = _everywhere(program, rule.act)
         if says:
@@ -127,42 +129,33 @@ def scan_inplace(program: Program) -> Changed:
     return (with_fields(program, instructions=tuple(fresh)), says) if says else (program, [])
 
 
+@program_rule(name="fuse_elementwise", tags=("fusion",))
+def fuse_elementwise(program: Program) -> Changed:
+    """Let a tier that compiles do elementwise operations of one shape as one, with no memory between them."""
+    return program, []
+
+
 @program_rule(name="reuse_buffers", tags=("reuse",))
 def reuse_buffers(program: Program) -> Changed:
     """Let temporaries of a step share buffers, and operations write over what nothing reads again."""
     return program, []
 
 
-def without_reuse(program: Program) -> Program:
-    """Return a program whose loops give each temporary a buffer of its own."""
+def without(program: Program, rule: str) -> Program:
+    """Return a program whose plans, and those of the programs inside it, do not do what a rule allows."""
+    reuse, fuse = rule != "reuse_buffers", rule != "fuse_elementwise"
     fresh: list[AnyInstruction] = []
     for each in program.instructions:
         if isinstance(each, LoopInstruction):
-            fresh.append(with_fields(each, body=without_reuse(each.body), reuse=False))
+            fresh.append(with_fields(each, body=without(each.body, rule), reuse=each.reuse and reuse))
         elif isinstance(each, BranchInstruction):
-            fresh.append(
-                with_fields(
-                    each,
-                    then_program=without_reuse(each.then_program),
-                    else_program=without_reuse(each.else_program),
-                )
-            )
+            sides = without(each.then_program, rule), without(each.else_program, rule)
+            fresh.append(with_fields(each, then_program=sides[0], else_program=sides[1]))
         else:
             fresh.append(each)
-    return with_fields(program, instructions=tuple(fresh))
+    return with_fields(program, instructions=tuple(fresh), fuse=program.fuse and fuse)
 
 
 def _relived(program: Program, instructions: Sequence[AnyInstruction]) -> Program:
     """Return a program of other instructions, with what each frees found anew."""
     return with_fields(program, instructions=tuple(with_frees(instructions, program.outputs, program.inputs)))
-
-
-def reused(plans: Sequence[tuple[str, int, int, int]]) -> list[Application]:
-    """Return the applications of ``reuse_buffers`` for the memory planned so far: loop, temporaries, buffers, written over."""
-    rule = RULES["reuse_buffers"]
-    found: list[Application] = []
-    for name, temporaries, buffers, over in plans:
-        if temporaries > buffers:
-            says = f"`{name}`: {temporaries} temporaries in {buffers} buffers, {over} written over an input"
-            found.append(Application(0, "memory", rule.name, rule.where, says, 1, ((name,),), 0))
-    return found

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scanviz.engine.errors import InternalError
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
 from scanviz.engine.program.lifetimes import aliases
-from scanviz.engine.program.plan.location import Buffer, Location, Plan, Row, StoreKind, View
+from scanviz.engine.program.plan.location import Buffer, Group, Location, Plan, Row, StoreKind, View
 
 
 def verify_program(program: Program) -> None:
@@ -54,13 +56,14 @@ def _verify_loop(loop: LoopInstruction) -> None:
 
 
 def verify_plan(program: Program, plan: Plan) -> None:
-    """Check that what an instruction reads is still where it was put, and that outputs are at the end.
+    """Check the order of groups, that what an instruction reads is still where it was put, and that outputs are at the end.
 
     Raises
     ------
     InternalError
         Naming the instruction.
     """
+    _verify_groups(program, plan.groups)
     shared = aliases(program)
     holder: dict[object, int] = {}  # memory → the register whose value lies there
     for number, place in enumerate(plan.places):
@@ -87,6 +90,24 @@ def verify_plan(program: Program, plan: Plan) -> None:
                 holder[memory] = number
     for number in program.outputs:
         _verify_read(program, plan, holder, "what is given", number)
+
+
+def _verify_groups(program: Program, groups: Sequence[Group]) -> None:
+    """Check that every instruction is done once, after those that make what it reads."""
+    done: set[int] = set()
+    made = {*program.inputs, *program.constants}
+    for group in groups:
+        for index in group:
+            each = program.instructions[index]
+            if index in done or not made.issuperset(each.inputs):
+                raise InternalError(
+                    f"`{program.name}`: instruction {index}, {each.op}, is done twice or too early",
+                    found=f"groups {groups}",
+                )
+            done.add(index)
+            made.update(each.outputs)
+    if len(done) != len(program.instructions):
+        raise InternalError(f"`{program.name}`: instructions are in no group", found=f"groups {groups}")
 
 
 def _memory(plan: Plan, location: Location) -> object:

@@ -128,7 +128,9 @@ class RewriteHistory(Sequence[Record]):
         self._changes: list[Change] | None = None
         self._costs: list[Cost] | None = None
         self._held: list[_Replay] = []  # by those who hold it now, in whatever thread
-        self.more: Callable[[], list[Application]] = list  # applications to the Program, found when asked for
+        self.of_program: list[Application] = []  # applications to the Program when it was made
+        self.planned: Callable[[], list[Application]] = list  # those for the shapes met, found when asked for
+        self.refused_plans: Callable[[], list[Refused]] = list
         self._final = list(outputs)
         with node_ids_of(self._run):
             for sweep in sweeps(self._start, selection):
@@ -153,7 +155,8 @@ class RewriteHistory(Sequence[Record]):
 
     def _all(self) -> list[Record]:
         count = len(self._entries)
-        return [*self._entries, *(self._record(each, count + k) for k, each in enumerate(self.more()))]
+        more = [*self.of_program, *self.planned()]
+        return [*self._entries, *(self._record(each, count + k) for k, each in enumerate(more))]
 
     def change(self, index: int) -> Change:
         """Return what one application did to the graph; one to the Program leaves it as it is."""
@@ -187,6 +190,12 @@ class RewriteHistory(Sequence[Record]):
     def of_graph(self) -> list[Record]:
         """The applications to the graph, without those to the Program."""
         return list(self._entries)
+
+    @property
+    def of_plans(self) -> list[Record]:
+        """The applications for the shapes that were met."""
+        count = len(self._entries) + len(self.of_program)
+        return [self._record(each, count + k) for k, each in enumerate(self.planned())]
 
     def graph(self, after: int) -> list[Variable]:
         """Return the graph after so many applications: 0 gives the graph as it was built.
@@ -243,7 +252,8 @@ class RewriteHistory(Sequence[Record]):
         """Return where rules refused, those that came nearest first; of one rule if it is named."""
         found = self._replayed().refused
         latest = {(each.rule, each.path, each.node_id): each for each in found}
-        wanted = [each for each in latest.values() if rule is None or each.rule == rule]
+        refused = [*latest.values(), *self.refused_plans()]
+        wanted = [each for each in refused if rule is None or each.rule == rule]
         return sorted(wanted, key=lambda each: -each.near)
 
     @overload
@@ -254,7 +264,7 @@ class RewriteHistory(Sequence[Record]):
         return self._all()[index]
 
     def __len__(self) -> int:
-        return len(self._entries) + len(self.more())
+        return len(self._entries) + len(self.of_program) + len(self.planned())
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self._all())

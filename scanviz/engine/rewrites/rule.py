@@ -145,6 +145,7 @@ ORDER: Sequence[str] = (
     "fewer_steps",
     "share_state_history",
     "ScanInplaceOptimizer",
+    "fuse_elementwise",
     "reuse_buffers",
 )
 

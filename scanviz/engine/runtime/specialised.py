@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
-from scanviz.engine.program.plan import Emits, Plan, plan_loop, single
+from scanviz.engine.program.plan import Emits, Grouping, Plan, plan_loop, single
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.calling import CompiledLoop
@@ -60,6 +60,8 @@ class Emission(NamedTuple):
         Runs one instruction alone.
     clock : callable
         Gives nanoseconds, when all is done that was asked before.
+    groups : callable
+        Which instructions are done as one.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Emission(NamedTuple):
     module: ArrayModule
     compute: RunInstruction
     clock: Clock = time.perf_counter_ns
+    groups: Grouping = single
 
 
 class Specialised:
@@ -190,7 +193,7 @@ class SpecialisedLoop:
     def _planned_for(
         self, shapes: Sequence[ConcreteShape] | None, rows: Sequence[ConcreteShape]
     ) -> Specialised:
-        made = plan_loop(self.loop, shapes, single, self.emission.emits, rows)
+        made = plan_loop(self.loop, shapes, self.emission.groups, self.emission.emits, rows)
         verify_plan(self.loop.body, made)
         for index, (inner, *_) in made.inner.items():
             take = getattr(self.runners[index], "take_plan", None)

@@ -10,6 +10,7 @@ import os
 import platform
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from scanviz.engine.function import Function
 from scanviz.engine.observe import CompiledFunction, Observer, StepSeries
 from scanviz.profiler.recording.budget import Budget, affordable_function, affordable_loop
 from scanviz.profiler.recording.overhead import Price, measured_price
@@ -26,7 +28,7 @@ from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
 from scanviz.record.program_snapshot import function_record, loop_records
 from scanviz.record.rewrites import RewritesRecord
-from scanviz.record.rewrites_snapshot import rewrites_of, size_of
+from scanviz.record.rewrites_snapshot import rewrites_of, size_of, with_planned
 
 DEFAULT_BYTES = 64 * 2**20
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
@@ -82,6 +84,8 @@ class Recorder(Observer):
         self._rewrites_budget = Budget(max_bytes // REWRITES)
         self._functions: dict[int, FunctionTally] = {}
         self._loops: dict[int, LoopTally] = {}
+        self._compiled: dict[int, weakref.ref[Function]] = {}
+        self._replanned: set[int] = set()  # functions that made code since rules about memory were last asked
         self._dropped: set[int] = set()
         self._left_out = 0
         self._recorder_ns = 0
@@ -120,6 +124,8 @@ class Recorder(Observer):
         self._left_out += kept is not written.record
         kept = self._with_rewrites(kept, written)
         function = self._functions[event.key] = FunctionTally(kept)
+        if event.function is not None and kept.rewrites is not None:
+            self._compiled[event.key] = weakref.ref(event.function)
         for loop in loop_records(event.key, event.program):
             outside = loop.parent is None or loop.parent in self._loops
             affordable = affordable_loop(loop, self._budget) if outside else None
@@ -156,7 +162,17 @@ class Recorder(Observer):
             found = self._functions.get(function)
             if found is not None:
                 found.end(call, threading.get_ident(), begun, elapsed_ns, error is not None)
+                self._take_planned(function, found)
             self._recorder_ns += self._clock() - begun
+
+    def _take_planned(self, key: int, tally: FunctionTally) -> None:
+        """Write down what rules did that work when shapes are met, if code was made in the call that ends."""
+        if key not in self._replanned:
+            return
+        self._replanned.discard(key)
+        function, rewrites = self._compiled[key](), tally.record.rewrites
+        if function is not None and rewrites is not None:
+            tally.record = replace(tally.record, rewrites=with_planned(rewrites, function))
 
     def instruction(
         self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
@@ -173,6 +189,8 @@ class Recorder(Observer):
             found = self._loops.get(loop)
             if found is not None:
                 found.made(tier, why, elapsed_ns)
+            if function in self._compiled:
+                self._replanned.add(function)
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Open a run of a loop."""

@@ -170,7 +170,7 @@ def _is_of_gradient(loop: LoopRecord, others: list[LoopRecord]) -> bool:
 def _check_engine(f: Any) -> None:
     """Check what the engine tells by loop: code, memory, costs, and the same names in another process."""
     program = list(all_loops(f.program))
-    assert len(f.executable.loop_sources()) == len(f.executable.memory_plans()) == len(program)
+    assert len(f.executable.loop_sources()) == len(f.memory_plans()) == len(program)
     again = pickle.loads(pickle.dumps(f))
     assert Counter(each.name for each, _ in all_loops(again.program)) == Counter(
         each.name for each, _ in program

@@ -15,10 +15,12 @@ from scanviz.engine.backends.registry import resolve
 from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.mode import Mode
-from scanviz.engine.program.plan import Emits, chains, single
-from scanviz.engine.program.plan.location import Grouping
+from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.plan import Emits, Grouping, Plan, chains, single
+from scanviz.engine.program.plan.groups import is_elementwise
 from scanviz.testing.arena import EVERYTHING, ArenaBackend
 from scanviz.testing.comparing import check_same
+from scanviz.testing.groupings import RandomGrouping
 from scanviz.testing.laws.law import law
 from scanviz.testing.laws.programs import compiled
 from scanviz.testing.loop_case import LoopCase
@@ -26,7 +28,7 @@ from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.plain import run_plainly
 from scanviz.testing.readings import READINGS, Reading
 
-GROUPS = st.sampled_from([single, chains])
+GROUPS = st.one_of(st.sampled_from([single, chains]), st.integers(0, 2**32 - 1).map(RandomGrouping))
 EMITTERS = st.sampled_from([EVERYTHING, EMITS])
 LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
 SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, symbolic_steps=True)
@@ -82,6 +84,48 @@ def a_gradient_runs_from_its_bytes_and_its_plan_alone(
     given = [np.asarray(value) for _, value in inputs]
     found = ArenaBackend(groups, emits).run(f.program, [spread(each, way) for each in given])
     check_same(found, resolve("reference").compile(plain.program).run(given, None), case.dtype)
+
+
+@law(sample=12, case=LOOPS, rewrites=st.booleans())
+def what_is_not_done_as_one_could_not_be(case: LoopCase, rewrites: bool) -> None:
+    """Chains hold elementwise instructions of one shape; two that a register connects are one, or no order would be left."""
+    f, given = compiled(case, rewrites, "reference")
+    seen: list[tuple[Program, Plan]] = []
+    ArenaBackend(chains, told=lambda loop, plan: seen.append((loop.body, plan))).run(f.program, given)
+    for program, plan in seen:
+        group_of = {index: k for k, group in enumerate(plan.groups) for index in group}
+        for group in plan.groups:
+            made = [program.instructions[k] for k in group]
+            shapes = {plan.places[each.outputs[0]].shape for each in made}
+            assert len(group) == 1 or (all(map(is_elementwise, made)) and len(shapes) == 1 and shapes != {()})
+        for each in plan.fusions:
+            one, other = group_of[each.first], group_of[each.second]
+            assert (one == other) == (each.refusal is None), each
+            if each.refusal is not None and "between" in each.refusal.why:
+                assert _is_between(program, plan, one, other), each
+
+
+def _is_between(program: Program, plan: Plan, one: int, other: int) -> bool:
+    """Return whether a third group has to be done after one group and before another, by walking from reader to maker."""
+    group_of = {index: k for k, group in enumerate(plan.groups) for index in group}
+    makers = {number: k for k, each in enumerate(program.instructions) for number in each.outputs}
+    last = -1  # what may raise an error is done in order
+    needs: dict[int, set[int]] = {k: set() for k in range(len(plan.groups))}
+    for index, each in enumerate(program.instructions):
+        found = {makers[number] for number in each.inputs if number in makers}
+        if not isinstance(each, Instruction) or each.op.facts.raises:
+            found |= {last} - {-1}
+            last = index
+        needs[group_of[index]] |= {group_of[k] for k in found}
+    for near, far in ((one, other), (other, one)):
+        todo, seen = list(needs[near] - {far}), set[int]()
+        while todo:
+            k = todo.pop()
+            if k == far:
+                return True
+            todo += needs[k] - seen if k not in seen else ()
+            seen.add(k)
+    return False
 
 
 __all__ = ["spread"]

@@ -28,7 +28,7 @@ def test_a_loop_built_in_a_helper_that_is_called_twice_is_two_loops():
     f(np.ones(3))
     plans = [each for each in f.rewrites if each.rule == "reuse_buffers"]
     assert len({each.paths for each in plans}) == len(plans)
-    assert len(f.executable.memory_plans()) == len(f.executable.loop_sources()) == 2
+    assert len(f.memory_plans()) == len(f.executable.loop_sources()) == 2
 
 
 def test_a_loop_of_a_name_of_its_own_keeps_it():

@@ -6,8 +6,8 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.ops.control import ifelse
 from scanviz.engine.program.lower import lower
-from scanviz.engine.program.plan.described import places_of
-from scanviz.engine.program.printer import loop_names, program_text
+from scanviz.engine.program.plan.described import notes_of
+from scanviz.engine.program.printer import Notes, loop_names, program_text
 
 X, V, N = T.matrix("x"), T.vector("v"), T.lscalar("n")
 
@@ -71,7 +71,7 @@ def test_registers_of_one_name_are_told_apart_by_their_numbers():
 
 
 def test_a_place_stands_beside_each_register():
-    text = text_of([T.exp(V) * 2.0], places=lambda program, number: f"at {number}")
+    text = text_of([T.exp(V) * 2.0], notes=Notes(lambda program, number: f"at {number}"))
     assert "at 3" in text or "at 4" in text
 
 
@@ -79,9 +79,9 @@ def test_where_registers_of_a_step_live_is_said_of_loops_that_were_run():
     rows, _ = scanviz.scan(lambda x_t, v: T.exp(x_t * 2.0)[::-1] * v * x_t.shape[0], X, V, name="rnn")
     mode = scanviz.Mode("numpy").excluding("push_out", "subtensor_chains", "subtensor_lift")
     f = scanviz.function([X, V], rows[-1], mode=mode)
-    before = program_text(f.program, lines=False, places=places_of(f.program, f.executable.plans()))
+    before = program_text(f.program, lines=False, notes=notes_of(f.program, f.memory_plans()))
     f(np.ones((3, 2)), np.ones(2))
-    after = program_text(f.program, lines=False, places=places_of(f.program, f.executable.plans()))
+    after = program_text(f.program, lines=False, notes=notes_of(f.program, f.memory_plans()))
     assert "buffer" not in before
     for words in ("buffer 0", "view of %", "over %", "row of v, one of two", "size 2"):
         assert words in after, after

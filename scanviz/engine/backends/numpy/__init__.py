@@ -26,7 +26,7 @@ from scanviz.engine.program.instructions import (
     LoopInstruction,
     Program,
 )
-from scanviz.engine.program.plan import Buffer, Plan
+from scanviz.engine.program.plan import Plan
 from scanviz.engine.program.verify import verify_program
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.events import Watch
@@ -124,32 +124,24 @@ class NumpyExecutable:
 
     def loop_sources(self) -> dict[int, str]:
         """Return the generated source of each loop run so far, by the loop's key; nested loops too."""
-        return {key: made.written("plain").text for key, (_, made) in self._made().items()}
+        return {key: made.written("plain").text for key, made in self._made().items()}
 
     def plans(self) -> dict[int, Plan]:
         """Return the plan of each loop run so far, for the shapes that it met last, by the loop's key."""
-        return {key: made.plan for key, (_, made) in self._made().items()}
+        return {key: made.plan for key, made in self._made().items()}
 
-    def memory_plans(self) -> list[tuple[str, int, int, int]]:
-        """Return what was planned for the shapes met: loop, temporaries, buffers, operations that write over an input."""
-        return [(name, *_counts(made.plan)) for name, made in self._made().values()]
-
-    def _made(self) -> dict[int, tuple[str, Specialised]]:
-        """Return by the key of each loop run so far its name and what was made for the shapes it met last."""
-        found: dict[int, tuple[str, Specialised]] = {}
+    def _made(self) -> dict[int, Specialised]:
+        """Return by the key of each loop run so far what was made for the shapes it met last."""
+        found: dict[int, Specialised] = {}
         _collect(self.flat.runners, found)
         return found
 
 
-def _counts(plan: Plan) -> tuple[int, int, int]:
-    return len(plan.placed(Buffer)), len(plan.buffers), plan.in_place
-
-
-def _collect(runners: Mapping[int, Any], found: dict[int, tuple[str, Specialised]]) -> None:
+def _collect(runners: Mapping[int, Any], found: dict[int, Specialised]) -> None:
     for runner in runners.values():
         if isinstance(runner, LoopRunner) and isinstance(runner.tier, SpecialisedLoop):
             for made in runner.tier.all_made():
-                found[runner.loop.key] = (runner.loop.name, made)
+                found[runner.loop.key] = made
             _collect(runner.tier.runners, found)
         elif isinstance(runner, BranchRunner):
             _collect(runner.then_program.runners, found)

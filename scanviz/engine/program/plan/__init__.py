@@ -8,6 +8,9 @@ from scanviz.engine.program.plan.groups import chains, single
 from scanviz.engine.program.plan.location import (
     Buffer,
     Emits,
+    Fusion,
+    Grouped,
+    Grouping,
     Location,
     Place,
     Plan,
@@ -24,6 +27,9 @@ from scanviz.engine.program.plan.rows import wraps
 __all__ = [
     "Buffer",
     "Emits",
+    "Fusion",
+    "Grouped",
+    "Grouping",
     "Location",
     "Place",
     "Plan",

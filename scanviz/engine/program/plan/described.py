@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
-from scanviz.engine.program.plan.location import Buffer, Place, Plan, Row, Size, StoreKind, View, Where
+from scanviz.engine.program.plan.location import Buffer, Group, Place, Plan, Row, Size, StoreKind, View, Where
+from scanviz.engine.program.printer import Notes
 
 _KINDS = {StoreKind.RING: ", in a ring", StoreKind.PAIR: ", one of two", StoreKind.SINGLE: ", its only one"}
 
 
-def places_of(program: Program, plans: Mapping[int, Plan]) -> Callable[[Program, int], str]:
-    """Return what says where a register of a loop's step lives; plans are given by the key of the loop."""
+def notes_of(program: Program, plans: Mapping[int, Plan]) -> Notes:
+    """Return what plans say of the steps of a program's loops; plans are given by the key of the loop."""
     known = {id(loop.body): (loop, plans[loop.key]) for loop, _ in all_loops(program) if loop.key in plans}
 
     def place(inside: Program, number: int) -> str:
         found = known.get(id(inside))
         return "" if found is None else place_text(*found, number)
 
-    return place
+    def groups(inside: Program) -> Sequence[Group]:
+        found = known.get(id(inside))
+        return () if found is None else found[1].groups
+
+    return Notes(place, groups)
 
 
 def place_text(loop: LoopInstruction, plan: Plan, number: int) -> str:
@@ -52,4 +57,4 @@ def _location(loop: LoopInstruction, plan: Plan, place: Place) -> str:
             return str(place.location.value)
 
 
-__all__ = ["place_text", "places_of"]
+__all__ = ["notes_of", "place_text"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, is_scalar
 from scanviz.engine.program.lifetimes import aliases, last_uses
 from scanviz.engine.program.plan.groups import local_registers
-from scanviz.engine.program.plan.location import Buffer, Emits, Group, Grouping, Row, View
+from scanviz.engine.program.plan.location import Buffer, Emits, Fusion, Group, Grouping, Row, View
 from scanviz.engine.program.shapes import ConcreteShape
 
 _NO_ONE: frozenset[int] = frozenset()
@@ -27,8 +26,8 @@ class Draft:
         The shape of each register, None where unknown.
     sizes : dict
         Register → the size that it holds, where that follows from the shapes.
-    groups, local
-        The instructions done as one, and the registers that never leave one of them.
+    groups, fusions, local
+        The instructions done as one, why these, and the registers that never leave one of them.
     emits : Emits
         What the emitter can do.
     made : dict
@@ -49,6 +48,7 @@ class Draft:
     shapes: list[ConcreteShape]
     sizes: dict[int, int]
     groups: tuple[Group, ...]
+    fusions: tuple[Fusion, ...]
     emits: Emits
     local: frozenset[int]
     made: dict[int, int]
@@ -109,21 +109,16 @@ def drafted(
     program: Program, shapes: list[ConcreteShape], sizes: dict[int, int], grouping: Grouping, emits: Emits
 ) -> Draft:
     """Return a plan in which nothing is decided yet."""
-    groups = grouping(program, shapes)
+    groups, fusions = grouping(program, shapes)
     time = [0] * len(program.instructions)
     for k, group in enumerate(groups):
         for index in group:
             time[index] = k
     shared = aliases(program)
-    needed = {number: _at(time, index) for number, index in last_uses(program, shared).items()}
+    needed = last_uses(program, shared, time)
     made = {number: k for k, each in enumerate(program.instructions) for number in each.outputs}
     local = local_registers(program, groups)
-    return Draft(program, shapes, sizes, groups, emits, local, made, time, needed, shared)
-
-
-def _at(time: Sequence[int], index: int) -> int:
-    """Return the group of an instruction; one after the last for what outlives them all."""
-    return time[index] if index < len(time) else (time[-1] + 1 if time else 0)
+    return Draft(program, shapes, sizes, groups, fusions, emits, local, made, time, needed, shared)
 
 
 __all__ = ["Draft", "drafted"]

@@ -2,39 +2,113 @@
 
 Time in a plan is the number of a group: what a group reads lives until all of it is done, and its results are stored together at
 its end.  A register that only its own group reads is never in memory.
+
+A chain is made of elementwise instructions whose results have one shape and which a register connects, wherever they stand, as long
+as no other has to be done between them.  What comes from outside a group may be smaller: it is broadcast as it is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program
-from scanviz.engine.program.plan.location import Group
+from scanviz.engine.ops.reduce import ReductionDeclaration
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+)
+from scanviz.engine.program.plan.location import Fusion, Group, Grouped
+from scanviz.engine.program.plan.merging import Merging
 from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.rewrites.rule import Refusal
 
 
-def single(program: Program, shapes: Sequence[ConcreteShape]) -> tuple[Group, ...]:
+def single(program: Program, shapes: Sequence[ConcreteShape]) -> Grouped:
     """Return each instruction as a group of its own."""
-    return tuple((index,) for index in range(len(program.instructions)))
+    return Grouped(tuple((index,) for index in range(len(program.instructions))))
 
 
-def chains(program: Program, shapes: Sequence[ConcreteShape]) -> tuple[Group, ...]:
-    """Return runs of neighbouring elementwise instructions whose results have one shape as groups, each other one alone."""
-    groups: list[list[int]] = []
-    shape: ConcreteShape = None
-    for index, instruction in enumerate(program.instructions):
-        found = shapes[instruction.outputs[0]] if _is_elementwise(instruction) else None
-        if found and found == shape:
-            groups[-1].append(index)
-        else:
-            groups.append([index])
-        shape = found
-    return tuple(map(tuple, groups))
+def chains(program: Program, shapes: Sequence[ConcreteShape]) -> Grouped:
+    """Return elementwise instructions of one shape that a register connects as groups, each other instruction alone.
+
+    Where the rule ``fuse_elementwise`` is not used, each is alone.
+
+    Parameters
+    ----------
+    program : Program
+        Whose instructions they are.
+    shapes : sequence
+        The shape of each register, None where it is not known.
+    """
+    if not program.fuse:
+        return single(program, shapes)
+    merging, fusions = Merging(program), []
+    for first, second, register in _made_and_read(program):
+        refusal = _why_apart(program, shapes, first, second)
+        if refusal is None and (between := merging.merge(first, second)) is not None:
+            op = program.instructions[between].op
+            refusal = Refusal(f"`{op.name}` has to be done between them", 3)
+        fusions.append(Fusion(first, second, register, refusal))
+    for first, second, register in _read_by_both(program):
+        apart = not merging.together(first, second) and _why_apart(program, shapes, first, second) is None
+        if apart and merging.merge(first, second) is None:
+            fusions.append(Fusion(first, second, register, None))
+    return Grouped(merging.groups(), tuple(fusions))
 
 
-def _is_elementwise(instruction: AnyInstruction) -> bool:
+def _made_and_read(program: Program) -> Iterator[tuple[int, int, int]]:
+    """Iterate over an instruction, one that reads what it makes, and that register; one of the two is elementwise."""
+    makers: dict[int, int] = {}
+    for index, each in enumerate(program.instructions):
+        for number in dict.fromkeys(each.inputs):
+            maker = makers.get(number)
+            if maker is not None and (is_elementwise(each) or is_elementwise(program.instructions[maker])):
+                yield maker, index, number
+        makers.update(dict.fromkeys(each.outputs, index))
+
+
+def _read_by_both(program: Program) -> Iterator[tuple[int, int, int]]:
+    """Iterate over elementwise instructions, the next that reads the same register, and that register."""
+    readers: dict[int, int] = {}
+    for index, each in enumerate(program.instructions):
+        if is_elementwise(each):
+            for number in dict.fromkeys(each.inputs):
+                if number in readers and number not in program.constants:
+                    yield readers[number], index, number
+                readers[number] = index
+
+
+def _why_apart(program: Program, shapes: Sequence[ConcreteShape], first: int, second: int) -> Refusal | None:
+    """Return what keeps two instructions from being one group wherever they stand; None if nothing does."""
+    one, other = program.instructions[first], program.instructions[second]
+    for each, role in ((one, "gives"), (other, "reads")):
+        if not is_elementwise(each):
+            return Refusal(f"{_called(each)} {role} it", 0)
+    mine, its = shapes[one.outputs[0]], shapes[other.outputs[0]]
+    if mine is None or its is None:
+        return Refusal("a shape that depends on values", 1)
+    if mine == () or its == ():
+        return Refusal("a number, which is in no memory", 1)
+    return None if mine == its else Refusal(f"another shape: {mine} and {its}", 2)
+
+
+def _called(instruction: AnyInstruction) -> str:
+    match instruction:
+        case LoopInstruction():
+            return f"the loop `{instruction.name}`"
+        case BranchInstruction():
+            return "a branch"
+    name = instruction.op.name
+    reduces = isinstance(instruction.op.declaration, ReductionDeclaration)
+    return f"a reduction, `{name}`," if reduces else f"`{name}`, which is not elementwise,"
+
+
+def is_elementwise(instruction: AnyInstruction) -> bool:
+    """Return whether an instruction gives each element of its one result from one element of each operand."""
     if not isinstance(instruction, Instruction):
         return False
     declaration = instruction.op.declaration
@@ -54,4 +128,4 @@ def local_registers(program: Program, groups: tuple[Group, ...]) -> frozenset[in
     return frozenset(n for n in maker if n in read and n not in read_elsewhere)
 
 
-__all__ = ["chains", "local_registers", "single"]
+__all__ = ["chains", "is_elementwise", "local_registers", "single"]

@@ -16,6 +16,7 @@ import numpy as np
 
 from scanviz.engine.program.instructions import Instruction, Program, StateSlot
 from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.rewrites.rule import Refusal
 
 ALIGNMENT = 64  # bytes: where buffers and the first rows of stores begin
 SlotKey = tuple[str, int]  # ("sequence", 0), ("state", 2) or ("output", 1): a slot of a loop
@@ -172,8 +173,37 @@ class Emits(NamedTuple):
     overwrites: Callable[[Instruction, Program], Sequence[int]]
 
 
-Group = tuple[int, ...]  # instructions done as one, by index
-Grouping = Callable[[Program, Sequence[ConcreteShape]], tuple[Group, ...]]  # given the shape of each register
+Group = tuple[int, ...]  # instructions done as one, by index, in order
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """Whether two instructions are done as one, which a register connects: one makes it and the other reads it, or both read it.
+
+    Attributes
+    ----------
+    first, second : int
+        The instructions, by index.
+    register : int
+        What connects them.
+    refusal : Refusal or None
+        Why they are not done as one; None where they are.
+    """
+
+    first: int
+    second: int
+    register: int
+    refusal: Refusal | None
+
+
+class Grouped(NamedTuple):
+    """Groups of instructions, in an order in which they can be done, and what was decided about neighbours."""
+
+    groups: tuple[Group, ...]
+    fusions: tuple[Fusion, ...] = ()
+
+
+Grouping = Callable[[Program, Sequence[ConcreteShape]], Grouped]  # given the shape of each register
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +213,7 @@ class Plan:
     Attributes
     ----------
     groups : tuple of tuple of int
-        The instructions that are done as one, in order.
+        The instructions that are done as one; groups in the order in which they are done.
     places : tuple of Place
         Of each register.
     buffers : tuple of (shape, dtype)
@@ -204,6 +234,8 @@ class Plan:
         Numbers of carries whose value is copied for the next step, since its memory is written again.
     writes_copied : frozenset of (int, int)
         State and tap of the rows that are copied before the first row of a mitmot is stored: they may be views of one.
+    fusions : tuple of Fusion
+        Why groups are what they are; empty where every instruction is a group.
     mismatch : tuple or None
         A state whose rows cannot have the shape that the step gives, and both shapes: an error of the first step.
     """
@@ -214,6 +246,7 @@ class Plan:
     starts: tuple[int, ...] = ()
     arena: int = 0
     idle: frozenset[int] = frozenset()
+    fusions: tuple[Fusion, ...] = ()
     inner: Mapping[int, tuple[Plan, ...]] = field(default_factory=dict)
     stores: Mapping[SlotKey, Store] = field(default_factory=dict)
     invariant: frozenset[int] = frozenset()
@@ -250,7 +283,9 @@ __all__ = [
     "ALIGNMENT",
     "Buffer",
     "Emits",
+    "Fusion",
     "Group",
+    "Grouped",
     "Grouping",
     "Location",
     "Place",

@@ -173,6 +173,7 @@ def _finished(
         starts,
         arena,
         frozenset(idle),
+        draft.fusions,
         dict(_inner(draft, places, groups)),
         **more,
     )

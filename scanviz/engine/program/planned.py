@@ -1,0 +1,69 @@
+"""What memory rules did that work when shapes are met, read of the plans that a backend made: for the history of rewrites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
+from scanviz.engine.program.plan import Buffer, Fusion, Plan, Where
+from scanviz.engine.program.printer import instruction_text
+from scanviz.engine.rewrites.level import Refused
+from scanviz.engine.rewrites.pipeline import Application
+from scanviz.engine.rewrites.rule import RULES
+
+Plans = Mapping[int, Plan]  # of the loops that were run, by their keys
+FUSE, REUSE = "fuse_elementwise", "reuse_buffers"
+
+
+def planned_applications(program: Program, plans: Plans) -> list[Application]:
+    """Return the applications of ``fuse_elementwise`` and ``reuse_buffers`` in the plans of a program's loops."""
+    found: list[Application] = []
+    for rule, say in ((FUSE, _fused), (REUSE, _reused)):
+        for loop, _ in all_loops(program):
+            count, says = say(plans[loop.key]) if loop.key in plans else (0, "")
+            if count:
+                text = f"`{loop.name}`: {says}"
+                where = RULES[rule].where
+                found.append(Application(len(found), "memory", rule, where, text, count, ((loop.name,),), 0))
+    return found
+
+
+def _fused(plan: Plan) -> tuple[int, str]:
+    together = [each for each in plan.groups if len(each) > 1]
+    local = sum(each.location is Where.LOCAL for each in plan.places)
+    matches = sum(each.refusal is None for each in plan.fusions)
+    groups = "1 group" if len(together) == 1 else f"{len(together)} groups"
+    return (
+        matches,
+        f"{sum(map(len, together))} operations done in {groups}, {local} results never in memory",
+    )
+
+
+def _reused(plan: Plan) -> tuple[int, str]:
+    temporaries, buffers = len(plan.placed(Buffer)), len(plan.buffers)
+    shared = int(temporaries > buffers)
+    return shared, f"{temporaries} temporaries in {buffers} buffers, {plan.in_place} written over an input"
+
+
+def planned_refusals(program: Program, plans: Plans) -> list[Refused]:
+    """Return why neighbours in the steps of a program's loops are not done as one, where a backend asked for groups."""
+    paths: dict[int, tuple[str, ...]] = {}
+    found: list[Refused] = []
+    for loop, parent in all_loops(program):
+        paths[loop.key] = (*(paths[parent.key] if parent is not None else ()), loop.name)
+        if loop.key in plans:
+            found += _refusals(loop, paths[loop.key], plans[loop.key].fusions)
+    return found
+
+
+def _refusals(loop: LoopInstruction, path: tuple[str, ...], fusions: tuple[Fusion, ...]) -> Iterator[Refused]:
+    for each in fusions:
+        if each.refusal is not None:
+            first, second = (loop.body.instructions[k] for k in (each.first, each.second))
+            texts = (instruction_text(loop.body, k) for k in (each.first, each.second))
+            source = str(second.provenance.source or first.provenance.source or "")
+            node = " and ".join(f"`{text}`" for text in texts)
+            yield Refused(FUSE, path, node, second.node_id, source, each.refusal.why, each.refusal.near)
+
+
+__all__ = ["planned_applications", "planned_refusals"]

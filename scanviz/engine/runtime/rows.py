@@ -51,6 +51,11 @@ class ArrayModule:
         """Return an array in this library's memory."""
         return value
 
+    @staticmethod
+    def as_array(value: Any) -> Any:
+        """Return a single number as an array of no dimensions."""
+        return np.asarray(value)
+
     def number(self, value: Any) -> Any:
         """Return a single number that goes into a step, in the form that its code takes."""
         return value

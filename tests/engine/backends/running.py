@@ -14,8 +14,10 @@ from scanviz.engine.program.lower import lower
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.scan.loop import Scan, ScanSettings
 from scanviz.engine.scan.variables import Until
+from tests.engine.backends.cupy import stand_in
 
-TIERS = ("reference", "numpy")
+stand_in.register()
+TIERS = ("reference", "numpy", "stand-in")
 
 
 def loop(variables, n_steps, outer, until=None, **settings):

@@ -226,7 +226,7 @@ def test_random_numbers_in_a_loop_are_those_of_the_reference(tier):
     assert not np.array_equal(first, second)
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", ["reference", "numpy"])
 def test_ctrl_c_stops_a_loop_between_steps_and_the_next_call_is_right(tier, monkeypatch):
     h = T.vector("h")
     new = T.tanh(h)

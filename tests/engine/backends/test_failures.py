@@ -5,8 +5,8 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.numpy import flat as numpy_flat
 from scanviz.engine.backends.reference import perform
+from scanviz.engine.backends.source import flat
 from scanviz.engine.program.lower import lower
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.calling import FAILED
@@ -39,7 +39,7 @@ def test_outside_of_loops_there_is_no_step(monkeypatch):
     v, k = T.vector("v"), T.lscalar("k")
     f = scanviz.function([v, k], v[k], mode="numpy")
     found = []
-    monkeypatch.setattr(numpy_flat, "in_words", lambda *all: found.append(all[2]) or in_words(*all))
+    monkeypatch.setattr(flat, "in_words", lambda *all: found.append(all[2]) or in_words(*all))
     with pytest.raises(scanviz.ScanvizError):
         f(np.ones(2), 7)
     assert found[0].step is None and found[0].values[1] == 7

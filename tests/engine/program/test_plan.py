@@ -8,8 +8,9 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.backends.numpy import make_runner
+from scanviz.engine.backends.numpy import LIBRARY
 from scanviz.engine.backends.numpy.emit import EMITS
+from scanviz.engine.backends.source.runners import make_runner
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.program.instructions import loops
 from scanviz.engine.program.lower import lower
@@ -206,7 +207,7 @@ def test_a_state_that_no_step_reads_is_planned_for_the_rows_it_has():
         states=(replace(slot, reads=(), writes=((0, body.inputs[0]),)),),
         body=replace(body, instructions=()),
     )
-    runner = make_runner(body, alone)
+    runner = make_runner(LIBRARY, body, alone)
     values = {alone.n_steps: np.int64(2), alone.sequences[0].outer: np.ones((2, 3))}
 
     def run(start):

@@ -1,7 +1,9 @@
 """The plain CuPy backend: one CuPy call an operation, on an NVIDIA GPU.
 
-What each operation is in CuPy stands in an explicit table (:mod:`scanviz.engine.backends.cupy.table`), for CuPy lacks some
-of NumPy.  Scalars that are known on the host (sizes, step numbers, constants) stay there; arrays live on the device.
+Loops are the same generated Python as the NumPy tier's, and rows, buffers and what is done once follow the same plan
+(:mod:`scanviz.engine.backends.source`).  What each operation is in CuPy stands in an explicit table
+(:mod:`scanviz.engine.backends.cupy.table`), for CuPy lacks some of NumPy.  Scalars that are known on the host (sizes, step
+numbers, constants) stay there; arrays live on the device.
 Functions take CuPy arrays without copies and then give CuPy arrays back; given NumPy arrays they give NumPy arrays.
 Random numbers are drawn on the host by the one formula set, so they equal the other backends'.
 """
@@ -13,8 +15,9 @@ import importlib.util
 from typing import Any
 
 from scanviz.engine.backends.base import Availability, Executable
-from scanviz.engine.backends.cupy.executable import DeviceExecutable
+from scanviz.engine.backends.cupy.executable import device_executable
 from scanviz.engine.backends.cupy.table import CUPY, load_rows
+from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.errors import BackendError, ScanvizNotImplementedError
 from scanviz.engine.program.instructions import (
     BranchInstruction,
@@ -67,7 +70,7 @@ class CupyBackend:
         return compile_for(program, importlib.import_module("cupy"))
 
 
-def compile_for(program: Program, xp: Any, name: str = "cupy") -> DeviceExecutable:
+def compile_for(program: Program, xp: Any, name: str = "cupy") -> SourceExecutable:
     """Return an executable for an array module with CuPy's names: CuPy itself, or a stand-in for tests.
 
     Raises
@@ -78,7 +81,7 @@ def compile_for(program: Program, xp: Any, name: str = "cupy") -> DeviceExecutab
     verify_program(program)
     load_rows()
     check_rows(program, name)
-    return DeviceExecutable(program, xp, name)
+    return device_executable(program, xp, name)
 
 
 def check_rows(program: Program, name: str, loop: LoopInstruction | None = None) -> None:

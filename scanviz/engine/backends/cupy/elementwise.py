@@ -25,10 +25,7 @@ RENAMED = {"divide": "true_divide", "positive": None}
 def _elementwise(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     declaration = op.declaration
     assert isinstance(declaration, ElementwiseDeclaration)
-    known = (
-        getattr(declaration.function, "__name__", "") if isinstance(declaration.function, np.ufunc) else ""
-    )
-    name = RENAMED.get(known, known)
+    name = _ufunc(op)
     if name:
         return (getattr(xp, name)(*values),)
     formula, dtypes = _formula(xp, declaration, *(each.dtype.name for each in values))
@@ -38,6 +35,23 @@ def _elementwise(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     ]
     found = formula(*given)[0]
     return (found.copy() if any(found is each for each in values) else found,)
+
+
+def _ufunc(op: Op) -> str | None:
+    """Return the name of the CuPy ufunc that an operation is, None or no name where there is none."""
+    declaration = op.declaration
+    assert isinstance(declaration, ElementwiseDeclaration)
+    known = declaration.function.__name__ if isinstance(declaration.function, np.ufunc) else ""
+    return RENAMED.get(known, known)
+
+
+def _into(xp: Any, op: Op, values: Sequence[Any], out: Any) -> None:
+    getattr(xp, str(_ufunc(op)))(*values, out=out)
+
+
+def _writes(op: Op, dtypes: Sequence[str], dtype: str) -> bool:
+    """Return whether CuPy's ufunc computes in the dtype of the result: among numbers of one dtype it does as NumPy."""
+    return bool(_ufunc(op)) and dtype in ("float32", "float64") and set(dtypes) == {dtype}
 
 
 @lru_cache(maxsize=256)
@@ -50,5 +64,5 @@ def _formula(
     return compiled(block, target), computed
 
 
-CUPY.kind(ElementwiseDeclaration)(CupyRow(_elementwise))
+CUPY.kind(ElementwiseDeclaration)(CupyRow(_elementwise, into=_into, writes=_writes))
 CUPY.row(CAST)(CupyRow(lambda xp, op, values: (values[0].astype(op.parameters.dtype),)))

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scanviz.engine.backends.cupy.table import CUPY, single
+from scanviz.engine.backends.cupy.table import CUPY, CupyRow, single
 from scanviz.engine.errors import ScanvizIndexError
+from scanviz.engine.graph.declaration import Op
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.first_rows import FIRST_ROWS, first_rows_values
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
@@ -51,26 +52,32 @@ def _index(xp: Any, pattern: Any, x: Any, *numbers: Any) -> Any:
         raise error if isinstance(error, ScanvizIndexError) else ScanvizIndexError(str(error)) from None
 
 
-def _assign(xp: Any, parameters: Any, x: Any, value: Any, *numbers: Any) -> Any:
-    x = xp.asarray(x)  # a number known when building is kept on the host
-    changed, place = x.copy(), place_of(parameters.pattern, x, numbers)
+def _assign(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+    changed = xp.asarray(values[0]).copy()  # a number known when building is kept on the host
+    _assign_in_place(xp, op, values, changed)
+    return (changed,)
+
+
+def _assign_in_place(xp: Any, op: Op, values: Sequence[Any], out: Any) -> None:
+    """Change ``out``, which is the first value or a copy of it."""
+    parameters, value, numbers = op.parameters, values[1], values[2:]
+    place = place_of(parameters.pattern, out, numbers)
     if not parameters.increment:
-        changed[place] = value
+        out[place] = value
     elif is_basic(parameters.pattern):
-        changed[place] += value
+        out[place] += value
     else:
-        wider = WIDER.get(str(x.dtype))
+        wider = WIDER.get(str(out.dtype))
         if wider is None:
-            xp.add.at(changed, place, value)
+            xp.add.at(out, place, value)
         else:
-            changed = changed.astype(wider)
-            xp.add.at(changed, place, value.astype(wider))
-            changed = changed.astype(x.dtype)
-    return changed
+            sums = out.astype(wider)
+            xp.add.at(sums, place, value.astype(wider))
+            out[...] = sums.astype(out.dtype)
 
 
 CUPY.row(INDEX)(single(_index))
-CUPY.row(ASSIGN)(single(_assign))
+CUPY.row(ASSIGN)(CupyRow(_assign, into=_assign_in_place))
 CUPY.row(FIRST_ROWS)(single(lambda xp, p, rows, steps: first_rows_values(p, rows, steps)))
 CUPY.row(LAST_ROW)(single(lambda xp, p, rows, initial: rows[-1] if len(rows) else initial.copy()))
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from scanviz.engine.graph.declaration import MeaningTable, Op
 
 Perform = Callable[[Any, Op, Sequence[Any]], Sequence[Any]]
+PerformInto = Callable[[Any, Op, Sequence[Any], Any], None]
 
 
 class CupyRow(NamedTuple):
@@ -22,11 +23,18 @@ class CupyRow(NamedTuple):
         Whether it is always done on the host.
     scalars_on_host : bool
         Whether it is done on the host when all its inputs are there.
+    into : callable or None
+        ``into(xp, op, values, out)`` writes its one result into an array of the device, which may be an input that the
+        operation's meaning allows to write over.
+    writes : callable
+        ``writes(op, dtypes, dtype)``: whether ``into`` does so for inputs of these dtypes and a result of that one.
     """
 
     perform: Perform
     host: bool = False
     scalars_on_host: bool = True
+    into: PerformInto | None = None
+    writes: Callable[[Op, Sequence[str], str], bool] = lambda op, dtypes, dtype: False
 
 
 CUPY: MeaningTable[CupyRow] = MeaningTable("CuPy meaning", "engine/backends/cupy/{family}.py")
@@ -60,13 +68,13 @@ def load_rows() -> None:
         importlib.import_module(f"scanviz.engine.backends.cupy.{family}")
 
 
-def single(function: Callable[..., Any], **flags: bool) -> CupyRow:
+def single(function: Callable[..., Any], scalars_on_host: bool = True) -> CupyRow:
     """Return the row of a one-output op from ``function(xp, parameters, *values)``."""
 
     def perform(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
         return (function(xp, op.parameters, *values),)
 
-    return CupyRow(perform, **flags)
+    return CupyRow(perform, scalars_on_host=scalars_on_host)
 
 
 def on_host() -> CupyRow:

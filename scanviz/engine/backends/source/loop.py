@@ -1,4 +1,4 @@
-"""The Python source of a loop: straight-line code for one step, with nothing between its NumPy calls.
+"""The Python source of a loop: straight-line code for one step, with nothing between its calls of the array library.
 
 Three variants of the same code are written: *plain* with no hook in it, *steps* with one time stamp a step, and *ops*
 with a stamp after every operation.  It is called as :mod:`scanviz.engine.runtime.calling` says, and takes from the arena what it
@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter_ns
 from typing import Any
 
-import numpy as np
-
-from scanviz.engine.backends.numpy.compiled import NOTE_FAILURE
-from scanviz.engine.backends.numpy.emit import Emitter
+from scanviz.engine.backends.source.compiled import NOTE_FAILURE
+from scanviz.engine.backends.source.library import Library
 from scanviz.engine.ops.current_step import at_step
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, is_scalar
@@ -60,14 +57,14 @@ class LoopWriter:
         plan: Plan,
         variant: Variant,
         runners: Mapping[int, Any],
+        library: Library,
     ) -> None:
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
-        self.emitter = Emitter(loop.body)
+        self.library, self.emitter = library, library.emitter(loop.body)
         self.body: list[tuple[str, int | None]] = []  # lines of the step, with the instruction they run
         self.before: list[str] = []
         self.once: list[tuple[str, int]] = []  # lines of instructions that are run before the first step
         self.iterated: list[tuple[str, str]] = []  # (name of the step's value, what to iterate over)
-        self.emitter.namespace["clock"] = perf_counter_ns
 
     def write(self) -> LoopSource:
         """Return the source."""
@@ -223,7 +220,9 @@ class LoopWriter:
                 self.emitter.call_it(instruction.outputs[0], self.emitter.name(instruction.inputs[0]))
             return
         if index in self.plan.invariant:
-            self.once += [(text + comment, index) for text in self.emitter.statements(instruction, None)]
+            self.once += [
+                (text + comment, index) for text in self.library.statements(self.emitter, instruction, None)
+            ]
             return
         out = None
         if len(instruction.outputs) == 1:
@@ -233,7 +232,7 @@ class LoopWriter:
                 self.emitter.call_it(instruction.outputs[0], out)
             elif isinstance(place, Row):
                 out = self.emitter.name(instruction.outputs[0])
-        for text_line in self.emitter.statements(instruction, out):
+        for text_line in self.library.statements(self.emitter, instruction, out):
             self.line(text_line + comment, index)
             comment = ""
 
@@ -264,14 +263,12 @@ class LoopWriter:
         for k, name, tap in mitmots:
             if (k, tap) in self.plan.writes_copied:
                 copy = self.emitter.fresh("row")
-                self.line(f"{copy} = {self.emitter.bind(np.array, 'copied')}({name})")
+                self.line(f"{copy} = {name}.copy()")
                 name = copy
             held.append((k, name, tap))
         for k, name, tap in held:
             if self._store(k).checked:
-                self.line(
-                    f"{self.row_stores[k]}.write(t, {tap}, {self.emitter.bind(np.asarray, 'asarray')}({name}))"
-                )
+                self.line(f"{self.row_stores[k]}.write(t, {tap}, {self._as_array()}({name}))")
             else:
                 self.line(f"{self.states[k]}[{self._place(k, 't', tap)}] = {name}")
 
@@ -286,13 +283,12 @@ class LoopWriter:
                 name = copy
             self.kept.append(name)
 
+    def _as_array(self) -> str:
+        return self.emitter.bind(self.library.module.as_array, "asarray")
+
     def _array(self, number: int) -> str:
         name = self.emitter.name(number)
-        return (
-            f"{self.emitter.bind(np.asarray, 'asarray')}({name})"
-            if is_scalar(self.loop.body, number)
-            else name
-        )
+        return f"{self._as_array()}({name})" if is_scalar(self.loop.body, number) else name
 
     def _store_state(self, k: int, number: int, name: str) -> str:
         """Store a row that lies elsewhere; return the name of the stored row."""
@@ -390,7 +386,7 @@ class LoopWriter:
         wanted = [
             (emitter.name(number), name) for number, name in emitter.arrays.items() if number in emitter.fixed
         ]
-        return [f"{name} = {emitter.bind(np.asarray, 'asarray')}({scalar})" for scalar, name in wanted]
+        return [f"{name} = {self._as_array()}({scalar})" for scalar, name in wanted]
 
     def _taken(self) -> list[str]:
         """Return the lines that take from the arena what the steps read and write."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scanviz.engine.backends.numpy.compiled import CompiledSource, compile_source, failure_of, raised_in
-from scanviz.engine.backends.numpy.emit import EMITS, Emitter
+from scanviz.engine.backends.source.compiled import CompiledSource, compile_source, failure_of, raised_in
+from scanviz.engine.backends.source.emitter import Emitter
+from scanviz.engine.backends.source.library import Library
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -32,14 +32,14 @@ class FlatProgram:
         The plain function's source.
     """
 
-    def __init__(self, program: Program, make_runner: MakeRunner) -> None:
-        self.program = program
+    def __init__(self, program: Program, library: Library, make_runner: MakeRunner) -> None:
+        self.program, self.library = program, library
         self.runners = {
             index: make_runner(program, each)
             for index, each in enumerate(program.instructions)
             if not isinstance(each, Instruction)
         }
-        self.plan = plan(program, None, single, EMITS)
+        self.plan = plan(program, None, single, library.emits)
         self._plain = self._compile(False)
         self._timed: CompiledSource | None = None
 
@@ -49,8 +49,7 @@ class FlatProgram:
         return self._plain.text
 
     def _compile(self, timed: bool) -> CompiledSource:
-        emitter = Emitter(self.program)
-        emitter.namespace["clock"] = time.perf_counter_ns
+        emitter = self.library.emitter(self.program)
         entry = emitter.fresh(f"call_{self.program.name}")
         lines = [f"def {entry}(inputs, watch, record):"]
         where: dict[int, int] = {}
@@ -80,7 +79,7 @@ class FlatProgram:
 
     def _statements(self, emitter: Emitter, index: int, instruction: AnyInstruction) -> list[str]:
         if isinstance(instruction, Instruction):
-            return emitter.statements(instruction, self._written_over(emitter, instruction))
+            return self.library.statements(emitter, instruction, self._written_over(emitter, instruction))
         hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
         return [emitter.call_statement(instruction, self.runners[index], hint)]
 

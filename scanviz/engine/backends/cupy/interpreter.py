@@ -1,0 +1,82 @@
+"""CuPy one call an operation: what each is, and the interpreter for those who observe every value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.backends.cupy.module import DeviceModule, is_device
+from scanviz.engine.backends.cupy.table import CUPY
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program
+from scanviz.engine.runtime.context import RunContext
+from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.interpreter import Interpreter
+
+
+class DevicePerform:
+    """Performs operations on the device, or on the host where all inputs are numbers of the host.
+
+    Parameters
+    ----------
+    module : DeviceModule
+        Where values live.
+    """
+
+    def __init__(self, module: DeviceModule) -> None:
+        self.module, self.xp = module, module.xp
+
+    def __call__(self, op: Op, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of an operation."""
+        row = CUPY[op.declaration]
+        if row.host or (row.scalars_on_host and not any(is_device(each) for each in values)):
+            given = [self.module.to_host(each) for each in values]
+            return [np.asarray(each) for each in op.perform(given)]
+        return row.perform(self.xp, op, operands(values))
+
+
+def operands(values: Sequence[Any]) -> list[Any]:
+    """Return values as CuPy takes them: numbers of the host as scalars."""
+    return [each if is_device(each) else np.asarray(each)[()] for each in values]
+
+
+class DeviceInterpreter(Interpreter):
+    """An interpreter whose values live where their types say, and whose results stay there."""
+
+    module: DeviceModule
+
+    def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
+        """Return the outputs where they are."""
+        with np.errstate(all="ignore"):
+            given = self.module.taken(self.program, inputs)
+            return self.run_whole(self.program, given, RunContext(watch, notify=watch is not None))
+
+    def constants(self, program: Program) -> dict[int, Any]:
+        """Return a program's constants where they live, moved there once."""
+        known = self._constants.get(id(program))
+        if known is None:
+            known = {
+                number: self.module.placed(value, program.registers[number].type)
+                for number, value in program.constants.items()
+            }
+            self._constants[id(program)] = known
+        return known
+
+    def run_instruction(
+        self, program: Program, instruction: AnyInstruction, values: Sequence[Any], context: RunContext
+    ) -> Sequence[Any]:
+        """Return the results of one instruction, where they belong; waits for the device while someone observes."""
+        results = super().run_instruction(program, instruction, values, context)
+        if isinstance(instruction, Instruction):
+            results = [
+                self.module.placed(value, program.registers[number].type)
+                for number, value in zip(instruction.outputs, results, strict=True)
+            ]
+        if context.watch is not None:
+            self.module.wait()
+        return results
+
+
+__all__ = ["DeviceInterpreter", "DevicePerform", "operands"]

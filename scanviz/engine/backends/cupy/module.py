@@ -1,0 +1,78 @@
+"""Where values live: numbers known on the host and random states stay there, arrays live on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.graph.types import TensorType, Type
+from scanviz.engine.program.instructions import Program
+from scanviz.engine.runtime.rows import ArrayModule
+
+
+def is_device(value: Any) -> bool:
+    """Return whether a value lies in a GPU's memory; asks its class, for an array makes its description anew when asked."""
+    return type(value) is not np.ndarray and hasattr(type(value), "__cuda_array_interface__")
+
+
+class DeviceModule(ArrayModule):
+    """CuPy as an array library.
+
+    Parameters
+    ----------
+    xp : module
+        CuPy, or a stand-in with its names.
+    """
+
+    __slots__ = ("xp",)
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+        """Return a new array on the device."""
+        return self.xp.empty(shape, dtype)
+
+    def copy(self, value: Any) -> Any:
+        """Return a copy that nothing else holds, where the value is."""
+        return value.copy() if is_device(value) else np.array(value)
+
+    def to_host(self, value: Any) -> Any:
+        """Return a value in the host's memory; waits for the device."""
+        return value.get() if is_device(value) else np.asarray(value)
+
+    def from_host(self, value: Any) -> Any:
+        """Return an array on the device; a value of no dimensions stays where it is."""
+        return value if is_device(value) or np.ndim(value) == 0 else self.xp.asarray(value)
+
+    @staticmethod
+    def as_array(value: Any) -> Any:
+        """Return a single number as an array of no dimensions, where it is."""
+        return value if is_device(value) else np.asarray(value)
+
+    def placed(self, value: Any, kind: Type) -> Any:
+        """Return a value of a type in the dtype promised and where values of the type live."""
+        if not isinstance(kind, TensorType):
+            return self.to_host(value)
+        if value.dtype != kind.dtype:
+            value = value.astype(kind.dtype)
+        return self.from_host(value)
+
+    def taken(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
+        """Return the inputs of a program where they live; other libraries' arrays on the device are taken without a copy."""
+        given = [self.xp.asarray(each) if is_device(each) else each for each in inputs]
+        kinds = [program.registers[number].type for number in program.inputs]
+        return [self.placed(each, kind) for each, kind in zip(given, kinds, strict=True)]
+
+    def on_device(self, value: Any, kind: Type) -> Any:
+        """Return a result for a caller who works on the device; random states stay on the host."""
+        return self.xp.asarray(value) if isinstance(kind, TensorType) else self.to_host(value)
+
+    def wait(self) -> None:
+        """Wait until the device has done all that was asked."""
+        self.xp.cuda.get_current_stream().synchronize()
+
+
+__all__ = ["DeviceModule", "is_device"]

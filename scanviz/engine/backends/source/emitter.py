@@ -1,0 +1,176 @@
+"""Names in generated source: of registers, constants and the objects that it calls."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.program.instructions import (
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    is_scalar,
+)
+
+Constant = Callable[
+    [Program, int], Any
+]  # gives a constant of a program in the form that generated source uses
+
+
+def as_numpy(program: Program, number: int) -> Any:
+    """Return a constant as NumPy takes it: a single number as a scalar."""
+    value = program.constants[number]
+    return value[()] if is_scalar(program, number) else value
+
+
+class Emitter:
+    """Names of registers and of objects that generated source refers to.
+
+    Parameters
+    ----------
+    program : Program
+        Whose instructions are written.
+    constant : callable
+        ``constant(program, number)`` gives a constant as the source uses it.
+
+    Attributes
+    ----------
+    namespace : dict
+        Global names of the generated source.
+    """
+
+    def __init__(self, program: Program, constant: Constant = as_numpy) -> None:
+        self.program = program
+        self.namespace: dict[str, Any] = {}
+        self.fixed: set[int] = set()  # scalars that stay the same while the code runs
+        self.arrays: dict[int, str] = {}  # names of their 0-d arrays, where wanted
+        self._names: dict[int, str] = {}
+        self._bound: dict[int, str] = {}
+        self._numbers: dict[tuple[float, str], str] = {}
+        self._taken: set[str] = set()
+        self._counts: dict[str, int] = {}  # name → how many were given that start with it
+        for number, value in program.constants.items():
+            self._names[number] = self.bind(constant(program, number), _constant_name(value))
+
+    def bind(self, value: Any, hint: str) -> str:
+        """Return a global name for an object, the same for the same object."""
+        known = self._bound.get(id(value))
+        if known is None:
+            known = self._bound[id(value)] = self.fresh(hint)
+            self.namespace[known] = value  # also keeps the object, and so its id, alive
+        return known
+
+    def fresh(self, hint: str) -> str:
+        """Return a name that nothing has."""
+        base = re.sub(r"\W+", "_", hint).strip("_") or "v"
+        if base[0].isdigit() or keyword.iskeyword(base) or base in _RESERVED:
+            base = f"v_{base}"
+        count = self._counts.get(base, 0) + 1  # names are never given back: those before are all taken
+        name = base if count == 1 else f"{base}_{count}"
+        while name in self._taken:
+            count += 1
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        self._counts[base] = count
+        return name
+
+    def name(self, number: int) -> str:
+        """Return the name of a register: the user's as far as Python allows."""
+        known = self._names.get(number)
+        if known is None:
+            given = self.program.registers[number].name
+            known = self._names[number] = self.fresh(_readable(given) if given else f"v{number}")
+        return known
+
+    def names(self) -> dict[int, str]:
+        """Return the names given so far."""
+        return dict(self._names)
+
+    def call_it(self, number: int, name: str) -> None:
+        """Let a register be called by the name of what holds it."""
+        self._names[number] = name
+
+    def operand(self, number: int) -> str:
+        """Return the name of a register as an operand beside arrays: a fixed scalar's 0-d array."""
+        if not is_scalar(self.program, number):
+            return self.name(number)
+        known = self.arrays.get(number)
+        if known is None and number in self.program.constants:
+            known = self.arrays[number] = self.bind(self.program.constants[number], self.name(number))
+        elif known is None and number in self.fixed:
+            known = self.arrays[number] = self.fresh(f"{self.name(number)}_array")
+        return known or self.name(number)
+
+    def bind_number(self, value: float, dtype: str) -> str:
+        """Return a global name for the 0-d array of a number, the same for the same number and dtype."""
+        known = self._numbers.get((value, dtype))
+        if known is None:
+            array = np.array(value, dtype)
+            known = self._numbers[value, dtype] = self.bind(array, _constant_name(array))
+        return known
+
+    def bind_size(self, size: int) -> str:
+        """Return a global name for a size that is known when the code is written."""
+        known = self._numbers.get((size, "size"))
+        if known is None:
+            known = self._numbers[size, "size"] = self.bind(np.int64(size), f"size_{size}")
+        return known
+
+    def plain_call(self, instruction: Instruction) -> str:
+        """Return the source of a call of the op's NumPy meaning, which gives a tuple of results."""
+        inputs = [self.name(number) for number in instruction.inputs]
+        call = self.bind(partial(instruction.op.declaration.perform, instruction.op), instruction.op.name)
+        return f"{call}(({', '.join(inputs)}{',' if len(inputs) == 1 else ''}))"
+
+    def call_statement(self, instruction: LoopInstruction | BranchInstruction, runner: Any, hint: str) -> str:
+        """Return the line that runs a nested loop or a branch."""
+        inputs = ", ".join(self.name(number) for number in instruction.inputs)
+        inputs += "," if len(instruction.inputs) == 1 else ""
+        call = f"{self.bind(runner, hint)}(({inputs}), watch)"
+        if not instruction.outputs:
+            return call
+        targets = ", ".join(self.name(number) for number in instruction.outputs)
+        return f"{targets}{',' if len(instruction.outputs) == 1 else ''} = {call}"
+
+    def scalars(self, numbers: Sequence[int]) -> bool:
+        """Return whether registers all hold one number."""
+        return all(is_scalar(self.program, number) for number in numbers)
+
+
+_RESERVED = {
+    "t",
+    "first",
+    "last",
+    "watch",
+    "record",
+    "clock",
+    "range",
+    "zip",
+    "arena",
+    "counted",
+    "ticks",
+    "failed",
+    "error",
+    "Exception",
+    "inputs",
+}
+
+
+def _readable(name: str) -> str:
+    """Return a user's name as an identifier: ``h[t-1]`` becomes ``h_tm1``."""
+    return name.replace("[t-", "_tm").replace("[t+", "_tp").replace("[t]", "_t").replace("]", "")
+
+
+def _constant_name(value: Any) -> str:
+    if value.ndim == 0:
+        return "c_" + str(value).replace("-", "m").replace(".", "p").replace("+", "")
+    return "constant"
+
+
+__all__ = ["Constant", "Emitter", "as_numpy"]

@@ -1,0 +1,100 @@
+"""What runs the loops and branches of a program that is written as source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from scanviz.engine.backends.other_tier import OtherTierLoop
+from scanviz.engine.backends.source.compiled import CompiledSource, compile_source
+from scanviz.engine.backends.source.flat import FlatProgram
+from scanviz.engine.backends.source.library import Library
+from scanviz.engine.backends.source.loop import LoopWriter
+from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
+from scanviz.engine.program.plan import Plan
+from scanviz.engine.runtime.driver import LoopRunner
+from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.rows import ArrayModule
+from scanviz.engine.runtime.schedule import Variant
+from scanviz.engine.runtime.specialised import Emission, Specialised, SpecialisedLoop
+
+Runner = Any  # called with the values of an instruction's inputs and who observes
+
+
+def make_runner(
+    library: Library, program: Program, instruction: LoopInstruction | BranchInstruction
+) -> Runner:
+    """Return what runs a loop or a branch of a program."""
+    if isinstance(instruction, BranchInstruction):
+        return BranchRunner(instruction, library)
+    if instruction.mode not in (None, "auto", library.name):
+        return ElsewhereRunner(OtherTierLoop(program, instruction), library.module)
+    runners = {
+        k: make_runner(library, instruction.body, each)
+        for k, each in enumerate(instruction.body.instructions)
+        if not isinstance(each, Instruction)
+    }
+    emission = Emission(
+        library.name,
+        library.emits,
+        partial(write_loop, library),
+        library.module,
+        library.compute,
+        library.clock,
+    )
+    return LoopRunner(instruction, SpecialisedLoop(instruction, runners, emission), library.module)
+
+
+def write_loop(
+    library: Library, loop: LoopInstruction, plan: Plan, variant: Variant, runners: Mapping[int, Runner]
+) -> CompiledSource:
+    """Return one variant of the code of a loop for a plan."""
+    source = LoopWriter(loop, plan, variant, runners, library).write()
+    title = f"loop {loop.name}"
+    return compile_source(source.text, source.entry, source.namespace, source.lines, source.names, title)
+
+
+class BranchRunner:
+    """Runs one side of an ``ifelse``."""
+
+    def __init__(self, branch: BranchInstruction, library: Library) -> None:
+        place, make = {number: k for k, number in enumerate(branch.inputs)}, partial(make_runner, library)
+        self.condition = place[branch.condition]
+        self.then_inputs = [place[number] for number in branch.then_inputs]
+        self.else_inputs = [place[number] for number in branch.else_inputs]
+        self.then_program = FlatProgram(branch.then_program, library, make)
+        self.else_program = FlatProgram(branch.else_program, library, make)
+
+    def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
+        """Return the results of the side that the condition chooses."""
+        if values[self.condition]:
+            return self.then_program.run([values[k] for k in self.then_inputs], watch, False)
+        return self.else_program.run([values[k] for k in self.else_inputs], watch, False)
+
+
+class ElsewhereRunner:
+    """Runs a loop on another tier, through the host's memory."""
+
+    def __init__(self, loop: OtherTierLoop, module: ArrayModule) -> None:
+        self.loop, self.module = loop, module
+
+    def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
+        """Return the loop's results, where the library keeps arrays."""
+        results = self.loop([self.module.to_host(each) for each in values], watch)
+        return [self.module.from_host(each) for each in results]
+
+
+def all_made(runners: Mapping[int, Runner]) -> dict[int, Specialised]:
+    """Return by the key of each loop run so far, nested ones too, what was made for the shapes it met last."""
+    found: dict[int, Specialised] = {}
+    for runner in runners.values():
+        if isinstance(runner, LoopRunner) and isinstance(runner.tier, SpecialisedLoop):
+            found.update((runner.loop.key, made) for made in runner.tier.all_made())
+            found |= all_made(runner.tier.runners)
+        elif isinstance(runner, BranchRunner):
+            found |= all_made(runner.then_program.runners) | all_made(runner.else_program.runners)
+    return found
+
+
+__all__ = ["BranchRunner", "ElsewhereRunner", "all_made", "make_runner", "write_loop"]

@@ -144,6 +144,12 @@ class Observer:
     def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
         """A run of a loop holds so many bytes of rows at its end: of each state, then of each step output, in order."""
 
+    def measured(self, function: int, loop: int | None, index: int | None, name: str, value: float) -> None:
+        """A number of a run of a loop, or of instruction ``index`` of its step (of the function where ``loop`` is None).
+
+        ``name`` says which; whoever records it knows the names (``scanviz/record/measures.py``).
+        """
+
     def loop_end(
         self,
         function: int,

@@ -40,6 +40,8 @@ class OperationRecord:
         How often it was timed.
     mean_ns : float
         Average of these times.  Outside of loops it is exact; in a loop's step it is estimated.
+    measures : dict of str to float
+        Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
     """
 
     index: int
@@ -50,6 +52,7 @@ class OperationRecord:
     loop: int | None = None
     samples: int = 0
     mean_ns: float = 0.0
+    measures: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,8 @@ class LoopRecord:
     series : numpy.ndarray
         int64, shape (n, 4), a sample of single steps by run and step: number of the run, number of the step,
         nanoseconds, and why it was kept (0 every k-th, 1 among the first, 2 among the last, 3 among the slowest).
+    measures : dict of str to float
+        Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
     """
 
     key: int
@@ -222,6 +227,7 @@ class LoopRecord:
     tiers: tuple[TierRecord, ...] = ()
     series_stride: int = 1
     series: Samples = field(default_factory=lambda: np.zeros((0, 4), np.int64))
+    measures: dict[str, float] = field(default_factory=dict)
 
     @property
     def kept_bytes(self) -> int:

@@ -17,9 +17,11 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 
 from scanviz.record.codec import field_types
+from scanviz.record.measures import MEASURES
 from scanviz.record.model import ProfileRecord
 
 BEGIN, END = "<!-- fields: begin -->", "<!-- fields: end -->"
+_BECOME = {"sum": "their sum", "max": "the largest", "last": "the last"}
 _NAMES = {int: "integer", float: "number", str: "string", bool: "true or false"}
 
 
@@ -86,7 +88,19 @@ def field_meanings(kind: type) -> dict[str, str]:
 
 def tables() -> str:
     """Return the documentation of all records as Markdown."""
-    return "\n".join(_table(kind) for kind in record_classes())
+    return "\n".join([*(_table(kind) for kind in record_classes()), _numbers()])
+
+
+def _numbers() -> str:
+    """Return a table of the numbers in ``measures`` of loops and operations."""
+    head = ["### Declared numbers", "", "What may stand in `measures` of a loop or an operation.", ""]
+    rows = ["| name | of | unit | several values become | meaning |", "| --- | --- | --- | --- | --- |"]
+    rows += [
+        f"| `{each.name}` | {each.of} | {each.unit} | {_BECOME[each.aggregate]} | {each.about} |"
+        for each in MEASURES
+        if not each.field
+    ]
+    return "\n".join([*head, *rows, ""])
 
 
 def _table(kind: type) -> str:

@@ -146,6 +146,8 @@ class LoopArena:
                 state.reserve(self._room)
             for output in self.outputs:
                 output.reserve(self._room)
+            if self.watch is not None:
+                self.watch.measured(self.loop.key, "row_growths", 1)
         if self._steps_at_once is not None:
             wanted = min(wanted, first + self._steps_at_once)
         return min(wanted, self._room)

@@ -95,6 +95,11 @@ class Watch:
         for each in self.observers:
             each.loop_rows(self.function, loop, row_bytes)
 
+    def measured(self, loop: int | None, name: str, value: float, index: int | None = None) -> None:
+        """Notify a number of a loop, or of an instruction of its step or of the function."""
+        for each in self.observers:
+            each.measured(self.function, loop, index, name, value)
+
     def loop_end(
         self, loop: int, steps: int, elapsed_ns: int, setup_ns: int, error: BaseException | None
     ) -> None:

@@ -1,7 +1,7 @@
 """Two runs of a program side by side: what became faster, what slower, and what is the same within noise.
 
-Figures are matched by name and origin (``compare_matching``), their ratios get intervals (``compare_interval``), and runs that did
-not do the same are told apart first (``compare_alike``).
+Figures are matched by name and origin (``matching``), their ratios get intervals (``interval``), and runs that did
+not do the same are told apart first (``alike``).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from scanviz.profiler.compare.interval import (
     mean_ns,
 )
 from scanviz.profiler.compare.matching import Figure, Key, figures
+from scanviz.profiler.compare.numbers import ChangedNumber, changed_numbers
 from scanviz.record.model import ProfileRecord
 
 Verdict = Literal["slower", "faster", "same", "new", "gone", "not measured"]
@@ -69,6 +70,8 @@ class Comparison:
         Why they should not have been compared.
     warnings : tuple of str
         Versions that differ, and loops that may have been renamed.
+    numbers : tuple of ChangedNumber
+        Sizes and counts of loops that differ.
     """
 
     a: ProfileRecord
@@ -76,6 +79,7 @@ class Comparison:
     rows: tuple[Compared, ...]
     unlike: tuple[Difference, ...]
     warnings: tuple[str, ...]
+    numbers: tuple[ChangedNumber, ...] = ()
 
     @property
     def runs(self) -> tuple[int, int]:
@@ -107,6 +111,7 @@ class Comparison:
             "unlike": [each._asdict() for each in self.unlike],
             "fail_over": fail_over,
             "failed": bool(failed),
+            "numbers": [each.to_json() for each in self.numbers],
             "rows": [{**_row_json(each), "fails": each in failed} for each in self.rows],
         }
 
@@ -136,7 +141,8 @@ def compare(a: ProfileRecord, b: ProfileRecord) -> Comparison:
     rows = [_compared(before.get(key), after.get(key), doubts, only, moved) for key in keys]
     rows.sort(key=lambda each: (each.verdict in ("same", "not measured"), -each.lost_ns, each.figure.key))
     warnings = [*versions_that_differ(a, b), *_renamed(rows)]
-    return Comparison(a, b, tuple(rows), tuple(differences(a, b)), tuple(warnings))
+    numbers = tuple(changed_numbers(a, b))
+    return Comparison(a, b, tuple(rows), tuple(differences(a, b)), tuple(warnings), numbers)
 
 
 def _by_key(record: ProfileRecord) -> dict[Key, list[Figure]]:

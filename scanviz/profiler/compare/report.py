@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scanviz.profiler.compare.comparison import Compared, Comparison
 from scanviz.profiler.report.text import HEADING, HOT, QUIET, TITLE, WARNING, Line, styled, table
-from scanviz.profiler.report.units import counted, duration
+from scanviz.profiler.report.units import counted, duration, quantity
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
 
@@ -51,6 +51,7 @@ def render_comparison(
     nothing to compare: no scanviz function was called
     """
     lines = [*_header(comparison), *_changes(comparison, top), *_same(comparison, max(40, width), top)]
+    lines.extend(_numbers(comparison, max(40, width), top))
     if fail_over is not None:
         lines.extend(_failures(comparison, fail_over))
     return "".join(styled(line, max(NARROWEST, width), color) + "\n" for line in lines)
@@ -206,6 +207,19 @@ def _same(comparison: Comparison, width: int, top: int) -> Iterator[Line]:
         yield Line(f"  and {len(larger) - top} more (--top {len(larger)} shows them)", QUIET)
     if unmeasured:
         yield Line(f"not measured in both: {unmeasured}", QUIET)
+
+
+def _numbers(comparison: Comparison, width: int, top: int) -> Iterator[Line]:
+    """Yield a table of sizes and counts that differ."""
+    rows = [["  sizes and counts that differ", "A", "B"]]
+    for each in comparison.numbers[:top]:
+        values = ["–" if one is None else quantity(one, each.measure.unit) for one in (each.a, each.b)]
+        rows.append([f"  loop {plain(each.loop.name)}: {each.measure.title}", *values])
+    if len(rows) > 1:
+        heading, *others = table(rows, 1, width)
+        yield from (Line(""), Line(heading, TITLE), *map(Line, others))
+    if len(comparison.numbers) > top:
+        yield Line(f"  and {len(comparison.numbers) - top} more (--json has them)", QUIET)
 
 
 def _failures(comparison: Comparison, fail_over: float) -> Iterator[Line]:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from scanviz.profiler.export.frames import clear
-from scanviz.record.model import SAMPLE_REASONS, OperationRecord, ProfileRecord, SourceRecord
+from scanviz.record.measures import Of, measures
+from scanviz.record.model import SAMPLE_REASONS, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 
 LARGEST = 2**63 - 1  # of an integer column
 Cell = int | float | str | bool | None
@@ -20,14 +21,27 @@ class Table(NamedTuple):
 
     Attributes
     ----------
-    columns : dict of str to type
-        Names and types, in order; any cell may be None.
+    first : dict of str to type
+        Names and types of its columns, in order; any cell may be None.
     rows : callable
         Yields the rows of a record.
+    of : str or None
+        What its rows are, ``"loop"`` or ``"operation"``: then all numbers declared of these follow.
+    lined : bool
+        Whether the last columns are a line of the user's.
     """
 
-    columns: dict[str, type]
+    first: dict[str, type]
     rows: Callable[[ProfileRecord], Iterator[tuple[Cell, ...]]]
+    of: Of | None = None
+    lined: bool = False
+
+    @property
+    def columns(self) -> dict[str, type]:
+        """Names and types of all columns."""
+        declared = [] if self.of is None else measures(self.of)
+        numbers: dict[str, type] = {each.name: int if each.whole else float for each in declared}
+        return self.first | numbers | (_LINE if self.lined else {})
 
 
 def _line(source: SourceRecord | None) -> tuple[str | None, int | None, str | None]:
@@ -35,7 +49,6 @@ def _line(source: SourceRecord | None) -> tuple[str | None, int | None, str | No
 
 
 _LINE: dict[str, type] = {"file": str, "line": int, "text": str}
-_STEP: dict[str, type] = {"step_min_ns": int, "step_p50_ns": int, "step_p95_ns": int, "step_max_ns": int}
 
 
 def _run(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
@@ -54,14 +67,15 @@ def _functions(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
 
 def _loops(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     for each in record.loops:
-        steps = each.step_times
-        yield (
-            *(each.key, each.function, each.parent, each.gradient_of, clear(each.name)),
-            *(each.runs, each.steps, each.longest_run, each.total_ns, each.setup_ns, each.first_run_ns),
-            *(steps.min_ns, steps.p50_ns, steps.p95_ns, steps.max_ns),
-            *(each.sampled_steps, each.body_ns, each.copy_ns, each.overhead_ns, each.cost_ns),
-            *(each.buffer_bytes, min(each.kept_bytes, LARGEST), *_line(each.source)),
-        )
+        known = (each.key, each.function, each.parent, each.gradient_of, clear(each.name))
+        yield (*known, *_measured(each), *_line(each.source))
+
+
+def _measured(record: LoopRecord | OperationRecord) -> Iterator[Cell]:
+    """Yield the declared numbers of a loop or operation."""
+    for each in measures("loop" if isinstance(record, LoopRecord) else "operation"):
+        value = each.value(record)
+        yield value if value is None else min(value, LARGEST)
 
 
 def _operations(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
@@ -76,7 +90,8 @@ def _operation(function: int, loop: int | None, each: OperationRecord, count: in
     mean, total = (each.mean_ns, each.mean_ns * count) if timed else (None, None)
     label, output = clear(each.label), clear(each.output)
     line = _line(each.source)
-    return (function, loop, each.index, each.kind, label, output, each.samples, mean, total, *line)
+    times = (each.samples, mean, total)
+    return (function, loop, each.index, each.kind, label, output, *times, *_measured(each), *line)
 
 
 def _variables(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
@@ -103,37 +118,22 @@ TABLES = {
     ),
     "functions": Table(
         {"function": int, "name": str, "backend": str}
-        | {"calls": int, "errors": int, "total_ns": int, "first_ns": int, "build_ns": int}
-        | _LINE,
+        | {"calls": int, "errors": int, "total_ns": int, "first_ns": int, "build_ns": int},
         _functions,
+        lined=True,
     ),
     "loops": Table(
-        {"loop": int, "function": int, "parent": int, "gradient_of": int, "name": str}
-        | {
-            "runs": int,
-            "steps": int,
-            "longest_run": int,
-            "total_ns": int,
-            "setup_ns": int,
-            "first_run_ns": int,
-        }
-        | _STEP
-        | {
-            "timed_steps": int,
-            "body_ns": float,
-            "copy_ns": float,
-            "overhead_ns": float,
-            "recording_ns": float,
-        }
-        | {"buffer_bytes": int, "kept_bytes": int}
-        | _LINE,
+        {"loop": int, "function": int, "parent": int, "gradient_of": int, "name": str},
         _loops,
+        "loop",
+        lined=True,
     ),
     "operations": Table(
         {"function": int, "loop": int, "index": int, "kind": str, "operation": str, "output": str}
-        | {"timed": int, "mean_ns": float, "total_ns": float}
-        | _LINE,
+        | {"timed": int, "mean_ns": float, "total_ns": float},
         _operations,
+        "operation",
+        lined=True,
     ),
     "variables": Table(
         {"loop": int, "kind": str, "name": str, "reads": str, "writes": str, "type": str}

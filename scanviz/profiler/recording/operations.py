@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from scanviz.engine.observe import StepSeries
+from scanviz.record.measures import aggregated, declared
 from scanviz.record.model import OperationRecord
 
 PENDING_TIMED = 4096  # times gathered before they are added up
@@ -22,13 +23,14 @@ class OperationTally:
         Steps whose operations were all timed, those of cold code not counted.
     """
 
-    __slots__ = ("_copies", "_counts", "_totals", "_waiting", "_weight", "_whole", "steps")
+    __slots__ = ("_copies", "_counts", "_measures", "_totals", "_waiting", "_weight", "_whole", "steps")
 
     def __init__(self, count: int) -> None:
         self._totals, self._counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self._waiting: list[StepSeries] = []
         self._weight = 0  # numbers that wait
         self._copies, self._whole, self.steps = 0, 0, 0
+        self._measures: dict[int, dict[str, float]] = {}
 
     def add(self, series: StepSeries) -> None:
         """Take a chunk of steps in which every operation was timed."""
@@ -47,6 +49,11 @@ class OperationTally:
         if 0 <= index < len(self._totals):
             self._totals[index] += elapsed_ns
             self._counts[index] += 1
+
+    def measured(self, index: int, name: str, value: float) -> None:
+        """Take a number of one operation."""
+        if 0 <= index < len(self._totals):
+            aggregated(self._measures.setdefault(index, {}), declared("operation", name), value)
 
     def settle(self) -> None:
         """Add up what waits."""
@@ -70,7 +77,10 @@ class OperationTally:
     ) -> tuple[OperationRecord, ...]:
         """Return the operations with their times."""
         timed = zip(operations, self._counts.tolist(), self.means(stamp_ns), strict=True)
-        return tuple(replace(each, samples=count, mean_ns=mean) for each, count, mean in timed)
+        return tuple(
+            replace(each, samples=count, mean_ns=mean, measures=dict(self._measures.get(k, {})))
+            for k, (each, count, mean) in enumerate(timed)
+        )
 
     def division(self, stamp_ns: float) -> tuple[float, float, float]:
         """Return the averages a step of its operations, its copies and the rest."""

@@ -220,6 +220,13 @@ class Recorder(Observer):
             if found is not None:
                 found.rows_held(row_bytes)
 
+    def measured(self, function: int, loop: int | None, index: int | None, name: str, value: float) -> None:
+        """Take a declared number."""
+        with self._lock:
+            found = self._functions.get(function) if loop is None else self._loops.get(loop)
+            if found is not None:
+                found.measured(index, name, value)
+
     def loop_end(
         self,
         function: int,

@@ -14,6 +14,7 @@ import numpy as np
 from scanviz.engine.observe import StepSeries
 from scanviz.profiler.recording.operations import PENDING_TIMED, OperationTally
 from scanviz.profiler.recording.overhead import Price
+from scanviz.record.measures import aggregated, declared
 from scanviz.record.model import FunctionRecord, LoopRecord, LoopVariableRecord, TierRecord
 from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 from scanviz.record.statistics import Histogram
@@ -65,6 +66,7 @@ class LoopTally:
     __slots__ = (
         "_filled",
         "_histogram",
+        "_measures",
         "_open",
         "_operations",
         "_pieces",
@@ -94,6 +96,7 @@ class LoopTally:
         self._tiers: dict[tuple[str, str], list[int]] = {}
         self._totals = _Totals()
         self._row_bytes: tuple[int, ...] = ()
+        self._measures: dict[str, float] = {}
         self._steps = 0
         self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
 
@@ -172,6 +175,13 @@ class LoopTally:
         """Take the time of one operation in one step, told on its own."""
         self._operations.add_one(index, elapsed_ns)
 
+    def measured(self, index: int | None, name: str, value: float) -> None:
+        """Take a number of the loop, or of an operation of its step."""
+        if index is None:
+            aggregated(self._measures, declared("loop", name), value)
+        else:
+            self._operations.measured(index, name, value)
+
     def end(self, thread: int, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
         """Close the run that the thread opened last."""
         run, totals = self._pop(thread), self._totals
@@ -246,6 +256,7 @@ class LoopTally:
             tiers=tuple(TierRecord(*key, *found) for key, found in self._tiers.items()),
             series_stride=self._sample.stride,
             series=self._sample.rows(),
+            measures=dict(self._measures),
         )
 
 
@@ -313,6 +324,10 @@ class FunctionTally:
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation outside of loops."""
         self._operations.add_one(index, elapsed_ns)
+
+    def measured(self, index: int | None, name: str, value: float) -> None:
+        """Take a number of an operation outside of loops."""
+        self._operations.measured(-1 if index is None else index, name, value)
 
     def snapshot(self) -> FunctionRecord:
         """Return the record so far."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, Line, clipped, table
-from scanviz.profiler.report.units import amount, counted, duration, share, size, sparkline
+from scanviz.profiler.report.units import amount, counted, duration, quantity, share, size, sparkline
+from scanviz.record.measures import columns, shown
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.plain_text import plain
@@ -90,7 +91,7 @@ def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool =
         f"{counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}"
         + (", ends by until" if loop.has_until else ""),
         duration(loop.total_ns),
-        f"buffers {size(loop.buffer_bytes)}",
+        *headings(loop),
     ]
     lines = [
         Line(" · ".join(parts), TITLE, wraps=True),
@@ -109,6 +110,11 @@ def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool =
             for each in loop.tiers
         )
     return lines
+
+
+def headings(loop: LoopRecord) -> list[str]:
+    """Return the declared numbers that stand in a loop's heading, each with its title."""
+    return [f"{each.title} {quantity(value, each.unit)}" for each, value in shown(loop, "heading")]
 
 
 def _notes(loop: LoopRecord) -> list[Line]:
@@ -191,15 +197,13 @@ def _operation_table(loop: LoopRecord, width: int, top: int) -> list[Line]:
         return [Line(f"  {_untimed(loop)}", QUIET)] if loop.operations else []
     timed.sort(key=lambda each: -each.mean_ns)
     room = max(16, width // 2 - 14)
-    rows = [["  operation", "a step", "of body"]]
-    rows += [
-        [
-            clipped(f"  {plain(each.label)}", room),
-            duration(each.mean_ns),
-            share(each.mean_ns, loop.body_ns),
-        ]
-        for each in timed[:top]
-    ]
+    more = columns(timed[:top])
+    rows = [["  operation", "a step", "of body", *(each.title for each in more)]]
+    for each in timed[:top]:
+        cells = [duration(each.mean_ns), share(each.mean_ns, loop.body_ns)]
+        numbers = [(one.value(each), one.unit) for one in more]
+        cells += ["" if value is None else quantity(value, unit) for value, unit in numbers]
+        rows.append([clipped(f"  {plain(each.label)}", room), *cells])
     heading, *others = table(rows, 1, width)
     lines = [Line(f"{heading}  line", QUIET)]
     for index, (text, each) in enumerate(zip(others, timed, strict=False)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from scanviz.record.measures import Unit
+
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _BARS = "▁▂▃▄▅▆▇█"
@@ -70,6 +72,19 @@ def amount(value: int) -> str:
     '1,234,567'
     """
     return f"{value:,}"
+
+
+def quantity(value: float, unit: Unit) -> str:
+    """Return a declared number with its unit.
+
+    Examples
+    --------
+    >>> quantity(1500, "ns"), quantity(2048, "bytes"), quantity(3, "count"), quantity(0.5, "count")
+    ('1.50 µs', '2.00 KiB', '3', '0.5')
+    """
+    if unit == "count":
+        return f"{value:,.6g}" if value != int(value) else amount(int(value))
+    return duration(value) if unit == "ns" else size(value)
 
 
 def counted(value: int, noun: str) -> str:

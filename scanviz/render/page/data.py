@@ -14,6 +14,7 @@ import numpy as np
 
 from scanviz.record.codec import encode
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.measures import Measure, measures, shown
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.rewrites import with_lines
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
@@ -40,6 +41,7 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
         "run": run,
         "functions": [_function(each) for each in record.functions],
         "loops": [_loop(each) for each in record.loops],
+        "measures": [_measure(each) for each in measures("operation")],
         "traces": [_trace(each, numbers) for each in record.traces],
     }
 
@@ -54,6 +56,7 @@ def _loop(loop: LoopRecord) -> dict[str, Any]:
     found: dict[str, Any] = encode(loop)
     for data, variable in zip(found["variables"], loop.variables, strict=True):
         data.update(_buffer(variable))
+    found["heading"] = [{**_measure(each), "value": value} for each, value in shown(loop, "heading")]
     matrix = connection_matrix(loop) if loop.variables else ConnectionMatrix(loop.name, (), (), ())
     found["connections"] = {
         "rows": [[each.label, each.variable, each.kind] for each in matrix.row_entries],
@@ -63,6 +66,10 @@ def _loop(loop: LoopRecord) -> dict[str, Any]:
     for name in ("connection_pattern", "inner_connection_pattern"):
         found.pop(name)
     return found
+
+
+def _measure(measure: Measure) -> dict[str, Any]:
+    return {"name": measure.name, "title": measure.title, "about": measure.about, "unit": measure.unit}
 
 
 def _buffer(variable: LoopVariableRecord) -> dict[str, Any]:

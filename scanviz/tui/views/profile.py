@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.widgets import DataTable
 
-from scanviz.profiler.report.units import amount, counted, duration, share, size
+from scanviz.profiler.report.loops import headings
+from scanviz.profiler.report.units import counted, duration, quantity, share
 from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.measures import Measure, columns, measures
 from scanviz.record.model import FunctionRecord
 from scanviz.record.plain_text import plain
 from scanviz.tui.colours import CYAN
@@ -20,7 +22,7 @@ from scanviz.tui.views.base import TextBlock, View
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
-COLUMNS = (
+_COLUMNS = (
     Column("time", number=True),  # first, so that it is seen however narrow the terminal is
     Column("share", number=True),
     Column("operation"),
@@ -29,6 +31,11 @@ COLUMNS = (
     Column("no.", number=True),
 )
 BAR = 24
+
+
+def table_columns(operations: Sequence[OperationRecord]) -> list[Column]:
+    """Return the columns of a table of operations: the numbers that some of them have come last."""
+    return [*_COLUMNS, *(Column(each.title, number=True) for each in columns(operations))]
 
 
 class ProfileView(View):
@@ -45,7 +52,7 @@ class ProfileView(View):
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
         yield TextBlock(id="profile-about")
-        yield SortedTable(COLUMNS, id="profile-table")
+        yield SortedTable(_COLUMNS, id="profile-table")
         yield TextBlock(id="profile-pair")
 
     def redraw(self) -> None:
@@ -56,18 +63,21 @@ class ProfileView(View):
         if loop is not None:
             whole = loop.body_ns + loop.copy_ns + loop.overhead_ns
             about.show(loop_summary(loop, self.room.width))
-            marked = linked_selection(self.state).operations
+            marked, more = linked_selection(self.state).operations, columns(loop.operations)
             rows = [
-                (each.index, operation_row(each, each.mean_ns, whole, each.index in marked))
+                (each.index, operation_row(each, each.mean_ns, whole, more, each.index in marked))
                 for each in loop.operations
             ]
+            table.retitle(table_columns(loop.operations))
             table.fill(rows)
             pair.show(_pair(self.state) or "")
         elif function is not None:
             about.show(function_summary(function))
+            more = columns(function.operations)
+            table.retitle(table_columns(function.operations))
             table.fill(
                 [
-                    (each.index, operation_row(each, each.mean_ns * each.samples, function.total_ns))
+                    (each.index, operation_row(each, each.mean_ns * each.samples, function.total_ns, more))
                     for each in function.operations
                     if each.kind != "loop"
                 ]
@@ -102,7 +112,13 @@ class ProfileView(View):
             self.enter("Source", state)
 
 
-def operation_row(operation: OperationRecord, time_ns: float, whole_ns: float, marked: bool = False) -> Row:
+def operation_row(
+    operation: OperationRecord,
+    time_ns: float,
+    whole_ns: float,
+    more: Sequence[Measure] = (),
+    marked: bool = False,
+) -> Row:
     """Return the cells of an operation."""
     name = plain(operation.label)
     return (
@@ -112,7 +128,13 @@ def operation_row(operation: OperationRecord, time_ns: float, whole_ns: float, m
         text_cell(plain(operation.output)),
         text_cell(plain(str(operation.source or ""))),
         Cell(str(operation.index), operation.index),
+        *(_number_cell(each, operation) for each in more),
     )
+
+
+def _number_cell(measure: Measure, record: LoopRecord | OperationRecord) -> Cell:
+    value = measure.value(record)
+    return Cell("–", -1.0) if value is None else Cell(quantity(value, measure.unit), value)
 
 
 def loop_summary(loop: LoopRecord, width: int) -> Text:
@@ -121,7 +143,7 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
     parts = [duration(loop.total_ns), counted(loop.runs, "run"), counted(loop.steps, "step")]
     if loop.step_times.count:
         parts.append(f"a step {duration(loop.step_times.p50_ns)} (median)")
-    parts.append(f"buffers {size(loop.buffer_bytes)}")
+    parts += headings(loop)
     text.append("  " + " · ".join(parts) + "\n", style="not bold")
     whole = loop.body_ns + loop.copy_ns + loop.overhead_ns
     if not whole:
@@ -172,17 +194,6 @@ def _pair(state: ViewState) -> Table | None:
     table.add_column("")
     for each in (forward, *backward):
         table.add_column(Text(plain(each.name)), justify="right", overflow="ellipsis")
-    for title, value in _FACTS:
-        table.add_row(title, *(Text(value(each)) for each in (forward, *backward)))
+    for fact in measures("loop", "facts"):
+        table.add_row(fact.title, *(_number_cell(fact, each).text for each in (forward, *backward)))
     return table
-
-
-_FACTS: tuple[tuple[str, Callable[[LoopRecord], str]], ...] = (
-    ("time", lambda loop: duration(loop.total_ns)),
-    ("steps", lambda loop: amount(loop.steps)),
-    ("a step (median)", lambda loop: duration(loop.step_times.p50_ns)),
-    ("operations of a step", lambda loop: duration(loop.body_ns)),
-    ("storing rows", lambda loop: duration(loop.copy_ns)),
-    ("the loop itself", lambda loop: duration(loop.overhead_ns)),
-    ("rows kept for the gradient", lambda loop: size(loop.kept_bytes)),
-)

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.record import measures
+from scanviz.record.measures import Measure
 from scanviz.record.model import ProfileRecord
 from scanviz.render.page import Extras, page
 
@@ -299,3 +302,20 @@ def test_hostile_names_are_shown_as_they_are(browser, tmp_path):
         assert browser.evaluate("document.title") != "broken"
     assert name in browser.evaluate("document.getElementById('loop').textContent")
     assert browser.problems() == []
+
+
+def test_declared_numbers_stand_in_the_loop_and_in_the_table_of_its_operations(
+    browser, tmp_path, monkeypatch, record
+):
+    made = Measure("operation", "numbers_made", "bytes", "made <b>", "What it gave.")
+    monkeypatch.setattr(measures, "MEASURES", [*measures.MEASURES, made])
+    loop = record.loops[0]
+    operations = (replace(loop.operations[0], measures={"numbers_made": 2048.0}), *loop.operations[1:])
+    counted = replace(loop, operations=operations, measures={"row_growths": 3.0})
+    path = tmp_path / "numbers.html"
+    path.write_text(page(replace(record, loops=(counted, *record.loops[1:]))), "utf-8")
+    browser.messages.clear()
+    browser.open(path, "#view=report")
+    text = shown(browser)
+    assert "rows made longer 3" in text and "buffers " in text
+    assert "made <b>" in text and "2.00 KiB" in text and browser.problems() == []

@@ -55,6 +55,7 @@ function bytes(count) {
 }
 
 const count = (value) => Number(value).toLocaleString("en-US");
+const quantity = { ns: duration, bytes, count };
 const percent = (part) => `${(100 * part).toFixed(part >= 0.1 ? 0 : 1)} %`;
 /** Numbers that JSON cannot hold come as text. */
 const number = (value) => (typeof value === "string" ? { nan: NaN, inf: Infinity, "-inf": -Infinity }[value] : value);

@@ -69,20 +69,23 @@ function loopItem(loop, loops, total) {
   const forward = loop.gradient_of !== null ? loopOf(loop.gradient_of) : null;
   const step = Math.max(loop.body_ns + loop.copy_ns + loop.overhead_ns, 1e-9);
   const inner = loops.filter((each) => each.parent === loop.key);
-  const kept = loop.variables.filter((each) => each.row_bytes).reduce((sum, each) => sum + each.row_bytes, 0);
   return element("li", {},
     element("details", { open: true },
       element("summary", {}, element("strong", {}, loop.name), ` ${duration(loop.total_ns)} (${percent(loop.total_ns / total)}), ${count(loop.steps)} steps`),
       element("p", {}, lineButton(loop.source), forward ? ["; back-propagation of ", button(forward.name, () => choose({ loop: forward.key }), { class: "link" })] : "",
         `; operations ${percent(loop.body_ns / step)}, storing rows ${percent(loop.copy_ns / step)}, the loop itself ${percent(loop.overhead_ns / step)} of a step`,
-        kept ? `; rows ${bytes(kept)}` : "", loop.sampled_steps ? `; estimated from ${count(loop.sampled_steps)} steps` : ""),
+        loop.heading.map((each) => ["; ", element("span", { title: each.about }, `${each.title} ${quantity[each.unit](each.value)}`)]),
+        loop.sampled_steps ? `; estimated from ${count(loop.sampled_steps)} steps` : ""),
       operationTable(`Operations of a step of ${loop.name}`, [...loop.operations].sort((a, b) => b.mean_ns - a.mean_ns), step, (one) => one.mean_ns),
       inner.length ? element("ul", { class: "tree" }, inner.map((each) => loopItem(each, loops, total))) : null));
 }
 
 function operationTable(caption, operations, whole, time) {
-  return table(caption, [{ name: "operation" }, { name: "time", numeric: true }, { name: "share", numeric: true }, { name: "gives" }, { name: "line" }],
-    operations.map((each) => [each.label, duration(time(each)), bar(time(each) / whole), each.output, lineButton(each.source)]));
+  const more = data.measures.filter((one) => operations.some((each) => one.name in each.measures));
+  const numbers = (each) => more.map((one) => (one.name in each.measures ? quantity[one.unit](each.measures[one.name]) : "–"));
+  return table(caption, [{ name: "operation" }, { name: "time", numeric: true }, { name: "share", numeric: true },
+    ...more.map((one) => ({ name: one.title, numeric: true })), { name: "gives" }, { name: "line" }],
+    operations.map((each) => [each.label, duration(time(each)), bar(time(each) / whole), ...numbers(each), each.output, lineButton(each.source)]));
 }
 
 /** A share as a number with a bar beside it. */

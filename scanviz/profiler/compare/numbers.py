@@ -1,0 +1,49 @@
+"""Declared numbers of loops that are not the same in two runs: sizes and counts, which have no noise to allow for."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from scanviz.profiler.compare.matching import keys_of
+from scanviz.record.measures import Measure, measures
+from scanviz.record.model import LoopRecord, ProfileRecord
+
+
+class ChangedNumber(NamedTuple):
+    """A number of a loop that is in both runs; None where a run has not measured it."""
+
+    loop: LoopRecord
+    measure: Measure
+    a: float | None
+    b: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON data."""
+        return {
+            "loop": self.loop.name,
+            "name": self.measure.name,
+            "unit": self.measure.unit,
+            "a": self.a,
+            "b": self.b,
+        }
+
+
+def changed_numbers(a: ProfileRecord, b: ProfileRecord) -> list[ChangedNumber]:
+    """Return the numbers that are not the same in two runs, in the order of loops and declarations.
+
+    Examples
+    --------
+    >>> changed_numbers(ProfileRecord(), ProfileRecord())
+    []
+    """
+    old, new = ({keys_of(run)[1][each.key]: each for each in run.loops} for run in (a, b))
+    pairs = [(old[key], loop) for key, loop in new.items() if key in old]
+    found = [
+        ChangedNumber(after, each, each.value(before), each.value(after))
+        for before, after in pairs
+        for each in measures("loop", "compare")
+    ]
+    return [each for each in found if each.a != each.b]
+
+
+__all__ = ["ChangedNumber", "changed_numbers"]

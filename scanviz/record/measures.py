@@ -1,0 +1,171 @@
+"""Numbers about loops and operations, declared once: what each counts, its unit, how values become one, and where it is shown.
+
+The engine notifies a number by its name (:meth:`scanviz.engine.observe.Observer.measured`), the recorder aggregates it as its
+declaration says, and the record keeps it under that name in ``measures`` of a loop or an operation.  Files, checks and upgrades
+know no names; reports, the terminal application, the page, tables and comparisons read this table.  So a new number is its producer
+and one line here.  What a record has always had fields for is declared too, with the field that holds it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from scanviz.engine.errors import InternalError
+from scanviz.record.loops import LoopRecord, OperationRecord
+
+Of = Literal["loop", "operation"]
+Unit = Literal["ns", "bytes", "count"]
+Aggregate = Literal["sum", "max", "last"]
+View = Literal["heading", "facts", "compare"]
+Measured = LoopRecord | OperationRecord
+
+AGGREGATES: dict[Aggregate, Callable[[float, float], float]] = {
+    "sum": operator.add,
+    "max": max,
+    "last": lambda before, now: now,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A declared number.
+
+    Attributes
+    ----------
+    of : str
+        What it is a number of: ``"loop"`` or ``"operation"``.
+    name : str
+        By which the engine, records and tables know it.
+    unit : str
+        ``"ns"``, ``"bytes"`` or ``"count"``.
+    title : str
+        A few words for people: a heading, or what stands before the number.
+    about : str
+        What it counts.
+    aggregate : str
+        How a value and the one before become one: ``"sum"``, ``"max"`` or ``"last"``.
+    views : tuple of str
+        Where it is shown beside the tables of the exports, which have all.  Of a loop: in its ``"heading"`` (report, terminal
+        application, page), among the ``"facts"`` of a loop beside its gradient, and to ``"compare"`` two runs by.  Of an
+        operation, a column of its tables wherever one of them has it.
+    field : str
+        The field of the record that holds it, with dots; empty for one in ``measures``.
+    whole : bool
+        Whether it is a whole number.
+    """
+
+    of: Of
+    name: str
+    unit: Unit
+    title: str
+    about: str
+    aggregate: Aggregate = "sum"
+    views: tuple[View, ...] = ("heading", "compare")
+    field: str = ""
+    whole: bool = True
+
+    def value(self, record: Measured) -> float | None:
+        """Return the number of a loop or operation; None where it was not measured."""
+        if not self.field:
+            found = record.measures.get(self.name)
+            return int(found) if found is not None and self.whole else found
+        value: float = operator.attrgetter(self.field)(record)
+        return value
+
+
+def _field(
+    name: str, unit: Unit, title: str, about: str, *views: View, field: str = "", whole: bool = True
+) -> Measure:
+    return Measure("loop", name, unit, title, about, "sum", views, field or name, whole)
+
+
+MEASURES = [
+    _field("runs", "count", "runs", "How often it was started."),
+    _field("steps", "count", "steps", "Steps really done, in all runs.", "facts"),
+    _field("longest_run", "count", "steps of the longest run", "The most steps of one run."),
+    _field("total_ns", "ns", "time", "All runs.", "facts"),
+    _field("setup_ns", "ns", "around the steps", "What of it is before the first step and after the last."),
+    _field("first_run_ns", "ns", "first run", "The first run alone."),
+    _field("step_min_ns", "ns", "fastest step", "The fastest step.", field="step_times.min_ns"),
+    _field("step_p50_ns", "ns", "a step (median)", "Half the steps.", "facts", field="step_times.p50_ns"),
+    _field("step_p95_ns", "ns", "a slow step", "95 of 100 steps are faster.", field="step_times.p95_ns"),
+    _field("step_max_ns", "ns", "slowest step", "The slowest step.", field="step_times.max_ns"),
+    _field("timed_steps", "count", "timed steps", "Steps estimates are made from.", field="sampled_steps"),
+    _field("body_ns", "ns", "operations of a step", "Estimated.", "facts", whole=False),
+    _field("copy_ns", "ns", "storing rows", "Of a step, estimated.", "facts", whole=False),
+    _field("overhead_ns", "ns", "the loop itself", "The rest of a step, estimated.", "facts", whole=False),
+    _field("recording_ns", "ns", "cost of recording", "Estimated.", field="cost_ns", whole=False),
+    _field(
+        "buffer_bytes", "bytes", "buffers", "The most of one run: states, results and temporaries.",
+        "heading", "compare",
+    ),
+    _field("kept_bytes", "bytes", "rows kept for the gradient", "The most of one run.", "facts", "compare"),
+    Measure(
+        "loop", "row_growths", "count", "rows made longer",
+        "How often rows of a loop that ends by a condition were copied into larger arrays.",
+    ),
+]  # fmt: skip
+
+
+def measures(of: Of, view: View | None = None) -> list[Measure]:
+    """Return the declared numbers of loops or operations, those of one view or all, in order of declaration.
+
+    Examples
+    --------
+    >>> [each.title for each in measures("loop", "heading")]
+    ['buffers']
+    """
+    return [each for each in MEASURES if each.of == of and (view is None or view in each.views)]
+
+
+def declared(of: Of, name: str) -> Measure:
+    """Return the declaration of a number that is kept in ``measures``.
+
+    Raises
+    ------
+    InternalError
+        If there is none: it has to be written into :data:`MEASURES`.
+    """
+    found = next((each for each in MEASURES if (each.of, each.name, each.field) == (of, name, "")), None)
+    if found is None:
+        raise InternalError(
+            f"the number {name!r} of a {of} is not declared", fix="a line in record/measures.py"
+        )
+    return found
+
+
+def aggregated(before: dict[str, float], measure: Measure, value: float) -> None:
+    """Put a value into what is known of a loop or operation.
+
+    Examples
+    --------
+    >>> known: dict[str, float] = {}
+    >>> most = Measure("loop", "rows_moved", "count", "rows moved", "The most of one run.", "max")
+    >>> for value in (3, 7, 5):
+    ...     aggregated(known, most, value)
+    >>> known
+    {'rows_moved': 7.0}
+    """
+    old = before.get(measure.name)
+    new = float(value)
+    before[measure.name] = new if old is None else AGGREGATES[measure.aggregate](old, new)
+
+
+def shown(record: Measured, view: View) -> Iterator[tuple[Measure, float]]:
+    """Iterate over the numbers of a loop that a view shows, with their values; not what was not measured."""
+    for each in measures("loop", view):
+        value = each.value(record)
+        if value is not None:
+            yield each, value
+
+
+def columns(operations: Iterable[OperationRecord]) -> list[Measure]:
+    """Return the numbers that some of the operations have, for a table of them."""
+    found = {name for each in operations for name in each.measures}
+    return [each for each in measures("operation") if each.name in found]
+
+
+__all__ = ["MEASURES", "Measure", "aggregated", "columns", "declared", "measures", "shown"]

@@ -26,11 +26,13 @@ from scanviz.engine.function.callable import PROFILER
 from scanviz.engine.gradient.grad import grad
 from scanviz.engine.gradient.jacobian import hessian, hessian_vector_product, jacobian
 from scanviz.engine.gradient.operators import Lop, Rop
+from scanviz.engine.gradient.transforms import jvp, vjp
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.shared import SharedVariable, shared
 from scanviz.engine.mode import Mode
 from scanviz.engine.ops.effects import WRITERS, Assert, Print
 from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
+from scanviz.engine.rewrites.batching.vmap import vmap
 from scanviz.engine.scan.build import scan
 from scanviz.engine.scan.checkpoints import scan_checkpoints
 from scanviz.engine.scan.returns import until
@@ -135,6 +137,7 @@ __all__ = [
     "hessian_vector_product",
     "ifelse",
     "jacobian",
+    "jvp",
     "map",
     "profile",
     "reduce",
@@ -144,5 +147,7 @@ __all__ = [
     "tensor",
     "trace",
     "until",
+    "vjp",
+    "vmap",
     "zero_grad",
 ]

@@ -8,6 +8,7 @@ Examples
 """
 
 from scanviz.testing.laws import (
+    batches,
     draws,
     effects,
     facts,
@@ -30,6 +31,7 @@ from scanviz.testing.laws import (
     semantics,
     signals,
     threads,
+    transforms,
     traps,
     turns,
     versions,
@@ -38,6 +40,7 @@ from scanviz.testing.laws import (
 from scanviz.testing.laws.law import Law, all_laws, law
 
 FAMILIES = (
+    batches,
     draws,
     effects,
     facts,
@@ -55,6 +58,7 @@ FAMILIES = (
     scalars,
     semantics,
     threads,
+    transforms,
     traps,
     turns,
     versions,

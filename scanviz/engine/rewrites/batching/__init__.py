@@ -14,8 +14,9 @@ from scanviz.engine.rewrites.batching import (
     reduce,
     shape,
     sort,
+    stop_gradient,
 )
 from scanviz.engine.rewrites.batching.table import BATCHING, batched
 
-FILES = (elementwise, factorise, index, join, linalg, neural, reduce, shape, sort)
+FILES = (elementwise, factorise, index, join, linalg, neural, reduce, shape, sort, stop_gradient)
 __all__ = ["BATCHING", "batched"]

@@ -1,0 +1,208 @@
+"""A whole graph over a new leading axis: node by node from the table, loops with batched states, the rest row by row.
+
+A node that reads nothing with the axis stays as it is; so do sizes of rows, which are the same for all.  An operation without a
+batched meaning, or a form of one, is done in a loop over the axis: the right numbers, slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from scanviz.engine.errors import ScanvizNotImplementedError
+from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build, describe, rebuild, tensor_type
+from scanviz.engine.graph.provenance import made_by
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.traversal import depending_on, toposort
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.shape import DIMENSION, alloc, dimension, dimshuffle
+from scanviz.engine.ops.symbolic_shape import shape_of
+from scanviz.engine.rewrites.batching.table import batched
+from scanviz.engine.scan.effects import has_effect
+from scanviz.engine.scan.loop import Scan, ScanSettings
+from scanviz.engine.scan.variables import LoopVariable, NonSequence, StepOutput
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+
+class Rows(NamedTuple):
+    """A variable of the batched graph, and whether it has the leading axis."""
+
+    variable: Variable
+    batched: bool
+
+
+class RaggedError(Exception):
+    """A value has another shape in each row, or a branch must not be taken in some: all is to be done row by row."""
+
+
+Known = Mapping[Variable, Rows]
+# results(node, inputs, size of the axis) → all results, some perhaps without the axis; None for a form that has no such meaning
+RESULTS: MeaningTable[Callable[[Apply, Sequence[Rows], Variable], list[Rows] | None]] = MeaningTable(
+    "results over a new axis", "engine/rewrites/batching/{family}.py"
+)
+
+
+def batched_graph(outputs: Sequence[Variable], known: Known, count: Variable) -> list[Rows]:
+    """Return what outputs are where variables are replaced by others, some of which have a leading axis more.
+
+    Parameters
+    ----------
+    outputs : sequence of Variable
+        The graph.
+    known : mapping of Variable to Rows
+        What replaces its variables.
+    count : Variable
+        The size of the axis, int64 scalar.
+
+    Raises
+    ------
+    RaggedError
+        If a value has another shape in each row.
+    ScanvizNotImplementedError
+        If an operation needs rows of what has none.
+    """
+    found = dict(known)
+    _check_branches(outputs, known)
+    for node in toposort(outputs, known):
+        given = [found.get(each, Rows(each, False)) for each in node.inputs]
+        if any(new.variable is not old for new, old in zip(given, node.inputs, strict=True)):
+            with made_by("vmap", node.provenance, (node.node_id,)):
+                results = _batched_node(node, given, count)
+            found.update(zip(node.outputs, results, strict=True))
+    return [found.get(each, Rows(each, False)) for each in outputs]
+
+
+def _check_branches(outputs: Sequence[Variable], known: Known) -> None:
+    """Raise where a row chooses between branches that may fail, print or check: one that is not taken must be left alone."""
+    nodes = [node for node in toposort(outputs, known) if node.op.declaration is IFELSE]
+    if not nodes:
+        return
+    depending = depending_on([old for old, rows in known.items() if rows.batched], outputs)
+    for node in nodes:
+        inside = [each for each in toposort(node.inputs[1:], known) if each.outputs[0] in depending]
+        if node.inputs[0] in depending and any(each.op.facts.raises or has_effect(each) for each in inside):
+            raise RaggedError
+
+
+def repeated(value: Variable, count: Variable) -> Variable:
+    """Return a value in each row of a new leading axis."""
+    return alloc(value, [count, *(dimension(value, axis) for axis in range(tensor_type(value).ndim))])
+
+
+def with_axis(rows: Rows, count: Variable) -> Variable:
+    """Return a variable with the leading axis, which it gets where it has none."""
+    return rows.variable if rows.batched else repeated(rows.variable, count)
+
+
+def axes_swapped(value: Variable) -> Variable:
+    """Return an array with its first two axes exchanged."""
+    return dimshuffle(value, 1, 0, *range(2, tensor_type(value).ndim))
+
+
+def _batched_node(node: Apply, given: Sequence[Rows], count: Variable) -> list[Rows]:
+    """Return the results of a node over other inputs."""
+    inputs, rows = [each.variable for each in given], [each.batched for each in given]
+    if not any(rows):
+        return [Rows(each, False) for each in rebuild(node, inputs).outputs]
+    special = RESULTS.get(node.op.declaration)
+    results = None if special is None else special(node, given, count)
+    if results is not None:
+        return results
+    found = batched(node, inputs, rows)
+    return row_by_row(node, given, count) if found is None else [Rows(found, True)]
+
+
+def row_by_row(node: Apply, given: Sequence[Rows], count: Variable) -> list[Rows]:
+    """Return the results of a node for each row, by a loop over them."""
+    for each, old in zip(given, node.inputs, strict=True):
+        if each.batched and not isinstance(old.type, TensorType):
+            raise ScanvizNotImplementedError(
+                f"vmap: `{describe(old)}` has no rows, which `{node.op.name}` would need",
+                where=node.provenance.source,
+                fix=f"a row in {RESULTS.place.format(family=node.op.declaration.family)}",
+            )
+    arrays = [each for each in node.outputs if isinstance(each.type, TensorType)]
+    known = dict(zip(node.inputs, given, strict=True))
+    if any(_is_ragged(each, known) for each in arrays):
+        raise RaggedError
+    name = node.op.scan_name if isinstance(node.op, Scan) else node.op.name
+    found = dict(zip(arrays, looped(arrays, known, count, name), strict=True))
+    if len(found) < len(node.outputs):  # the state after a draw depends on no values: that of any row
+        first = rebuild(
+            node, [getitem(each.variable, 0) if each.batched else each.variable for each in given]
+        )
+        found.update(
+            (old, Rows(new, False))
+            for old, new in zip(node.outputs, first.outputs, strict=True)
+            if old not in found
+        )
+    return [found[each] for each in node.outputs]
+
+
+def _is_ragged(variable: Variable, known: Known) -> bool:
+    """Return whether a node's result may have another size in each row: sizes follow from values that rows differ in."""
+    stack = [each for each in shape_of(variable) if isinstance(each, Variable)]
+    while stack:
+        each = stack.pop()
+        node = each.owner
+        if each in known:
+            if known[each].batched:
+                return True
+        elif node is not None and node.op.declaration is DIMENSION:
+            if node.inputs[0] not in known:
+                return True  # nobody knows it before it is computed
+        elif node is not None:
+            stack.extend(node.inputs)
+    return False
+
+
+def looped(outputs: Sequence[Variable], known: Known, count: Variable, name: str) -> list[Rows]:
+    """Return what outputs are in each row, by a loop over the rows that computes all that depends on them."""
+    depending = depending_on([old for old, rows in known.items() if rows.batched], outputs)
+    variables: list[LoopVariable] = []
+    outer: list[Variable] = []
+    inner: dict[Variable, Variable] = {}
+
+    def give(old: Variable, rows: Rows) -> None:
+        if isinstance(rows.variable, Constant) and not rows.batched:
+            inner[old] = rows.variable
+            return
+        own = inner[old] = Variable(old.type if rows.batched else rows.variable.type, old.name)
+        called = old.name or describe(old)
+        variables.append(LoopSequence(called, own) if rows.batched else NonSequence(called, own))
+        outer.append(rows.variable)
+
+    for old, rows in known.items():
+        give(old, rows)
+    for node in toposort(outputs, known):
+        for each in node.inputs:
+            if node.outputs[0] in depending and each not in depending and each not in inner:
+                give(each, Rows(each, False))
+    wanted = [each for each in outputs if each in depending]
+    steps = replace(wanted, inner, check=False)
+    variables += [
+        StepOutput(old.name or f"{name} {k}", new)
+        for k, (old, new) in enumerate(zip(wanted, steps, strict=True))
+    ]
+    loop = Scan(variables, None, ScanSettings(f"vmap of {name}"))
+    results = iter(build(loop, [count, *outer], [each.name for each in wanted]))
+    return [
+        Rows(next(results), True) if each in depending else known.get(each, Rows(each, False))
+        for each in outputs
+    ]
+
+
+__all__ = [
+    "RESULTS",
+    "RaggedError",
+    "Rows",
+    "axes_swapped",
+    "batched_graph",
+    "looped",
+    "repeated",
+    "row_by_row",
+    "with_axis",
+]

@@ -1,0 +1,151 @@
+"""A loop over a new leading axis: one loop whose rows have the axis, instead of a loop for each.
+
+All take the same number of steps.  A loop whose number of steps, or whose end, differs from row to row is not batched so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from scanviz.engine.graph.nodes import Apply, Variable, build, tensor_type
+from scanviz.engine.graph.traversal import depending_on, leaves
+from scanviz.engine.graph.types import TensorType, Type
+from scanviz.engine.ops.shape import alloc, dimension, dimshuffle
+from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.rewrites.batching.graphs import (
+    RESULTS,
+    RaggedError,
+    Rows,
+    axes_swapped,
+    batched_graph,
+    with_axis,
+)
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView
+from scanviz.engine.scan.variables import (
+    Carry,
+    LoopVariable,
+    NonSequence,
+    State,
+    StepOutput,
+    Until,
+    has_outer_output,
+    inner_inputs,
+    inner_outputs,
+)
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+
+@RESULTS.row(SCAN)
+def batched_loop(node: Apply, given: Sequence[Rows], count: Variable) -> list[Rows] | None:
+    """Return a loop's results over other inputs, None where the loops of the rows end at different steps."""
+    view = ScanView(node)
+    op = view.op
+    if given[0].batched:
+        return None
+    readers = [each for each in op.variables if view.outer_input(each) is not None]
+    outer = dict(zip(readers, given[1:], strict=True))
+    wide = _with_axis(op, {each for each, rows in outer.items() if rows.batched})
+    if any(isinstance(each, Carry) for each in wide):
+        return None
+    size = constant_integer(count)
+    known = {
+        inner: Rows(
+            Variable(_wider(inner.type, size) if each in wide else inner.type, inner.name), each in wide
+        )
+        for each in op.variables
+        for inner in inner_inputs(each)
+    }
+    inside = count if size is not None else Variable(count.type, "rows")  # the number of rows in the step
+    try:
+        results = dict(zip(op.inner_outputs, batched_graph(op.inner_outputs, known, inside), strict=True))
+    except RaggedError:
+        return None
+    narrow = [inner for each in op.variables if each not in wide for inner in inner_outputs(each)]
+    narrow += [op.until.condition] if op.until is not None else []
+    if any(results[each].batched for each in narrow):
+        return None
+    variables = [_rebuilt(each, each in wide, known, results, inside) for each in op.variables]
+    until = Until(results[op.until.condition].variable) if op.until is not None else None
+    inputs = [_outer(each, outer[each], each in wide, count) for each in readers]
+    if inside is not count and inside in leaves([each.variable for each in results.values()]):
+        variables.append(NonSequence("rows", inside))
+        inputs.append(count)
+    made = build(
+        Scan(variables, until, op.settings),
+        [given[0].variable, *inputs],
+        [each.name for each in node.outputs],
+    )
+    givers = [each for each in op.variables if has_outer_output(each)]
+    return [
+        Rows(axes_swapped(result) if each in wide else result, each in wide)
+        for each, result in zip(givers, made, strict=True)
+    ]
+
+
+def _with_axis(op: Scan, first: set[LoopVariable]) -> set[LoopVariable]:
+    """Return the loop variables that depend on some of them, from step to step too."""
+    found = set(first)
+    while True:
+        changed = [inner for each in found for inner in inner_inputs(each)]
+        reached = depending_on(changed, op.inner_outputs) | set(changed)
+        more = {
+            each
+            for each in op.variables
+            if each not in found and any(inner in reached for inner in inner_outputs(each))
+        }
+        if not more:
+            return found
+        found |= more
+
+
+def _wider(kind: Type, size: int | None) -> Type:
+    assert isinstance(kind, TensorType)
+    return kind.with_shape((size, *kind.shape))
+
+
+def _rebuilt(
+    variable: LoopVariable,
+    wide: bool,
+    known: Mapping[Variable, Rows],
+    results: Mapping[Variable, Rows],
+    count: Variable,
+) -> LoopVariable:
+    """Return a loop variable over the variables of the new step."""
+
+    def written(inner: Variable) -> Variable:
+        return with_axis(results[inner], count) if wide else results[inner].variable
+
+    match variable:
+        case LoopSequence():
+            return LoopSequence(
+                variable.name, known[variable.slice].variable, variable.tap, variable.argument
+            )
+        case NonSequence():
+            return NonSequence(variable.name, known[variable.variable].variable, variable.captured)
+        case State():
+            reads = {tap: known[inner].variable for tap, inner in variable.reads.items()}
+            writes = {tap: written(inner) for tap, inner in variable.writes.items()}
+            return State(variable.name, reads, writes, variable.keep, variable.shared)
+        case StepOutput():
+            return StepOutput(variable.name, written(variable.value), variable.keep)
+        case Carry():
+            return Carry(
+                variable.name, known[variable.read].variable, written(variable.write), variable.shared
+            )
+
+
+def _outer(variable: LoopVariable, rows: Rows, wide: bool, count: Variable) -> Variable:
+    """Return the outer input of a loop variable of the new loop; the steps' axis stays in front."""
+    if not wide:
+        return rows.variable
+    if isinstance(variable, NonSequence) or (isinstance(variable, State) and variable.kind == "sitsot"):
+        return with_axis(rows, count)
+    if rows.batched:
+        return axes_swapped(rows.variable)
+    given = rows.variable
+    sizes = [dimension(given, axis) for axis in range(tensor_type(given).ndim)]
+    columns = dimshuffle(given, 0, "x", *range(1, len(sizes)))
+    return alloc(columns, [sizes[0], count, *sizes[1:]])
+
+
+__all__ = ["batched_loop"]

@@ -1,0 +1,81 @@
+"""Laws of ``jvp`` and ``vjp``: transposes of one another, and what finite differences of the loop say."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from scanviz import jvp, vjp
+from scanviz import tensor as T
+from scanviz.engine.function import Function, function
+from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.graph.replace import replace
+from scanviz.testing.laws.law import law
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import random_loops
+
+SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, stops=False)
+STEP = 1e-5
+
+
+@law(sample=12, case=SMOOTH, seed=st.integers(0, 2**31), called=st.booleans(), rewrites=st.booleans())
+def jvp_and_vjp_are_transposes_and_jvp_is_a_difference(
+    case: LoopCase, seed: int, called: bool, rewrites: bool
+) -> None:
+    """For u and v, u·(J v) is (uᵀ J)·v, and J v is the slope along v, of a graph or of a function, whatever rules do."""
+    results, _, inputs, _ = case.build()
+    floats = [(variable, value) for variable, value in inputs if value.dtype.kind == "f"]
+    assume(floats)
+    wrt, point = [each for each, _ in floats], [value for _, value in floats]
+    rng = np.random.default_rng(seed)
+    tangents = [np.asarray(rng.normal(size=each.shape)) for each in point]
+
+    def f(*given: Variable) -> list[Variable]:
+        return replace(results, dict(zip(wrt, given, strict=True)))
+
+    what = f if called else results
+    values, slopes = jvp(what, wrt, tangents, disconnected_outputs="ignore")
+    mode = "numpy" if rewrites else "reference"
+    names = [variable for variable, _ in inputs]
+    at = dict(inputs)
+    run = function(names, [*values, *slopes], mode=mode, on_unused_input="ignore")
+    found = run(*(at[each] for each in names))
+    first, along = found[: len(values)], [np.asarray(each) for each in found[len(values) :]]
+    cotangents = [rng.normal(size=each.shape) for each in first]
+    _, pullback = vjp(what, wrt, disconnected_inputs="ignore")
+    pulled = function(names, pullback(cotangents), mode=mode, on_unused_input="ignore")(
+        *(at[k] for k in names)
+    )
+    forward = sum(float(np.vdot(u, each)) for u, each in zip(cotangents, along, strict=True))
+    backward = sum(float(np.vdot(each, v)) for each, v in zip(pulled, tangents, strict=True))
+    assert abs(forward - backward) <= 1e-8 * (1 + abs(forward)), (forward, backward)
+    _check_difference(function(names, results, on_unused_input="ignore"), at, wrt, tangents, along)
+
+
+def _check_difference(
+    run: Function, at: dict[Variable, Array], wrt: list[Variable], tangents: list[Array], along: list[Array]
+) -> None:
+    """Raise unless tangents are what central differences along a direction say."""
+
+    def moved(by: float) -> list[Array]:
+        there = dict(at)
+        there.update({each: at[each] + by * v for each, v in zip(wrt, tangents, strict=True)})
+        found: list[Array] = run(*there.values())
+        return found
+
+    for mine, above, below in zip(along, moved(STEP), moved(-STEP), strict=True):
+        slope = (above - below) / (2 * STEP)
+        np.testing.assert_allclose(mine, slope, rtol=1e-4, atol=1e-5 * (1 + np.abs(mine).max(initial=0)))
+
+
+@law(sample=10, size=st.integers(0, 4), seed=st.integers(0, 2**31))
+def a_function_is_differentiated_by_its_arguments_alone(size: int, seed: int) -> None:
+    """What a function reads beside its arguments is constant to jvp and vjp, be it the very variable that it is given."""
+    x, rng = T.vector("x"), np.random.default_rng(seed)
+    point, v = rng.normal(size=size), rng.normal(size=size)
+    _, slope = jvp(lambda a: T.sin(a) * x, x, v)
+    _, pullback = vjp(lambda a: T.sin(a) * x, x)
+    found = function([x], [slope, pullback(v)])(point)
+    for each in found:
+        np.testing.assert_allclose(each, np.cos(point) * point * v, rtol=1e-12)

@@ -41,8 +41,7 @@ from scanviz.render.labels import (
     signed,
     text_width,
 )
-from scanviz.render.layout.placed import Box, Placed, Point
-from scanviz.render.layout.sizes import LETTER, PORT_LONGEST, SMALL, SMALL_LINE
+from scanviz.render.layout.placed import LETTER, PORT_LONGEST, SMALL, SMALL_LINE, Box, Placed, Point
 from scanviz.render.marks import MARK
 
 _ROUND = {"input": 9, "inner_input": 9, "inner_output": 9, "output": 9, "shared": 4, "until": 3}

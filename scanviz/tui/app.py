@@ -24,13 +24,12 @@ from textual.widgets import Input, TabbedContent, TabPane
 
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
-from scanviz.tui.focus import focus_now
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.palette import commands
-from scanviz.tui.search_input import SearchInput
+from scanviz.tui.search_input import SearchInput, focus_now
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState, start
 from scanviz.tui.tree import LoopTree

@@ -5,9 +5,13 @@ The names of a terminal's colours are no good here: as greys, its red is as dark
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.color import ColorType
 from rich.style import Style
 from rich.text import Span, Text
+
+from scanviz.profiler.report.text import Line, styled
 
 RED, GREEN, YELLOW, CYAN = "#d04545", "#3c9a58", "#c8960c", "#2f97aa"
 _OF_TERMINALS = {1: RED, 2: GREEN, 3: YELLOW, 6: CYAN}  # by their numbers
@@ -29,3 +33,15 @@ def with_our_colours(text: Text) -> Text:
         if ours is not None:
             text.spans[place] = Span(span.start, span.end, style + Style(color=ours))
     return text
+
+
+def report_text(lines: Iterable[Line], width: int) -> Text:
+    r"""Return lines of the report as styled text of at most so many columns.
+
+    Examples
+    --------
+    >>> report_text([Line("a"), Line("b", "1")], 20).plain
+    'a\nb'
+    """
+    texts = (Text.from_ansi(styled(each, max(20, width), True)) for each in lines)
+    return with_our_colours(Text("\n").join(texts))

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
 from textual.widgets import Input
-
-from scanviz.tui.focus import focus_now
 
 
 class SearchInput(Input):
@@ -39,3 +38,8 @@ class SearchInput(Input):
         if self._back is not None:
             self._back()
         self.disabled, self.display = True, False
+
+
+def focus_now(widget: Widget) -> None:
+    """Give the focus to a widget at once, so that the next key is its own however soon it comes."""
+    widget.screen.set_focus(widget)

@@ -7,7 +7,7 @@ from scanviz.render import fonts
 from scanviz.render.colours import CHANGE_SIGNS
 from scanviz.render.labels import legend_of, node_lines, text_width
 from scanviz.render.layout.layered import layered
-from scanviz.render.layout.sizes import LETTER, SMALL
+from scanviz.render.layout.placed import LETTER, SMALL
 from scanviz.testing import random_loops
 from tests.render.pictures import pictures_of, taps_pictures
 

@@ -9,7 +9,6 @@ from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.rewrites import (  # noqa: F401  # they register their rules
     arithmetic,
     assignments,
-    axes,
     casts,
     fewer_steps,
     fill,

@@ -1,13 +1,15 @@
-"""Asking for a shape computes no values: ``dimension`` of a computed variable becomes arithmetic on sizes of inputs.
+"""Shapes and axes: ``dimension`` of a computed variable becomes arithmetic on sizes of inputs, and axes are permuted once.
 
 So asking for the shape of a loop's result never runs the loop.
 """
 
 from __future__ import annotations
 
-from scanviz.engine.graph.nodes import Apply, describe
-from scanviz.engine.ops.shape import DIMENSION
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.nodes import Apply, build_one, describe, tensor_type
+from scanviz.engine.ops.shape import DIMENSION, DIMSHUFFLE, OrderParameters
 from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Match, Refusal, rule
 
@@ -23,3 +25,23 @@ def resolve_shapes(node: Apply, level: Level) -> Match | Refusal | None:
     if owner is not None and owner.op.declaration is DIMENSION and owner.inputs[0] is source:
         return Refusal(f"the size of `{describe(source)}` depends on values")
     return Match({node.outputs[0]: size}, "a size is computed without the values")
+
+
+@rule(name="simplify_axes", phase=GENERAL, on=(DIMSHUFFLE,), tags=("general",))
+def simplify_axes(node: Apply, level: Level) -> Answer:
+    """Make one permutation of axes of several, and leave it out where every axis stays in its place.
+
+    An axis that either drops is dropped by both together, so a size that is not 1 is the same error.
+    """
+    (given,), order = node.inputs, node.op.parameters.order
+    source = given.owner
+    if source is not None and source.op.declaration is DIMSHUFFLE:
+        first = source.op.parameters.order
+        order = tuple(None if axis is None else first[axis] for axis in order)
+        given = source.inputs[0]
+        says = "two permutations of axes are one"
+    elif order != tuple(range(tensor_type(given).ndim)):
+        return None
+    if order == tuple(range(tensor_type(given).ndim)):
+        return rewritten(node, given, "axes stay where they are")
+    return rewritten(node, build_one(Op(DIMSHUFFLE, OrderParameters(order)), given), says)

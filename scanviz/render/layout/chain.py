@@ -18,7 +18,7 @@ from scanviz.record.codec import encode
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import summarised
 from scanviz.render.dot import to_dot
-from scanviz.render.layout.sizes import node_size
+from scanviz.render.layout.placed import node_size
 from scanviz.render.marks import marked
 
 ENGINES = ("dot", "wasm", "own")

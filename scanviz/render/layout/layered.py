@@ -14,8 +14,17 @@ from collections.abc import Sequence
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.labels import cluster_lines, text_width
 from scanviz.render.layout.ordering import acyclic, layers_of, ordered
-from scanviz.render.layout.placed import Box, Placed, Point
-from scanviz.render.layout.sizes import LETTER, SMALL, SMALL_LINE, Size, node_size, port_width
+from scanviz.render.layout.placed import (
+    LETTER,
+    SMALL,
+    SMALL_LINE,
+    Box,
+    Placed,
+    Point,
+    Size,
+    node_size,
+    port_width,
+)
 
 GAP, LAYER_GAP, EDGE_ROOM = 16.0, 34.0, 8.0
 MARGIN, HEAD = 14.0, 20.0

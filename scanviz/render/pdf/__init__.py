@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 
 from scanviz.render import fonts
 from scanviz.render.layout.placed import Point
-from scanviz.render.pdf.file import File, number, said
-from scanviz.render.pdf.font import embedded
+from scanviz.render.pdf.file import File, embedded, number, said
 from scanviz.render.pdf.ways import corners, path, rectangle
 
 LARGEST = 14_400.0  # points that a page may be wide or high

@@ -25,7 +25,7 @@ from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer
 from scanviz.testing.at_once import at_once
-from scanviz.testing.drawing_calls import assert_each_drawn_once, drawer
+from scanviz.testing.drawing import assert_each_drawn_once, drawer
 from scanviz.testing.laws.law import law
 from scanviz.testing.loops import LoopCase, random_loops
 from scanviz.testing.watched_calls import (

@@ -25,7 +25,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.testing.by_turns import Turns, by_turns
-from scanviz.testing.drawing_calls import assert_each_drawn_once, drawer
+from scanviz.testing.drawing import assert_each_drawn_once, drawer
 from scanviz.testing.laws.law import law
 from scanviz.testing.laws.watching import Expected, Tally, Walk, walks
 from scanviz.testing.loop_case import LoopCase

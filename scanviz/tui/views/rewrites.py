@@ -21,12 +21,12 @@ from scanviz.record.errors import ScanvizError
 from scanviz.record.graph_lines import LineEdit
 from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
-from scanviz.tui.focus import focus_now
+from scanviz.tui.colours import report_text
 from scanviz.tui.linked_selection import NO_SIGN, SIGN, LinkedSelection, linked_selection
+from scanviz.tui.search_input import focus_now
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TextBlock, View
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
-from scanviz.tui.views.texts import report_text
 
 COLUMNS = (
     Column("no.", number=True),

@@ -30,6 +30,7 @@ from scanviz.engine.gradient.transforms import jvp, vjp
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.shared import SharedVariable, shared
 from scanviz.engine.mode import Mode
+from scanviz.engine.ops.clone import clone, equal_computations
 from scanviz.engine.ops.effects import WRITERS, Assert, Print
 from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
 from scanviz.engine.rewrites.batching.vmap import vmap
@@ -121,12 +122,14 @@ __all__ = [
     "SharedVariable",
     "Updates",
     "Variable",
+    "clone",
     "config",
     "consider_constant",
     "disconnected_grad",
     "dot",
     "dprint",
     "draw",
+    "equal_computations",
     "filter",
     "foldl",
     "foldr",

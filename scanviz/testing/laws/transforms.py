@@ -1,4 +1,4 @@
-"""Laws of ``jvp`` and ``vjp``: transposes of one another, and what finite differences of the loop say."""
+"""Laws of ``jvp`` and ``vjp``, transposes of one another and finite differences; and of ``clone`` and ``equal_computations``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from scanviz import jvp, vjp
+from scanviz import clone, equal_computations, jvp, vjp
 from scanviz import tensor as T
 from scanviz.engine.function import Function, function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.traversal import variables
+from scanviz.testing.comparing import check_same
 from scanviz.testing.laws.law import law
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
@@ -79,3 +81,18 @@ def a_function_is_differentiated_by_its_arguments_alone(size: int, seed: int) ->
     found = function([x], [slope, pullback(v)])(point)
     for each in found:
         np.testing.assert_allclose(each, np.cos(point) * point * v, rtol=1e-12)
+
+
+@law(sample=15, case=random_loops(symbolic_steps=True), tier=st.sampled_from(["numpy", "reference"]))
+def a_clone_computes_of_other_inputs_what_the_graph_does(case: LoopCase, tier: str) -> None:
+    """A loop cloned to other inputs gives their values what the loop gives, and equals it with the inputs paired."""
+    results, _, inputs, _ = case.build()
+    read = set(variables(results))
+    known = {each: Variable(each.type, "other") for each, _ in inputs if each in read}
+    fresh = clone(results, known)
+    assert equal_computations(results, fresh, list(known), list(known.values()))
+    assert equal_computations(results, fresh) == (not known)
+    values = [value for each, value in inputs if each in read]
+    expected = function(list(known), results, mode="reference", on_unused_input="ignore")(*values)
+    found = function(list(known.values()), fresh, mode=tier, on_unused_input="ignore")(*values)
+    check_same(found, expected, case.dtype)

@@ -1,0 +1,100 @@
+"""clone replaces variables and keeps the rest; equal_computations compares graphs whatever they are called."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import clone, equal_computations
+from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.traversal import toposort
+from scanviz.testing.loops import random_loops
+
+
+def sums(x, start=0.0):
+    h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(start), name="sums")
+    return h
+
+
+def test_inputs_and_results_are_replaced_by_variables_numbers_and_arrays():
+    x, y = T.vector("x"), T.vector("y")
+    twice = x * 2
+    last = sums(twice)[-1] + y.sum()
+    assert clone(last, {x: y}).eval({y: [1.0, 2.0]}) == 9.0
+    assert clone(last, {twice: [1.0, 1.0], y: x}).eval({x: [5.0]}) == 7.0
+    assert clone(last, [(x, np.arange(3)), (y, [0.5])]).eval() == 6.5
+
+
+def test_replacements_are_made_at_once():
+    x, y = T.scalar("x"), T.scalar("y")
+    swapped = clone(x - y, {x: y, y: x})
+    assert scanviz.function([x, y], swapped)(1.0, 5.0) == 4.0
+
+
+def test_what_is_not_replaced_is_shared_and_the_rest_keeps_names_lines_and_ids():
+    x, y, w = T.vector("x"), T.vector("y"), T.vector("w")
+    shared_part = T.exp(w)
+    named = x * shared_part
+    named.name = "product"
+    fresh = clone(named, {x: y})
+    assert fresh.owner.inputs[1] is shared_part and fresh.name == "product" and named.owner.inputs[0] is x
+    assert fresh.owner.node_id == named.owner.node_id and fresh.owner.provenance is named.owner.provenance
+
+
+def test_structures_come_as_they_went():
+    x = T.scalar("x")
+    assert clone(x) is x
+    as_list, as_tuple, as_dict = clone([x + 1], {x: 1.0}), clone((x,), {x: 2.0}), clone({"a": x}, {x: 3.0})
+    assert isinstance(as_list, list) and as_list[0].eval() == 2.0
+    assert isinstance(as_tuple, tuple) and as_tuple[0].eval() == 2.0
+    assert as_dict["a"].eval() == 3.0
+
+
+@pytest.mark.parametrize(
+    ("mapping", "kind", "text"),
+    [
+        (lambda x: {x: T.matrix("m")}, ScanvizTypeError, "`m` cannot replace `x`"),
+        (lambda x: {x: T.fvector("f")}, ScanvizTypeError, "T.cast(f, 'float64')"),
+        (lambda x: {T.vector("other"): x}, ScanvizValueError, "`other` is to be replaced"),
+        (lambda x: {"x": x}, ScanvizTypeError, "a dict of variables"),
+        (lambda x: [x], ScanvizTypeError, "a dict of variables"),
+    ],
+)
+def test_a_replacement_that_cannot_be_made_is_refused(mapping, kind, text):
+    x = T.vector("x")
+    with pytest.raises(kind) as caught:
+        clone(x * 2, mapping(x))
+    assert text in str(caught.value) and "test_clone.py" in str(caught.value)
+
+
+@given(random_loops(nesting=True), st.booleans())
+def test_a_loop_built_twice_is_equal_over_paired_inputs_and_a_clone_is_what_it_was_cloned_to(
+    case, all_of_them
+):
+    first, _, mine, _ = case.build()
+    second, _, theirs, _ = case.build()
+    a, b = [each for each, _ in mine], [each for each, _ in theirs]
+    if case.shared_start is None:
+        assert equal_computations(first, second, a, b)
+        assert equal_computations(
+            clone(first, [pair for pair in zip(a, b, strict=True) if _is_read(pair[0], first)]), second
+        )
+    if any(_is_read(each, first) for each in a):
+        assert not equal_computations(first, second)
+
+
+def _is_read(variable, outputs):
+    return any(variable in node.inputs for node in toposort(outputs))
+
+
+def test_computations_are_compared_by_what_they_do_and_not_by_what_they_are_called():
+    x, y = T.vector("x"), T.vector("y")
+    assert equal_computations(sums(x), sums(y), x, y) and equal_computations([x * 2], [x * 2])
+    assert not equal_computations(sums(x), sums(x, 1.0)) and not equal_computations([x], [x, x])
+    assert not equal_computations(x, T.fvector("f"), x, T.fvector("f"))
+    with pytest.raises(ScanvizValueError, match="stands for one of the other"):
+        equal_computations(x, y, [x], [])
+    with pytest.raises(ScanvizTypeError, match="given by its results"):
+        equal_computations(3.0, x)

@@ -7,7 +7,7 @@ is known is computed where it stands, as often as it stands there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -29,6 +29,9 @@ class Sizes(Protocol):
 
 
 Flops = Callable[["Op", Sizes], Any]
+Shape = tuple[int | None, ...]  # None for a size that is not known
+Along = Mapping[int, int]  # for an axis of a result: input → the axis of it that it goes along
+Axes = Callable[["Op", Sequence[Shape], Sequence[Shape]], Sequence[Sequence[Along]]]
 Weight = Literal["free", "light", "heavy"]
 Sign = Literal["any", "kept", "not negative", "no minus zero"]
 ALL_INPUTS = 1 << 16
@@ -76,6 +79,12 @@ class Facts:
         Whether it does a loop's own work, so that its errors are the loop's.
     effect : bool
         Whether running it does something beside giving its result, such as printing: it is run as often as it stands in the graph.
+    axes : callable or None
+        ``axes(op, given, made)``, with the shapes of inputs and outputs, says for each output and each of its axes which axes of
+        inputs it goes along: element i there is made of element i there, and of inputs that are not named as a whole.  None where
+        every axis of every input is mixed (:mod:`scanviz.engine.ops.axes`).
+    product : bool
+        Whether it sums products along axes of its inputs, as products of matrices do.
     """
 
     flops: Flops | None = None
@@ -95,7 +104,20 @@ class Facts:
     compares: bool = False
     for_loop: bool = False
     effect: bool = False
+    axes: Axes | None = None
+    product: bool = False
 
 
 NOTHING_KNOWN = Facts()
-__all__ = ["ALL_INPUTS", "NOTHING_KNOWN", "Facts", "Flops", "Sign", "Sizes", "Weight"]
+__all__ = [
+    "ALL_INPUTS",
+    "NOTHING_KNOWN",
+    "Along",
+    "Axes",
+    "Facts",
+    "Flops",
+    "Shape",
+    "Sign",
+    "Sizes",
+    "Weight",
+]

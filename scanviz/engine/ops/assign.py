@@ -19,6 +19,7 @@ from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, Type
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import index_inputs
+from scanviz.engine.ops.index_axes import assigned
 from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, numpy_index
 from scanviz.engine.ops.support import as_value, as_variable, constant
 
@@ -78,8 +79,8 @@ def _facts(op: Op) -> Facts:
     return _BASIC if is_basic(op.parameters.pattern) else _ADVANCED
 
 
-_ADVANCED = Facts(foldable=True, selects=True)
-_BASIC = Facts(foldable=True, selects=True, overwrites=1)
+_ADVANCED = Facts(foldable=True, selects=True, axes=assigned)
+_BASIC = Facts(foldable=True, selects=True, overwrites=1, axes=assigned)
 ASSIGN = Declaration(
     "assign",
     "index",

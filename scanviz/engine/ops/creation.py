@@ -15,6 +15,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType, canonical_dtype
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.support import as_integer, as_value, as_variable, constant_integer, infer_by
@@ -148,7 +149,7 @@ TRIANGLE = Declaration(
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_triangle_perform,
     shapes=_same_shape,
-    facts=_CHEAP,
+    facts=Facts(cheap=True, axes=axes.elementwise),
 )
 
 
@@ -176,7 +177,7 @@ DIAGONAL = Declaration(
     perform=lambda op, values: (np.diagonal(values[0], op.parameters.offset, -2, -1),),
     shapes=_diagonal_shapes,
     views=0,
-    facts=_CHEAP,
+    facts=Facts(cheap=True, axes=axes.stacked),
 )
 
 

@@ -23,6 +23,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import current_scans, user_line
 from scanviz.engine.graph.types import Type
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.current_step import running_loops
 from scanviz.engine.ops.support import as_value, as_variable
 
@@ -159,7 +160,8 @@ def _condition(value: Array) -> str:
     return f"{_shown(value, ())}: false at [{first}]" + (f" and {len(wrong) - 1} more" * (len(wrong) > 1))
 
 
-_FACTS = Facts(effect=True)
+_PRINTED = Facts(effect=True, axes=axes.elementwise)  # of the value; what is written down is no value
+_CHECKED = Facts(effect=True)
 PRINT = Declaration(
     "print",
     "effects",
@@ -167,7 +169,7 @@ PRINT = Declaration(
     infer=_infer,
     perform=_print,
     shapes=_shapes,
-    facts=_FACTS,
+    facts=_PRINTED,
 )
 ASSERT = Declaration(
     "assert",
@@ -176,7 +178,7 @@ ASSERT = Declaration(
     infer=_infer,
     perform=_assert,
     shapes=_shapes,
-    facts=_FACTS,
+    facts=_CHECKED,
 )
 
 

@@ -20,7 +20,7 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import ALL_INPUTS, Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
-from scanviz.engine.ops import flops
+from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
 from scanviz.engine.scalar.formula import Formula
 
@@ -34,6 +34,7 @@ FUNCTION = Facts(
     overwrites=ALL_INPUTS,
     size="kept",
     raises=False,
+    axes=axes.elementwise,
 )
 CHEAP = replace(FUNCTION, flops=flops.an_element(1), cheap=True)
 COMPARES = replace(CHEAP, compares=True)

@@ -21,7 +21,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops import flops
+from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.linalg import contracted
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.scalar_functions import scipy_module
@@ -123,7 +123,7 @@ INV = Declaration(
     infer=infer_by(_dtypes),
     perform=_by_numpy(np.linalg.inv, f"{_SINGULAR}: it has no inverse"),
     shapes=_matrix_shapes,
-    facts=Facts(flops.cube(Fraction(2)), weight="heavy"),
+    facts=Facts(flops.cube(Fraction(2)), weight="heavy", axes=axes.stacked),
 )
 CHOLESKY = Declaration(
     "cholesky",
@@ -132,7 +132,7 @@ CHOLESKY = Declaration(
     infer=infer_by(_dtypes),
     perform=_cholesky,
     shapes=_matrix_shapes,
-    facts=Facts(flops.cube(Fraction(1, 3)), weight="heavy"),
+    facts=Facts(flops.cube(Fraction(1, 3)), weight="heavy", axes=axes.stacked),
 )
 DET = Declaration(
     "det",
@@ -141,7 +141,7 @@ DET = Declaration(
     infer=infer_by(_dtypes),
     perform=lambda op, values: (np.linalg.det(values[0]),),
     shapes=_batch_shapes,
-    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy"),
+    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy", axes=axes.stacked),
 )
 SLOGDET = Declaration(
     "slogdet",
@@ -151,7 +151,7 @@ SLOGDET = Declaration(
     perform=lambda op, values: tuple(np.linalg.slogdet(values[0])),
     shapes=_batch_shapes,
     outputs=2,
-    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy"),
+    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy", axes=axes.stacked),
 )
 
 
@@ -217,7 +217,7 @@ SOLVE = Declaration(
     infer=infer_by(_dtypes),
     perform=_solve,
     shapes=_solve_shapes,
-    facts=Facts(flops.solving, weight="heavy"),
+    facts=Facts(flops.solving, weight="heavy", axes=axes.solved),
 )
 SOLVE_TRIANGULAR = Declaration(
     "solve_triangular",
@@ -226,7 +226,7 @@ SOLVE_TRIANGULAR = Declaration(
     infer=infer_by(_dtypes),
     perform=_solve_triangular,
     shapes=_solve_shapes,
-    facts=Facts(flops.substitutions(1), weight="heavy"),
+    facts=Facts(flops.substitutions(1), weight="heavy", axes=axes.solved),
 )
 
 
@@ -296,7 +296,7 @@ LU_FACTOR = Declaration(
     perform=_lu_factor,
     shapes=_lu_factor_shapes,
     outputs=2,
-    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy"),
+    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy", axes=axes.stacked),
 )
 LU_SOLVE = Declaration(
     "lu_solve",
@@ -305,7 +305,7 @@ LU_SOLVE = Declaration(
     infer=infer_by(_factored_dtypes),
     perform=_lu_solve,
     shapes=_factored_shapes,
-    facts=Facts(flops.substitutions(2), weight="heavy"),
+    facts=Facts(flops.substitutions(2), weight="heavy", axes=axes.solved),
 )
 CHOLESKY_SOLVE = Declaration(
     "cholesky_solve",
@@ -314,7 +314,7 @@ CHOLESKY_SOLVE = Declaration(
     infer=infer_by(_factored_dtypes),
     perform=_cholesky_solve,
     shapes=_factored_shapes,
-    facts=Facts(flops.substitutions(2), weight="heavy"),
+    facts=Facts(flops.substitutions(2), weight="heavy", axes=axes.solved),
 )
 
 

@@ -15,6 +15,7 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import infer_by
 
 
@@ -74,7 +75,7 @@ FIRST_ROWS = Declaration(
     perform=_perform,
     shapes=_shapes,
     views=0,
-    facts=Facts(weight="free", cheap=True, foldable=True, selects=True, for_loop=True),
+    facts=Facts(weight="free", cheap=True, foldable=True, selects=True, for_loop=True, axes=axes.rows_below),
 )
 
 

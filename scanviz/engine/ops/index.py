@@ -14,6 +14,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, TensorType, Type
+from scanviz.engine.ops import axes, index_axes
 from scanviz.engine.ops.index_pattern import (
     INPUT,
     Entry,
@@ -137,9 +138,11 @@ def _facts(op: Op) -> Facts:
     return _BASIC if is_basic(op.parameters) else _ADVANCED
 
 
-_BASIC = Facts(weight="free", cheap=True, foldable=True, selects=True, always_view=True)
-_ADVANCED = Facts(weight="heavy", foldable=True, selects=True)
-_PICKED = Facts(foldable=True, selects=True)
+_BASIC = Facts(
+    weight="free", cheap=True, foldable=True, selects=True, always_view=True, axes=index_axes.picked
+)
+_ADVANCED = Facts(weight="heavy", foldable=True, selects=True, axes=index_axes.picked)
+_PICKED = Facts(foldable=True, selects=True, axes=axes.rows_below)
 INDEX = Declaration(
     "index",
     "index",

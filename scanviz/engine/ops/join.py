@@ -15,6 +15,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, canonical_dtype
+from scanviz.engine.ops import axes
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import getitem
@@ -52,7 +53,6 @@ def _concatenate_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         ) from None
 
 
-_CHEAP = Facts(cheap=True)
 CONCATENATE = Declaration(
     "concatenate",
     "join",
@@ -60,7 +60,7 @@ CONCATENATE = Declaration(
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_concatenate_perform,
     shapes=_concatenate_shapes,
-    facts=_CHEAP,
+    facts=Facts(cheap=True, axes=axes.joined),
 )
 
 
@@ -144,7 +144,7 @@ REPEAT = Declaration(
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_repeat_perform,
     shapes=_repeat_shapes,
-    facts=_CHEAP,
+    facts=Facts(cheap=True, axes=axes.but("axis")),
 )
 
 

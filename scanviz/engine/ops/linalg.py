@@ -19,8 +19,8 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops import flops
 from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.reduce import accumulator, normal_axes
 from scanviz.engine.ops.shape import normal_axis
@@ -81,7 +81,7 @@ def dot_values(first: Array, second: Array, out: Array | None = None) -> Array:
     return out
 
 
-_PRODUCT = Facts(flops.product, weight="heavy")
+_PRODUCT = Facts(flops.product, weight="heavy", axes=axes.product, product=True)
 DOT = Declaration(
     "dot",
     "linalg",
@@ -119,7 +119,7 @@ MATMUL = Declaration(
     perform=lambda op, values: (np.matmul(values[0], values[1]),),
     shapes=_matmul_shapes,
     symbol="@",
-    facts=_PRODUCT,
+    facts=replace(_PRODUCT, axes=axes.stacked_product),
 )
 
 
@@ -168,7 +168,7 @@ BATCHED_DOT = Declaration(
     infer=infer_by(_promoted),
     perform=lambda op, values: (batched_dot_values(*values),),
     shapes=_batched_dot_shapes,
-    facts=_PRODUCT,
+    facts=replace(_PRODUCT, axes=axes.product_of_pairs),
 )
 
 
@@ -194,7 +194,7 @@ TENSORDOT = Declaration(
     infer=infer_by(_promoted),
     perform=lambda op, values: (np.tensordot(values[0], values[1], axes=op.parameters),),
     shapes=_tensordot_shapes,
-    facts=replace(_PRODUCT, flops=flops.tensor_product),
+    facts=replace(_PRODUCT, flops=flops.tensor_product, axes=axes.tensor_product),
 )
 
 
@@ -248,7 +248,7 @@ TRACE = Declaration(
     infer=infer_by(lambda op, kinds: (accumulator(kinds[0].dtype),)),
     perform=lambda op, values: (np.trace(values[0], *op.parameters),),
     shapes=_trace_shapes,
-    facts=Facts(weight="heavy"),
+    facts=Facts(weight="heavy", axes=axes.traced),
 )
 
 

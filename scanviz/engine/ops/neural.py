@@ -18,7 +18,7 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops import flops
+from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.reduce import normal_axes
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
 
@@ -70,7 +70,7 @@ def _declare(name: str, function: Callable[[Array, tuple[int, ...]], Array], doc
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         return (function(values[0], op.parameters.axes),)
 
-    facts = Facts(flops.an_element(flops.FUNCTION + 4), weight="heavy")
+    facts = Facts(flops.an_element(flops.FUNCTION + 4), weight="heavy", axes=axes.but("axes"))
     return Declaration(
         name, "neural", doc=doc, infer=infer_by(_dtypes), perform=perform, shapes=_shapes, facts=facts
     )

@@ -21,8 +21,8 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
+from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops import flops
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.shape import dimension, normal_axis
 from scanviz.engine.ops.support import as_variable, constant, constant_integer, infer_by, static_dims
@@ -50,7 +50,8 @@ class CumulativeParameters(NamedTuple):
     dtype: str | None = None
 
 
-_FOLDED = Facts(flops.of_input, weight="heavy", foldable=True)
+_FOLDED = Facts(flops.of_input, weight="heavy", foldable=True, axes=axes.but("axes", stays="keepdims"))
+_PLACED = replace(_FOLDED, axes=axes.but("axis", stays="keepdims"))
 _KEPT = replace(_FOLDED, sign="kept")
 _CHOSEN = replace(_KEPT, selects=True, either_zero=True)
 
@@ -223,7 +224,7 @@ def _place(function: Callable[..., Array]) -> Callable[[Op, Sequence[Array]], Se
 def _declare_place(name: str, function: Callable[..., Array], doc: str) -> Declaration:
     infer = infer_by(lambda op, kinds: ("int64",))
     return Declaration(
-        name, "reduce", doc=doc, infer=infer, perform=_place(function), shapes=_place_shapes, facts=_FOLDED
+        name, "reduce", doc=doc, infer=infer, perform=_place(function), shapes=_place_shapes, facts=_PLACED
     )
 
 
@@ -276,7 +277,7 @@ def _declare_cumulative(name: str, function: Callable[..., Array], doc: str) -> 
         infer=infer_by(_accumulated),
         perform=perform,
         shapes=_cumulative_shapes,
-        facts=_FOLDED,
+        facts=replace(_FOLDED, axes=axes.but("axis")),
     )
 
 
@@ -334,5 +335,5 @@ SUM_TO_SHAPE = Declaration(
     perform=_to_shape_perform,
     shapes=_to_shape_shapes,
     views=0,
-    facts=replace(_FOLDED, counted=False, sign="kept"),
+    facts=replace(_FOLDED, counted=False, sign="kept", axes=axes.elementwise),
 )

@@ -18,6 +18,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.support import (
     as_integer,
@@ -203,7 +204,9 @@ RESHAPE = Declaration(
     perform=_reshape_perform,
     shapes=_reshape_shapes,
     views=0,
-    facts=Facts(weight="free", cheap=True, foldable=True, same_elements=True, sign="kept"),
+    facts=Facts(
+        weight="free", cheap=True, foldable=True, same_elements=True, sign="kept", axes=axes.reshaped
+    ),
 )
 
 
@@ -263,7 +266,15 @@ DIMSHUFFLE = Declaration(
     perform=_order_perform,
     shapes=_order_shapes,
     views=0,
-    facts=Facts(weight="free", cheap=True, foldable=True, always_view=True, same_elements=True, sign="kept"),
+    facts=Facts(
+        weight="free",
+        cheap=True,
+        foldable=True,
+        always_view=True,
+        same_elements=True,
+        sign="kept",
+        axes=axes.reordered,
+    ),
 )
 
 
@@ -344,7 +355,7 @@ ALLOC = Declaration(
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_alloc_perform,
     shapes=_alloc_shapes,
-    facts=Facts(cheap=True, foldable=True, same_elements=True, sign="kept"),
+    facts=Facts(cheap=True, foldable=True, same_elements=True, sign="kept", axes=axes.elementwise),
 )
 
 
@@ -419,7 +430,7 @@ SPECIFY_SHAPE = Declaration(
     perform=_specify_perform,
     shapes=_specify_shapes,
     views=0,
-    facts=Facts(weight="free", cheap=True, foldable=True),
+    facts=Facts(weight="free", cheap=True, foldable=True, axes=axes.elementwise),
 )
 
 

@@ -16,7 +16,7 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops import flops
+from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.reduce import single_axis
 from scanviz.engine.ops.support import as_variable, infer_by
 
@@ -38,7 +38,7 @@ def _declare(
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         return (function(values[0], axis=op.parameters.axis, kind="stable"),)
 
-    facts = Facts(flops.of_input, weight="heavy")
+    facts = Facts(flops.of_input, weight="heavy", axes=axes.but("axis"))
     return Declaration(
         name, "sort", doc=doc, infer=infer_by(dtypes), perform=perform, shapes=_shapes, facts=facts
     )

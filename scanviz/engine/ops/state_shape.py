@@ -16,6 +16,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import infer_by
 
 
@@ -69,7 +70,7 @@ STATE_SHAPE = Declaration(
     perform=_perform,
     shapes=_shapes,
     views=0,
-    facts=Facts(weight="free", cheap=True, foldable=True, for_loop=True),
+    facts=Facts(weight="free", cheap=True, foldable=True, for_loop=True, axes=axes.elementwise),
 )
 
 

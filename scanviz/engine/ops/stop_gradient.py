@@ -16,6 +16,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import Type
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import as_variable
 
 
@@ -43,7 +44,7 @@ def _declare(name: str, doc: str) -> Declaration:
         perform=lambda op, values: (values[0],),
         shapes=_shapes,
         views=0,
-        facts=Facts(cheap=True, raises=False),
+        facts=Facts(cheap=True, raises=False, axes=axes.elementwise),
     )
 
 

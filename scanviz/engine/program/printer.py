@@ -7,7 +7,7 @@
       loop `rnn`: %2 steps                            # rnn.py:4
         x_t from X                      float64[?]    sequence, tap 0
         h[t-1] from h%1                 float64[?]    state h (sitsot), tap -1
-        step
+        step (elementwise)
           %2 = x_t + h[t-1]             float64[?]    # rnn.py:3: return T.tanh(x_t + h)
           %3 = tanh(%2)                 float64[?]    # rnn.py:3
         h%4 from %3                     float64[?, ?] state h, tap 0, all rows
@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.program.axes import StepKind, step_axes
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -32,6 +33,7 @@ from scanviz.engine.program.instructions import (
     StateSlot,
 )
 from scanviz.engine.program.plan.location import Group
+from scanviz.engine.program.shapes import ConcreteShape
 
 
 class Notes(NamedTuple):
@@ -43,12 +45,16 @@ class Notes(NamedTuple):
         ``place(program, register)`` says where a register lives.
     groups : callable
         ``groups(program)`` gives the instructions that are done as one, in order; nothing where each is done alone.
+    shapes : callable
+        ``shapes(loop)`` gives the shapes of its step's inputs, None where they are not known.
     """
 
     place: Callable[[Program, int], str] = lambda program, number: ""
     groups: Callable[[Program], Sequence[Group]] = lambda program: ()
+    shapes: Callable[[LoopInstruction], Sequence[ConcreteShape] | None] = lambda loop: None
 
 
+MOST_MIXINGS = 3  # instructions that mix axes of which is said so
 WIDEST = 56  # columns of text before the type; what is longer pushes its own line aside
 _INDENT = "  "
 
@@ -103,10 +109,7 @@ def program_text(
 
 def instruction_text(program: Program, index: int) -> str:
     """Return an instruction in one line, without types and places."""
-    each = program.instructions[index]
-    if isinstance(each, Instruction):
-        return _Printer(Notes()).call(program, each)
-    return f"loop `{each.name}`" if isinstance(each, LoopInstruction) else "ifelse"
+    return _Printer(Notes()).called(program, program.instructions[index])
 
 
 def loop_names(program: Program) -> list[str]:
@@ -191,7 +194,7 @@ class _Printer:
             yield given(carry.read, carry.outer, f"carry {carry.name}")
         for fixed in loop.non_sequences:
             yield given(fixed.inner, fixed.outer, "the same in every step")
-        yield _Line(depth + 1, "step")
+        yield from self.axes(loop, depth + 1)
         yield from self.instructions(body, depth + 2)
         if loop.until is not None:
             yield _Line(depth + 2, f"until {self.name(body, loop.until)}")
@@ -201,6 +204,30 @@ class _Printer:
             yield _Line(
                 depth + 1, text, str(program.registers[result].type) if result is not None else "", says
             )
+
+    def axes(self, loop: LoopInstruction, depth: int) -> Iterator[_Line]:
+        """Iterate over the heading of a step: which axes it never mixes, and what mixes others."""
+        found = step_axes(loop, self.notes.shapes(loop))
+        along = ""
+        if found.kind is StepKind.ROWS:
+            along = " along " + ", ".join(f"axis {k} of {self.name(loop.body, n)}" for n, k in found.kept[0])
+        yield _Line(depth, f"step ({found.kind.value}{along})")
+        told = {(each.program, each.instruction, each.place, each.twice): each for each in found.mixings}
+        for each in list(told.values())[:MOST_MIXINGS]:
+            number, axis = each.place
+            axes = f"axis {axis}" if each.twice is None else f"axes {each.twice} and {axis}, the same rows,"
+            call = self.called(each.program, each.instruction)
+            yield _Line(depth + 1, f"{call} mixes {axes} of {self.name(each.program, number)}")
+
+    def called(self, program: Program, each: AnyInstruction) -> str:
+        """Return an instruction in one line, without what it gives."""
+        match each:
+            case Instruction():
+                return self.call(program, each)
+            case LoopInstruction():
+                return f"loop `{each.name}`"
+            case BranchInstruction():
+                return "ifelse"
 
     def branch(self, program: Program, branch: BranchInstruction, depth: int) -> Iterator[_Line]:
         text = f"{self.names(program, branch.outputs)} = ifelse({self.name(program, branch.condition)})"

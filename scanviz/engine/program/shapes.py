@@ -240,6 +240,19 @@ def _branch_results(
     ]
 
 
+def _rows_of_states(loop: LoopInstruction, shapes: Sequence[Partial]) -> list[Partial]:
+    return [shapes[slot.outer] if slot.kind == "sitsot" else shapes[slot.outer][1:] for slot in loop.states]
+
+
+def step_inputs(loop: LoopInstruction, shapes: Sequence[Partial]) -> list[Partial]:
+    """Return the shapes of a step's inputs from those of the registers around the loop."""
+    given: list[Partial] = [shapes[slot.outer][1:] for slot in loop.sequences]
+    for slot, row in zip(loop.states, _rows_of_states(loop, shapes), strict=True):
+        given += [row] * len(slot.reads)
+    given += [shapes[slot.outer] for slot in loop.carries]
+    return [*given, *(shapes[slot.outer] for slot in loop.non_sequences)]
+
+
 def _loop_results(
     loop: LoopInstruction,
     shapes: Sequence[Partial],
@@ -247,14 +260,9 @@ def _loop_results(
     known: KnownValues | None,
 ) -> Sequence[Partial | None]:
     """Return the shapes of a loop's results: rows as many as steps, each with the shape that the step gives."""
-    given: list[Partial] = [shapes[slot.outer][1:] for slot in loop.sequences]
-    rows = [shapes[slot.outer] if slot.kind == "sitsot" else shapes[slot.outer][1:] for slot in loop.states]
-    for slot, row in zip(loop.states, rows, strict=True):
-        given += [row] * len(slot.reads)
-    given += [shapes[slot.outer] for slot in loop.carries]
-    given += [shapes[slot.outer] for slot in loop.non_sequences]
+    rows = _rows_of_states(loop, shapes)
     inside = None if known is None else known.inside({each.inner: each.outer for each in loop.non_sequences})
-    inner = partial_shapes(loop.body, given, inside)
+    inner = partial_shapes(loop.body, step_inputs(loop, shapes), inside)
     steps = sizes.get(loop.n_steps) if loop.until is None else None
 
     def kept(last: int | None) -> int | None:

@@ -8,6 +8,7 @@ Examples
 """
 
 from scanviz.testing.laws import (
+    axes,
     batches,
     draws,
     effects,
@@ -40,6 +41,7 @@ from scanviz.testing.laws import (
 from scanviz.testing.laws.law import Law, all_laws, law
 
 FAMILIES = (
+    axes,
     batches,
     draws,
     effects,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -35,7 +35,49 @@ def _checked(node: Apply, given: Sequence[Array]) -> dict[Variable, Array]:
     _check_memory(node, given, found)
     if tensor_type(node.outputs[0]).dtype.startswith("float"):
         _check_values(node, given, found[0])
+    _check_axes(node, given, found)
     return dict(zip(node.outputs, found, strict=True))
+
+
+def _check_axes(node: Apply, given: Sequence[Array], found: Sequence[Array]) -> None:
+    """Check that element i along an axis stays where all others, along the axes that it goes along, change places."""
+    rule = node.op.facts.axes
+    if rule is None:
+        return
+    shapes = [np.shape(each) for each in given], [each.shape for each in found]
+    for k, (made, axes) in enumerate(zip(found, rule(node.op, *shapes), strict=True)):
+        assert len(axes) == made.ndim, f"{node.op} is said to have {len(axes)} axes"
+        for axis, along in enumerate(axes):
+            if along and made.shape[axis] > 1 and made.size:
+                _check_axis(node, given, (k, axis), along, made)
+
+
+def _check_axis(
+    node: Apply, given: Sequence[Array], place: tuple[int, int], along: Mapping[int, int], made: Array
+) -> None:
+    k, axis = place
+    sizes = {np.shape(given[j])[at] for j, at in along.items()} | {made.shape[axis]}
+    assert len(sizes) == 1, f"{node.op}: axes of sizes {sizes} are said to go along"
+    kept = made.shape[axis] // 2
+    changed = [_others_moved(each, along.get(j), kept) for j, each in enumerate(given)]
+    try:
+        with np.errstate(all="ignore"):
+            again = np.asarray(node.op.perform(changed)[k])
+    except Exception:
+        return  # other numbers may be an error
+    one, other = (np.take(each, kept, axis) for each in (made, again))
+    close = np.allclose(one, other, 1e-6, 1e-12, equal_nan=True) if one.dtype.kind == "f" else (one == other)
+    assert np.all(close), f"{node.op}: axis {axis} does not go along {along}: {one}, and {other} of {changed}"
+
+
+def _others_moved(value: Array, axis: int | None, kept: int) -> Array:
+    """Return an array whose elements along an axis change places, but for one."""
+    if axis is None:
+        return value
+    moved = np.roll(value, 1, axis)
+    index = (slice(None),) * axis + (kept,)
+    moved[index] = np.asarray(value)[index]
+    return moved
 
 
 def _check_memory(node: Apply, given: Sequence[Array], found: Sequence[Array]) -> None:

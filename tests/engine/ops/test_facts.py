@@ -92,3 +92,18 @@ def test_facts_of_an_index_are_those_of_its_pattern(key):
     facts = T.matrix("x")[key].owner.op.facts
     view = np.shares_memory(array := np.zeros((3, 3)), array[key])
     assert facts.always_view == view == (facts.weight == "free")
+
+
+WITHOUT_AXES = {
+    **dict.fromkeys(("arange", "eye", "from_diagonal"), "of numbers, or one axis that becomes two"),
+    **dict.fromkeys(("dimension", "make_vector", "broadcast_size"), "sizes and numbers"),
+    "assert": "conditions may be of any shape, and each is looked at as a whole",
+    **dict.fromkeys(("scan", "ifelse"), "programs inside are gone through instead"),
+    **dict.fromkeys(("state_words", "words_state"), "random states"),
+}
+
+
+def test_an_operation_says_which_axes_it_goes_along_or_there_is_a_reason():
+    facts = {each.name: each.facts for each in declarations() if not callable(each.facts)}
+    silent = {name for name, found in facts.items() if found.axes is None and not name.startswith("draw_")}
+    assert silent == set(WITHOUT_AXES)

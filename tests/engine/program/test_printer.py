@@ -25,7 +25,7 @@ def test_a_loop_is_printed_with_what_goes_in_its_step_and_what_comes_out():
         "loop `rnn`: %3 steps",
         "x[t] from x float64[?] sequence, tap 0",
         "v[t-1] from v%1 float64[?] state v (sitsot), tap -1",
-        "step",
+        "step (elementwise)",
         "%3 = x[t] * 2.0 float64[?]",
         "%4 = %3 + v[t-1] float64[?]",
         "%5 = tanh(%4) float64[?]",

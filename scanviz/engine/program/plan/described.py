@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
 from scanviz.engine.program.plan.location import Buffer, Group, Place, Plan, Row, Size, StoreKind, View, Where
 from scanviz.engine.program.printer import Notes
+from scanviz.engine.program.shapes import ConcreteShape
 
 _KINDS = {StoreKind.RING: ", in a ring", StoreKind.PAIR: ", one of two", StoreKind.SINGLE: ", its only one"}
 
@@ -23,7 +24,12 @@ def notes_of(program: Program, plans: Mapping[int, Plan]) -> Notes:
         found = known.get(id(inside))
         return () if found is None else found[1].groups
 
-    return Notes(place, groups)
+    def shapes(loop: LoopInstruction) -> Sequence[ConcreteShape] | None:
+        found = known.get(id(loop.body))
+        given = None if found is None else [found[1].places[number].shape for number in loop.body.inputs]
+        return None if given is None or None in given else given
+
+    return Notes(place, groups, shapes)
 
 
 def place_text(loop: LoopInstruction, plan: Plan, number: int) -> str:

@@ -1,0 +1,165 @@
+"""Which axes of its inputs an operation's result goes along, for the field ``axes`` of declarations.
+
+``{0: 1, 2: 0}`` of an axis of a result: its element i is made of element i along axis 1 of input 0, and of element i along axis 0
+of input 2; of all other inputs anything may count.  An axis of an input that no axis of a result goes along is mixed.  Sizes that
+are not known, None, are taken for equal where they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.facts import Along, Axes, Shape
+
+Shapes = Sequence[Shape]
+
+
+def _alike(one: int | None, other: int | None) -> bool:
+    """Return whether axes of these sizes go along: not where one is broadcast, or summed to size 1."""
+    return one == other or (None in (one, other) and 1 not in (one, other))
+
+
+def broadcast(given: Shapes, made: Shape) -> list[Along]:
+    """Return what shapes that broadcast to another go along, the last axes together."""
+    found: list[Along] = []
+    for axis, size in enumerate(made):
+        places = [axis - len(made) + len(shape) for shape in given]
+        pairs = zip(places, given, strict=True)
+        found.append({k: at for k, (at, shape) in enumerate(pairs) if at >= 0 and _alike(shape[at], size)})
+    return found
+
+
+def elementwise(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return those of inputs that are broadcast together, and of one that is summed to a shape with axes of size 1."""
+    return (broadcast(given, made[0]),)
+
+
+def _others(count: int, gone: Collection[int], stay: bool) -> list[Along]:
+    return [{} if axis in gone else {0: axis} for axis in range(count) if stay or axis not in gone]
+
+
+def but(named: str, stays: str = "") -> Axes:
+    """Return the rule of all axes of the first input but those that a parameter names: ints, one int, or None for all.
+
+    Parameters
+    ----------
+    named : str
+        The parameter.
+    stays : str
+        The parameter that says whether they stay, with size 1; by default they stay as they are, mixed.
+    """
+
+    def rule(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+        axes, count = getattr(op.parameters, named), len(given[0])
+        if axes is None and not stays:  # the flattened array
+            return ([{}],)
+        gone = range(count) if axes is None else axes if isinstance(axes, tuple) else (axes,)
+        return (_others(count, gone, bool(getattr(op.parameters, stays)) if stays else True),)
+
+    return rule
+
+
+def joined(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return all axes of all inputs but the one along which they are joined."""
+    place = op.parameters.axis
+    return (
+        [{} if axis == place else dict.fromkeys(range(len(given)), axis) for axis in range(len(made[0]))],
+    )
+
+
+def reordered(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return axes in another order."""
+    return ([{} if axis is None else {0: axis} for axis in op.parameters.order],)
+
+
+def reshaped(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return the first axes up to where sizes differ, and the last ones from where they are equal again."""
+    old, new = given[0], made[0]
+    most = min(len(old), len(new))
+    first = next((k for k in range(most) if old[k] != new[k]), most)
+    last = next((k for k in range(most - first) if old[-1 - k] != new[-1 - k]), most - first)
+    found: list[Along] = [{} for _ in new]
+    for axis in range(first):
+        found[axis] = {0: axis}
+    for k in range(1, last + 1):
+        found[-k] = {0: len(old) - k}
+    return (found,)
+
+
+def product(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return those of ``np.dot``: all but the last of the first, and the second last, or only one, of the second."""
+    first, second = map(len, given)
+    right = [axis for axis in range(second) if axis != second - 2] if second > 1 else []
+    return ([*({0: axis} for axis in range(first - 1)), *({1: axis} for axis in right)],)
+
+
+def stacked_product(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return those of ``np.matmul``: stacks are broadcast, then the rows of the first and the columns of the second."""
+    first, second = map(len, given)
+    rows: list[Along] = [{0: first - 2}] if first > 1 else []
+    columns: list[Along] = [{1: second - 1}] if second > 1 else []
+    stack = made[0][: len(made[0]) - len(rows) - len(columns)]
+    return ([*broadcast([shape[:-2] for shape in given], stack), *rows, *columns],)
+
+
+def product_of_pairs(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return those of ``np.dot`` of pairs along the first axis."""
+    first, second = map(len, given)
+    right = [axis for axis in range(1, second) if axis != second - 2] if second > 2 else []
+    return ([{0: 0, 1: 0}, *({0: axis} for axis in range(1, first - 1)), *({1: axis} for axis in right)],)
+
+
+def tensor_product(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return the axes that are not summed, of the first and then of the second."""
+    summed = op.parameters.first, op.parameters.second
+    return ([{k: axis} for k in (0, 1) for axis in range(len(given[k])) if axis not in summed[k]],)
+
+
+def traced(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return all axes but the two of the diagonal."""
+    return (_others(len(given[0]), (op.parameters.axis1, op.parameters.axis2), False),)
+
+
+def stacked(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return those of matrices in stacks of which the first input holds one: the axes of the stack."""
+    count = len(given[0]) - 2
+    return [[{0: axis} if axis < count else {} for axis in range(len(each))] for each in made]
+
+
+def solved(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return those of systems: stacks of matrices and of right sides, and the columns of right sides."""
+    matrices, sides = given[0], given[-1]
+    if len(sides) < 2:
+        return ([*({0: axis} for axis in range(len(matrices) - 2)), {}],)
+    stack = broadcast([matrices[:-2], sides[:-2]], made[0][:-2])
+    last = len(given) - 1
+    return ([*({0 if k == 0 else last: axis for k, axis in each.items()} for each in stack), {},
+             {last: len(sides) - 1}],)  # fmt: skip
+
+
+def rows_below(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return those within rows, of inputs which are stacks of them, or one: not the axis of the rows, the first."""
+    rows = max(map(len, given)) - 1  # axes of a row
+    stacks = len(made[0]) - rows
+    within = broadcast([shape[len(shape) - rows :] if len(shape) >= rows else () for shape in given], made[0])
+    found = [{k: axis + len(given[k]) - rows for k, axis in each.items()} for each in within]
+    return ([{} if axis < stacks else each for axis, each in enumerate(found)],)
+
+
+__all__ = [
+    "broadcast",
+    "but",
+    "elementwise",
+    "joined",
+    "product",
+    "product_of_pairs",
+    "reordered",
+    "reshaped",
+    "rows_below",
+    "solved",
+    "stacked",
+    "stacked_product",
+    "tensor_product",
+    "traced",
+]

@@ -8,6 +8,7 @@ from dataclasses import is_dataclass, replace
 from typing import cast
 
 from scanviz.engine.function import Function
+from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.provenance import short_path
 from scanviz.engine.measurement.ablation import Effect
 from scanviz.engine.program.instructions import Program, all_loops
@@ -15,7 +16,6 @@ from scanviz.engine.program.rules import WHEN_PLANNED
 from scanviz.engine.rewrites.cost import Cost
 from scanviz.engine.rewrites.history import Record, RewriteHistory, Version, places
 from scanviz.engine.rewrites.level import Refused
-from scanviz.engine.rewrites.polynomial import Polynomial
 from scanviz.record.codec import field_types
 from scanviz.record.graph_writing import GraphWriter
 from scanviz.record.paths import recorded_path

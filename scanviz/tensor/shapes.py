@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.options import MOST_DIMENSIONS, whole
 from scanviz.engine.ops.shape import shape, specify_shape
+from scanviz.engine.ops.sizes import as_size, size_of
 from scanviz.engine.ops.support import as_variable, constant_integer
-from scanviz.engine.ops.symbolic_shape import SymbolicDims, as_size
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "dimshuffle", "expand_dims", "flatten", "matrix_transpose",
@@ -261,7 +262,7 @@ def flatten(x: Any, ndim: int = 1) -> Variable:
 
 def product_of(sizes: Sequence[Variable]) -> Variable:
     """Return the product of sizes, a constant if all are known."""
-    return as_size(SymbolicDims([], lambda k: None).product([_known(size) for size in sizes]))
+    return as_size(SIZES.product([*map(size_of, sizes)]))
 
 
 @meaning("method:ravel")
@@ -442,11 +443,6 @@ def broadcast_to(x: Any, sizes: Any) -> Variable:
            [1, 2]])
     """
     return ops.alloc(x, sizes)
-
-
-def _known(size: Variable) -> int | Variable:
-    number = constant_integer(size)
-    return size if number is None else number
 
 
 @meaning("attribute:size")

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from scanviz.engine.function.arguments import In
-from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.nodes import Constant, Variable, build_one, describe
+from scanviz.engine.graph.dims import SIZES
+from scanviz.engine.graph.nodes import Constant, Variable, describe
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.sizes import arguments_of
 from scanviz.engine.graph.traversal import depending_on, leaves, variables
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.shape import BROADCAST_SIZE, dimension
-from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.shape import dimension
+from scanviz.engine.ops.sizes import as_size, size_of, surely_equal
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 
 
@@ -92,8 +93,8 @@ def _known_sizes(cuts: Mapping[Variable, Variable]) -> list[tuple[Variable, Vari
     for old, new in cuts.items():
         if isinstance(old.type, TensorType):
             for axis, size in enumerate(shape_of(old, memory)):
-                if isinstance(size, Variable):
-                    pairs.append((size, dimension(new, axis)))
+                if not isinstance(size, int):
+                    pairs.append((as_size(size), dimension(new, axis)))
     return list(zip(replace([size for size, _ in pairs], cuts), (new for _, new in pairs), strict=True))
 
 
@@ -101,14 +102,11 @@ def _from(asked: Variable, size: Variable, known: Variable) -> Variable | None:
     """Return what is asked for, computed from a known size; None where it has nothing to do with it."""
     if surely_equal(asked, size):
         return known
-    node, part = asked.owner, size.owner
-    if node is None or part is None or node.op.declaration is not BROADCAST_SIZE:
+    whole, terms = (arguments_of(size_of(each), "broadcast_size") for each in (asked, size))
+    rest = [each for each in whole if not any(surely_equal(each, term) for term in terms)]
+    if len(rest) > len(whole) - len(terms):
         return None
-    terms = part.inputs if part.op.declaration is BROADCAST_SIZE else (size,)
-    rest = [each for each in node.inputs if not any(surely_equal(each, term) for term in terms)]
-    if len(rest) > len(node.inputs) - len(terms):
-        return None
-    return build_one(Op(BROADCAST_SIZE), known, *rest) if rest else known
+    return as_size(SIZES.broadcast_dimension([size_of(known), *rest]))
 
 
 __all__ = ["cut_at_inputs", "sizes_of_inputs"]

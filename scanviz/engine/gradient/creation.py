@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import sizes, zeros_like
+from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, nothing
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
@@ -16,7 +16,8 @@ from scanviz.engine.ops import creation as c
 from scanviz.engine.ops.assign import ASSIGN, AssignParameters
 from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.sizes import as_size
+from scanviz.engine.ops.symbolic_shape import shape_of
 
 CONNECTIONS.row(c.ARANGE)(nothing)
 CONNECTIONS.row(c.EYE)(nothing)
@@ -47,7 +48,7 @@ def _diagonal(
     if cotangent is None:
         return [None]
     offset = node.op.parameters.offset
-    places = c.arange(as_size(sizes(cotangent)[-1]))
+    places = c.arange(as_size(shape_of(cotangent)[-1]))
     rows, columns = add(places, max(0, -offset)), add(places, max(0, offset))
     zeros = zeros_like(node.inputs[0])
     part = getitem(zeros, (..., rows, columns))

@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from scanviz.engine.gradient.choices import choices_of, flow
 from scanviz.engine.gradient.guards import tangents_of
 from scanviz.engine.gradient.reverse import RULE, is_differentiable, load_rows
-from scanviz.engine.gradient.sizes import shape_memory
 from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative, Undefined, connection
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.sizes import sizes_kept
 
 
 def push_forward(
@@ -44,7 +44,7 @@ def push_forward(
     blocked = set(consider_constant)
     found: dict[Variable, Derivative] = {each: value for each, value in seeds.items() if each not in blocked}
     nodes = toposort(outputs)
-    with shape_memory(), tangents_of(nodes):
+    with sizes_kept(), tangents_of(nodes):
         for node in nodes:
             for output, tangent in zip(node.outputs, _through(node, found), strict=True):
                 if tangent is not None and output not in found and output not in blocked:

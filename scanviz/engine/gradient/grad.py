@@ -16,7 +16,7 @@ from scanviz.engine.errors import (
 from scanviz.engine.gradient.accumulate import add_cotangents
 from scanviz.engine.gradient.explain import describes_way, is_connected, why_disconnected
 from scanviz.engine.gradient.reverse import is_differentiable, pull_back
-from scanviz.engine.gradient.sizes import full_like, sizes, zeros_like
+from scanviz.engine.gradient.sizes import full_like, zeros_like
 from scanviz.engine.gradient.table import Derivative, Undefined
 from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
@@ -24,8 +24,9 @@ from scanviz.engine.graph.traversal import depending_on
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.ops.options import listed, pairs
 from scanviz.engine.ops.shape import alloc
+from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.support import as_variable, check_meant, constant
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.symbolic_shape import shape_of
 
 Disconnection = Literal["raise", "warn", "ignore"]
 Instead = Literal["zero", "none", "disconnected"]
@@ -168,7 +169,7 @@ def zero_gradient(variable: Variable) -> Variable:
     """Return a gradient of zeros: of the variable's dtype, ``config.floatX`` for whole numbers."""
     if is_differentiable(variable):
         return zeros_like(variable)
-    shape = [as_size(each) for each in sizes(variable)]
+    shape = [as_size(each) for each in shape_of(variable)]
     zero = constant(0, config.floatX)
     return alloc(zero, shape) if shape else zero
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.gradient.sizes import sizes, sum_to_shape, zeros_like
+from scanviz.engine.gradient.sizes import sum_to_shape, zeros_like
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
@@ -22,8 +22,9 @@ from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem, la
 from scanviz.engine.ops.index_pattern import IndexParameters, input_entries
 from scanviz.engine.ops.reduce import count
 from scanviz.engine.ops.shape import alloc, dimension, reshape
+from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.support import constant
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.symbolic_shape import shape_of
 
 CONNECTIONS.row(INDEX, FIRST_ROWS)(only(0))
 CONNECTIONS.row(ASSIGN)(only(0, 1))
@@ -90,9 +91,9 @@ def _is_held(
     part: Variable, given: Variable, pattern: IndexParameters, numbers: Sequence[Variable]
 ) -> Variable:
     """Return which elements put into an array are still there afterwards: their numbers, put there alike, are found again."""
-    shape = [as_size(each) for each in sizes(part)]
+    shape = [as_size(each) for each in shape_of(part)]
     order = reshape(arange(count(part, range(len(shape)))), shape, ndim=len(shape))
-    nothing = alloc(constant(0, "int64"), [as_size(each) for each in sizes(given)])
+    nothing = alloc(constant(0, "int64"), [as_size(each) for each in shape_of(given)])
     numbered = build_one(Op(ASSIGN, AssignParameters(pattern, False)), nothing, order, *numbers)
     return equal(build_one(Op(INDEX, pattern), numbered, *numbers), order)
 

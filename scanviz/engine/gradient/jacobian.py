@@ -23,7 +23,6 @@ from scanviz.engine.gradient.grad import (
 )
 from scanviz.engine.gradient.operators import Rop
 from scanviz.engine.gradient.reverse import is_differentiable, pull_back
-from scanviz.engine.gradient.sizes import sizes
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Apply, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
@@ -32,7 +31,8 @@ from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.elementwise import cast, equal
 from scanviz.engine.ops.reduce import prod
 from scanviz.engine.ops.shape import alloc, reshape, stack_scalars
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.sizes import as_size
+from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.scan.build import scan
 
 
@@ -100,10 +100,10 @@ def jacobian(
             why = why_disconnected(variable, [expression], constants)
             report_disconnected(variable, why, disconnected_inputs, f"`{describe(expression)}`")
     rows = iter(_rows(expression, seed, list(found.values())))
-    shape = sizes(expression)
+    shape = shape_of(expression)
     results = []
     for k, variable in enumerate(listed):
-        whole = [*shape, *sizes(variable)]
+        whole = [*shape, *shape_of(variable)]
         filled = next(rows) if k in found else _zeros(variable, shape)
         results.append(reshape(filled, [as_size(each) for each in whole], ndim=len(whole)))
     return pack(results)
@@ -111,14 +111,14 @@ def jacobian(
 
 def _zeros(variable: Variable, shape: Sequence[Any]) -> Variable:
     zero = zero_gradient(variable)
-    return alloc(zero, [as_size(each) for each in (*shape, *sizes(variable))])
+    return alloc(zero, [as_size(each) for each in (*shape, *shape_of(variable))])
 
 
 def _rows(expression: Variable, seed: Variable, derivatives: Sequence[Variable]) -> list[Variable]:
     """Return the pullback of each one-hot cotangent, one a row."""
     if not derivatives:
         return []
-    shape = [as_size(each) for each in sizes(expression)]
+    shape = [as_size(each) for each in shape_of(expression)]
     count = prod(stack_scalars(shape))
     places = reshape(arange(count), shape, ndim=len(shape))
     dtype = tensor_type(expression).dtype

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import sizes, zeros_like
+from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
+from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops.assign import inc_subtensor
 from scanviz.engine.ops.creation import arange
-from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import CONCATENATE, REPEAT, repeat
 from scanviz.engine.ops.reduce import sum as sum_over
 from scanviz.engine.ops.shape import reshape
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.sizes import as_size
+from scanviz.engine.ops.symbolic_shape import shape_of
 
 
 @PULLBACKS.row(CONCATENATE)
@@ -26,21 +27,18 @@ def _concatenate(
         return [None] * len(node.inputs)
     axis = node.op.parameters.axis
     found: list[Derivative] = []
-    start: Variable | int = 0
+    start: Dim = 0
     for k, (each, mine) in enumerate(zip(node.inputs, wanted, strict=True)):
-        size = sizes(each)[axis]
-        stop = size if isinstance(start, int) and start == 0 else _sum(start, size)
+        stop = SIZES.add(start, shape_of(each)[axis])
         last = k == len(node.inputs) - 1
-        place = slice(None if k == 0 else start, None if last else stop)
+        place = slice(None if k == 0 else _bound(start), None if last else _bound(stop))
         found.append(getitem(cotangent, (*[slice(None)] * axis, place)) if mine else None)
         start = stop
     return found
 
 
-def _sum(first: Variable | int, second: Variable | int) -> Variable | int:
-    if isinstance(first, int) and isinstance(second, int):
-        return first + second
-    return add(first, second)
+def _bound(size: Dim) -> Variable | int:
+    return size if isinstance(size, int) else as_size(size)
 
 
 @PUSHFORWARDS.row(CONCATENATE)
@@ -65,11 +63,11 @@ def _repeat(
     given, counts = node.inputs
     axis = node.op.parameters.axis
     if tensor_type(counts).ndim == 0:
-        shape = [as_size(each) for each in sizes(given)]
+        shape = [as_size(each) for each in shape_of(given)]
         split = [*shape[: axis + 1], counts, *shape[axis + 1 :]]
         return [sum_over(reshape(cotangent, split, ndim=len(split)), axis + 1), None]
     whole = zeros_like(given)
-    places = repeat(arange(as_size(sizes(whole)[axis])), counts, axis=0)
+    places = repeat(arange(as_size(shape_of(whole)[axis])), counts, axis=0)
     part = getitem(whole, (*[slice(None)] * axis, places))
     return [inc_subtensor(part, cotangent), None]
 

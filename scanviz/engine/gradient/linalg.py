@@ -6,17 +6,17 @@ section 2.2.2); the tangent is that of a product.  Transposes are views, so a ba
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import sizes, sum_to_shape
+from scanviz.engine.gradient.sizes import sum_to_shape
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
-from scanviz.engine.graph.dims import Dim
+from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops import linalg as la
 from scanviz.engine.ops.creation import eye
 from scanviz.engine.ops.shape import dimshuffle, reshape
-from scanviz.engine.ops.symbolic_shape import Shape, SymbolicDims, as_size
+from scanviz.engine.ops.sizes import as_size
+from scanviz.engine.ops.symbolic_shape import shape_of
 
 
 def rank(variable: Variable) -> int:
@@ -172,25 +172,20 @@ def _batched_matrices(a: Variable, b: Variable, g: Variable, wanted: Sequence[bo
 
 def _stacked(value: Variable, rows: int) -> Variable:
     """Return a stack of matrices: so many axes after the first as their rows, the others as their columns."""
-    shape = sizes(value)
+    shape = shape_of(value)
     if len(shape) == 3 and rows == 1:
         return value
     # sizes are multiplied, since reshape cannot find out a -1 beside a 0
     return reshape(
         value,
-        [as_size(each) for each in (shape[0], _product(shape[1 : 1 + rows]), _product(shape[1 + rows :]))],
+        [as_size(SIZES.product(each)) for each in (shape[:1], shape[1 : 1 + rows], shape[1 + rows :])],
     )
-
-
-def _product(shape: Shape) -> Dim:
-    """Return how many elements a shape has: an int, or an int64 scalar where not all sizes are known."""
-    return functools.reduce(SymbolicDims((), lambda position: None).multiply, shape, 1)
 
 
 def _in_shape(value: Variable, like: Variable) -> Variable:
     if rank(like) == 3:
         return value  # a stack of matrices already
-    return reshape(value, [as_size(each) for each in sizes(like)], ndim=rank(like))
+    return reshape(value, [as_size(each) for each in shape_of(like)], ndim=rank(like))
 
 
 @PULLBACKS.row(la.TRACE)
@@ -202,7 +197,7 @@ def _trace(
     if g is None:
         return [None]
     offset, axis1, axis2 = node.op.parameters
-    shape = sizes(x)
+    shape = shape_of(x)
     ones = eye(as_size(shape[axis1]), as_size(shape[axis2]), offset, tensor_type(x).dtype)
     spread = dimshuffle(g, [*range(rank(g)), "x", "x"]) * ones
     rest = [axis for axis in range(rank(x)) if axis not in (axis1, axis2)]

@@ -12,7 +12,7 @@ from typing import Any
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.accumulate import is_zeros
 from scanviz.engine.gradient.adjoint import rows_after
-from scanviz.engine.gradient.sizes import sizes, zeros_like
+from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops.assign import ASSIGN, AssignParameters, inc_subtensor, set_subtensor
@@ -21,9 +21,9 @@ from scanviz.engine.ops.index import getitem, state_history
 from scanviz.engine.ops.index_pattern import IndexParameters
 from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.shape import alloc, dimension
-from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.sizes import as_size, surely_equal
 from scanviz.engine.ops.support import constant
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
@@ -116,7 +116,7 @@ class LoopRows:
 
     def _first(self, rows: Variable, start: int) -> Variable:
         """Return as many rows as there are steps, from a given one."""
-        if not start and surely_equal(sizes(rows)[0], self.steps):
+        if not start and surely_equal(shape_of(rows)[0], self.steps):
             return rows
         return getitem(rows, slice(start or None, add(self.steps, start) if start else self.steps))
 
@@ -128,10 +128,10 @@ class LoopRows:
         """Return the buffer that the adjoint of a state starts from: the cotangent of its rows, the last first."""
         if state.kind == "mitmot":
             whole = cotangent if cotangent is not None else zeros_like(self.value(state))
-            if not surely_equal(sizes(whole)[0], self.needed(state)):
+            if not surely_equal(shape_of(whole)[0], self.needed(state)):
                 whole = getitem(whole, slice(None, self.needed(state)))
             return reversed_rows(whole)
-        row = [as_size(each) for each in sizes(self.result(state))[1:]]
+        row = [as_size(each) for each in shape_of(self.result(state))[1:]]
         zero = constant(0, tensor_type(self.result(state)).dtype)
         sparse = None if cotangent is None else single_rows(cotangent)
         if cotangent is not None and sparse is None:
@@ -146,7 +146,7 @@ class LoopRows:
     def of_sequence(self, variable: LoopVariable, result: Variable) -> Variable:
         """Return the cotangent of a sequence from the backward loop's rows for it; zero where no step read a row."""
         whole, rows = self.value(variable), reversed_rows(result)
-        if self.steps_back is self.steps and surely_equal(sizes(whole)[0], self.steps):
+        if self.steps_back is self.steps and surely_equal(shape_of(whole)[0], self.steps):
             return rows
         return _added(whole, slice(subtract(self.steps, self.steps_back), self.steps), rows)
 
@@ -157,9 +157,9 @@ class LoopRows:
             return getitem(result, -1)
         if state.kind == "mitsot":
             rows = getitem(reversed_rows(result), slice(None, state.offset))
-            exact = surely_equal(sizes(initial)[0], state.offset)
+            exact = surely_equal(shape_of(initial)[0], state.offset)
             return rows if exact else _added(initial, slice(None, state.offset), rows)
-        if surely_equal(sizes(initial)[0], self.needed(state)):
+        if surely_equal(shape_of(initial)[0], self.needed(state)):
             return reversed_rows(result)
         whole = cotangent if cotangent is not None else zeros_like(initial)
         return set_subtensor(getitem(whole, slice(None, self.needed(state))), reversed_rows(result))

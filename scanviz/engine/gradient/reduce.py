@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import broadcast_like, full_like, sizes, sum_to_shape, zeros_like
+from scanviz.engine.gradient.sizes import broadcast_like, full_like, sum_to_shape, zeros_like
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops import elementwise as e
@@ -27,7 +27,8 @@ from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.shape import dimshuffle, reshape
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.sizes import as_size
+from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.scan.build import scan
 
 
@@ -96,7 +97,7 @@ def _others(node: Apply) -> Variable:
         return _others_along(x, axes[0])
     ndim = tensor_type(x).ndim
     order = [*(axis for axis in range(ndim) if axis not in axes), *axes]
-    shape = [as_size(each) for each in sizes(x)]
+    shape = [as_size(each) for each in shape_of(x)]
     kept = [shape[axis] for axis in order[: ndim - len(axes)]]
     lines = reshape(dimshuffle(x, order), [*kept, r.count(x, axes)], ndim=len(kept) + 1)
     found = reshape(_others_along(lines, len(kept)), [shape[axis] for axis in order], ndim=ndim)
@@ -159,7 +160,7 @@ def _back_in_shape(value: Variable, node: Apply) -> Variable:
     (x,) = node.inputs
     if node.op.parameters.axis is not None:
         return value
-    return reshape(value, [as_size(each) for each in sizes(x)], ndim=tensor_type(x).ndim)
+    return reshape(value, [as_size(each) for each in shape_of(x)], ndim=tensor_type(x).ndim)
 
 
 def _turned(value: Variable, axis: int) -> Variable:

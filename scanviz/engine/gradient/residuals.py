@@ -17,14 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scanviz.engine.gradient.adjoint import survives
-from scanviz.engine.gradient.sizes import sizes
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType
 from scanviz.engine.ops.random import STATE_WORDS, WORDS_STATE
 from scanviz.engine.ops.shape import DIMENSION
-from scanviz.engine.ops.symbolic_shape import Shape
+from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, row_shape
 from scanviz.engine.scan.variables import (
@@ -128,7 +127,7 @@ class Residuals:
         if None not in variable.type.shape:
             return True
         if self._sizes is None:
-            self._sizes = inner_sizes(self.view, sizes)
+            self._sizes = inner_sizes(self.view, shape_of)
         return None not in row_shape(variable, self.view, self._sizes)
 
     def _is_free(self, variable: Variable) -> bool:

@@ -18,13 +18,13 @@ from scanviz.engine.gradient.accumulate import add_cotangents
 from scanviz.engine.gradient.choices import undefined_parameters
 from scanviz.engine.gradient.guards import guards_of
 from scanviz.engine.gradient.positive import surely_not_zero
-from scanviz.engine.gradient.sizes import shape_memory
 from scanviz.engine.gradient.table import FAMILIES, PULLBACKS, Derivative, Undefined, connection
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import FLOATS, TensorType, fits
 from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.sizes import sizes_kept
 
 RULE = "gradient"
 
@@ -141,7 +141,7 @@ def pull_back(
     found.undefined.update(undefined_parameters(nodes, reached, outputs, consider_constant))
     if chosen is None:
         chosen = [each for each, seed in seeds.items() if not surely_not_zero(seed)]
-    with shape_memory(), guards_of(nodes, chosen, wild) as guards:
+    with sizes_kept(), guards_of(nodes, chosen, wild) as guards:
         for node in reversed(nodes):
             if any(each in reached for each in node.outputs):
                 _through(node, found, reached)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import sizes, sum_to_shape
+from scanviz.engine.gradient.sizes import sum_to_shape
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, nothing, only
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops import shape as s
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.state_shape import STATE_SHAPE
 from scanviz.engine.ops.support import constant
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.symbolic_shape import shape_of
 
 CONNECTIONS.row(s.DIMENSION)(nothing)
 CONNECTIONS.row(s.BROADCAST_SIZE)(nothing)
@@ -65,7 +66,7 @@ def _reshape(
     (cotangent,) = cotangents
     if cotangent is None:
         return [None, *rest]
-    shape = sizes(node.inputs[0])
+    shape = shape_of(node.inputs[0])
     return [s.reshape(cotangent, [as_size(each) for each in shape], ndim=len(shape)), *rest]
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import sizes
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import dimshuffle, reshape
+from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.sort import SORT, argsort
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.symbolic_shape import shape_of
 
 
 def _taken(value: Variable, order: Variable, axis: int) -> Variable:
@@ -26,7 +26,7 @@ def _taken(value: Variable, order: Variable, axis: int) -> Variable:
         if k == axis:
             index.append(order)
         else:
-            lines = arange(as_size(sizes(value)[k]))
+            lines = arange(as_size(shape_of(value)[k]))
             index.append(dimshuffle(lines, ["x"] * k + [0] + ["x"] * (ndim - k - 1)))
     return getitem(value, tuple(index))
 
@@ -40,7 +40,7 @@ def _sort(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[b
     order = argsort(given, axis)
     if axis is None:
         back = getitem(cotangent, argsort(order, 0))
-        return [reshape(back, [as_size(each) for each in sizes(given)], ndim=len(sizes(given)))]
+        return [reshape(back, [as_size(each) for each in shape_of(given)], ndim=len(shape_of(given)))]
     return [_taken(cotangent, argsort(order, axis), axis)]
 
 

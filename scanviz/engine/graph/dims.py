@@ -1,8 +1,9 @@
 """Arithmetic on dimensions, so that one shape rule an op serves three purposes.
 
-A shape rule is written once, over opaque dimensions, with the methods of :class:`Dims`.  Here dimensions are ints, or
-None for unknown: that serves types (values of inputs known only if constant) and run time (values known).  The
-symbolic twin, whose dimensions are variables, subclasses it in :mod:`scanviz.engine.ops.symbolic_shape`.
+A shape rule is written once, over opaque dimensions, with the methods of :class:`Dims`.  A dimension is an int, None for
+unknown, or a polynomial of sizes that are unknown but have an identity (:mod:`scanviz.engine.graph.sizes`).  Ints and None serve
+types (values of inputs known only if constant) and run time (values known); polynomials serve questions about shapes before
+there are values.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scanviz.engine.errors import ShapeError
+from scanviz.engine.graph.polynomial import Polynomial
+from scanviz.engine.graph.sizes import Call, arguments_of, surely_at_most, surely_not_negative
 
-# A dimension is an int, None (unknown) or, in the symbolic twin, a variable: rules never look inside.
-Dim = Any
+Dim = Any  # int, Polynomial or None: rules never look inside
+MOST_TERMS = 24  # of a sum; a longer one counts as one unknown in sums and products of its own
 
 
 class Dims:
@@ -31,6 +34,9 @@ class Dims:
     >>> dims = Dims([(3, None), (1, 4)], lambda i: None)
     >>> dims.broadcast(*dims.shapes)
     (3, 4)
+    >>> n = Polynomial.of("n")
+    >>> print(dims.add(n, 2), dims.subtract(dims.add(n, 2), n), dims.floor_divide(dims.multiply(n, 4), 2))
+    n + 2 2 2·n
     """
 
     __slots__ = ("shapes", "value")
@@ -40,48 +46,95 @@ class Dims:
 
     def add(self, first: Dim, second: Dim) -> Dim:
         """Return ``first + second``."""
-        return None if first is None or second is None else first + second
+        if type(first) is int and type(second) is int:
+            return first + second
+        if first is None or second is None:
+            return None
+        if first == 0 or second == 0:
+            return second if first == 0 else first
+        if _terms(first) + _terms(second) > MOST_TERMS:
+            return called("add", first, second)
+        return (first + second).simplest
 
     def subtract(self, first: Dim, second: Dim) -> Dim:
         """Return ``first - second``."""
-        return None if first is None or second is None else first - second
+        if type(first) is int and type(second) is int:
+            return first - second
+        if first is None or second is None:
+            return None
+        if second == 0:
+            return first
+        if _terms(first) + _terms(second) > MOST_TERMS:
+            return 0 if first == second else called("subtract", first, second)
+        return (first - second).simplest
 
     def multiply(self, first: Dim, second: Dim) -> Dim:
         """Return ``first * second``; 0 times anything is 0."""
         if first == 0 or second == 0:
             return 0
-        return None if first is None or second is None else first * second
+        if first is None or second is None:
+            return None
+        if first == 1 or second == 1:
+            return second if first == 1 else first
+        if _terms(first) * _terms(second) > MOST_TERMS:
+            return called("multiply", first, second)
+        return first * second
 
     def floor_divide(self, first: Dim, second: Dim) -> Dim:
         """Return ``first // second``, unknown for a divisor of 0."""
-        return None if first is None or not second else first // second
+        if first is None or not second:
+            return None
+        if second == 1:
+            return first
+        if isinstance(first, int) and isinstance(second, int):
+            return first // second
+        if not isinstance(second, int):
+            return called("floor_divide", first, second)
+        terms = first.terms.items()
+        whole = Polynomial({key: value // second for key, value in terms if value % second == 0})
+        rest = Polynomial({key: value for key, value in terms if value % second}).simplest
+        return self.add(
+            whole.simplest, rest // second if isinstance(rest, int) else called("floor_divide", rest, second)
+        )
 
     def maximum(self, first: Dim, second: Dim) -> Dim:
         """Return the larger dimension."""
-        return None if first is None or second is None else max(first, second)
+        if first is None or second is None:
+            return None
+        if surely_at_most(second, first):
+            return first
+        return second if surely_at_most(first, second) else called("maximum", first, second)
 
     def minimum(self, first: Dim, second: Dim) -> Dim:
         """Return the smaller dimension."""
-        return None if first is None or second is None else min(first, second)
+        if first is None or second is None:
+            return None
+        if surely_at_most(first, second):
+            return first
+        return second if surely_at_most(second, first) else called("minimum", first, second)
 
     def same(self, first: Dim, second: Dim) -> Dim:
         """Return the dimension that both are, knowing it if either is known."""
-        if first is None:
+        if first is None or (isinstance(second, int) and isinstance(first, Polynomial)):
             return second
-        if second is None or first == second:
-            return first
-        raise ShapeError("two dimensions must agree", expected=first, found=second)
+        if isinstance(first, int) and isinstance(second, int) and first != second:
+            raise ShapeError("two dimensions must agree", expected=first, found=second)
+        return first
 
     def broadcast_dimension(self, sizes: Sequence[Dim]) -> Dim:
         """Return the size that dimensions broadcast to: those of size 1 stretch."""
-        known = {size for size in sizes if size is not None and size != 1}
+        wide = dict.fromkeys(size for size in sizes if size is not None and size != 1)
+        known = [size for size in wide if isinstance(size, int)]
         if len(known) > 1:
             raise ShapeError(
                 "dimensions do not broadcast together", expected="equal sizes, or 1", found=sorted(known)
             )
-        if known:
-            return known.pop()
-        return None if any(size is None for size in sizes) else 1
+        if known or None in sizes:
+            return known[0] if known else None
+        terms = dict.fromkeys(term for size in wide for term in arguments_of(size, "broadcast_size"))
+        if len(terms) > 1:
+            return called("broadcast_size", *terms)
+        return next(iter(terms), 1)
 
     def broadcast(self, *shapes: tuple[Dim, ...]) -> tuple[Dim, ...]:
         """Return the shape that shapes broadcast to, aligned at their last dimension."""
@@ -104,16 +157,31 @@ class Dims:
 
     def choose(self, condition: Dim, first: Dim, second: Dim) -> Dim:
         """Return the first dimension where a condition is not 0, else the second."""
-        if condition is None:
-            return first if first == second else None
-        return first if condition else second
+        if isinstance(condition, int):
+            return first if condition else second
+        if first == second:
+            return first
+        if condition is None or first is None or second is None:
+            return None
+        return called("where", called("not_equal", condition, 0), first, second)
 
     def fill_in(self, wanted: Sequence[Dim], total: Dim) -> tuple[Dim, ...]:
         """Return sizes with the one that is -1, if any, replaced by what is left of ``total`` elements."""
-        if -1 not in wanted:
+        if -1 in wanted:
+            missing = self.floor_divide(total, self.product([size for size in wanted if size != -1]))
+            return tuple(missing if size == -1 else size for size in wanted)
+        doubtful = [isinstance(size, Polynomial) and not surely_not_negative(size) for size in wanted]
+        if not any(doubtful):
             return tuple(wanted)
-        missing = self.floor_divide(total, self.product([size for size in wanted if size != -1]))
-        return tuple(missing if size == -1 else size for size in wanted)
+        missing = self.floor_divide(
+            total, self.subtract(0, self.product(wanted))
+        )  # by the others, if one is -1
+        return tuple(
+            called("where", called("equal", size, -1), missing, size)
+            if doubted and missing is not None
+            else size
+            for size, doubted in zip(wanted, doubtful, strict=True)
+        )
 
     def slice_length(self, size: Dim, start: Dim, stop: Dim, step: Dim, given: tuple[bool, bool]) -> Dim:
         """Return how many elements ``[start:stop:step]`` picks of ``size``.
@@ -122,7 +190,59 @@ class Dims:
         """
         if not step or size is None or (given[0] and start is None) or (given[1] and stop is None):
             return None
-        return len(range(*slice(start if given[0] else None, stop if given[1] else None, step).indices(size)))
+        first, last = start if given[0] else None, stop if given[1] else None
+        if not any(isinstance(each, Polynomial) for each in (size, first, last, step)):
+            return len(range(*slice(first, last, step).indices(size)))
+        if isinstance(step, int):
+            return (
+                self._upward(size, first, last, step)
+                if step > 0
+                else self._downward(size, first, last, -step)
+            )
+        up = self._upward(size, first, last, self.maximum(step, 1))  # a step of 0 is refused where it is run
+        down = self._downward(size, first, last, self.maximum(self.subtract(0, step), 1))
+        return called("where", called("greater", step, 0), up, down)
+
+    def from_start(self, bound: Dim, size: Dim) -> Dim:
+        """Return a bound as one counted from the start, where a negative one is counted from the end."""
+        if isinstance(bound, int) or surely_not_negative(bound):
+            return self.add(bound, size) if isinstance(bound, int) and bound < 0 else bound
+        return called("where", called("less", bound, 0), self.add(bound, size), bound)
+
+    def _upward(self, size: Dim, start: Dim, stop: Dim, stride: Dim) -> Dim:
+        last = size if stop is None else self._clamped(stop, size, 0, size)
+        if start is None or start == 0:
+            return self._strides(last, stride)
+        plain = stop is None and isinstance(start, int) and start > 0  # beyond the end the span is negative
+        first = start if plain else self._clamped(start, size, 0, size)
+        return self.maximum(self._strides(self.subtract(last, first), stride), 0)
+
+    def _downward(self, size: Dim, start: Dim, stop: Dim, stride: Dim) -> Dim:
+        top = self.subtract(size, 1)
+        first = top if start is None else self._clamped(start, size, -1, top)
+        if stop is None:
+            return self._strides(size if start is None else self.add(first, 1), stride)
+        last = self._clamped(stop, size, -1, top)
+        return self.maximum(self._strides(self.subtract(first, last), stride), 0)
+
+    def _strides(self, span: Dim, stride: Dim) -> Dim:
+        """Return how many strides begin within a span; 0 or less for a negative one."""
+        return self.floor_divide(self.add(span, self.subtract(stride, 1)), stride)
+
+    def _clamped(self, bound: Dim, size: Dim, low: Dim, high: Dim) -> Dim:
+        """Return a slice bound counted from the start and limited to where a slice of this direction may end."""
+        place = self.from_start(bound, size)
+        return place if bound == low == 0 else self.minimum(self.maximum(place, low), high)
 
 
+def called(name: str, *args: Dim) -> Polynomial:
+    """Return what an operation gives of dimensions, as one unknown."""
+    return Polynomial.of(Call(name, args))
+
+
+def _terms(size: Dim) -> int:
+    return len(size.terms) if isinstance(size, Polynomial) else 1
+
+
+SIZES = Dims([], lambda position: None)  # arithmetic alone
 Shapes = Sequence[tuple[Dim, ...]]

@@ -14,7 +14,7 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.dims import SIZES, Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
@@ -28,8 +28,8 @@ from scanviz.engine.ops import (
 )
 from scanviz.engine.ops.distribution_parameters import real_dtype, whole_dtype
 from scanviz.engine.ops.shape import dimension, sizes_of
+from scanviz.engine.ops.sizes import as_size, size_of
 from scanviz.engine.ops.support import as_integer, as_variable, static_dims
-from scanviz.engine.ops.symbolic_shape import SymbolicDims, as_size
 
 
 class DrawParameters(NamedTuple):
@@ -297,15 +297,11 @@ def draw(
 
 def _broadcast(given: Sequence[tuple[Variable, int]]) -> list[Variable]:
     """Return the sizes that variables broadcast to, as scalars."""
-    shapes = []
-    for variable, drop in given:
-        rank = tensor_type(variable).ndim - drop
-        known = tensor_type(variable).shape
-        shapes.append(
-            tuple(known[k] if known[k] is not None else dimension(variable, k) for k in range(rank))
-        )
-    dims = SymbolicDims(shapes, lambda position: None)
-    return [as_size(size) for size in dims.broadcast(*shapes)]
+    shapes = [
+        tuple(size_of(dimension(variable, k)) for k in range(tensor_type(variable).ndim - drop))
+        for variable, drop in given
+    ]
+    return [as_size(size) for size in SIZES.broadcast(*shapes)]
 
 
 def draw_permutation(state: Variable, x: Any, dtype: object = "int64") -> tuple[Variable, Variable]:

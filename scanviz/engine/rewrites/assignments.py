@@ -20,8 +20,8 @@ from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import IndexParameters, is_basic
 from scanviz.engine.ops.shape import alloc
+from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.support import constant
-from scanviz.engine.ops.symbolic_shape import as_size
 from scanviz.engine.rewrites.identities import (
     Answer,
     Rewriting,

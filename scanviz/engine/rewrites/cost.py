@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.polynomial import Polynomial
+from scanviz.engine.graph.sizes import Call, Unknown, inside_out
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION
-from scanviz.engine.ops.support import constant_integer
+from scanviz.engine.ops.sizes import size_of
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.rewrites.polynomial import Polynomial
 from scanviz.engine.rewrites.profitability import is_view
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
@@ -58,7 +58,7 @@ class Scope:
     def __init__(self, view: ScanView | None = None, parent: Scope | None = None) -> None:
         self.view, self.parent = view, parent
         self.memory: dict[Variable, Any] = {}
-        self._known: dict[Variable, Polynomial] = {}
+        self._known: dict[Any, Polynomial] = {}
         self._elements: dict[Variable, Polynomial] = {}
         self.sizes = {} if view is None or parent is None else inner_sizes(view, parent.shape)
 
@@ -67,24 +67,23 @@ class Scope:
         return shape_of(variable, self.memory)
 
     def size(self, size: Any) -> Polynomial:
-        """Return a size as a polynomial."""
-        known = (
-            size if isinstance(size, int) else constant_integer(size) if isinstance(size, Variable) else None
-        )
-        if known is not None:
-            return Polynomial.of(known)
+        """Return a size as a polynomial in named sizes."""
         found = self._known.get(size)
         if found is None:
-            found = self._known[size] = self._unknown(size)
+            found = self._known[size] = self._named(size_of(size))
         return found
 
-    def _unknown(self, size: Variable) -> Polynomial:
+    def _named(self, size: Dim) -> Polynomial:
+        if not isinstance(size, Polynomial):
+            return Polynomial.of(size)
         if self.view is None or self.parent is None:
-            return _written(size)
+            return _named(size)
         outside = size_outside(size, self.view, self.sizes)
-        if outside is None:
-            return Polynomial.of(f"a size in {self.view.op.scan_name}")
-        return self.parent.size(outside)
+        return (
+            Polynomial.of(f"a size in {self.view.op.scan_name}")
+            if outside is None
+            else self.parent.size(outside)
+        )
 
     def elements(self, variable: Variable) -> Polynomial:
         """Return the number of elements of a variable."""
@@ -102,30 +101,23 @@ class Scope:
         return self.elements(variable) * item
 
 
-def _written(size: Variable) -> Polynomial:
-    """Return a size as a polynomial in sizes of inputs; what is no sum or product is a symbol of its own."""
-    known = constant_integer(size)
-    if known is not None:
-        return Polynomial.of(known)
-    node = size.owner
-    if node is not None and node.op.declaration is BROADCAST_SIZE:
-        sizes = list(dict.fromkeys(_written(each) for each in node.inputs))
+def _named(size: Polynomial) -> Polynomial:
+    """Return a size in names of sizes of inputs; what is no sum or product of them has a name of its own."""
+    known: dict[Polynomial, Polynomial] = {}
+
+    def name(unknown: Unknown | Call) -> Polynomial:
+        if isinstance(unknown, Unknown):
+            source = describe(unknown.source)
+            return Polynomial.of(source if unknown.axis is None else f"{source}.shape[{unknown.axis}]")
+        args = [known.get(each, each) for each in unknown.args]
+        if unknown.name != "broadcast_size":
+            return Polynomial.of(f"{unknown.name}({', '.join(map(str, args))})")
+        sizes = list(dict.fromkeys(args))
         return sizes[0] if len(sizes) == 1 else Polynomial.of(f"broadcast({', '.join(map(str, sizes))})")
-    if node is not None and node.op.declaration in (e.add, e.subtract, e.multiply):
-        a, b = (_written(each) for each in node.inputs)
-        declaration = node.op.declaration
-        return a + b if declaration is e.add else a - b if declaration is e.subtract else a * b
-    return Polynomial.of(_symbol(size))
 
-
-def _symbol(size: Variable) -> str:
-    node = size.owner
-    if node is None:
-        return describe(size)
-    if node.op.declaration is DIMENSION:
-        source = node.inputs[0]
-        return f"{describe(source)}.shape[{node.op.parameters.axis}]"
-    return f"{node.op.name}({', '.join(str(_written(each)) for each in node.inputs)})"
+    for each in inside_out(size, known.__contains__):
+        known[each] = each.replaced(name)
+    return known[size]
 
 
 def cost_of(outputs: Sequence[Variable]) -> Cost:

@@ -12,10 +12,10 @@ from fractions import Fraction
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
+from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.rewrites.changes import Delta, NodeId
 from scanviz.engine.rewrites.cost import Cost, Scope, node_cost
-from scanviz.engine.rewrites.polynomial import Polynomial
 
 
 class Sizes:

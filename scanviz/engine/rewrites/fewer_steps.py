@@ -15,25 +15,22 @@ from collections.abc import Sequence
 from functools import reduce
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.dims import Dim
+from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, describe
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.first_rows import first_rows
-from scanviz.engine.ops.size_equality import surely_not_negative
-from scanviz.engine.ops.support import constant, constant_integer
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.sizes import as_size, size_of, surely_at_most, surely_not_negative
+from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
     always_computed,
-    at_least,
     outer_of,
     rebuilt_loop,
     result_of,
     sequences_of,
 )
 from scanviz.engine.rewrites.row_reads import (
-    SIZES,
     Read,
     cannot_fail,
     from_the_end,
@@ -62,7 +59,7 @@ def fewer_steps(node: Apply, level: Level) -> Match | Refusal:
         return reads
     if not reads:
         return Refusal(f"nobody reads a row of `{view.op.scan_name}`")
-    n = _simplest(view.n_steps)
+    n = size_of(view.n_steps)
     steps = _steps(n, [read for _, read in reads])
     if isinstance(n, int) and (steps is None or (isinstance(steps, int) and steps >= n)):
         return Refusal(f"`{view.op.scan_name}` takes {some(n, 'step')}, and the last is read", 3)
@@ -91,7 +88,7 @@ def _says(view: ScanView, reads: Sequence[Read], fewer: Dim) -> str:
 
 def _reads(view: ScanView, level: Level) -> Reads | Refusal:
     """Return who reads rows of a loop, or why the last step must be taken."""
-    n = _simplest(view.n_steps)
+    n = size_of(view.n_steps)
     found: Reads = []
     for variable in view.op.variables:
         result = view.outer_output(variable)
@@ -114,7 +111,7 @@ def _reads(view: ScanView, level: Level) -> Reads | Refusal:
 
 def _no_bound(read: Read, variable: State | StepOutput, view: ScanView, level: Level) -> str | None:
     """Return why a reader does not tell after which step nothing is read, None if it does."""
-    name, n, work = describe(read.node.outputs[0]), _simplest(view.n_steps), work_of(read)
+    name, n, work = describe(read.node.outputs[0]), size_of(view.n_steps), work_of(read)
     if view.op.until is not None and from_the_end(read):
         return f"`{name}` counts from the end of a loop that may end early"
     if variable.keep != ALL and not _counts_back(read):
@@ -134,11 +131,6 @@ def _counts_back(read: Read) -> bool:
     return bool(bounds) and all(isinstance(each, int) and each < 0 for each in bounds)
 
 
-def _simplest(steps: Variable) -> Dim:
-    known = constant_integer(steps)
-    return steps if known is None else known
-
-
 def _steps(n: Dim, reads: Sequence[Read]) -> Dim:
     """Return how many steps are needed of n: the most that a reader needs; all where a row is read that there is not."""
     backs = [each.back for each in reads if each.back is not None]
@@ -155,7 +147,7 @@ def _steps(n: Dim, reads: Sequence[Read]) -> Dim:
     if fronts or not surely_not_negative(n):
         most = SIZES.minimum(n, most)
     there = _all_there(n, [each.exists for each in reads if each.exists is not None])
-    return most if there is None else e.where(there, as_size(most), as_size(n))
+    return most if there is None else size_of(e.where(there, as_size(most), as_size(n)))
 
 
 def _fewer(n: Dim, steps: Dim, reads: Sequence[Read]) -> Dim:
@@ -171,10 +163,10 @@ def _all_there(n: Dim, rows: Sequence[Dim]) -> Variable | None:
     if deepest and not surely_not_negative(SIZES.subtract(n, deepest)):
         conditions.append(build_one(Op(e.greater_equal), as_size(n), constant(deepest, "int64")))
     for each in rows:
-        if isinstance(each, Variable):
+        if not isinstance(each, int):
             least = as_size(SIZES.subtract(0, n))
-            conditions.append(build_one(Op(e.greater_equal), each, least))
-            conditions.append(build_one(Op(e.less), each, as_size(n)))
+            conditions.append(build_one(Op(e.greater_equal), as_size(each), least))
+            conditions.append(build_one(Op(e.less), as_size(each), as_size(n)))
     return reduce(lambda a, b: build_one(Op(e.logical_and), a, b), conditions) if conditions else None
 
 
@@ -183,7 +175,7 @@ def _checked_sequences(view: ScanView, level: Level) -> dict[LoopVariable, Varia
     found: dict[LoopVariable, Variable] = {}
     for each in sequences_of(view.op):
         rows = outer_of(view, each)
-        if not at_least(level.shape(rows)[0], view.n_steps):
+        if not surely_at_most(view.n_steps, level.shape(rows)[0]):
             where = view.node.provenance.source
             found[each] = first_rows(rows, view.n_steps, each.name, view.op.scan_name, where)
     return found

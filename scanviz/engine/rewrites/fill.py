@@ -12,7 +12,7 @@ from scanviz.engine.graph.types import FLOATS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.shape import ALLOC, DIMSHUFFLE
-from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Rewritten, graph_rule

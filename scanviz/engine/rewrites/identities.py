@@ -6,7 +6,7 @@ where dtype, shape and what is known of the shape are surely the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,9 @@ import numpy as np
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.shape import BROADCAST_SIZE, alloc
-from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.shape import alloc
+from scanviz.engine.ops.sizes import as_size, surely_equal
 from scanviz.engine.ops.support import constant
-from scanviz.engine.ops.symbolic_shape import as_size
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Match, Refusal
 
@@ -69,7 +68,7 @@ def unfit(new: Variable, old: Variable, level: Level) -> str | None:
     for axis, (a, b) in enumerate(zip(mine.shape, theirs.shape, strict=True)):
         if a is not None and a == b:
             continue
-        if (a is None and b is not None) or not same_size(level.shape(new)[axis], level.shape(old)[axis]):
+        if (a is None and b is not None) or not surely_equal(level.shape(new)[axis], level.shape(old)[axis]):
             return f"the size along axis {axis} is not known to stay the same"
     return None
 
@@ -77,30 +76,7 @@ def unfit(new: Variable, old: Variable, level: Level) -> str | None:
 def same_shape(first: Variable, second: Variable, level: Level) -> bool:
     """Return whether two variables surely have one shape."""
     a, b = level.shape(first), level.shape(second)
-    return len(a) == len(b) and all(same_size(x, y) for x, y in zip(a, b, strict=True))
-
-
-def same_size(first: Any, second: Any) -> bool:
-    """Return whether two sizes are surely equal, one that equal sizes broadcast to among them.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> from scanviz.engine.ops.symbolic_shape import shape_of
-    >>> x = T.vector("x")
-    >>> same_size(shape_of(x + T.alloc(1.0, x.shape[0]))[0], shape_of(x)[0])
-    True
-    """
-    if surely_equal(first, second):
-        return True
-    sizes = [*broadcast_terms(first), *broadcast_terms(second)]
-    return len(sizes) > 2 and all(surely_equal(sizes[0], each) for each in sizes[1:])
-
-
-def broadcast_terms(size: Any) -> Sequence[Any]:
-    """Return the sizes that a size is the broadcast of: itself, if it is no such thing."""
-    node = size.owner if isinstance(size, Variable) else None
-    return node.inputs if node is not None and node.op.declaration is BROADCAST_SIZE else (size,)
+    return len(a) == len(b) and all(surely_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def number_of(variable: Variable) -> Any:
@@ -160,7 +136,6 @@ __all__ = [
     "Rewriting",
     "Table",
     "answer",
-    "broadcast_terms",
     "filled",
     "is_float",
     "is_positive_zero",
@@ -170,6 +145,5 @@ __all__ = [
     "replaced",
     "rewritten",
     "same_shape",
-    "same_size",
     "unfit",
 ]

@@ -10,10 +10,9 @@ from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import leaves, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
-from scanviz.engine.ops.elementwise import minimum
 from scanviz.engine.ops.first_rows import first_rows
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.sizes import surely_at_most, surely_equal
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.effects import effects_of, has_effect
@@ -265,7 +264,7 @@ def unread_sequence(view: ScanView, level: Level) -> LoopSequence | None:
     """Return a sequence that may be too short and that the step does not read, so that the loop alone finds it; or None."""
     read = set(leaves(view.op.inner_outputs))
     for each in sequences_of(view.op):
-        if each.slice not in read and not at_least(level.shape(outer_of(view, each))[0], view.n_steps):
+        if each.slice not in read and not surely_at_most(view.n_steps, level.shape(outer_of(view, each))[0]):
             return each
     return None
 
@@ -273,15 +272,3 @@ def unread_sequence(view: ScanView, level: Level) -> LoopSequence | None:
 def nobody_checks(sequence: LoopSequence) -> str:
     """Return why a loop stays that has such an :func:`unread_sequence`."""
     return f"nothing but the loop looks whether `{sequence.name}`, which no step reads, is long enough"
-
-
-def at_least(size: object, n_steps: Variable) -> bool:
-    """Return whether a size is surely not less than a number of steps, which may be the least of several sizes."""
-    if surely_equal(size, n_steps):
-        return True
-    node = n_steps.owner
-    return (
-        node is not None
-        and node.op.declaration is minimum
-        and any(at_least(size, each) for each in node.inputs)
-    )

@@ -8,15 +8,11 @@ from typing import Any, NamedTuple
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
-from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, input_entries
-from scanviz.engine.ops.shape import DIMENSION
-from scanviz.engine.ops.size_equality import surely_not_negative
-from scanviz.engine.ops.support import constant
+from scanviz.engine.ops.sizes import surely_at_most
 
 WHOLE = Entry("slice")
-MOST_ROWS = 8  # beyond so many, how many rows there surely are is not asked
 
 
 class Part(NamedTuple):
@@ -70,30 +66,17 @@ def as_slice(entry: Entry) -> slice:
     return slice(*(whole_number(each) for each in entry.numbers()))
 
 
-def surely_at_least(size: Any, count: int) -> bool:
-    """Return whether a size is surely so much or more."""
-    if isinstance(size, int):
-        return size >= count
-    if count <= 0:
-        return surely_not_negative(size)
-    return surely_not_negative(build_one(Op(e.subtract), size, constant(count, "int64")))
-
-
 def least_rows(size: Any) -> int:
     """Return how many rows there surely are, at least."""
     if isinstance(size, int):
         return size
-    if size.owner is None or size.owner.op.declaration is DIMENSION:
-        return 0
-    count = 0
-    while count < MOST_ROWS and surely_at_least(size, count + 1):
-        count += 1
-    return count
+    count: int = size.terms.get((), 0)
+    return count if count > 0 and surely_at_most(count, size) else 0
 
 
 def has_row(size: Any, index: int) -> bool:
     """Return whether an axis of a size surely has a row."""
-    return surely_at_least(size, index + 1 if index >= 0 else -index)
+    return surely_at_most(index + 1 if index >= 0 else -index, size)
 
 
 def surely_exists(entries: Sequence[Entry], shape: Sequence[Any]) -> bool:

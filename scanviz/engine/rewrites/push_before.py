@@ -16,9 +16,9 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.shape import DIMENSION, alloc, dimension
-from scanviz.engine.ops.size_equality import surely_not_negative
+from scanviz.engine.ops.sizes import as_size, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
-from scanviz.engine.ops.symbolic_shape import as_size, shape_of
+from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.formatting import counted, named, some
 from scanviz.engine.rewrites.level import Level

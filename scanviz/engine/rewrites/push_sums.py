@@ -24,11 +24,11 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem
 from scanviz.engine.ops.linalg import DOT, MATMUL, dot
 from scanviz.engine.ops.shape import DIMSHUFFLE, alloc, dimension, dimshuffle, reshape
+from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.ops.state_shape import state_shape
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.formatting import named
-from scanviz.engine.rewrites.identities import same_size
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import outer_of, own_tier, result_of
 from scanviz.engine.rewrites.rows import Rows
@@ -145,7 +145,7 @@ def _running_sum(
 def _fit(given: Shape, wanted: Shape) -> Literal["same", "spreads", "unknown"]:
     """Return how the shape of a term is known to fit that of its state."""
     pairs = list(zip(given[::-1], wanted[::-1], strict=False))
-    same = [size is not None and same_size(size, goal) for size, goal in pairs]
+    same = [size is not None and surely_equal(size, goal) for size, goal in pairs]
     if len(given) == len(wanted) and all(same):
         return "same"
     return "spreads" if all(a or size == 1 for a, (size, _) in zip(same, pairs, strict=True)) else "unknown"

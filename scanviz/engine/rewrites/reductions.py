@@ -17,25 +17,22 @@ import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.sizes import arguments_of
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.reduce import ReduceParameters
 from scanviz.engine.ops.shape import ALLOC, DIMSHUFFLE, OrderParameters, alloc
-from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.sizes import as_size, size_of, surely_at_most, surely_equal
 from scanviz.engine.ops.support import constant, constant_integer
-from scanviz.engine.ops.symbolic_shape import as_size
 from scanviz.engine.rewrites.identities import (
     Answer,
     Rewriting,
     answer,
-    broadcast_terms,
     is_float,
     number_of,
     rewritten,
-    same_size,
 )
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.places import surely_at_least
 from scanviz.engine.rewrites.rule import Refusal, rule
 
 ROUNDS = Refusal("floats summed in two turns round differently from one sum", 2)
@@ -52,7 +49,7 @@ def _to_own_shape(node: Apply, level: Level) -> Answer:
     shape = level.shape(given)
     goes: list[int] = []
     for axis, (size, own) in enumerate(zip(sizes, shape, strict=True)):
-        if same_size(size, own):
+        if surely_equal(size, own):
             continue
         if constant_integer(size) != 1:
             return None
@@ -73,7 +70,7 @@ def _to_shape_twice(node: Apply, level: Level) -> Answer:
     given, *first = source.inputs
     last = node.inputs[1:]
     shape = level.shape(given)
-    open_axes = [axis for axis, size in enumerate(last) if not same_size(size, shape[axis])]
+    open_axes = [axis for axis, size in enumerate(last) if not surely_equal(size, shape[axis])]
     if len(open_axes) > 1:
         return ROUNDS
     if not all(_stretched_to(size, wider) for size, wider in zip(last, first, strict=True)):
@@ -83,9 +80,7 @@ def _to_shape_twice(node: Apply, level: Level) -> Answer:
 
 def _stretched_to(size: Variable, wider: Variable) -> bool:
     """Return whether a size is surely one of those that broadcast to another, or that itself."""
-    if surely_equal(size, wider):
-        return True
-    terms, own = broadcast_terms(wider), broadcast_terms(size)
+    own, terms = (arguments_of(size_of(each), "broadcast_size") for each in (size, wider))
     return all(any(surely_equal(each, other) for other in terms) for each in own)
 
 
@@ -162,7 +157,7 @@ def _of_filled(node: Apply, level: Level) -> Answer:
         found: Variable | Refusal | None = _filled_sum(node, source, [shape[axis] for axis in axes])
     elif declaration is r.prod:
         return None
-    elif not all(surely_at_least(shape[axis], 1) for axis in axes):
+    elif not all(surely_at_most(1, shape[axis]) for axis in axes):
         return NOT_ENOUGH
     else:
         found = e.cast(source.inputs[0], tensor_type(node.outputs[0]).dtype)
@@ -180,7 +175,7 @@ def _filled_sum(node: Apply, source: Apply, sizes: Sequence[Any]) -> Variable | 
     unknown = [size for size in sizes if not isinstance(size, int)]
     if number is None:
         return Refusal("the number that fills the array is not known", 1)
-    if not all(isinstance(size, int) or surely_at_least(size, 0) for size in sizes):
+    if not all(isinstance(size, int) or surely_at_most(0, size) for size in sizes):
         return Refusal("it is not known that the size is not negative, which would be an error", 2)
     if number == 0 and not np.signbit(number):
         return constant(0, dtype)

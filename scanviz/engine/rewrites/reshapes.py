@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
-from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import RESHAPE, SPECIFY_SHAPE
-from scanviz.engine.ops.size_equality import surely_equal, surely_not_negative
+from scanviz.engine.ops.sizes import size_of, surely_equal, surely_not_negative
 from scanviz.engine.ops.state_shape import STATE_SHAPE
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.identities import Answer, rewritten
@@ -58,38 +58,10 @@ def _is_own(sizes: Sequence[Variable], shape: Sequence[Any]) -> bool:
 
 def _surely_fits(sizes: Sequence[Variable], shape: Sequence[Any]) -> bool:
     """Return whether an array of a shape can surely be reshaped to sizes."""
-    known = [constant_integer(size) for size in sizes]
-    number, terms = _factors(shape)
-    if -1 in known:
-        others = [size for size in known if size != -1]
-        if len(others) < len(known) - 1 or any(size is None or size <= 0 for size in others):
-            return False
-        wanted, _ = _factors([size for size in others if size is not None])
-        return number % wanted == 0
-    wanted, names = _factors(sizes)
-    return wanted == number and _same_terms(names, terms) and all(surely_not_negative(each) for each in names)
-
-
-def _factors(sizes: Sequence[Any]) -> tuple[int, list[Variable]]:
-    """Return the product of sizes as a number and the variables that multiply it."""
-    number, terms, stack = 1, list[Variable](), list(sizes)
-    while stack:
-        each = stack.pop()
-        known = each if isinstance(each, int) else constant_integer(each)
-        if known is not None:
-            number *= known
-        elif each.owner is not None and each.owner.op.declaration is e.multiply:
-            stack.extend(each.owner.inputs)
-        else:
-            terms.append(each)
-    return number, terms
-
-
-def _same_terms(first: Sequence[Variable], second: Sequence[Variable]) -> bool:
-    left = list(second)
-    for each in first:
-        equal = next((other for other in left if surely_equal(each, other)), None)
-        if equal is None:
-            return False
-        left.remove(equal)
-    return not left
+    wanted = [size_of(size) for size in sizes]
+    number = SIZES.product(shape)
+    if -1 in wanted:
+        known = SIZES.product([size for size in wanted if size != -1])
+        factors = [number] if isinstance(number, int) else number.terms.values()
+        return isinstance(known, int) and known > 0 and all(factor % known == 0 for factor in factors)
+    return all(map(surely_not_negative, wanted)) and surely_equal(SIZES.product(wanted), number)

@@ -6,17 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.dims import Dim
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, rebuild, tensor_type
+from scanviz.engine.graph.dims import SIZES, Dim, called
+from scanviz.engine.graph.nodes import Apply, Variable, rebuild, tensor_type
+from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, Number, input_entries
-from scanviz.engine.ops.size_equality import surely_not_negative
-from scanviz.engine.ops.support import constant
-from scanviz.engine.ops.symbolic_shape import SymbolicDims, as_size
-
-SIZES = SymbolicDims([], lambda k: None)
+from scanviz.engine.ops.sizes import as_size, size_of, surely_not_negative
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +25,13 @@ class Read:
         The index.
     entry : int
         Which of its entries is about rows.
-    start, stop : int, Variable or None
+    start, stop : int, Polynomial or None
         The numbers written there; a row's index is a start.
-    front : int, Variable or None
+    front : int, Polynomial or None
         How many first rows it needs, if that does not depend on n but as an upper bound.
     back : int or None
         How many of the last rows it can do without, if it counts from the end.
-    exists : int, Variable or None
+    exists : int, Polynomial or None
         The row's index, of a reader that is an error where there is no such row and counts, or may count, from the end.
     """
 
@@ -68,7 +64,7 @@ def read_of(node: Apply, position: int, n: Dim) -> Read | None:
         return None
     entry = node.op.parameters.entries[k]
     start, stop, step = _numbers(node, k)
-    if isinstance(step, Variable):
+    if isinstance(step, Polynomial):
         return None
     if entry.kind == "integer":
         return _read_of_row(node, k, start, n)
@@ -80,9 +76,9 @@ def read_of(node: Apply, position: int, n: Dim) -> Read | None:
 
 
 def _numbers(node: Apply, k: int) -> tuple[Dim, Dim, Dim]:
-    """Return start, stop and step of an entry: ints, variables, or None where nothing is written."""
+    """Return start, stop and step of an entry: ints, sizes, or None where nothing is written."""
     entry, first, _ = list(input_entries(node.op.parameters))[k]
-    given = iter(node.inputs[1 + first :])
+    given = map(size_of, node.inputs[1 + first :])
     start, stop, step = (next(given) if each == INPUT else each for each in entry.numbers())
     return start, stop, step
 
@@ -130,7 +126,7 @@ def _counted(bound: Dim) -> bool:
 
 
 def _known(bound: Dim) -> bool:
-    return not isinstance(bound, Variable)
+    return not isinstance(bound, Polynomial)
 
 
 def from_start(index: Dim, most: Dim, n: Dim) -> Dim:
@@ -139,22 +135,21 @@ def from_start(index: Dim, most: Dim, n: Dim) -> Dim:
         return SIZES.add(n, index) if index < 0 else SIZES.minimum(index, most)
     if surely_not_negative(index):
         return SIZES.minimum(index, most)
-    negative = build_one(Op(e.less), as_size(index), constant(0, "int64"))
     below = SIZES.add(SIZES.minimum(index, 0), n)
-    return e.where(negative, as_size(below), as_size(SIZES.minimum(index, most)))
+    return called("where", called("less", index, 0), below, SIZES.minimum(index, most))
 
 
 def from_the_end(read: Read) -> bool:
     """Return whether a reader may count from the end, so that it must ask another way after fewer steps."""
     return not all(
-        _counted(each) or (isinstance(each, Variable) and surely_not_negative(each))
+        _counted(each) or (isinstance(each, Polynomial) and surely_not_negative(each))
         for each in (read.start, read.stop)
     )
 
 
 def work_of(read: Read) -> list[Apply]:
     """Return what is computed for the numbers that a reader asks with."""
-    return toposort([each for each in (read.start, read.stop) if isinstance(each, Variable)])
+    return toposort([as_size(each) for each in (read.start, read.stop) if isinstance(each, Polynomial)])
 
 
 def cannot_fail(work: Sequence[Apply]) -> bool:
@@ -174,7 +169,7 @@ def reindexed(read: Read, result: Variable, n: Dim, steps: Dim, fewer: Dim, kept
         The reader, of the result of n steps.
     result : Variable
         The result of ``steps`` steps, or what is kept of it.
-    n, steps, fewer : int or Variable
+    n, steps, fewer : int or Polynomial
         Steps before, steps now, and the difference.
     kept : int or None
         How many last rows the loop keeps, None for all.
@@ -184,8 +179,9 @@ def reindexed(read: Read, result: Variable, n: Dim, steps: Dim, fewer: Dim, kept
     stop: Dim
     if entry.kind == "integer":
         start, stop = _moved(read.start, fewer), None
-        if isinstance(start, Variable):  # an error calls it what the user did
-            start.name = read.start.name if isinstance(read.start, Variable) else str(read.start)
+        if isinstance(start, Polynomial):  # an error calls it what the user did
+            given = read.start
+            as_size(start).name = as_size(given).name if isinstance(given, Polynomial) else str(given)
     elif isinstance(fewer, int) and read.back is not None and _known(read.start) and _known(read.stop):
         start, stop = _moved(read.start, fewer), _moved(read.stop, fewer)
         stop = None if stop == 0 and read.stop < 0 else stop
@@ -203,8 +199,7 @@ def _moved(index: Dim, fewer: Dim) -> Dim:
         return index
     if isinstance(index, int):
         return SIZES.add(fewer, index)
-    negative = build_one(Op(e.less), index, constant(0, "int64"))
-    return e.where(negative, as_size(SIZES.add(fewer, SIZES.minimum(index, 0))), index)
+    return called("where", called("less", index, 0), SIZES.add(fewer, SIZES.minimum(index, 0)), index)
 
 
 def _fallen(bound: Dim, n: Dim, steps: Dim) -> Dim:
@@ -240,11 +235,11 @@ def _with_numbers(read: Read, result: Variable, start: Dim, stop: Dim) -> Variab
 
 
 def _written(number: Dim, inputs: list[Variable]) -> Number:
-    if not isinstance(number, Variable):
+    if not isinstance(number, Polynomial):
         written: int | None = number
         return written
-    inputs.append(number)
+    inputs.append(as_size(number))
     return INPUT
 
 
-__all__ = ["SIZES", "Read", "cannot_fail", "first_entry", "from_the_end", "read_of", "reindexed", "work_of"]
+__all__ = ["Read", "cannot_fail", "first_entry", "from_the_end", "read_of", "reindexed", "work_of"]

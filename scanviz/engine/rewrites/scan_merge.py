@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 
 from scanviz.engine.graph.equality import Numbers, structurally_equal
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
-from scanviz.engine.ops.size_equality import size_key
+from scanviz.engine.ops.sizes import size_key
 from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loop_groups import Group, Groups, loops_and_needs

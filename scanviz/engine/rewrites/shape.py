@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, build_one, describe, tensor_type
+from scanviz.engine.graph.polynomial import Polynomial
+from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.ops.shape import DIMENSION, DIMSHUFFLE, OrderParameters
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Match, Refusal, rule
@@ -20,11 +22,10 @@ def resolve_shapes(node: Apply, level: Level) -> Match | Refusal | None:
     source, axis = node.inputs[0], node.op.parameters.axis
     if source.owner is None:
         return None
-    size = as_size(level.shape(source)[axis])
-    owner = size.owner
-    if owner is not None and owner.op.declaration is DIMENSION and owner.inputs[0] is source:
+    size = level.shape(source)[axis]
+    if size == Polynomial.of(Unknown(source, axis)):
         return Refusal(f"the size of `{describe(source)}` depends on values")
-    return Match({node.outputs[0]: size}, "a size is computed without the values")
+    return Match({node.outputs[0]: as_size(size)}, "a size is computed without the values")
 
 
 @rule(name="simplify_axes", phase=GENERAL, on=(DIMSHUFFLE,), tags=("general",))

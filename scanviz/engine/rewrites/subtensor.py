@@ -20,7 +20,7 @@ from typing import Any
 from scanviz.engine.graph.nodes import Apply, tensor_type
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, Entry
-from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.intervals import Interval, interval_of, row_of, slice_of, taken

@@ -29,8 +29,7 @@ from scanviz.engine.ops.shape import (
     OrderParameters,
     stack_scalars,
 )
-from scanviz.engine.ops.size_equality import surely_equal, surely_not_negative
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.sizes import as_size, surely_equal, surely_not_negative
 from scanviz.engine.rewrites.disjoint import surely_elsewhere
 from scanviz.engine.rewrites.identities import Answer, rewritten, same_shape
 from scanviz.engine.rewrites.level import Level

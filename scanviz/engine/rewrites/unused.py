@@ -17,9 +17,10 @@ import numpy as np
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, tensor_type
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.ops.shape import ALLOC
+from scanviz.engine.ops.sizes import surely_at_most
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import at_least, non_sequences_of, rebuilt_loop, sequences_of
+from scanviz.engine.rewrites.loops import non_sequences_of, rebuilt_loop, sequences_of
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.needed import needed_variables
@@ -161,7 +162,7 @@ class _Edit:
         """Return whether a sequence has a row for each step for sure."""
         outer = self.view.outer_input(sequence)
         assert outer is not None
-        return at_least(self.level.shape(outer)[0], self.view.n_steps)
+        return surely_at_most(self.view.n_steps, self.level.shape(outer)[0])
 
     def _drop(self, dropped: Collection[LoopVariable], why: str) -> None:
         if dropped:

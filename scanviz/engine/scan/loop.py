@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration, Held, Op
+from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.flatten import reduce_op
 from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.scan.evaluate import run_plainly
 from scanviz.engine.scan.inference import result_types
 from scanviz.engine.scan.parts import part_of
@@ -214,7 +216,7 @@ class ScanView:
 
     __slots__ = ("_inputs", "_outputs", "fixed", "node", "op", "sizes")
     fixed: dict[Variable, Variable]  # variable of the step → what it is around the loop, for non-sequences
-    sizes: dict[Variable, Any]  # sizes of the step as sizes around the loop, so far as they were asked for
+    sizes: dict[Polynomial, Dim]  # sizes of the step as sizes around the loop, so far as they were asked for
 
     def __init__(self, node: Apply) -> None:
         if not isinstance(node.op, Scan):

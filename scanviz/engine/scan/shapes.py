@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import get_ident
-from typing import Any
 
+from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable, found_in_run
+from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.elementwise import minimum
-from scanviz.engine.ops.shape import DIMENSION
-from scanviz.engine.ops.support import constant_integer
-from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, Shape, ShapeOf, as_size, shape_of
+from scanviz.engine.ops.sizes import size_of, substituted
+from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, Shape, ShapeOf, shape_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import (
     Carry,
@@ -69,7 +69,7 @@ def inner_sizes(view: ScanView, shape: ShapeOf) -> dict[Variable, Shape]:
 def _result_shape(
     variable: LoopVariable, view: ScanView, shape: ShapeOf, sizes: dict[Variable, Shape]
 ) -> Shape | None:
-    steps: Any = None if view.op.until is not None else view.n_steps
+    steps = None if view.op.until is not None else size_of(view.n_steps)
     outer = view.outer_input(variable)
     match variable:
         case State() if outer is not None:
@@ -109,50 +109,27 @@ def _memory(op: Scan) -> dict[Variable, Shape]:
     return found
 
 
-def size_outside(size: Any, view: ScanView, sizes: dict[Variable, Shape]) -> Any:
-    """Return a size of the step in sizes around the loop, found once for all variables that have it."""
-    if not isinstance(size, Variable):
+def size_outside(size: Dim, view: ScanView, sizes: dict[Variable, Shape]) -> Dim:
+    """Return a size of the step in sizes around the loop, found once for all variables that have it; None where it may change."""
+    if not isinstance(size, Polynomial):
         return size
     if size not in view.sizes:
-        view.sizes[size] = _outside(size, sizes, view.fixed)
+        view.sizes[size] = substituted(size, lambda unknown: _outside(unknown, view, sizes))
     return view.sizes[size]
 
 
-def _rows(steps: Variable | None, last: int | None) -> Any:
-    if steps is None:
+def _rows(steps: Dim, last: int | None) -> Dim:
+    return steps if last is None else SIZES.minimum(steps, last)
+
+
+def _outside(unknown: Unknown, view: ScanView, sizes: dict[Variable, Shape]) -> Dim:
+    """Return an unknown size of the step in sizes around the loop; None where it needs a value that changes with the step."""
+    source, axis, inputs, fixed = *unknown, view.op.inner_inputs, view.fixed
+    if axis is not None:
+        return sizes[source][axis] if source in sizes else None
+    if any(each in inputs and each not in fixed for each in leaves([source])):
         return None
-    known = constant_integer(steps)
-    if last is None:
-        return steps if known is None else known
-    return minimum(steps, last) if known is None else min(known, last)
-
-
-def _outside(size: Any, sizes: dict[Variable, Shape], constants: dict[Variable, Variable]) -> Any:
-    """Return a size of the step in sizes around the loop; None where it needs a value that changes with the step."""
-    if not isinstance(size, Variable):
-        return size
-    mapping: dict[Variable, Variable] = {}
-    graph = [size]
-    for node in _dimension_nodes(graph):
-        source = node.inputs[0]
-        if source not in sizes:
-            return None
-        given = sizes[source][node.op.parameters.axis]
-        if given is None:
-            return None
-        mapping[node.outputs[0]] = as_size(given)
-    inner = [each for each in leaves(graph, mapping.keys()) if each in sizes and each not in mapping]
-    for each in inner:
-        if each not in constants:
-            return None
-        mapping[each] = constants[each]
-    return replace(graph, mapping, check=False)[0]
-
-
-def _dimension_nodes(graph: list[Variable]) -> list[Apply]:
-    from scanviz.engine.graph.traversal import toposort
-
-    return [node for node in toposort(graph) if node.op.declaration is DIMENSION]
+    return size_of(replace([source], fixed, check=False)[0])
 
 
 __all__ = ["inner_sizes", "result_shapes", "row_shape", "size_outside"]

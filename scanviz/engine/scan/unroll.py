@@ -8,9 +8,9 @@ from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.sizes import as_size, surely_equal
 from scanviz.engine.ops.state_shape import state_shape
-from scanviz.engine.ops.symbolic_shape import as_size, shape_of
+from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.scan.assemble import LoopParts
 from scanviz.engine.scan.updates import Updates, updates_of_loop
 from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, Sequence, State, inner_outputs

@@ -12,11 +12,17 @@ from hypothesis.extra import numpy as hnp
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import DTYPES, FLOATS, INTEGERS, TensorType
 from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.symbolic_shape import shape_of
 
 dtypes = st.sampled_from(DTYPES)
 float_dtypes = st.sampled_from(FLOATS)
 integer_dtypes = st.sampled_from(INTEGERS)
+
+
+def shape_before(variable, givens):
+    """The shape of a variable as it is computed of the inputs' shapes, and of none of its values."""
+    return tuple(int(evaluate(as_size(size), givens)) for size in shape_of(variable))
 
 
 def shapes(min_dims: int = 0, max_dims: int = 3, min_side: int = 0) -> st.SearchStrategy[tuple[int, ...]]:
@@ -75,11 +81,7 @@ def check(
     assert found.shape == expected.shape
     assert output.type.ndim == expected.ndim
     assert all(size in (None, true) for size, true in zip(output.type.shape, expected.shape, strict=True))
-    sizes = shape_of(output)
-    assert (
-        tuple(int(evaluate(size, givens)) if isinstance(size, Variable) else size for size in sizes)
-        == expected.shape
-    )
+    assert shape_before(output, givens) == expected.shape
     if rtol or atol:
         np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
     else:

@@ -14,7 +14,7 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import BROADCAST_SIZE
-from scanviz.engine.ops.symbolic_shape import as_size
+from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.scan.loop import Scan
 from scanviz.testing import rewritten_by
 from tests.engine.rewrites.checking import after, check_kept, reasons, written

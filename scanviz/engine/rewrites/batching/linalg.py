@@ -9,7 +9,7 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg as la
 from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.shape import dimshuffle
-from scanviz.engine.ops.size_equality import surely_equal
+from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.batching.table import BATCHING, rank
 

@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from scanviz import scan
 from scanviz import tensor as T
+from scanviz.engine.function import function
 from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.sizes import Unknown
+from scanviz.engine.mode import Mode
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.sizes import (
     as_size,
@@ -192,6 +195,29 @@ def shapes_of_loops_are_those_met_when_run(case: LoopCase, rewrites: bool) -> No
         inferred = shapes[number]
         assert len(inferred) == value.ndim, f"{inferred} for {value.shape}"
         assert all(a in (None, b) for a, b in zip(inferred, value.shape, strict=True)), f"{inferred}"
+
+
+STEPS = 2
+
+
+@law(sample=10, recipe=RECIPES, values=VALUES)
+def sizes_in_a_step_are_those_around_the_loop(recipe: Recipe, values: dict[str, int]) -> None:
+    """The shape of rows is asked around a loop, whatever a step makes it of: sizes, numbers from around it, numbers it draws."""
+    draws = T.random.RandomStreams(0)
+    symbols = {"x": T.matrix("x"), "h": T.vector("h"), "w": T.vector("w"), "a": T.lscalar("a")}
+
+    def step(x: Variable, h: Variable, w: Variable, a: Variable) -> list[Variable]:
+        drawn = draws.integers(size=(), low=values["b"], high=values["b"] + 1)
+        leaves = {"n": x.shape[0], "m": w.shape[0], "k": h.shape[0], "a": a, "b": drawn}
+        size = computed(recipe, leaves, IN_GRAPHS)
+        return [h, T.zeros(T.minimum(T.maximum(size, 0), 9))]
+
+    (_, rows), updates = scan(step, symbols["x"], [symbols["h"], None], [symbols["w"], symbols["a"]])
+    given = [np.zeros((STEPS, values["n"])), np.zeros(values["k"]), np.zeros(values["m"]), values["a"]]
+    mode = Mode("reference", "all")
+    f = function(list(symbols.values()), rows.shape, updates=updates, mode=mode, on_unused_input="ignore")
+    expected = min(max(computed(recipe, values, ON_NUMBERS), 0), 9)
+    assert f(*given).tolist() == [STEPS, expected]
 
 
 def _check_shape(variable: Variable, givens: Mapping[Variable, Any], value: Array) -> None:

@@ -11,14 +11,18 @@ from typing import NamedTuple
 
 from scanviz.engine.errors import ScanvizNotImplementedError
 from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build, describe, rebuild, tensor_type
+from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.graph.traversal import depending_on, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.shape import DIMENSION, alloc, dimension, dimshuffle
+from scanviz.engine.ops.shape import alloc, dimension, dimshuffle
+from scanviz.engine.ops.sizes import substituted
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.batching.table import batched
 from scanviz.engine.scan.effects import has_effect
@@ -144,19 +148,17 @@ def row_by_row(node: Apply, given: Sequence[Rows], count: Variable) -> list[Rows
 
 def _is_ragged(variable: Variable, known: Known) -> bool:
     """Return whether a node's result may have another size in each row: sizes follow from values that rows differ in."""
-    stack = [each for each in shape_of(variable) if isinstance(each, Variable)]
-    while stack:
-        each = stack.pop()
-        node = each.owner
-        if each in known:
-            if known[each].batched:
-                return True
-        elif node is not None and node.op.declaration is DIMENSION:
-            if node.inputs[0] not in known:
-                return True  # nobody knows it before it is computed
-        elif node is not None:
-            stack.extend(node.inputs)
-    return False
+    batched = [old for old, rows in known.items() if rows.batched]
+
+    def in_every_row(unknown: Unknown) -> Dim:
+        source, axis = unknown
+        if axis is not None:
+            same = source in known  # else nobody knows it before it is computed
+        else:
+            same = source not in depending_on(batched, [source])
+        return Polynomial.of(unknown) if same else None
+
+    return None in [substituted(size, in_every_row) for size in shape_of(variable)]
 
 
 def looped(outputs: Sequence[Variable], known: Known, count: Variable, name: str) -> list[Rows]:

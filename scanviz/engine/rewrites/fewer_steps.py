@@ -23,13 +23,7 @@ from scanviz.engine.ops.sizes import as_size, size_of, surely_at_most, surely_no
 from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import (
-    always_computed,
-    outer_of,
-    rebuilt_loop,
-    result_of,
-    sequences_of,
-)
+from scanviz.engine.rewrites.loops import always_computed, outer_of, result_of, sequences_of
 from scanviz.engine.rewrites.row_reads import (
     Read,
     cannot_fail,
@@ -41,6 +35,7 @@ from scanviz.engine.rewrites.row_reads import (
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.effects import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput
 
 Reads = list[tuple[LoopVariable, Read]]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from scanviz.engine.graph.nodes import Apply, describe
 from scanviz.engine.ops.index import LAST_ROW
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import rebuilt_loop
 from scanviz.engine.rewrites.row_reads import first_entry
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import Keep, LoopVariable, State, StepOutput
 
 

@@ -29,7 +29,6 @@ from scanviz.engine.rewrites.loops import (
     non_sequences_of,
     outer_of,
     own_tier,
-    rebuilt_loop,
     result_of,
     rows_of_steps,
     sequences_of,
@@ -49,6 +48,7 @@ from scanviz.engine.rewrites.profitability import (
 from scanviz.engine.rewrites.rows import reads_whole
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
+from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, State, StepOutput, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 

@@ -15,7 +15,6 @@ from scanviz.engine.rewrites.loops import (
     nobody_checks,
     non_sequences_of,
     outer_of,
-    rebuilt_loop,
     result_of,
     rows_of_steps,
     sequences_of,
@@ -24,6 +23,7 @@ from scanviz.engine.rewrites.loops import (
 )
 from scanviz.engine.rewrites.profitability import MOST_ROW_BYTES, bytes_of_rows
 from scanviz.engine.scan.loop import ScanView
+from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput, has_outer_output
 
 

@@ -11,9 +11,9 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import rebuilt_loop
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,

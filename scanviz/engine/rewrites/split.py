@@ -14,16 +14,10 @@ from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.factorise import SOLVE, cholesky, cholesky_solve, lu_factor, lu_solve
 from scanviz.engine.rewrites.formatting import named, some
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import (
-    always_computed,
-    closure,
-    is_known,
-    non_sequences_of,
-    rebuilt_loop,
-    sequences_of,
-)
+from scanviz.engine.rewrites.loops import always_computed, closure, is_known, non_sequences_of, sequences_of
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.rebuild import rebuilt_loop
 
 NAME = "split_factorisation"
 

@@ -18,11 +18,11 @@ from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.level import Level, Refused
-from scanviz.engine.rewrites.loops import with_results
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
 from scanviz.engine.rewrites.settle import rebuilt
 from scanviz.engine.scan.effects import Effects, effects_among, same_effects
 from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.rebuild import with_results
 
 Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
 

@@ -20,10 +20,11 @@ from scanviz.engine.ops.shape import ALLOC
 from scanviz.engine.ops.sizes import surely_at_most
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import non_sequences_of, rebuilt_loop, sequences_of
+from scanviz.engine.rewrites.loops import non_sequences_of, sequences_of
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.needed import needed_variables
+from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import (
     LoopVariable,
     NonSequence,

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.ops.support import as_value
+from scanviz.engine.scan import editing
 from scanviz.engine.scan.layout import Layout
-from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.properties import ScanPropertiesMixin
+from scanviz.engine.scan.variables import NonSequence, State, StepOutput
+from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
 @dataclass(frozen=True, slots=True)
 class ScanArgs:
-    """All variables of one loop by kind (``reference/001_scan_internals.txt``, "scan_args").
+    """All variables of one loop by kind (``reference/001_scan_internals.txt``, "scan_args"), and edits of the loop.
 
     Lists of mitmots and mitsots hold one list a loop variable; taps are tuples in the same order.  "shared" are the
-    carries; ``outer_in_nit_sot`` are lengths.
+    carries; ``outer_in_nit_sot`` are lengths.  ``node`` is the loop.
+
+    An edit gives the ScanArgs of a new loop; nothing changes in the one before.  ``results`` says which of its results stand
+    for those of the loop that was edited first: ``scanviz.clone(outputs, args.results)`` puts the new loop into a graph.
 
     Examples
     --------
@@ -27,6 +37,13 @@ class ScanArgs:
     >>> sums, _ = scanviz.scan(lambda x_t, total: total + x_t, sequences=x, outputs_info=0.0)
     >>> [v.name for v in ScanArgs.from_node(sums.owner).inner_in_sit_sot]
     ['total[t-1]']
+
+    A loop that gives the squares of its running sums too:
+
+    >>> args = ScanArgs.from_node(sums.owner)
+    >>> args = args.add_output(args.inner_out_sit_sot[0] ** 2, "squares")
+    >>> args.outer_out_nit_sot[0].eval({x: [1.0, 2.0]})
+    array([1., 9.])
     """
 
     n_steps: Variable
@@ -58,6 +75,8 @@ class ScanArgs:
     mit_mot_out_slices: list[tuple[int, ...]]
     mit_sot_in_slices: list[tuple[int, ...]]
     var_mappings: dict[str, dict[int, int] | dict[int, list[int]]]
+    node: Apply
+    results: dict[Variable, Variable]
 
     @classmethod
     def from_node(cls, node: Apply) -> ScanArgs:
@@ -110,7 +129,62 @@ class ScanArgs:
             mit_mot_out_slices=scan.mitmot_out_taps(),
             mit_sot_in_slices=scan.mitsot_taps(),
             var_mappings=layout.var_mappings,
+            node=node,
+            results={each: each for each in node.outputs},
         )
+
+    def remove(self, *variables: Variable, dependents: bool = False) -> ScanArgs:
+        """Return the loop without loop variables, which are named by any variable of theirs, of the step or around it.
+
+        A result of the loop that was edited first names one too.  With ``dependents`` those whose values are computed from
+        them go too; else that they exist is an error.
+        """
+        view = ScanView(self.node)
+        gone = [editing.loop_variable_of(view, self.results.get(each, each)) for each in variables]
+        return self._edited(editing.removed(view, gone, dependents))
+
+    def replace(self, mapping: Mapping[Variable, Any]) -> ScanArgs:
+        """Return the loop with variables replaced: outer inputs and ``n_steps``, or variables that its step computes with."""
+        pairs = {old: as_value(new) for old, new in mapping.items()}
+        return self._edited(editing.replaced(ScanView(self.node), pairs))
+
+    def add_sequence(self, outer: Any, inner: Variable, tap: int = 0) -> ScanArgs:
+        """Return the loop with a sequence more, whose row ``inner`` is at each step; of ``outer`` row t is that of step t."""
+        variable = LoopSequence(_named(inner), inner, tap)
+        return self._edited(editing.added(ScanView(self.node), variable, as_value(outer)))
+
+    def add_non_sequence(self, outer: Any, inner: Variable) -> ScanArgs:
+        """Return the loop with a non-sequence more, which is ``inner`` in the step."""
+        variable = NonSequence(_named(inner), inner)
+        return self._edited(editing.added(ScanView(self.node), variable, as_value(outer)))
+
+    def add_state(self, initial: Any, reads: Variable | Mapping[int, Variable], value: Variable) -> ScanArgs:
+        """Return the loop with a state more.
+
+        Parameters
+        ----------
+        initial : array_like
+            Its first row, or as many as the deepest tap needs, oldest first.
+        reads : Variable, or dict of int to Variable
+            What the step reads of it: the row before, or by tap, as ``{-2: a, -1: b}``.
+        value : Variable
+            The row that the step gives.
+        """
+        taps = {-1: reads} if isinstance(reads, Variable) else dict(reads)
+        name = _named(value if value.name else next(iter(taps.values())))
+        variable = State(name, taps, {0: value})
+        return self._edited(editing.added(ScanView(self.node), variable, as_value(initial)))
+
+    def add_output(self, value: Variable, name: str | None = None) -> ScanArgs:
+        """Return the loop with a result more, one row a step, that is not fed back."""
+        variable = StepOutput(name or _named(value), value)
+        return self._edited(editing.added(ScanView(self.node), variable, None))
+
+    def _edited(self, edited: editing.Edited) -> ScanArgs:
+        """Return the ScanArgs of an edited loop, with the results that stand for those of the first one."""
+        view, mapping = edited
+        results = {old: mapping[now] for old, now in self.results.items() if now in mapping}
+        return dataclasses.replace(ScanArgs.from_node(view.node), results=results)
 
     @property
     def as_while(self) -> bool:
@@ -161,3 +235,7 @@ class ScanArgs:
                 if isinstance(each, list) and any(one is variable for one in each):
                     return f"{name}-{k}-{[one is variable for one in each].index(True)}"
         return "n_steps" if self.n_steps is variable else None
+
+
+def _named(variable: Variable) -> str:
+    return variable.name or describe(variable)

@@ -1,21 +1,27 @@
-"""Laws of ``jvp`` and ``vjp``, transposes of one another and finite differences; and of ``clone`` and ``equal_computations``."""
+"""Laws of ``jvp`` and ``vjp``, transposes of one another and finite differences; ``clone``, and edits of loops."""
 
 from __future__ import annotations
+
+import contextlib
 
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from scanviz import clone, equal_computations, jvp, vjp
+from scanviz import ScanArgs, clone, equal_computations, jvp, vjp
 from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.function import Function, function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.graph.traversal import variables
+from scanviz.engine.graph.traversal import toposort, variables
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.scan.loop import Scan
 from scanviz.testing.comparing import check_same
 from scanviz.testing.laws.law import law
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
+from scanviz.testing.plain import run_plainly
 
 SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, stops=False)
 STEP = 1e-5
@@ -96,3 +102,41 @@ def a_clone_computes_of_other_inputs_what_the_graph_does(case: LoopCase, tier: s
     expected = function(list(known), results, mode="reference", on_unused_input="ignore")(*values)
     found = function(list(known.values()), fresh, mode=tier, on_unused_input="ignore")(*values)
     check_same(found, expected, case.dtype)
+
+
+@law(
+    sample=12,
+    case=random_loops(symbolic_steps=True),
+    which=st.integers(0, 9),
+    tier=st.sampled_from(["numpy", "reference"]),
+)
+def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: int, tier: str) -> None:
+    """Of a loop with a result, a state and a sequence put in, and others taken out, all that is left is what it was."""
+    results, _, inputs, _ = case.build(name="edited")
+    loops = [
+        node for node in toposort(results) if isinstance(node.op, Scan) and node.op.scan_name == "edited"
+    ]
+    assume(loops)
+    (node,) = loops
+    args = ScanArgs.from_node(node)
+    steps = Variable(T.lscalar().type, "steps so far")
+    row, count = Variable(T.lscalar().type, "row"), len(args.outer_out_nit_sot)
+    args = args.add_sequence(T.arange(args.n_steps), row)
+    args = args.add_state(T.constant(0, "int64"), steps, steps + row)
+    args = args.add_output(steps * 2, "doubled")
+    total, doubled = args.outer_out_sit_sot[-1], args.outer_out_nit_sot[count]
+    outputs = list(node.outputs)
+    gone = outputs[which % len(outputs)]
+    with contextlib.suppress(ScanvizValueError):  # the stop condition depends on it
+        args = args.remove(args.results[gone], dependents=True)
+        total, doubled = args.outer_out_sit_sot[-1], args.outer_out_nit_sot[-1]
+    left = [each for each in outputs if each in args.results and isinstance(each.type, TensorType)]
+    names, values = [variable for variable, _ in inputs], [value for _, value in inputs]
+    before = function(names, left, mode="reference", on_unused_input="ignore")(*values)
+    wanted = [*clone(left, {each: args.results[each] for each in left}), total, doubled]
+    *after, sums, twice = function(names, wanted, mode=tier, on_unused_input="ignore")(*values)
+    check_same(after, before, case.dtype)
+    done = len(run_plainly(case)[0][0])
+    expected = np.cumsum(np.arange(done))
+    np.testing.assert_array_equal(sums, expected)
+    np.testing.assert_array_equal(twice, 2 * (expected - np.arange(done)))

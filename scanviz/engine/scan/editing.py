@@ -1,0 +1,178 @@
+"""Editing a loop that stands in a graph: loop variables taken out, put in, or computed otherwise.
+
+Each edit gives a new loop, checked as any other; the one before stays.  Errors are in the user's names: what still reads a loop
+variable that is to go, which variable the step would have from nowhere, which types do not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NoReturn
+
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.nodes import Variable, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.traversal import depending_on, free_leaves
+from scanviz.engine.graph.types import TensorType, Type, fits
+from scanviz.engine.scan.loop import ScanView
+from scanviz.engine.scan.rebuild import rebuilt_loop
+from scanviz.engine.scan.variables import (
+    LoopVariable,
+    NonSequence,
+    State,
+    has_outer_output,
+    inner_inputs,
+    inner_outputs,
+    kind_of,
+)
+from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+Edited = tuple[ScanView, dict[Variable, Variable]]
+
+
+def loop_variable_of(view: ScanView, variable: Variable) -> LoopVariable:
+    """Return the loop variable that a variable around the loop, or of its step, belongs to."""
+    for each in view.op.variables:
+        mine = (*inner_inputs(each), *inner_outputs(each), view.outer_input(each), view.outer_output(each))
+        if any(one is variable for one in mine):
+            return each
+    raise ScanvizValueError(
+        f"`{describe(variable)}` belongs to no loop variable of `{view.op.scan_name}`",
+        where=user_line(),
+        expected="an input or output of the loop or of its step",
+    )
+
+
+def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) -> Edited:
+    """Return a loop without some of its loop variables, and with ``dependents`` without those that depend on them."""
+    taken = dict.fromkeys(gone)
+    inner = [each for variable in gone for each in inner_inputs(variable)]
+    while reading := _readers(view, taken, inner):
+        if not dependents:
+            names = " and ".join(f"`{each.name}`" for each in reading)
+            raise ScanvizValueError(
+                f"{' and '.join(f'`{each.name}`' for each in gone)} cannot be taken out of `{view.op.scan_name}`",
+                where=user_line(),
+                expected="loop variables that nothing else in the step reads",
+                found=f"{names} computed from it",
+                fix="remove(…, dependents=True) to take these out too",
+            )
+        taken.update(dict.fromkeys(reading))
+        inner += [each for variable in reading for each in inner_inputs(variable)]
+    if view.op.until is not None and view.op.until.condition in depending_on(inner, view.op.inner_outputs):
+        raise ScanvizValueError(
+            f"the stop condition of `{view.op.scan_name}` depends on what is to be taken out",
+            where=user_line(),
+            fix="replace it first: replace({args.cond[0]: …})",
+        )
+    if not any(has_outer_output(each) for each in view.op.variables if each not in taken):
+        raise ScanvizValueError(
+            f"nothing would be left that `{view.op.scan_name}` gives", where=user_line(), expected="a result"
+        )
+    new, mapping = rebuilt_loop(view, dict.fromkeys(taken))
+    return new, mapping
+
+
+def _readers(
+    view: ScanView, taken: Mapping[LoopVariable, None], inner: Sequence[Variable]
+) -> list[LoopVariable]:
+    """Return the loop variables that stay whose values are computed from some variables of the step."""
+    reached = depending_on(inner, view.op.inner_outputs) if inner else set()
+    return [
+        each
+        for each in view.op.variables
+        if each not in taken and any(one in reached for one in inner_outputs(each))
+    ]
+
+
+def replaced(view: ScanView, mapping: Mapping[Variable, Variable]) -> Edited:
+    """Return a loop that computes with other variables: of its step, or around it."""
+    outer: dict[LoopVariable, Variable] = {}
+    values: dict[Variable, Variable] = {}
+    n_steps = view.n_steps
+    for old, new in mapping.items():
+        readers = [each for each in view.op.variables if view.outer_input(each) is old]
+        if not fits(new.type, old.type):
+            raise _misfit(view, describe(old), new, old.type)
+        if old is view.n_steps:
+            n_steps = new
+        elif readers:
+            outer.update(dict.fromkeys(readers, new))
+        else:
+            values[old] = new
+    _check_known(view, values.values(), ())
+    return rebuilt_loop(view, {}, outer=outer, values=values, n_steps=n_steps)
+
+
+def added(view: ScanView, variable: LoopVariable, outer: Variable | None) -> Edited:
+    """Return a loop with one loop variable more."""
+    fresh = inner_inputs(variable)
+    known = set(view.op.inner_inputs)
+    for each in fresh:
+        if each.owner is not None or each in known:
+            _refuse(
+                view,
+                f"`{describe(each)}` cannot be a variable of the step",
+                "a variable that nothing computes or gives yet",
+            )
+    if outer is not None:
+        wanted = _outer_type(variable)
+        if not fits(outer.type, wanted):
+            raise _misfit(view, variable.name, outer, wanted)
+    _check_known(view, inner_outputs(variable), fresh)
+    if isinstance(variable, State):
+        _check_rows(view, variable)
+    return rebuilt_loop(view, {}, added=[variable], outer={} if outer is None else {variable: outer})
+
+
+def _outer_type(variable: LoopVariable) -> Type:
+    """Return what the outer input of a new loop variable must be."""
+    match variable:
+        case LoopSequence():
+            row = tensor_type(variable.slice)
+            return row.with_shape((None, *row.shape))
+        case NonSequence():
+            return variable.variable.type
+        case State():
+            row = tensor_type(next(iter(variable.reads.values())))
+            single = variable.kind == "sitsot"
+            return row.with_shape((None,) * row.ndim if single else (None,) * (row.ndim + 1))
+        case _:
+            raise AssertionError(f"a {kind_of(variable)} has no outer input")
+
+
+def _check_rows(view: ScanView, state: State) -> None:
+    """Raise where a row written is no row that the state reads."""
+    (row, *_) = (tensor_type(each) for each in state.reads.values())
+    for each in (*state.reads.values(), *state.writes.values()):
+        kind = each.type
+        if not isinstance(kind, TensorType) or (kind.dtype, kind.ndim) != (row.dtype, row.ndim):
+            raise _misfit(view, state.name, each, row)
+
+
+def _check_known(view: ScanView, values: Collection[Variable], fresh: Collection[Variable]) -> None:
+    """Raise where values of the step read a variable that no loop variable gives."""
+    strays = free_leaves(list(values), [*view.op.inner_inputs, *fresh])
+    if strays:
+        _refuse(
+            view,
+            f"the step of `{view.op.scan_name}` would read `{describe(strays[0])}`, which nothing gives it",
+            "variables of the step and constants",
+            "add_non_sequence(outer, inner), or add_sequence, first",
+        )
+
+
+def _refuse(view: ScanView, what: str, expected: str, fix: str | None = None) -> NoReturn:
+    raise ScanvizValueError(what, where=user_line(), expected=expected, fix=fix)
+
+
+def _misfit(view: ScanView, name: str, found: Variable, wanted: Type) -> ScanvizTypeError:
+    return ScanvizTypeError(
+        f"`{describe(found)}` does not fit `{name}` of loop `{view.op.scan_name}`",
+        where=user_line(),
+        expected=wanted,
+        found=found.type,
+    )
+
+
+__all__ = ["Edited", "added", "loop_variable_of", "removed", "replaced"]

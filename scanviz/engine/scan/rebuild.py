@@ -1,0 +1,138 @@
+"""Building a loop again with some of its loop variables changed, taken out or put in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.scan.loop import Scan, ScanSettings, ScanView
+from scanviz.engine.scan.variables import (
+    Carry,
+    LoopVariable,
+    State,
+    StepOutput,
+    Until,
+    has_outer_input,
+    has_outer_output,
+    inner_outputs,
+)
+
+
+def rebuilt_loop(
+    view: ScanView,
+    changed: Mapping[LoopVariable, LoopVariable | None],
+    *,
+    added: Sequence[LoopVariable] = (),
+    outer: Mapping[LoopVariable, Variable] | None = None,
+    values: Mapping[Variable, Variable] | None = None,
+    n_steps: Variable | None = None,
+    settings: ScanSettings | None = None,
+) -> tuple[ScanView, dict[Variable, Variable]]:
+    """Return a loop with loop variables changed, and what its results replace.
+
+    Parameters
+    ----------
+    view : ScanView
+        The loop as it is.
+    changed : mapping
+        Loop variable → the one in its place; None takes it away.
+    added : sequence of loop variables
+        Put in: sequences and non-sequences before the others of their kind, results after them.
+    outer : mapping, optional
+        Outer inputs of loop variables that are new.
+    values : mapping, optional
+        Variables of the step → what the step computes with in their place.
+    n_steps : Variable, optional
+        The number of steps, by default as before.
+    settings : ScanSettings, optional
+        Its settings, by default as before.
+
+    Returns
+    -------
+    ScanView
+        The new loop; it keeps its node id, and the names of results.
+    dict
+        Old result → new result.
+    """
+    given = dict(outer or {})
+    op = view.op
+    pairs: list[tuple[LoopVariable | None, LoopVariable]] = [
+        (None, each) for each in added if not has_outer_output(each)
+    ]
+    for each in op.variables:
+        now = changed.get(each, each)
+        if now is not None:
+            pairs.append((each, now))
+    pairs += [(None, each) for each in added if has_outer_output(each)]
+    until = op.until
+    if values:
+        pairs, until = _with_values(pairs, until, values)
+    inputs = [n_steps if n_steps is not None else view.n_steps]
+    for old, now in pairs:
+        if not has_outer_input(now):
+            continue
+        source = given.get(now)
+        if source is None and old is not None:
+            source = given.get(old) or view.outer_input(old)
+        assert source is not None, f"loop variable `{now.name}` has no outer input"
+        inputs.append(source)
+    fresh = Scan([now for _, now in pairs], until, op.settings if settings is None else settings)
+    names = [_name(view, old, now) for old, now in pairs if has_outer_output(now)]
+    node = Apply(fresh, inputs, fresh.infer(inputs), node_id=view.node.node_id, names=names)
+    new = ScanView(node)
+    mapping: dict[Variable, Variable] = {}
+    for old, now in pairs:
+        before = view.outer_output(old) if old is not None else None
+        after = new.outer_output(now)
+        if before is not None and after is not None:
+            mapping[before] = after
+    return new, mapping
+
+
+def _name(view: ScanView, old: LoopVariable | None, now: LoopVariable) -> str | None:
+    before = view.outer_output(old) if old is not None else None
+    return before.name if before is not None else now.name
+
+
+def _with_values(
+    pairs: Iterable[tuple[LoopVariable | None, LoopVariable]],
+    until: Until | None,
+    values: Mapping[Variable, Variable],
+) -> tuple[list[tuple[LoopVariable | None, LoopVariable]], Until | None]:
+    """Return loop variables and condition over replaced variables of the step."""
+    listed = list(pairs)
+    results = [each for _, now in listed for each in inner_outputs(now)]
+    if until is not None:
+        results.append(until.condition)
+    fresh = iter(replace(results, values, check=False))
+    made = [(old, with_inner_outputs(now, [next(fresh) for _ in inner_outputs(now)])) for old, now in listed]
+    return made, Until(next(fresh)) if until is not None else None
+
+
+def with_inner_outputs(variable: LoopVariable, given: Sequence[Variable]) -> LoopVariable:
+    """Return a loop variable that takes other values of the step; itself where they are the same."""
+    if all(a is b for a, b in zip(inner_outputs(variable), given, strict=True)):
+        return variable
+    match variable:
+        case State():
+            writes = dict(zip(variable.writes, given, strict=True))
+            return State(variable.name, variable.reads, writes, variable.keep, variable.shared)
+        case StepOutput():
+            return StepOutput(variable.name, given[0], variable.keep)
+        case Carry():
+            return Carry(variable.name, variable.read, given[0], variable.shared)
+        case _:
+            return variable
+
+
+def with_results(op: Scan, results: Sequence[Variable]) -> Scan:
+    """Return a loop whose step gives other variables, in the order of its ``inner_outputs``."""
+    given = iter(results)
+    variables = [
+        with_inner_outputs(each, [next(given) for _ in inner_outputs(each)]) for each in op.variables
+    ]
+    return op.with_variables(variables, Until(next(given)) if op.until is not None else None)
+
+
+__all__ = ["rebuilt_loop", "with_inner_outputs", "with_results"]

@@ -15,6 +15,7 @@ from scanviz.tensor import methods as _methods
 from scanviz.tensor import numpy_functions as _numpy_functions
 from scanviz.tensor import padding as _padding
 from scanviz.tensor import products as _products
+from scanviz.tensor import quantiles as _quantiles
 from scanviz.tensor import reductions as _reductions
 from scanviz.tensor import shapes as _shapes
 from scanviz.tensor import sorting as _sorting
@@ -34,6 +35,7 @@ from scanviz.tensor.linalg import *  # noqa: F403
 from scanviz.tensor.nnet import log_softmax, relu, softmax  # noqa: F401  # public
 from scanviz.tensor.padding import *  # noqa: F403
 from scanviz.tensor.products import *  # noqa: F403
+from scanviz.tensor.quantiles import *  # noqa: F403
 from scanviz.tensor.reductions import *  # noqa: F403
 from scanviz.tensor.shapes import *  # noqa: F403
 from scanviz.tensor.sorting import *  # noqa: F403
@@ -54,6 +56,7 @@ _PARTS = (
     linalg,
     _padding,
     _products,
+    _quantiles,
     _reductions,
     _shapes,
     _sorting,

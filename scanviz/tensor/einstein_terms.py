@@ -40,7 +40,11 @@ def requested(operands: Sequence[Any]) -> Request:
     ScanvizTypeError, ScanvizValueError, ShapeError
         Naming the operand and the letter that do not fit.
     """
-    if operands and isinstance(operands[0], str):
+    if len(operands) < 2:
+        raise ScanvizTypeError(
+            "einsum: there are no operands", where=user_line(), fix='T.einsum("ij,jk->ik", a, b)'
+        )
+    if isinstance(operands[0], str):
         written, output = _letters(operands[0])
         values = list(operands[1:])
     else:

@@ -20,7 +20,14 @@ from scanviz.engine.ops import elementwise as ops
 from scanviz.engine.ops.support import as_variable
 
 _PARAMETERS = {1: ("x",), 2: ("first", "second"), 3: ("condition", "first", "second")}
-_NAMED = {"polygamma": ("order", "x")}
+_NAMED = {
+    "polygamma": ("order", "x"),
+    "xlogy": ("x", "y"),
+    "xlog1py": ("x", "y"),
+    "betaln": ("a", "b"),
+    "gammainc": ("a", "x"),
+    "gammaincc": ("a", "x"),
+}
 _TRUTH = {"isnan", "isinf", "isfinite", "signbit", "logical_not"}
 _INTEGER_ONLY = {"invert", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"}
 
@@ -90,6 +97,7 @@ lt, le, gt, ge = (globals()[name] for name in ("less", "less_equal", "greater", 
 sqr, abs_ = globals()["square"], globals()["absolute"]
 globals()["abs"] = abs_  # NumPy 2's short name; this file itself needs no other
 true_divide, remainder = globals()["divide"], globals()["mod"]
+expit = globals()["sigmoid"]  # SciPy's name
 
 _OPERATORS = [
     "add",
@@ -246,6 +254,6 @@ def nan_to_num(
 
 
 __all__ = [  # most names are made above
-    "abs", "abs_", "cast", "eq", "ge", "gt", "isclose", "le", "lt", "nan_to_num", "neq", "remainder", "sqr",
+    "abs", "abs_", "cast", "eq", "expit", "ge", "gt", "isclose", "le", "lt", "nan_to_num", "neq", "remainder", "sqr",
     "true_divide", "xlogx", *_made,
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Linear algebra under NumPy's names: solving, factorising, determinants and norms; products are here by name too.
+"""Linear algebra under NumPy's names: solving, factorising, determinants, norms; products and decompositions are here too.
 
 Leading axes of matrices are batches, as in NumPy.  float16 has products only; ints are computed in float64.
 """
@@ -20,23 +20,44 @@ from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.options import real
 from scanviz.engine.ops.shape import dimshuffle, normal_axis
 from scanviz.engine.ops.support import as_variable, float_dtype
-from scanviz.tensor.products import batched_dot, dot, inner, kron, matmul, outer, tensordot
+from scanviz.tensor.decompositions import (
+    eigh,
+    eigvalsh,
+    expm,
+    lstsq,
+    matrix_power,
+    pinv,
+    qr,
+    svd,
+    svdvals,
+)
+from scanviz.tensor.products import batched_dot, cross, dot, inner, kron, matmul, outer, tensordot
 from scanviz.tensor.statistics import root
 
 __all__ = [
     "batched_dot",
     "cholesky",
+    "cross",
     "det",
     "dot",
+    "eigh",
+    "eigvalsh",
+    "expm",
     "inner",
     "inv",
     "kron",
+    "lstsq",
     "matmul",
+    "matrix_power",
     "norm",
     "outer",
+    "pinv",
+    "qr",
     "slogdet",
     "solve",
     "solve_triangular",
+    "svd",
+    "svdvals",
     "tensordot",
     "trace",
 ]

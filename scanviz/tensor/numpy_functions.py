@@ -28,7 +28,7 @@ _OPERATORS = {
 }  # fmt: skip
 # Functions of NumPy and SciPy that are called otherwise here.
 _RENAMED = {
-    "expit": "nnet.sigmoid", "fabs": "abs", "equal": "eq", "not_equal": "neq",
+    "fabs": "abs", "equal": "eq", "not_equal": "neq",
     "array_equal": "all(T.eq(a, b))", "remainder": "mod", "fmod": "mod", "copy": "copy",
     "copyto": "set_subtensor", "put": "set_subtensor", "size": "size", "ndim": "ndim", "shape": "shape",
 }  # fmt: skip

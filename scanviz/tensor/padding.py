@@ -17,6 +17,7 @@ from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.join import concatenate
+from scanviz.engine.ops.options import one_of
 from scanviz.engine.ops.shape import alloc, dimension
 from scanviz.engine.ops.support import as_integer, as_value, as_variable, constant_integer
 from scanviz.tensor.indexing import take
@@ -131,17 +132,9 @@ def pad(
 
 
 def _check_mode(mode: Any, constant_values: Any, reflect_type: Any) -> None:
-    if mode not in _MODES:
-        raise ScanvizValueError(
-            f"pad: there is no mode {mode!r}",
-            where=user_line(),
-            expected=", ".join(map(repr, _MODES)),
-            fix="T.concatenate([before, x, after], axis) for edges of your own",
-        )
-    if reflect_type not in (None, "even"):
-        raise ScanvizValueError(
-            f"pad: there is no reflect_type {reflect_type!r}", where=user_line(), expected="'even'"
-        )
+    one_of(mode, _MODES, "pad: mode", "T.concatenate([before, x, after], axis) for edges of your own")
+    if reflect_type is not None:
+        one_of(reflect_type, ("even",), "pad: reflect_type")
     for name, given, fitting in (
         ("constant_values", constant_values, ("constant",)),
         ("reflect_type", reflect_type, ("reflect", "symmetric")),

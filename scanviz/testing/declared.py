@@ -15,7 +15,17 @@ from scanviz import tensor as T
 from scanviz.engine.graph.declaration import Declaration, Op, declarations
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, DTYPES, FLOATS, INTEGERS
-from scanviz.engine.ops import creation, factorise, index, linalg, reduce, shape, sort, stop_gradient
+from scanviz.engine.ops import (
+    creation,
+    decompose,
+    factorise,
+    index,
+    linalg,
+    reduce,
+    shape,
+    sort,
+    stop_gradient,
+)
 from scanviz.engine.ops.assign import ASSIGN, inc_subtensor, set_subtensor
 from scanviz.engine.ops.control import IFELSE, ifelse
 from scanviz.engine.ops.elementwise import CAST, cast
@@ -241,8 +251,26 @@ def _solve(pool: Pool) -> Variable:
     return factorise.solve(pool.matrix(), pool.array((1, 2), FLOATS))
 
 
+def _lstsq(pool: Pool) -> Variable:
+    x, _, _, values = decompose.lstsq(pool.matrix(), pool.array((1, 2), FLOATS))
+    chosen: Variable = pool.choose((x, values))
+    return chosen
+
+
 def _solve_triangular(pool: Pool) -> Variable:
     return factorise.solve_triangular(pool.matrix(), pool.array((1, 2), FLOATS), lower=True)
+
+
+def _searchsorted(pool: Pool) -> Variable:
+    return sort.searchsorted(sort.sort(pool.array((1,))), pool.array(), pool.choose(("left", "right")))
+
+
+def _bincount(pool: Pool) -> Variable:
+    numbers = sort.argsort(pool.array((1,)))
+    weights = pool.choose((None, None, 1.5))
+    return sort.bincount(
+        numbers, None if weights is None else cast(numbers, "float64") * weights, pool.choose((0, 4))
+    )
 
 
 def _tensordot(pool: Pool) -> Variable:
@@ -292,12 +320,24 @@ ROWS.update(
         creation.FROM_DIAGONAL: _diagonal_of(creation.from_diagonal, 1),
         sort.SORT: _along(sort.sort),
         sort.ARGSORT: _along(sort.argsort),
+        sort.SEARCHSORTED: _searchsorted,
+        sort.BINCOUNT: _bincount,
         SOFTMAX: _along(softmax, (*FLOATS, *INTEGERS, BOOLEAN)),
         LOG_SOFTMAX: _along(log_softmax, (*FLOATS, *INTEGERS, BOOLEAN)),
         factorise.INV: lambda pool: factorise.inv(pool.matrix()),
         factorise.CHOLESKY: lambda pool: factorise.cholesky(pool.matrix()),
         factorise.DET: lambda pool: factorise.det(pool.matrix()),
         factorise.SLOGDET: lambda pool: factorise.slogdet(pool.matrix())[pool.choose((0, 1))],
+        decompose.EIGH: lambda pool: decompose.eigh(pool.matrix(), pool.choose(("L", "U")))[0],
+        decompose.EIGVALSH: lambda pool: decompose.eigvalsh(pool.matrix(), pool.choose(("L", "U"))),
+        decompose.QR: lambda pool: decompose.qr(pool.matrix(), pool.choose((False, True)))[
+            pool.choose((0, 1))
+        ],
+        decompose.SVD: lambda pool: decompose.svd(pool.matrix(), pool.choose((False, True)))[1],
+        decompose.SVDVALS: lambda pool: decompose.svdvals(pool.matrix()),
+        decompose.PINV: lambda pool: decompose.pinv(pool.matrix()),
+        decompose.EXPM: lambda pool: decompose.expm(pool.matrix()),
+        decompose.LSTSQ: _lstsq,
         factorise.SOLVE: _solve,
         factorise.SOLVE_TRIANGULAR: _solve_triangular,
     }

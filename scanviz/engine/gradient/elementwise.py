@@ -19,7 +19,10 @@ at                                       derivative
 ``power(0, b)``, with respect to b       0
 ``sqrt(0)``, other infinite slopes       infinity; 0 where the cotangent is exactly 0
 ``mod``, ``floor_divide``                as if the quotient rounded down did not change
+``xlogy``, ``xlog1py`` of 0 and any      log of the second with respect to the first, 0 with respect to the second
 =======================================  ==========================================================
+
+``gammainc`` and ``gammaincc`` have no derivative with respect to their first argument here.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from scanviz.engine.gradient.guards import is_guarded, may_be_infinite
 from scanviz.engine.gradient.partials import PARTIALS, POLES, STEEP, Partial, Test, is_steep, partials_of
 from scanviz.engine.gradient.positive import surely_not_negative, surely_not_zero, surely_positive
 from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
-from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
+from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative, Undefined
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.ops import elementwise as e
@@ -266,6 +269,58 @@ derivatives(e.erfinv, lambda t, x, y: t * (e.exp(y * y) * (math.sqrt(math.pi) / 
 derivatives(e.gammaln, lambda t, x, y: t * e.digamma(x), poles=_always)
 derivatives(e.digamma, lambda t, x, y: t * e.polygamma(1, x), poles=_always)
 derivatives(e.polygamma, None, lambda t, n, x, y: t * e.polygamma(n + 1, x), poles=_always)
+derivatives(e.logit, lambda t, x, y: t / (x * (1 - x)), poles=_always)
+derivatives(
+    e.xlogy,
+    lambda t, a, b, y: t * e.log(b),
+    lambda t, a, b, y: t * e.where(e.equal(a, 0), 0, a / b),
+    steep=_of(surely_positive, 1),
+    poles=_of(surely_positive, 1),
+)
+derivatives(
+    e.xlog1py,
+    lambda t, a, b, y: t * e.log1p(b),
+    lambda t, a, b, y: t * e.where(e.equal(a, 0), 0, a / (b + 1)),
+    steep=_of(surely_not_negative, 1),
+    poles=_of(surely_not_negative, 1),
+)
+derivatives(
+    e.betaln,
+    lambda t, a, b, y: t * (e.digamma(a) - e.digamma(a + b)),
+    lambda t, a, b, y: t * (e.digamma(b) - e.digamma(a + b)),
+    poles=_always,
+)
+
+
+def _gamma_density(a: Variable, x: Variable) -> Variable:
+    """Return the density of the gamma distribution, which is the slope of its share up to x."""
+    return e.exp(e.xlogy(a - 1, x) - x - e.gammaln(a))
+
+
+derivatives(e.gammainc, None, lambda t, a, x, y: t * _gamma_density(a, x), steep=_always, poles=_always)
+derivatives(e.gammaincc, None, lambda t, a, x, y: -t * _gamma_density(a, x), steep=_always, poles=_always)
+
+
+def _no_derivative_of_shape(node: Apply) -> Undefined:
+    return Undefined(
+        f"the derivative of {node.op.name} with respect to its first argument is none of the functions that there are",
+        node.provenance.source,
+    )
+
+
+@PULLBACKS.row(e.gammainc, e.gammaincc)
+def _of_second_argument(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    _, second = _pullback(node, cotangents, wanted)
+    return [_no_derivative_of_shape(node) if wanted[0] and cotangents[0] is not None else None, second]
+
+
+@PUSHFORWARDS.row(e.gammainc, e.gammaincc)
+def _of_second_argument_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    return _pushforward(node, tangents) if tangents[0] is None else [_no_derivative_of_shape(node)]
+
+
 derivatives(e.where, None, lambda t, c, a, b, y: e.where(c, t, 0), lambda t, c, a, b, y: e.where(c, 0, t))
 derivatives(
     e.clip,

@@ -76,7 +76,8 @@ def _slogdet_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequen
     return [None, None if t is None else _sum_of_products(swapped(f.inv(node.inputs[0])), t)]
 
 
-def _symmetric(value: Variable) -> Variable:
+def symmetric_part(value: Variable) -> Variable:
+    """Return what is symmetric of matrices."""
     return (value + swapped(value)) * 0.5
 
 
@@ -98,7 +99,7 @@ def _cholesky(
     inner = _lower_half(matmul(swapped(factor), triangle(given, 0, True)))
     left = f.solve_triangular(factor, inner, lower=True, trans=1)
     whole = swapped(f.solve_triangular(factor, swapped(left), lower=True, trans=1))
-    return [_symmetric(whole)]
+    return [symmetric_part(whole)]
 
 
 @PUSHFORWARDS.row(f.CHOLESKY)
@@ -108,7 +109,7 @@ def _cholesky_forward(node: Apply, tangents: Sequence[Variable | None]) -> Seque
         return [None]
     lower = node.op.parameters.lower
     factor = node.outputs[0] if lower else swapped(node.outputs[0])
-    left = f.solve_triangular(factor, _symmetric(t), lower=True)
+    left = f.solve_triangular(factor, symmetric_part(t), lower=True)
     inner = swapped(f.solve_triangular(factor, swapped(left), lower=True))
     moved = matmul(factor, _lower_half(inner))
     return [moved if lower else swapped(moved)]
@@ -140,7 +141,7 @@ def _solve(
     matrix = None
     if wanted[0]:
         matrix = sum_to_shape(-matmul(side, swapped(_as_columns(node.outputs[0], b))), a)
-        matrix = _symmetric(matrix) if positive else matrix
+        matrix = symmetric_part(matrix) if positive else matrix
     return [matrix, _as_sides(side, b) if wanted[1] else None]
 
 
@@ -149,7 +150,7 @@ def _solve_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence
     b = node.inputs[1]
     matrix, side = tangents
     if matrix is not None and node.op.parameters.assume == "pos":
-        matrix = _symmetric(matrix)
+        matrix = symmetric_part(matrix)
     moved = None if matrix is None else -matmul(matrix, _as_columns(node.outputs[0], b))
     return [_solved_again(node, moved, side)]
 

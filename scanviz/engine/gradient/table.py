@@ -61,6 +61,7 @@ FAMILIES = (
     "effects",
     "control",
     "creation",
+    "decompose",
     "elementwise",
     "factorise",
     "index",

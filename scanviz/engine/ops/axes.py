@@ -138,6 +138,16 @@ def solved(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
              {last: len(sides) - 1}],)  # fmt: skip
 
 
+def sought(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return those of what is looked up in the first input: all axes of the second."""
+    return ([{1: axis} for axis in range(len(given[1]))],)
+
+
+def nowhere(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
+    """Return none: of everything anything counts."""
+    return [[{} for _ in shape] for shape in made]
+
+
 def rows_below(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
     """Return those within rows, of inputs which are stacks of them, or one: not the axis of the rows, the first."""
     rows = max(map(len, given)) - 1  # axes of a row
@@ -152,12 +162,14 @@ __all__ = [
     "but",
     "elementwise",
     "joined",
+    "nowhere",
     "product",
     "product_of_pairs",
     "reordered",
     "reshaped",
     "rows_below",
     "solved",
+    "sought",
     "stacked",
     "stacked_product",
     "tensor_product",

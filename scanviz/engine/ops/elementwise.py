@@ -244,6 +244,27 @@ erfinv = _by_scipy("erfinv", functions.erfinv, "Inverse of the error function.")
 gammaln = _by_scipy("gammaln", functions.gammaln, "Logarithm of the absolute value of the gamma function.")
 digamma = _by_scipy("digamma", functions.digamma, "Derivative of gammaln.")
 
+logit = elementwise(
+    "logit", None, f.LOGIT, "Logarithm of p / (1 - p), exact near 1/2.", result=_special, arity=1
+)
+xlogy = elementwise("xlogy", None, f.XLOGY, "First times log(second), 0 where first is.", like=np.divide)
+xlog1py = elementwise(
+    "xlog1py", None, f.XLOG1PY, "First times log(1 + second), 0 where first is.", like=np.divide
+)
+
+
+def _of_two_by_scipy(name: str, function: Callable[..., Any], doc: str) -> ElementwiseDeclaration:
+    return elementwise(name, function, f.function(name, 2), doc, like=np.divide)
+
+
+betaln = _of_two_by_scipy("betaln", functions.betaln, "Logarithm of the absolute value of the beta function.")
+gammainc = _of_two_by_scipy(
+    "gammainc",
+    functions.gammainc,
+    "Share of the gamma function of first that its integral up to second is.",
+)
+gammaincc = _of_two_by_scipy("gammaincc", functions.gammaincc, "1 - gammainc, exact for large second.")
+
 
 def _of_order(order: Any, kind: Any) -> tuple[Any, ...]:
     if order is not int and np.dtype(order).kind not in "iu":

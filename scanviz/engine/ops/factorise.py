@@ -48,7 +48,8 @@ class CholeskyParameters(NamedTuple):
     lower: bool
 
 
-def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+def floating_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    """Return the floating dtype that matrices are computed in, for each output; there is no float16."""
     if any(kind.dtype == "float16" for kind in kinds):
         raise ScanvizTypeError(
             "there is no linear algebra in float16", expected="float32 or float64", fix='T.cast(x, "float32")'
@@ -57,7 +58,7 @@ def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
     return (common,) * op.declaration.outputs
 
 
-def _square(dims: Dims) -> tuple[tuple[Dim, ...], Dim]:
+def square(dims: Dims) -> tuple[tuple[Dim, ...], Dim]:
     """Return the batch and the size of the square matrices that the first input holds."""
     shape = dims.shapes[0]
     if len(shape) < 2:
@@ -66,16 +67,16 @@ def _square(dims: Dims) -> tuple[tuple[Dim, ...], Dim]:
 
 
 def _matrix_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    batch, size = _square(dims)
+    batch, size = square(dims)
     return ((*batch, size, size),)
 
 
 def _batch_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return (_square(dims)[0],) * op.declaration.outputs
+    return (square(dims)[0],) * op.declaration.outputs
 
 
 def _solve_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    batch, size = _square(dims)
+    batch, size = square(dims)
     right = dims.shapes[1]
     if not right:
         raise ScanvizTypeError("the right-hand side is a scalar", expected="a vector or a matrix")
@@ -86,7 +87,7 @@ def _solve_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*dims.broadcast(batch, right[:-2]), rows, right[-1]),)
 
 
-def _which(function: Callable[[Array], Any], matrices: Array) -> str:
+def which_fails(function: Callable[[Array], Any], matrices: Array) -> str:
     """Say which matrix of a batch a function fails on."""
     for place in np.ndindex(matrices.shape[:-2]) if matrices.ndim > 2 else ():
         try:
@@ -101,7 +102,7 @@ def _by_numpy(function: Callable[..., Any], what: str) -> Callable[[Op, Sequence
         try:
             return (function(values[0]),)
         except np.linalg.LinAlgError:
-            raise NumericalError(what + _which(function, np.asarray(values[0]))) from None
+            raise NumericalError(what + which_fails(function, np.asarray(values[0]))) from None
 
     return perform
 
@@ -120,7 +121,7 @@ INV = Declaration(
     "inv",
     "factorise",
     doc="Inverse of square matrices.",
-    infer=infer_by(_dtypes),
+    infer=infer_by(floating_dtypes),
     perform=_by_numpy(np.linalg.inv, f"{_SINGULAR}: it has no inverse"),
     shapes=_matrix_shapes,
     facts=Facts(flops.cube(Fraction(2)), weight="heavy", axes=axes.stacked),
@@ -129,7 +130,7 @@ CHOLESKY = Declaration(
     "cholesky",
     "factorise",
     doc="Triangular factor L of a positive definite matrix L Lᵀ.",
-    infer=infer_by(_dtypes),
+    infer=infer_by(floating_dtypes),
     perform=_cholesky,
     shapes=_matrix_shapes,
     facts=Facts(flops.cube(Fraction(1, 3)), weight="heavy", axes=axes.stacked),
@@ -138,7 +139,7 @@ DET = Declaration(
     "det",
     "factorise",
     doc="Determinant of square matrices.",
-    infer=infer_by(_dtypes),
+    infer=infer_by(floating_dtypes),
     perform=lambda op, values: (np.linalg.det(values[0]),),
     shapes=_batch_shapes,
     facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy", axes=axes.stacked),
@@ -147,7 +148,7 @@ SLOGDET = Declaration(
     "slogdet",
     "factorise",
     doc="Sign of the determinant, and the logarithm of its absolute value.",
-    infer=infer_by(_dtypes),
+    infer=infer_by(floating_dtypes),
     perform=lambda op, values: tuple(np.linalg.slogdet(values[0])),
     shapes=_batch_shapes,
     outputs=2,
@@ -190,7 +191,7 @@ def _solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         return (np.linalg.solve(a, b),)
     except np.linalg.LinAlgError:
         raise NumericalError(
-            f"{_SINGULAR}{_which(np.linalg.inv, a)}: the system has no unique solution"
+            f"{_SINGULAR}{which_fails(np.linalg.inv, a)}: the system has no unique solution"
         ) from None
 
 
@@ -214,7 +215,7 @@ SOLVE = Declaration(
     "solve",
     "factorise",
     doc="Solution x of a x = b.",
-    infer=infer_by(_dtypes),
+    infer=infer_by(floating_dtypes),
     perform=_solve,
     shapes=_solve_shapes,
     facts=Facts(flops.solving, weight="heavy", axes=axes.solved),
@@ -223,7 +224,7 @@ SOLVE_TRIANGULAR = Declaration(
     "solve_triangular",
     "factorise",
     doc="Solution x of a x = b where a is triangular.",
-    infer=infer_by(_dtypes),
+    infer=infer_by(floating_dtypes),
     perform=_solve_triangular,
     shapes=_solve_shapes,
     facts=Facts(flops.substitutions(1), weight="heavy", axes=axes.solved),
@@ -231,14 +232,14 @@ SOLVE_TRIANGULAR = Declaration(
 
 
 def _lu_factor_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    batch, size = _square(dims)
+    batch, size = square(dims)
     if batch:
         raise ScanvizTypeError("one matrix is needed", expected="2 dimensions", found=f"{len(batch) + 2}")
     return ((size, size), (size,))
 
 
 def _lu_factor_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
-    return (_dtypes(Op(INV), kinds)[0], "int64")
+    return (floating_dtypes(Op(INV), kinds)[0], "int64")
 
 
 @lru_cache
@@ -259,7 +260,7 @@ def _lu_factor(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 
 
 def _factored_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    size, right = _square(dims)[1], dims.shapes[-1]
+    size, right = square(dims)[1], dims.shapes[-1]
     if not 1 <= len(right) <= 2:
         raise ScanvizTypeError("one right-hand side is needed", expected="a vector or a matrix")
     message = "the right-hand side must have as many rows as the matrix"
@@ -267,7 +268,7 @@ def _factored_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 def _factored_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
-    return _dtypes(op, [kinds[0], kinds[-1]])
+    return floating_dtypes(op, [kinds[0], kinds[-1]])
 
 
 def _lu_solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:

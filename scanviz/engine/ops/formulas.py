@@ -239,3 +239,20 @@ SOFTPLUS = floats(log_of_sum(x, 0), cast(log_of_sum(cast(x, "float32"), 0), "flo
 NO_NAN = _of_two(select(equal(y, 0), 0, x * y), x * y, x & y)
 SIGMOID = floats(1 / (primitive("exp", -x) + 1))
 POLYGAMMA = floats(primitive("polygamma", cast(x, y), y), ulp=1)
+
+
+def _times_logarithm(logarithm: Expression, of: Expression) -> Expression:
+    """Return x times a logarithm, 0 where x is, but of NaN."""
+    return select(equal(x, 0) & ~is_nan(of), 0, x * logarithm)
+
+
+XLOGY = floats(_times_logarithm(primitive("log", y), y))
+XLOG1PY = floats(_times_logarithm(primitive("log1p", y), y))
+_TWICE_FROM_HALF = (x - 0.5) * 2
+LOGIT = floats(
+    select(
+        (x < 0.3) | (x > 0.65),
+        primitive("log", x / (1 - x)),
+        primitive("log1p", _TWICE_FROM_HALF) - primitive("log1p", -_TWICE_FROM_HALF),
+    )
+)

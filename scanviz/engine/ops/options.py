@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,20 @@ def truth(value: Any, what: str) -> bool:
     raise _no_option(value, what, "True or False")
 
 
+def one_of(value: Any, among: Sequence[str], what: str, fix: str | None = None) -> str:
+    """Return an option that is one of some words."""
+    if isinstance(value, str) and value in among:
+        return value
+    shown = f"`{describe(value)}`, symbolic" if isinstance(value, Variable) else repr(value)
+    raise ScanvizValueError(
+        f"{what} cannot be used",
+        where=user_line(),
+        expected=" or ".join(map(repr, among)),
+        found=shown,
+        fix=fix,
+    )
+
+
 def listed(value: Any, what: str) -> list[Any]:
     """Return an option that is a list of values, or anything that can be iterated over while building, as a list."""
     check_meant(value)
@@ -74,4 +88,4 @@ def _no_option(value: Any, what: str, expected: str) -> ScanvizTypeError:
     return ScanvizTypeError(f"{what} cannot be used", where=user_line(), expected=expected, found=shown)
 
 
-__all__ = ["MOST_DIMENSIONS", "listed", "pairs", "real", "truth", "whole"]
+__all__ = ["MOST_DIMENSIONS", "listed", "one_of", "pairs", "real", "truth", "whole"]

@@ -76,10 +76,14 @@ def scipy_module(name: str) -> Any:
     return importlib.import_module(f"scipy.{name}")
 
 
-def _special(name: str, x: Any, out: Array | None) -> Array:
-    given = np.asarray(x)
-    dtype = given.dtype if given.dtype.kind == "f" else np.dtype("float64")
-    value = np.asarray(getattr(scipy_module("special"), name)(given.astype(dtype, copy=False)))
+def _special(name: str, out: Array | None, *values: Any) -> Array:
+    """Return a function of SciPy's, computed in the common dtype of its arguments, float64 for ints."""
+    given = [np.asarray(each) for each in values]
+    common = np.result_type(*given)
+    dtype = common if common.kind == "f" else np.dtype("float64")
+    value = np.asarray(
+        getattr(scipy_module("special"), name)(*(each.astype(dtype, copy=False) for each in given))
+    )
     if out is None:
         return value.astype(dtype, copy=False)  # SciPy answers in float32 for float16
     np.copyto(out, value, casting="same_kind")
@@ -96,27 +100,42 @@ def rint(x: Any, out: Array | None = None) -> Array:
 
 def erf(x: Any, out: Array | None = None) -> Array:
     """Return the error function."""
-    return _special("erf", x, out)
+    return _special("erf", out, x)
 
 
 def erfc(x: Any, out: Array | None = None) -> Array:
     """Return the complementary error function."""
-    return _special("erfc", x, out)
+    return _special("erfc", out, x)
 
 
 def erfinv(x: Any, out: Array | None = None) -> Array:
     """Return the inverse error function."""
-    return _special("erfinv", x, out)
+    return _special("erfinv", out, x)
 
 
 def gammaln(x: Any, out: Array | None = None) -> Array:
     """Return log |gamma(x)|."""
-    return _special("gammaln", x, out)
+    return _special("gammaln", out, x)
 
 
 def digamma(x: Any, out: Array | None = None) -> Array:
     """Return the derivative of gammaln."""
-    return _special("digamma", x, out)
+    return _special("digamma", out, x)
+
+
+def betaln(a: Any, b: Any, out: Array | None = None) -> Array:
+    """Return log |beta(a, b)|."""
+    return _special("betaln", out, a, b)
+
+
+def gammainc(a: Any, x: Any, out: Array | None = None) -> Array:
+    """Return the regularised lower incomplete gamma function."""
+    return _special("gammainc", out, a, x)
+
+
+def gammaincc(a: Any, x: Any, out: Array | None = None) -> Array:
+    """Return the regularised upper incomplete gamma function."""
+    return _special("gammaincc", out, a, x)
 
 
 def polygamma(order: Any, x: Any, out: Array | None = None) -> Array:

@@ -1,4 +1,4 @@
-"""Sorting along an axis.
+"""Sorting along an axis, searching in what is sorted, and counting.
 
 Sorting is stable on every backend, so that ``argsort`` gives one answer for equal elements everywhere.
 NaN comes last, as in NumPy.
@@ -11,14 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
-from scanviz.engine.graph.nodes import Array, Variable, build_one
-from scanviz.engine.graph.types import TensorType
+from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import axes, flops
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.options import one_of
 from scanviz.engine.ops.reduce import single_axis
-from scanviz.engine.ops.support import as_variable, infer_by
+from scanviz.engine.ops.support import as_integer, as_variable, infer_by
 
 
 class SortParameters(NamedTuple):
@@ -71,3 +75,95 @@ def argsort(value: Any, axis: int | None = -1) -> Variable:
 def _build(declaration: Declaration, value: Any, axis: int | None) -> Variable:
     variable = as_variable(value)
     return build_one(Op(declaration, SortParameters(single_axis(axis, variable, declaration.name))), variable)
+
+
+class SideParameters(NamedTuple):
+    """On which side of equal elements a place is: ``"left"`` or ``"right"``."""
+
+    side: str
+
+
+def _second(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (dims.shapes[1],)
+
+
+SEARCHSORTED = Declaration(
+    "searchsorted",
+    "sort",
+    doc="Places in a sorted vector at which elements would keep it sorted.",
+    infer=infer_by(_places),
+    perform=lambda op, values: (np.asarray(np.searchsorted(values[0], values[1], op.parameters.side)),),
+    shapes=_second,
+    facts=Facts(flops.an_element(flops.FUNCTION), weight="heavy", raises=False, axes=axes.sought),
+)
+
+
+def searchsorted(value: Any, sought: Any, side: Any = "left") -> Variable:
+    """Return at which places elements would keep a sorted vector sorted; int64."""
+    variable = _vector(value, "searchsorted")
+    return build_one(
+        Op(SEARCHSORTED, SideParameters(one_of(side, ("left", "right"), "searchsorted: side"))),
+        variable,
+        as_variable(sought),
+    )
+
+
+def _vector(value: Any, what: str) -> Variable:
+    variable = as_variable(value)
+    if tensor_type(variable).ndim != 1:
+        raise ScanvizTypeError(
+            f"{what}: `{describe(variable)}` is no vector",
+            where=user_line(),
+            expected="1 dimension",
+            found=variable.type,
+        )
+    return variable
+
+
+def _counts(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    return ("int64" if len(kinds) < 3 else "float64",)
+
+
+def _bincount(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    numbers, least, *weights = values
+    check_counted(int(np.min(numbers, initial=0)), len(numbers), int(least), weights)
+    counts = np.bincount(numbers, weights[0] if weights else None, int(least))
+    return (counts.astype("float64" if weights else "int64", copy=False),)  # NumPy counts nothing in int64
+
+
+def check_counted(smallest: int, count: int, least: int, weights: Sequence[Any]) -> None:
+    """Raise what ``bincount`` refuses: numbers and lengths below 0, and weights that are not one for each number."""
+    if smallest < 0:
+        raise ScanvizValueError("bincount: a number is negative", expected="0 or more", found=smallest)
+    if least < 0:
+        raise ScanvizValueError("bincount: minlength is negative", expected="0 or more", found=least)
+    if weights and len(weights[0]) != count:
+        raise ShapeError(
+            "bincount needs one weight for each number", expected=f"{count} weights", found=len(weights[0])
+        )
+
+
+BINCOUNT = Declaration(
+    "bincount",
+    "sort",
+    doc="How often each number from 0 occurs, or the sum of its weights.",
+    infer=infer_by(_counts),
+    perform=_bincount,
+    shapes=lambda op, dims: ((None,),),
+    facts=Facts(flops.of_input, weight="heavy", axes=axes.nowhere),
+)
+
+
+def bincount(numbers: Any, weights: Any = None, minlength: Any = 0) -> Variable:
+    """Return how often each number from 0 occurs, or the sum of its weights."""
+    variable = _vector(numbers, "bincount")
+    if tensor_type(variable).dtype not in (*INTEGERS, BOOLEAN):
+        raise ScanvizTypeError(
+            f"bincount: `{describe(variable)}` holds no whole numbers",
+            where=user_line(),
+            found=variable.type,
+            fix='T.bincount(T.cast(x, "int64"))',
+        )
+    more = [] if weights is None else [cast(_vector(weights, "bincount"), "float64")]
+    least = as_integer(minlength, "bincount: minlength")
+    return build_one(Op(BINCOUNT), cast(variable, "int64"), least, *more)

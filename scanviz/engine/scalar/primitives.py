@@ -94,6 +94,7 @@ _ALL = [
     *_functions("sinh cosh tanh arcsinh arccosh arctanh", "hyperbolic function"),
     *_functions("cbrt", "cube root"),
     *_functions("erf erfc erfinv gammaln digamma", "special function"),
+    *_functions("betaln gammainc gammaincc", "special function of two numbers", 2),
     *_functions("arctan2", "angle of the point (second, first)", 2),
     *_functions("hypot", "length of the hypotenuse, without overflow on the way", 2),
     *_functions("power", "first to the power of the second", 2),

@@ -16,13 +16,14 @@ from scanviz.testing.guarded import GuardedLoop, guarded_loops
 from scanviz.testing.laws.law import law
 from scanviz.testing.singular import SINGULAR_POINTS, SingularPoint
 
-_WHOLE_FIRST = ("polygamma",)  # their first argument is a whole number
+# first arguments of those with no derivative with respect to them: a whole number, the shape of a distribution
+_FIRST = {"polygamma": 1, "gammainc": 0.5, "gammaincc": 0.5}
 
 
 def _arguments(op: ElementwiseDeclaration, *given: Variable) -> list[Variable]:
     """Return as many arguments as an operation takes: whole numbers or conditions where it wants them."""
-    if op.name in _WHOLE_FIRST:
-        return [T.constant(1), given[0]]
+    if op.name in _FIRST:
+        return [T.constant(_FIRST[op.name]), given[0]]
     if op.name == "where":
         return [given[0] > 0, *given[:2]]
     return [*given, T.constant(0.5)][: op.arity]

@@ -3,10 +3,10 @@
 One function a name, in the file of its family; :data:`CALLS` has them all.  Laws and tests ask every one of them.
 """
 
-from scanviz.testing.numpy_calls import arrays, joining, products
+from scanviz.testing.numpy_calls import arrays, joining, matrices, order, products, special
 from scanviz.testing.numpy_calls.call import CALLS, Call
 
-FAMILIES = (arrays, joining, products)
+FAMILIES = (arrays, joining, matrices, order, products, special)
 __all__ = ["CALLS", "FAMILIES", "Call"]
 
 

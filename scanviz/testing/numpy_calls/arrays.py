@@ -136,7 +136,7 @@ def _divmod(rng: Random) -> Call:
         function,
         np.divmod,
         "divmod",
-        points=uniform([shape] * 2),
+        points=lambda rng: [*uniform([shape], 2.4, 2.6)(rng), *uniform([shape], 0.99, 1.01)(rng)],
     )
 
 

@@ -26,8 +26,9 @@ REAL = {
     "deg2rad": (-99, 99), "rad2deg": (-2, 2), "sigmoid": (-4, 4), "softplus": (-4, 4), "erf": (-2, 2), "erfc": (-2, 2),
     "erfinv": (-0.8, 0.8), "multiply_no_nan": (0.5, 2), "gammaln": (0.6, 4), "digamma": (0.8, 4), "floor": (0.2, 0.8), "ceil": (0.2, 0.8),
     "trunc": (0.2, 0.8), "round": (0.6, 0.9), "sign": (0.2, 2), "floor_divide": (1.1, 1.9),
+    "logit": (0.1, 0.9), "xlogy": (0.3, 2), "xlog1py": (0.3, 2), "betaln": (0.5, 3),
 }  # fmt: skip
-SPECIAL = {"where", "clip", "polygamma", "cast"}
+SPECIAL = {"where", "clip", "polygamma", "cast", "gammainc", "gammaincc"}
 SMOOTH = sorted(
     set(REAL)
     - {"maximum", "minimum", "fmax", "fmin", "floor", "ceil", "trunc", "round", "sign", "floor_divide", "mod"}
@@ -107,6 +108,17 @@ def test_choices_by_a_condition(known):
         e.clip, [np.array([-2.0, 0.1, 3.0]), np.array(-1.0), np.array([1.0, 1.0, 2.0])], known_shapes=known
     )
     verify_grad(e.clip, [np.array([-2.0, 0.1, 3.0]), np.array(1.0), np.array(-1.0)], known_shapes=known)
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc"])
+def test_incomplete_gamma_functions_have_the_derivative_of_their_bound_and_refuse_the_other(name):
+    verify_grad(lambda x: OPS[name](1.7, x), [np.array([0.3, 2.0, 9.0])])
+    a, x = T.vector("a"), T.vector("x")
+    edges = scanviz.grad(T.sum(OPS[name](np.array([0.5, 1.0, 2.0]), x)), x).eval({x: np.zeros(3)})
+    assert np.abs(edges).tolist() == [np.inf, 1.0, 0.0]
+    with pytest.raises(scanviz.ScanvizError, match="with respect to its first argument") as caught:
+        scanviz.grad(T.sum(OPS[name](a, x)), a)
+    assert "test_elementwise.py" in str(caught.value)
 
 
 def test_polygamma_is_the_derivative_of_digamma_to_any_order():

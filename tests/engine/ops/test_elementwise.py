@@ -25,11 +25,19 @@ SPECIAL = {
     "erfinv": special.erfinv,
     "gammaln": special.gammaln,
     "digamma": special.digamma,
+    "logit": special.logit,
 }
+BY_LAW = {
+    "xlogy",
+    "xlog1py",
+    "betaln",
+    "gammainc",
+    "gammaincc",
+}  # compared with SciPy by the laws of NumPy's names
 ORACLES = {
     name: getattr(np, name)
     for name in OPS
-    if name not in (*SPECIAL, "polygamma", "where", "clip", "multiply_no_nan")
+    if name not in (*SPECIAL, *BY_LAW, "polygamma", "where", "clip", "multiply_no_nan")
 }
 ORACLES["multiply_no_nan"] = lambda x, y: np.where(np.equal(y, 0), np.zeros((), (x * y).dtype), x * y)
 UNARY = sorted(name for name in ORACLES if OPS[name].arity == 1)

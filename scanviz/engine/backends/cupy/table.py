@@ -43,6 +43,7 @@ FAMILIES = (
     "reduce",
     "linalg",
     "factorise",
+    "decompose",
     "shape",
     "index",
     "join",

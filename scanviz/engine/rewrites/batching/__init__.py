@@ -5,6 +5,7 @@ out can be computed after it, each as one operation.  Rows of the table are in t
 """
 
 from scanviz.engine.rewrites.batching import (
+    decompose,
     elementwise,
     factorise,
     index,
@@ -18,5 +19,5 @@ from scanviz.engine.rewrites.batching import (
 )
 from scanviz.engine.rewrites.batching.table import BATCHING, batched
 
-FILES = (elementwise, factorise, index, join, linalg, neural, reduce, shape, sort, stop_gradient)
+FILES = (decompose, elementwise, factorise, index, join, linalg, neural, reduce, shape, sort, stop_gradient)
 __all__ = ["BATCHING", "batched"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
-from scanviz.engine.ops.sort import ARGSORT, SORT, SortParameters
+from scanviz.engine.ops.sort import ARGSORT, SEARCHSORTED, SORT, SortParameters
 from scanviz.engine.rewrites.batching.table import BATCHING, rank
 
 
@@ -16,3 +16,8 @@ def _sort(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Vari
     if axis is None:
         return None
     return build_one(Op(node.op.declaration, SortParameters(axis % rank(node.inputs[0]) + 1)), inputs[0])
+
+
+@BATCHING.row(SEARCHSORTED)
+def _searchsorted(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
+    return None if rows[0] else build_one(node.op, *inputs)

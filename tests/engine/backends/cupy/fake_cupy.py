@@ -19,10 +19,11 @@ bitwise_xor invert left_shift right_shift negative absolute sign reciprocal squa
 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh deg2rad rad2deg floor ceil trunc rint isnan
 isinf isfinite signbit where sum prod max min all any argmax argmin cumsum cumprod stack zeros empty eye tril triu
 diagonal diag concatenate repeat broadcast_to moveaxis dot matmul tensordot trace sort argsort may_share_memory
+searchsorted bincount
 """
 OFFERED = frozenset(NAMES.split())
-SPECIAL = ("erf", "erfc", "erfinv", "gammaln", "digamma", "polygamma")
-LINALG = ("inv", "det", "slogdet", "cholesky", "solve")
+SPECIAL = ("erf", "erfc", "erfinv", "gammaln", "digamma", "polygamma", "betaln", "gammainc", "gammaincc")
+LINALG = ("inv", "det", "slogdet", "cholesky", "solve", "eigh", "eigvalsh", "qr", "svd", "pinv", "lstsq")
 ADDED_AT_PLACES = ("int32", "uint32", "uint64", "float16", "float32", "float64")
 
 
@@ -156,12 +157,12 @@ class _Linalg:
             setattr(self, name, self._reporting(getattr(np.linalg, name), name))
 
     def _reporting(self, function, name):
-        def call(*arrays):
+        def call(*arrays, **options):
             if name == "solve":
                 a, b = arrays
                 assert b.ndim == 1 or a.shape[:-1] == b.shape[:-1], "cupy.linalg.solve broadcasts no batches"
             try:
-                return _Function(function)(*arrays)
+                return _Function(function)(*arrays, **options)
             except np.linalg.LinAlgError:
                 if self.module.raising:
                     raise

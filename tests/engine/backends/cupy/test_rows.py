@@ -158,6 +158,9 @@ REFUSED = {
     "assignment outside": ([X, PLACES], lambda: T.set_subtensor(X[PLACES], 1.0), [np.eye(3), [7]]),
     "a singular inverse": ([X], lambda: T.linalg.inv(X), [np.zeros((2, 2))]),
     "a singular system": ([X], lambda: T.linalg.solve(X, T.ones(2)), [np.zeros((2, 2))]),
+    "no eigenvalues": ([X], lambda: T.linalg.svdvals(X), [np.full((2, 2), np.nan)]),
+    "a negative number to count": ([PLACES], lambda: T.bincount(PLACES), [[1, -1]]),
+    "too few weights": ([PLACES, X], lambda: T.bincount(PLACES, X[0]), [[1, 1], np.eye(3)]),
     "no factor": ([X], lambda: T.linalg.cholesky(X), [-np.eye(2)]),
     "a zero on the diagonal": (
         [X],

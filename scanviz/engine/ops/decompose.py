@@ -1,0 +1,299 @@
+"""Decomposing matrices: eigenvalues, orthogonal factors and singular values; pseudoinverses, least squares, exponentials.
+
+Leading axes are batches, as in NumPy, but for least squares.  Integers are computed as float64; float16 is refused, since LAPACK
+has none.  Counts of operations are those of Golub and Van Loan, "Matrix Computations", 4th ed., 5.2, 8.3 and 8.6, for square
+matrices; of the exponential those of the Padé approximant of degree 13 (Higham, "The scaling and squaring method for the matrix
+exponential revisited", 2005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.errors import NumericalError, ScanvizTypeError
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.dims import Dim, Dims
+from scanviz.engine.graph.facts import Facts
+from scanviz.engine.graph.nodes import Array, Variable, build, build_one
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops import axes, flops
+from scanviz.engine.ops.factorise import floating_dtypes, square, which_fails
+from scanviz.engine.ops.linalg import contracted
+from scanviz.engine.ops.scalar_functions import scipy_module
+from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
+
+
+class TriangleParameters(NamedTuple):
+    """Which triangle of a symmetric matrix is read: ``"L"`` or ``"U"``."""
+
+    uplo: str
+
+
+class FactorsParameters(NamedTuple):
+    """Whether orthogonal factors are square, with columns that the matrix itself does not need."""
+
+    full: bool
+
+
+class CutoffParameters(NamedTuple):
+    """The share of the largest singular value from which on smaller ones are 0; None for what rounding makes."""
+
+    rcond: float | None
+
+
+def _rectangular(dims: Dims) -> tuple[tuple[Dim, ...], Dim, Dim, Dim]:
+    """Return the batch of matrices, their rows, their columns, and the smaller of both."""
+    shape = dims.shapes[0]
+    if len(shape) < 2:
+        raise ScanvizTypeError("a matrix is needed", expected="at least 2 dimensions", found=f"{len(shape)}")
+    *batch, rows, columns = shape
+    return tuple(batch), rows, columns, dims.minimum(rows, columns)
+
+
+def _reporting(
+    function: Callable[..., Any], what: str, outputs: int = 1
+) -> Callable[[Op, Sequence[Array]], Sequence[Array]]:
+    """Return the ``perform`` of ``function(matrices, *parameters)``, whose failure is told in words, in a batch with its place."""
+
+    def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+        given, parameters = np.asarray(values[0]), op.parameters or ()
+        try:
+            found = function(given, *parameters)
+        except np.linalg.LinAlgError:
+            raise NumericalError(what + which_fails(lambda one: function(one, *parameters), given)) from None
+        return tuple(found) if outputs > 1 else (found,)
+
+    return perform
+
+
+def _declare(
+    name: str,
+    function: Callable[..., Any],
+    doc: str,
+    shapes: Any,
+    share: Fraction,
+    failure: str,
+    outputs: int = 1,
+) -> Declaration:
+    return Declaration(
+        name,
+        "decompose",
+        doc=doc,
+        infer=infer_by(floating_dtypes),
+        perform=_reporting(function, failure, outputs),
+        shapes=shapes,
+        outputs=outputs,
+        facts=Facts(flops.cube(share), weight="heavy", axes=axes.stacked),
+    )
+
+
+NO_EIGENVALUES = "the search for eigenvalues did not converge, as happens with NaN and infinities"
+NO_FACTOR = "the matrix has no orthogonal factor"
+NO_SINGULAR_VALUES = "the search for singular values did not converge, as happens with NaN and infinities"
+
+
+def _eigh_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    batch, size = square(dims)
+    return ((*batch, size), (*batch, size, size))[: op.declaration.outputs]
+
+
+EIGH = _declare(
+    "eigh",
+    np.linalg.eigh,
+    "Eigenvalues of symmetric matrices in ascending order, and eigenvectors as columns.",
+    _eigh_shapes,
+    Fraction(9),
+    NO_EIGENVALUES,
+    2,
+)
+EIGVALSH = _declare(
+    "eigvalsh",
+    np.linalg.eigvalsh,
+    "Eigenvalues of symmetric matrices in ascending order.",
+    _eigh_shapes,
+    Fraction(4, 3),
+    NO_EIGENVALUES,
+)
+
+
+def _qr_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    batch, rows, columns, least = _rectangular(dims)
+    inner = rows if op.parameters.full else least
+    return ((*batch, rows, inner), (*batch, inner, columns))
+
+
+QR = _declare(
+    "qr",
+    lambda matrices, full: np.linalg.qr(matrices, "complete" if full else "reduced"),
+    "Factors of matrices: orthogonal columns, and an upper triangle.",
+    _qr_shapes,
+    Fraction(8, 3),
+    NO_FACTOR,
+    2,
+)
+
+
+def _svd_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    batch, rows, columns, least = _rectangular(dims)
+    full = op.parameters.full
+    return (
+        (*batch, rows, rows if full else least),
+        (*batch, least),
+        (*batch, columns if full else least, columns),
+    )
+
+
+SVD = _declare(
+    "svd",
+    np.linalg.svd,
+    "Singular vectors as columns, singular values in descending order, and singular vectors as rows.",
+    _svd_shapes,
+    Fraction(26),
+    NO_SINGULAR_VALUES,
+    3,
+)
+
+
+def _values_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    batch, _, _, least = _rectangular(dims)
+    return ((*batch, least),)
+
+
+SVDVALS = _declare(
+    "svdvals",
+    lambda matrices: np.linalg.svd(matrices, compute_uv=False),
+    "Singular values of matrices in descending order.",
+    _values_shapes,
+    Fraction(8, 3),
+    NO_SINGULAR_VALUES,
+)
+
+
+def _pinv_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    batch, rows, columns, _ = _rectangular(dims)
+    return ((*batch, columns, rows),)
+
+
+def rounding(matrices: Any) -> float:
+    """Return the share of the largest singular value that rounding makes of 0: the larger size times the precision."""
+    dtype = float_dtype(matrices.dtype.name)
+    return float(max(matrices.shape[-2:]) * np.finfo(dtype).eps)
+
+
+def _pinv(matrices: Array, rcond: float | None) -> Array:
+    dtype = float_dtype(matrices.dtype.name)  # which NumPy forgets where there are no elements
+    return np.asarray(np.linalg.pinv(matrices, rounding(matrices) if rcond is None else rcond), dtype)
+
+
+PINV = _declare(
+    "pinv",
+    _pinv,
+    "Pseudoinverse of matrices, after Moore and Penrose.",
+    _pinv_shapes,
+    Fraction(28),
+    NO_SINGULAR_VALUES,
+)
+
+
+def _expm_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    batch, size = square(dims)
+    return ((*batch, size, size),)
+
+
+def _expm(matrices: Array) -> Array:
+    dtype = float_dtype(matrices.dtype.name)
+    if not matrices.size:
+        return np.zeros(matrices.shape, dtype)
+    return np.asarray(scipy_module("linalg").expm(matrices.astype(dtype, copy=False)), dtype)
+
+
+EXPM = _declare(
+    "expm",
+    _expm,
+    "Exponential of square matrices.",
+    _expm_shapes,
+    Fraction(40),
+    "the matrix has no exponential",
+)
+
+
+def _lstsq_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    batch, rows, columns, least = _rectangular(dims)
+    right = dims.shapes[1]
+    if batch or not 1 <= len(right) <= 2:
+        raise ScanvizTypeError("one matrix and one right-hand side, a vector or a matrix, are needed")
+    contracted(dims, rows, right[0], "the right-hand side must have as many rows as the matrix")
+    return ((columns, *right[1:]), (None,), (), (least,))
+
+
+def _lstsq_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    dtype = floating_dtypes(op, kinds)[0]
+    return (dtype, dtype, "int64", dtype)
+
+
+def _lstsq(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    a, b = (np.asarray(each) for each in values)
+    dtype = np.result_type(*(float_dtype(each.dtype.name) for each in (a, b)))
+    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    rcond = op.parameters.rcond
+    try:
+        x, residuals, rank, singular = np.linalg.lstsq(a, b, rounding(a) if rcond is None else rcond)
+    except np.linalg.LinAlgError:
+        raise NumericalError(NO_SINGULAR_VALUES) from None
+    return x, residuals, np.asarray(rank, np.int64), singular
+
+
+LSTSQ = Declaration(
+    "lstsq",
+    "decompose",
+    doc="Solution of a x = b with the least squares: also the squares left, the rank of a, and its singular values.",
+    infer=infer_by(_lstsq_dtypes),
+    perform=_lstsq,
+    shapes=_lstsq_shapes,
+    outputs=4,
+    facts=Facts(flops.cube(Fraction(28)), weight="heavy", axes=axes.nowhere),
+)
+
+
+def eigh(value: Any, uplo: str = "L") -> Sequence[Variable]:
+    """Return eigenvalues and eigenvectors of symmetric matrices."""
+    return build(Op(EIGH, TriangleParameters(uplo)), [as_variable(value)])
+
+
+def eigvalsh(value: Any, uplo: str = "L") -> Variable:
+    """Return eigenvalues of symmetric matrices."""
+    return build_one(Op(EIGVALSH, TriangleParameters(uplo)), as_variable(value))
+
+
+def qr(value: Any, full: bool = False) -> Sequence[Variable]:
+    """Return orthogonal columns and an upper triangle whose product matrices are."""
+    return build(Op(QR, FactorsParameters(full)), [as_variable(value)])
+
+
+def svd(value: Any, full: bool = False) -> Sequence[Variable]:
+    """Return singular vectors, singular values and singular vectors whose product matrices are."""
+    return build(Op(SVD, FactorsParameters(full)), [as_variable(value)])
+
+
+def svdvals(value: Any) -> Variable:
+    """Return the singular values of matrices."""
+    return build_one(Op(SVDVALS), as_variable(value))
+
+
+def pinv(value: Any, rcond: float | None = None) -> Variable:
+    """Return the pseudoinverse of matrices."""
+    return build_one(Op(PINV, CutoffParameters(rcond)), as_variable(value))
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> Sequence[Variable]:
+    """Return solution, residuals, rank and singular values of a system in the sense of least squares."""
+    return build(Op(LSTSQ, CutoffParameters(rcond)), [as_variable(a), as_variable(b)])
+
+
+def expm(value: Any) -> Variable:
+    """Return the exponential of square matrices."""
+    return build_one(Op(EXPM), as_variable(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import is_dataclass, replace
-from typing import cast
+from typing import NamedTuple, cast
 
 from scanviz.engine.function import Function
 from scanviz.engine.graph.polynomial import Polynomial
@@ -146,21 +146,44 @@ def _text(value: Polynomial) -> str:
     return value.text(LONGEST_TERM)
 
 
-def rewrites_of(function: Function, program: Program | None = None) -> RewritesRecord:
-    """Return what rules did to a compiled function as data; of a very large one only the list.
+class RewritesSource(NamedTuple):
+    """All that is needed to write down what rules did to a function; nothing of it holds the function.
 
-    Parameters
+    Attributes
     ----------
-    function : Function
-        What was compiled.
-    program : Program, optional
+    history : RewriteHistory
+        The rules.
+    names : list of str
+        What the outputs and updates are called, empty for those without a name.
+    title : str
+        The function's name.
+    program : Program or None
         What it became, to say which node became which operation.
     """
-    history = function.rewrites
+
+    history: RewriteHistory
+    names: list[str]
+    title: str
+    program: Program | None
+
+    def record(self) -> RewritesRecord:
+        """Return what rules did as data; of a very large graph only the list."""
+        if len(places(self.history.before)) <= MOST_NODES:
+            return rewrites_record(*self)
+        return RewritesRecord(
+            str(self.history.selection), applications=tuple(map(_application, self.history))
+        )
+
+
+def rewrites_source(function: Function, program: Program | None = None) -> RewritesSource:
+    """Return what is needed to write down what rules did to a compiled function."""
     names = [*[""] * len(function.outputs), *function.updated_names]
-    if len(places(history.before)) <= MOST_NODES:
-        return rewrites_record(history, names, function.name, program)
-    return RewritesRecord(str(history.selection), applications=tuple(map(_application, history)))
+    return RewritesSource(function.rewrites.alone(), names, function.name, program)
+
+
+def rewrites_of(function: Function, program: Program | None = None) -> RewritesRecord:
+    """Return what rules did to a compiled function as data; of a very large one only the list."""
+    return rewrites_source(function, program)._replace(history=function.rewrites).record()
 
 
 def effect_record(effect: Effect) -> EffectRecord:

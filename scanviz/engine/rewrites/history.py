@@ -7,9 +7,10 @@ doing it again when someone asks: a function that nobody asks pays nothing.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from scanviz.engine.errors import ScanvizIndexError
@@ -136,6 +137,13 @@ class RewriteHistory(Sequence[Record]):
             for sweep in sweeps(self._start, selection):
                 self._entries += [self._record(entry) for entry, _ in sweep]
                 self._final = sweep[-1][1].graph()
+
+    def alone(self) -> RewriteHistory:
+        """Return the same history without what is known of plans, which belongs to the compiled function and holds it."""
+        found = copy.copy(self)
+        found._entries = [replace(each, history=found) for each in self._entries]
+        found._held, found.planned, found.refused_plans = [], list, list
+        return found
 
     @property
     def final(self) -> list[Variable]:

@@ -14,13 +14,14 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from scanviz.engine.function import Function
 from scanviz.engine.observe import CompiledFunction, Observer, StepSeries
 from scanviz.profiler.recording.budget import Budget, affordable_function, affordable_loop
+from scanviz.profiler.recording.deferred import DeferredRewrites
 from scanviz.profiler.recording.overhead import Price, measured_price
 from scanviz.profiler.recording.tally import DETAIL_BYTES, FunctionTally, LoopTally
 from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
@@ -28,22 +29,10 @@ from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
 from scanviz.record.program_snapshot import function_record, loop_records
 from scanviz.record.rewrites import RewritesRecord
-from scanviz.record.rewrites_snapshot import rewrites_of, size_of, with_planned
+from scanviz.record.rewrites_snapshot import size_of, with_planned
 
 DEFAULT_BYTES = 64 * 2**20
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
-
-
-class _Written(NamedTuple):
-    """A compiled function as records: itself, and what rules did to it."""
-
-    record: FunctionRecord
-    rewrites: RewritesRecord | None
-
-
-def _written(event: CompiledFunction) -> _Written:
-    rewrites = rewrites_of(event.function, event.program) if event.function is not None else None
-    return _Written(function_record(event), rewrites)
 
 
 class Recorder(Observer):
@@ -83,6 +72,7 @@ class Recorder(Observer):
         self._budget = Budget(max_bytes)
         self._rewrites_budget = Budget(max_bytes // REWRITES)
         self._functions: dict[int, FunctionTally] = {}
+        self._rewrites = DeferredRewrites(self._keep_rewrites)
         self._loops: dict[int, LoopTally] = {}
         self._compiled: dict[int, weakref.ref[Function]] = {}
         self._replanned: set[int] = set()  # functions that made code since rules about memory were last asked
@@ -101,13 +91,16 @@ class Recorder(Observer):
     # what the engine tells
 
     def compiled(self, event: CompiledFunction) -> None:
-        """Copy a function and its loops into records."""
+        """Copy a function and its loops into records; what rules did to it is written down when the clock has stopped."""
         begun = self._clock()
+        self._rewrites.write(all_of_them=False, wait=False)
         if self._is_new(event.key):
-            written = _written(event)  # may take a while: without the lock, for who wants the record so far
+            record = function_record(
+                event
+            )  # may take a while: without the lock, for who wants the record so far
             with self._lock:
-                if self._is_new(event.key):  # not told of by another thread since
-                    self._keep(event, written)
+                if self._is_new(event.key):  # no other thread has notified it since
+                    self._keep(event, record)
         with self._lock:
             self._recorder_ns += self._clock() - begun
 
@@ -115,14 +108,14 @@ class Recorder(Observer):
         with self._lock:
             return key not in self._functions and key not in self._dropped
 
-    def _keep(self, event: CompiledFunction, written: _Written) -> None:
-        kept = affordable_function(written.record, self._budget)
+    def _keep(self, event: CompiledFunction, record: FunctionRecord) -> None:
+        kept = affordable_function(record, self._budget)
         if kept is None:
             self._dropped.add(event.key)
             self._left_out += 1
             return
-        self._left_out += kept is not written.record
-        kept = self._with_rewrites(kept, written)
+        self._left_out += kept is not record
+        self._rewrites.add(event)
         function = self._functions[event.key] = FunctionTally(kept)
         if event.function is not None and kept.rewrites is not None:
             self._compiled[event.key] = weakref.ref(event.function)
@@ -134,19 +127,18 @@ class Recorder(Observer):
                 tally = self._loops[loop.key] = LoopTally(affordable, self._price)
                 function.loops.append(tally)
 
-    def _with_rewrites(self, record: FunctionRecord, written: _Written) -> FunctionRecord:
-        """Return a function's record with its graph and what rules did to it: all of it, the list alone, or nothing."""
-        if written.rewrites is None:
-            return record
-        whole = written.rewrites
+    def _keep_rewrites(self, key: int, whole: RewritesRecord) -> None:
+        """Keep a function's graph and what rules did to it: all of it, the list alone, or nothing."""
         listed = whole.list_alone()
         bare = replace(listed, graphs=None)
-        for found in (whole, listed, bare):
-            size = size_of(found)
-            if self._rewrites_budget.take(size, last=found is bare) and self._budget.take(size):
-                return replace(record, rewrites=found)
-        self._left_out += 1
-        return record
+        with self._lock:
+            function = self._functions[key]
+            for found in (whole, listed, bare):
+                size = size_of(found)
+                if self._rewrites_budget.take(size, last=found is bare) and self._budget.take(size):
+                    function.record = replace(function.record, rewrites=found)
+                    return
+            self._left_out += 1
 
     def function_begin(self, function: int, call: int) -> None:
         """Open a call."""
@@ -264,6 +256,7 @@ class Recorder(Observer):
 
     def record(self) -> ProfileRecord:
         """Return the record so far, independent of what comes after; may be asked from any thread at any moment."""
+        self._rewrites.write(all_of_them=True, wait=self._ended is not None)
         with self._lock:
             now = self._clock()
             functions = [each.snapshot() for each in self._functions.values()]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
 import threading
+import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 
 import scanviz
@@ -18,6 +21,7 @@ from scanviz.profiler.recording.overhead import Price
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.recording.tally import TIERS
 from scanviz.record.model import LoopRecord, OutcomeRecord
+from scanviz.record.rewrites_snapshot import RewritesSource
 from tests.profiler.events import Clock, compiled, loop_keys, recorder, run, steps, timed
 
 ROWS, CELLS = loop_keys()
@@ -289,17 +293,61 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made, given = recording.Recorder(), []
-    written = recording.rewrites_of
+    written = RewritesSource.record
 
-    def slowly(*arguments: Any) -> Any:
+    def slowly(source: RewritesSource) -> Any:
         asking = threading.Thread(target=lambda: given.append(made.record()))
         asking.start()
         asking.join(timeout=20)
-        return written(*arguments)
+        return written(source)
 
-    monkeypatch.setattr(recording, "rewrites_of", slowly)
+    monkeypatch.setattr(RewritesSource, "record", slowly)
     x = T.vector("x")
     with observed_by(made):
         scanviz.function([x], x * 2)([1.0])
-    assert given and not given[0].functions
-    assert [each.calls for each in made.record().functions] == [1]
+    [whole] = made.record().functions
+    assert whole.rewrites is not None and [each.rewrites for each in given[0].functions] == [None]
+    assert whole.calls == given[0].functions[0].calls == 1
+
+
+def test_what_rules_did_is_written_down_when_the_clock_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    usual = RewritesSource.record
+    monkeypatch.setattr(
+        RewritesSource, "record", lambda source: (written.append(source.title), usual(source))[1]
+    )
+    x = T.vector("x")
+    with scanviz.profile() as p:
+        f = scanviz.function([x], T.exp(x) + T.exp(x), name="f")
+        f([1.0])
+        assert not written
+    assert [each.rewrites.applications[0].rule for each in p.record.functions] and written == ["f"]
+    assert p.record.functions[0].rewrites == p.record.functions[0].rewrites and written == ["f"]
+
+
+def test_a_function_that_is_gone_is_written_down_when_the_next_is_compiled_and_frees_its_shared_values() -> (
+    None
+):
+    x = T.vector("x")
+    with scanviz.profile() as p:
+        for k in range(4):
+            table = scanviz.shared(np.zeros(3), name=f"table{k}")
+            f = scanviz.function([x], x + table, name=f"f{k}")
+            f(np.ones(3))
+            if k == 0:
+                first = weakref.ref(table)
+            del f, table
+            gc.collect()
+    assert first() is None
+    assert [each.name for each in p.record.functions if each.rewrites is not None] == ["f0", "f1", "f2", "f3"]
+
+
+def test_recording_keeps_no_function_alive() -> None:
+    x = T.vector("x")
+    with scanviz.profile():
+        f = scanviz.function([x], x * 3)
+        f([1.0])
+        known = weakref.ref(f)
+        del f
+        gc.collect()
+        assert known() is None

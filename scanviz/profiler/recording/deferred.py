@@ -1,0 +1,60 @@
+"""What rules did to functions, kept as the engine has it while the clock runs and written down when it has stopped.
+
+A function that is gone is written down when the next one is compiled, so that the values of its shared variables are not kept for
+the end.  Nothing here keeps a function alive.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import NamedTuple
+
+from scanviz.engine.observe import CompiledFunction
+from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.rewrites_snapshot import RewritesSource, rewrites_source
+
+
+class _Waiting(NamedTuple):
+    source: RewritesSource
+    is_gone: Callable[[], bool]
+
+
+class DeferredRewrites:
+    """Rewrites of functions that wait to be written down, in the order in which the functions were compiled.
+
+    Parameters
+    ----------
+    keep : callable
+        ``keep(function, rewrites)`` takes what was written of a function, known by its key.
+    """
+
+    def __init__(self, keep: Callable[[int, RewritesRecord], None]) -> None:
+        self._keep = keep
+        self._waiting: dict[int, _Waiting] = {}
+        self._writing = threading.RLock()  # a signal's handler may ask for the record while its thread writes
+
+    def add(self, event: CompiledFunction) -> None:
+        """Keep a function's rewrites for later."""
+        if event.function is not None:
+            known = weakref.ref(event.function)
+            source = rewrites_source(event.function, event.program)
+            self._waiting[event.key] = _Waiting(source, lambda: known() is None)
+
+    def write(self, *, all_of_them: bool, wait: bool) -> None:
+        """Write down what waits, or only what is of functions that are gone.
+
+        With ``wait``, all of it is written when this returns; else what another thread writes now is left to it.
+        """
+        if not self._writing.acquire(blocking=wait):
+            return
+        try:
+            for key, each in list(self._waiting.items()):
+                if (all_of_them or each.is_gone()) and self._waiting.pop(key, None) is not None:
+                    self._keep(key, each.source.record())
+        finally:
+            self._writing.release()
+
+
+__all__ = ["DeferredRewrites"]

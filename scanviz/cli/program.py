@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.printer import Notes
 
-    Known = tuple[Program, Notes | None]
+    Known = tuple[Program, Notes]
 
 USAGE = "program [options] SCRIPT|FILE.program [arguments]"
 ENDING = ".program"
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
         )
     if parsed.rest and parsed.rest[0].endswith(ENDING):
         parsed = options_after_file(parsed, OPTIONS, "program")
-        _deliver([(_read(Path(parsed.rest[0])), None)], parsed, None, sys.stdout)
+        _deliver([(_read(Path(parsed.rest[0])), _notes(None))], parsed, None, sys.stdout)
         return 0
     target = _target(parsed)
     program = program_of(parsed.rest, "program")
@@ -96,11 +96,14 @@ def _run(script, parsed: Parsed, target: Path | None) -> int:  # type: ignore[no
     return show()
 
 
-def _notes(function: Function) -> Notes:
-    """Return what the plans of a function's loops say, as far as its tier makes plans."""
+def _notes(function: Function | None) -> Notes:
+    """Return which tiers refuse what, and what the plans of a function's loops say, as far as its tier makes plans."""
+    from scanviz.engine.backends.tiers import refused_by
     from scanviz.engine.program.plan.described import notes_of
+    from scanviz.engine.program.printer import Notes
 
-    return notes_of(function.program, function.memory_plans())
+    planned = Notes() if function is None else notes_of(function.program, function.memory_plans())
+    return planned._replace(refused=refused_by())
 
 
 def _target(parsed: Parsed) -> Path | None:

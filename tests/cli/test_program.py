@@ -51,6 +51,25 @@ def test_one_loop_is_printed_and_a_name_that_is_none_is_told(script):
     assert done.returncode == 2 and "did you mean rnn?" in done.stderr, done.stderr
 
 
+HALF = """
+from scanviz.engine.backends import registry, reference
+from scanviz.engine.backends.base import supported_by
+from scanviz.engine.graph.declaration import MeaningTable
+class Half(reference.ReferenceBackend):
+    name = "half"
+    supports = staticmethod(supported_by(MeaningTable("row of half", "")))
+registry.register("half", Half)
+"""
+
+
+def test_where_not_every_tier_can_run_an_operation_it_says_so(script):
+    (script / "half.py").write_text(HALF + SCRIPT)
+    done = scanviz_("program", "--scan", "rnn", "half.py", cwd=script)
+    assert "steps, not on half: " in done.stdout.splitlines()[0], done.stdout
+    assert "not on half: `tanh` has no row of half" in done.stdout
+    assert "not on numpy" not in done.stdout and "not on cupy" not in done.stdout
+
+
 def test_a_program_is_written_and_printed_again_with_the_same_hash(script):
     several = scanviz_("program", "-o", "x.program", "rnn.py", cwd=script)
     assert several.returncode == 2 and "--function" in several.stderr

@@ -7,13 +7,14 @@ add theirs under the entry-point group ``scanviz.backends``; the value is a clas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:
-    from scanviz.engine.program.instructions import Program
+    from scanviz.engine.graph.declaration import MeaningTable
+    from scanviz.engine.program.instructions import Instruction, Program
 
 
 class Availability(NamedTuple):
@@ -37,6 +38,51 @@ class Availability(NamedTuple):
     version: str = ""
 
 
+class Support(NamedTuple):
+    """Whether a tier can run an instruction.
+
+    Attributes
+    ----------
+    runs : bool
+        Whether it can.
+    why : str
+        Why not, in words.
+    """
+
+    runs: bool
+    why: str = ""
+
+
+RUNS = Support(True)
+Supports = Callable[
+    ["Instruction", "Program"], Support
+]  # of an operation, which is an instruction of a program
+
+
+def supported_by(*tables: MeaningTable[Any]) -> Supports:
+    """Return what says that a tier runs the operations that have a row in one of its tables.
+
+    Examples
+    --------
+    >>> from scanviz.engine.graph.declaration import MeaningTable
+    >>> supports = supported_by(MeaningTable("meaning of mine", "my_package/{family}.py"))
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> program = scanviz.function([x], T.exp(x)).program
+    >>> supports(program.instructions[0], program).why
+    '`exp` has no meaning of mine'
+    """
+
+    def supports(instruction: Instruction, program: Program) -> Support:
+        declaration = instruction.op.declaration
+        if any(declaration in table for table in tables):
+            return RUNS
+        return Support(False, f"`{declaration.name}` has no {' or '.join(each.meaning for each in tables)}")
+
+    return supports
+
+
 class Executable(Protocol):
     """A compiled program.
 
@@ -53,7 +99,11 @@ class Executable(Protocol):
 
 
 class Backend(Protocol):
-    """A tier: something that compiles programs."""
+    """A tier: something that compiles programs.
+
+    One that cannot run every operation has a method ``supports(instruction, program)`` too, of an operation
+    (:data:`Supports`, :func:`supported_by`): what it refuses stands beside a Program that is printed.
+    """
 
     name: str
 

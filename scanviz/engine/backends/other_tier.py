@@ -34,13 +34,9 @@ class OtherTierLoop:
         self.loop = loop
         given = [number for number in dict.fromkeys(loop.inputs) if number not in program.constants]
         self.places = [loop.inputs.index(number) for number in given]
-        alone = Program(
-            loop.name,
-            program.registers,
-            tuple(given),
-            loop.outputs,
-            program.constants,
-            (replace(loop, mode=None, frees=()),),
+        itself = replace(loop, mode=None, frees=())
+        alone = replace(
+            program, name=loop.name, inputs=tuple(given), outputs=loop.outputs, instructions=(itself,)
         )
         self.executable: Executable = resolve(str(loop.mode)).compile(alone)
 

@@ -47,11 +47,14 @@ class Notes(NamedTuple):
         ``groups(program)`` gives the instructions that are done as one, in order; nothing where each is done alone.
     shapes : callable
         ``shapes(loop)`` gives the shapes of its step's inputs, None where they are not known.
+    refused : callable
+        ``refused(program, instruction)`` says which tiers cannot run it, and why; nothing where all can.
     """
 
     place: Callable[[Program, int], str] = lambda program, number: ""
     groups: Callable[[Program], Sequence[Group]] = lambda program: ()
     shapes: Callable[[LoopInstruction], Sequence[ConcreteShape] | None] = lambda loop: None
+    refused: Callable[[Program, AnyInstruction], str] = lambda program, instruction: ""
 
 
 MOST_MIXINGS = 3  # instructions that mix axes of which is said so
@@ -163,7 +166,8 @@ class _Printer:
     def operation(self, program: Program, each: Instruction, depth: int) -> Iterator[_Line]:
         first, *others = each.outputs
         text = f"{self.names(program, each.outputs)} = {self.call(program, each)}"
-        yield self.register(program, first, depth, text, source=each.provenance.source)
+        refused = self.notes.refused(program, each)
+        yield self.register(program, first, depth, text, refused, each.provenance.source)
         for number in others:
             yield self.register(program, number, depth + 1, self.name(program, number))
 
@@ -177,7 +181,9 @@ class _Printer:
     def loop(self, program: Program, loop: LoopInstruction, depth: int) -> Iterator[_Line]:
         most = "at most " if loop.until is not None else ""
         tier = f", on {loop.mode}" if loop.mode else ""
-        head = f"loop `{loop.name}`: {most}{self.name(program, loop.n_steps)} steps{tier}"
+        refused = self.notes.refused(program, loop)
+        told = f", {refused}" if refused else ""
+        head = f"loop `{loop.name}`: {most}{self.name(program, loop.n_steps)} steps{tier}{told}"
         yield _Line(depth, head, source=loop.provenance.source)
         body = loop.body
 
@@ -231,7 +237,8 @@ class _Printer:
 
     def branch(self, program: Program, branch: BranchInstruction, depth: int) -> Iterator[_Line]:
         text = f"{self.names(program, branch.outputs)} = ifelse({self.name(program, branch.condition)})"
-        yield self.register(program, branch.outputs[0], depth, text, source=branch.provenance.source)
+        refused = self.notes.refused(program, branch)
+        yield self.register(program, branch.outputs[0], depth, text, refused, branch.provenance.source)
         for side, inside, reads in (
             ("then", branch.then_program, branch.then_inputs),
             ("else", branch.else_program, branch.else_inputs),

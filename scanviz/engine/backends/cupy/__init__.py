@@ -14,19 +14,25 @@ import importlib
 import importlib.util
 from typing import Any
 
-from scanviz.engine.backends.base import Availability, Executable
+from scanviz.engine.backends.base import Availability, Executable, Support, supported_by
 from scanviz.engine.backends.cupy.executable import device_executable
 from scanviz.engine.backends.cupy.table import CUPY, load_rows
 from scanviz.engine.backends.source.executable import SourceExecutable
-from scanviz.engine.errors import BackendError, ScanvizNotImplementedError
-from scanviz.engine.program.instructions import (
-    BranchInstruction,
-    LoopInstruction,
-    Program,
-)
+from scanviz.engine.backends.tiers import check_support
+from scanviz.engine.errors import BackendError
+from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
 
 INSTALL = 'pip install "scanviz[cuda13]" (CUDA 13) or "scanviz[cuda12]" (CUDA 12)'
+
+
+_in_table = supported_by(CUPY)
+
+
+def supports(instruction: Instruction, program: Program) -> Support:
+    """Return whether an operation has a row in the table."""
+    load_rows()
+    return _in_table(instruction, program)
 
 
 class CupyBackend:
@@ -56,6 +62,10 @@ class CupyBackend:
             )
         return Availability(True, "CuPy, one call an operation", version=version)
 
+    def supports(self, instruction: Instruction, program: Program) -> Support:
+        """Return whether CuPy has an operation, on the device or on the host."""
+        return supports(instruction, program)
+
     def compile(self, program: Program) -> Executable:
         """Return an executable of a program.
 
@@ -79,34 +89,5 @@ def compile_for(program: Program, xp: Any, name: str = "cupy") -> SourceExecutab
         If an operation of the program has no row in the table.
     """
     verify_program(program)
-    load_rows()
-    check_rows(program, name)
+    check_support(program, name, supports)
     return device_executable(program, xp, name)
-
-
-def check_rows(program: Program, name: str, loop: LoopInstruction | None = None) -> None:
-    """Check that CuPy offers all operations of a program and of its loops but those that another tier runs.
-
-    Raises
-    ------
-    ScanvizNotImplementedError
-        If it does not; names the operation, the loop and the line.
-    """
-    for instruction in program.instructions:
-        if isinstance(instruction, LoopInstruction):
-            if instruction.mode in (None, "auto", name):
-                check_rows(instruction.body, name, instruction)
-        elif isinstance(instruction, BranchInstruction):
-            check_rows(instruction.then_program, name, loop)
-            check_rows(instruction.else_program, name, loop)
-        elif instruction.op.declaration not in CUPY:
-            source = instruction.provenance.source
-            raise ScanvizNotImplementedError(
-                f"the backend 'cupy' has no {instruction.op.name!r}"
-                + (f", used in loop `{loop.name}`" if loop is not None else ""),
-                text=source.text() if source is not None else "",
-                where=source,
-                fix="scan(..., mode='numpy') runs this loop on the host"
-                if loop is not None
-                else "mode='numpy'",
-            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from scanviz.engine.graph.declaration import MeaningTable, Op
@@ -63,6 +64,7 @@ def extension(xp: Any, name: str) -> Any:
     return own[name] if own is not None else importlib.import_module(f"cupyx.{name}" if name else "cupyx")
 
 
+@cache
 def load_rows() -> None:
     """Import the files that fill the table."""
     for family in FAMILIES:

@@ -1,0 +1,168 @@
+"""Which tiers can run which instructions of a Program, and why others cannot: read of what each backend says of itself.
+
+So a Program is refused before anything of it is run, ``scanviz program`` prints where not every tier can, and a loop can be split
+between tiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from scanviz.engine.backends.base import RUNS, Support, Supports
+from scanviz.engine.backends.registry import names, resolve
+from scanviz.engine.errors import BackendError, ScanvizNotImplementedError
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+)
+
+
+class Unsupported(NamedTuple):
+    """An operation that a tier cannot run.
+
+    Attributes
+    ----------
+    instruction : Instruction
+        The operation.
+    loop : LoopInstruction or None
+        The innermost loop around it.
+    why : str
+        The reason, in words.
+    """
+
+    instruction: Instruction
+    loop: LoopInstruction | None
+    why: str
+
+
+def unsupported(
+    instruction: AnyInstruction,
+    program: Program,
+    tier: str,
+    supports: Supports,
+    loop: LoopInstruction | None = None,
+) -> Iterator[Unsupported]:
+    """Iterate over the operations of an instruction that a tier cannot run, without those that another tier is asked to run.
+
+    Parameters
+    ----------
+    instruction : AnyInstruction
+        An operation; a loop or a branch for all that is in it.
+    program : Program
+        What it is an instruction of.
+    tier : str
+        The tier's name.
+    supports : callable
+        What it says of one operation.
+    loop : LoopInstruction, optional
+        The innermost loop around the program.
+    """
+    match instruction:
+        case LoopInstruction():
+            inside = [instruction.body] if instruction.mode in (None, "auto", tier) else []
+            around: LoopInstruction | None = instruction
+        case BranchInstruction():
+            inside, around = [instruction.then_program, instruction.else_program], loop
+        case Instruction():
+            found = supports(instruction, program)
+            if not found.runs:
+                yield Unsupported(instruction, loop, found.why)
+            return
+    for each in inside:
+        for within in each.instructions:
+            yield from unsupported(within, each, tier, supports, around)
+
+
+def check_support(program: Program, tier: str, supports: Supports) -> None:
+    """Check that a tier runs all operations of a program, but those that another tier is asked to run.
+
+    Raises
+    ------
+    ScanvizNotImplementedError
+        If it does not; names the operation, the loop and the line.
+    """
+    for each in program.instructions:
+        for instruction, loop, why in unsupported(each, program, tier, supports):
+            source = instruction.provenance.source
+            raise ScanvizNotImplementedError(
+                f"the backend {tier!r} has no {instruction.op.name!r}"
+                + (f", used in loop `{loop.name}`" if loop is not None else ""),
+                text=source.text() if source is not None else "",
+                where=source,
+                found=why,
+                fix="scan(..., mode='numpy') runs this loop on the host"
+                if loop is not None
+                else "mode='numpy'",
+            )
+
+
+def tiers_of(
+    instruction: AnyInstruction, program: Program, tiers: Sequence[str] | None = None
+) -> dict[str, Support]:
+    """Return by the name of each tier whether it can run an instruction, and why not.
+
+    Parameters
+    ----------
+    instruction : AnyInstruction
+        An operation; a loop or a branch is run by a tier that runs all that is in it.
+    program : Program
+        What it is an instruction of.
+    tiers : sequence of str, optional
+        All that can be loaded by default, whether they work here or not.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> f = scanviz.function([x], T.exp(x))
+    >>> found = tiers_of(f.program.instructions[0], f.program)
+    >>> found["reference"].runs, found["numpy"].runs
+    (True, True)
+    """
+    return {
+        name: _support(instruction, program, name, supports)
+        for name, supports in _loaded(names() if tiers is None else tiers).items()
+    }
+
+
+def _support(instruction: AnyInstruction, program: Program, tier: str, supports: Supports) -> Support:
+    first = next(unsupported(instruction, program, tier, supports), None)
+    if first is None:
+        return RUNS
+    within = "" if first.instruction is instruction else f"`{first.instruction.op.name}` in it: "
+    return Support(False, f"{within}{first.why}")
+
+
+def _loaded(tiers: Sequence[str]) -> dict[str, Supports]:
+    """Return what the tiers say that can be loaded; one that says nothing is taken to run everything."""
+    found: dict[str, Supports] = {}
+    for name in tiers:
+        try:
+            backend = resolve(name)
+        except BackendError:
+            continue
+        found[name] = getattr(backend, "supports", None) or _everything
+    return found
+
+
+def _everything(instruction: Instruction, program: Program) -> Support:
+    return RUNS
+
+
+def refused_by(tiers: Sequence[str] | None = None) -> Callable[[Program, AnyInstruction], str]:
+    """Return what says in words which tiers cannot run an instruction, and why; nothing where all can."""
+    known = _loaded(names() if tiers is None else tiers)
+
+    def words(program: Program, instruction: AnyInstruction) -> str:
+        found = {name: _support(instruction, program, name, supports) for name, supports in known.items()}
+        return "; ".join(f"not on {name}: {each.why}" for name, each in found.items() if not each.runs)
+
+    return words
+
+
+__all__ = ["Unsupported", "check_support", "refused_by", "tiers_of", "unsupported"]

@@ -1,0 +1,137 @@
+"""Which tiers can run which instructions: what backends say of themselves, and whether that is so."""
+
+import random
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends import registry
+from scanviz.engine.backends.base import supported_by
+from scanviz.engine.backends.cupy import CupyBackend, compile_for
+from scanviz.engine.backends.cupy.executable import device_executable
+from scanviz.engine.backends.cupy.table import CUPY, load_rows
+from scanviz.engine.backends.reference import ReferenceBackend
+from scanviz.engine.backends.tiers import check_support, refused_by, tiers_of, unsupported
+from scanviz.engine.errors import ScanvizNotImplementedError
+from scanviz.engine.graph.declaration import MeaningTable, declarations, declared
+from scanviz.engine.ops.control import ifelse
+from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.engine.program.lower import lower
+from scanviz.engine.program.printer import Notes, program_text
+from scanviz.testing.graphs import grown
+from tests.engine.backends.cupy.stand_in import LIBRARY
+
+X, V = T.matrix("x"), T.vector("v")
+OWN = MeaningTable("meaning of mine", "mine/{family}.py")
+OWN.row(*(declared(name) for name in ("add", "dimension", "index", "greater", "cast")))(lambda: None)
+
+
+class Mine(ReferenceBackend):
+    """A tier of a third party that has a few operations."""
+
+    name = "mine"
+    supports = staticmethod(supported_by(OWN))
+
+    def compile(self, program):
+        check_support(program, self.name, self.supports)
+        return super().compile(program)
+
+
+@pytest.fixture(autouse=True)
+def tiers(monkeypatch):
+    for name in ("_factories", "_made", "_broken"):
+        monkeypatch.setattr(registry, name, {})
+    registry.register("mine", Mine)
+
+
+def instructions(outputs):
+    program = lower([X, V], list(outputs), "f")
+    return program, program.instructions
+
+
+def test_built_in_tiers_run_every_declared_operation():
+    load_rows()
+    silent = [each.name for each in declarations() if each not in CUPY and not each.name.startswith("test_")]
+    assert silent == ["scan"]  # an instruction of its own
+    program, (add, exp) = instructions([T.exp(X + X)])
+    for each in (add, exp):
+        found = tiers_of(each, program, ["reference", "numpy", "cupy"])
+        assert [support.runs for support in found.values()] == [True] * 3
+
+
+def test_a_tier_of_a_third_party_says_by_its_table_what_it_has():
+    program, (add, exp) = instructions([T.exp(X + X)])
+    assert tiers_of(add, program)["mine"].runs
+    assert tiers_of(exp, program)["mine"] == (False, "`exp` has no meaning of mine")
+
+
+def test_a_loop_and_a_branch_are_run_by_a_tier_that_has_all_that_is_in_them():
+    rows, _ = scanviz.scan(lambda x, v: T.tanh(x + v), X, V, name="rnn")
+    program, all_of_it = instructions([rows, ifelse(V[0] > 0, V + 1.0, T.exp(V))])
+    (loop,) = (each for each in all_of_it if isinstance(each, LoopInstruction))
+    assert tiers_of(loop, program)["mine"].why == "`tanh` in it: `tanh` has no meaning of mine"
+    assert tiers_of(all_of_it[-1], program)["mine"].why == "`exp` in it: `exp` has no meaning of mine"
+    rows, _ = scanviz.scan(lambda x, v: T.tanh(x + v), X, V, mode="numpy")
+    program, all_of_it = instructions([rows])
+    (loop,) = (each for each in all_of_it if isinstance(each, LoopInstruction))
+    assert tiers_of(loop, program)["mine"].runs  # another tier is asked to run it
+
+
+def test_what_a_tier_does_not_have_is_refused_with_the_loop_and_the_line():
+    rows, _ = scanviz.scan(lambda x, v: T.tanh(x + v), X, V, name="rnn")
+    with pytest.raises(
+        ScanvizNotImplementedError, match="the backend 'mine' has no 'tanh', used in loop `rnn`"
+    ) as caught:
+        scanviz.function([X, V], rows, mode=scanviz.Mode("mine", "none"))
+    text = str(caught.value)
+    assert "test_tiers.py" in text and "`tanh` has no meaning of mine" in text
+
+
+def test_it_is_printed_where_not_all_tiers_can():
+    rows, _ = scanviz.scan(lambda x, v: T.tanh(x + v), X, V, name="rnn")
+    program, _ = instructions([rows])
+    lines = program_text(program, notes=Notes(refused=refused_by()), lines=False).splitlines()
+    (tanh,) = (each for each in lines if "tanh(" in each)
+    assert tanh.endswith("not on mine: `tanh` has no meaning of mine")
+    assert sum("not on mine" in each for each in lines) == 2  # the loop, and the operation in it
+    assert "not on" not in program_text(program, notes=Notes(refused=refused_by(["numpy", "cupy"])))
+
+
+def test_a_tier_that_cannot_be_loaded_or_says_nothing_is_passed_over():
+    def breaks():
+        raise RuntimeError("no licence file")
+
+    registry.register("broken", breaks)
+    registry.register("silent", type("Silent", (ReferenceBackend,), {"name": "silent"}))
+    program, (exp,) = instructions([T.exp(X)])
+    assert "broken" not in tiers_of(exp, program)
+    assert tiers_of(exp, program)["silent"].runs
+    assert CupyBackend().supports(exp, program).runs  # asked of its table, whether or not there is a device
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_what_is_said_of_a_program_is_so_when_it_is_run(seed, monkeypatch):
+    choose, case = random.Random(seed), grown(seed, 12)
+    program = lower(case.inputs, case.outputs, "f")
+    names = sorted({each.op.name for each in program.instructions})
+    hidden = set(choose.sample(names, min(choose.randint(0, 2), len(names))))
+    whole = MeaningTable.get
+    monkeypatch.setattr(
+        MeaningTable,
+        "get",
+        lambda table, key: None if table is CUPY and key.name in hidden else whole(table, key),
+    )
+    told = {
+        found.instruction.op.name
+        for each in program.instructions
+        for found in unsupported(each, program, "cupy", CupyBackend().supports)
+    }
+    assert told == hidden
+    for build in (compile_for, device_executable):  # the second looks at nothing before it needs it
+        if hidden:
+            with pytest.raises(ScanvizNotImplementedError):
+                build(program, LIBRARY, "cupy").run([np.asarray(each) for each in case.rows[0]], None)
+        else:
+            build(program, LIBRARY, "cupy").run([np.asarray(each) for each in case.rows[0]], None)

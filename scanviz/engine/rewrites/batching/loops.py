@@ -67,7 +67,8 @@ def batched_loop(node: Apply, given: Sequence[Rows], count: Variable) -> list[Ro
     variables = [_rebuilt(each, each in wide, known, results, inside) for each in op.variables]
     until = Until(results[op.until.condition].variable) if op.until is not None else None
     inputs = [_outer(each, outer[each], each in wide, count) for each in readers]
-    if inside is not count and inside in leaves([each.variable for each in results.values()]):
+    read = [inner for each in variables for inner in inner_outputs(each)]
+    if inside is not count and inside in leaves(read):
         variables.append(NonSequence("rows", inside))
         inputs.append(count)
     made = build(

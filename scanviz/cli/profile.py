@@ -30,6 +30,7 @@ OPTIONS = (
     Option(("--top",), "N", "rows of each table"),
     Option(("--scan",), "NAME", "show this loop alone, in full"),
     Option(("--detail",), "LEVEL", "time each step, or each operation of every step", ("steps", "ops")),
+    Option(("--steps-a-stamp",), "N", "let so many very short steps share one time"),
     Option(
         ("--values",),
         "[=PATTERN]",
@@ -49,7 +50,7 @@ def main(arguments: list[str]) -> int:
     if "help" in options:
         write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
-    top = parsed.number("top", 8)
+    top, steps_a_stamp = parsed.number("top", 8), parsed.number("steps-a-stamp", 1)
     program = program_of(parsed.rest, "profile")
     set_mode(options.get("mode"))
     from scanviz.profiler.run.profiled import RunOptions, free_name, run_profiled
@@ -76,6 +77,7 @@ def main(arguments: list[str]) -> int:
                 values=(options["values"] or "*") if "values" in options else None,
                 also=also,
                 force="force" in options,
+                steps_a_stamp=steps_a_stamp,
             ),
         )
     except CannotRunError as error:

@@ -6,7 +6,7 @@ facts (the function, its program, its loops) are told once by ``compiled``; what
 keys and arrays.
 
 Loops are told in chunks of steps: ``loop_begin``, then ``loop_steps`` once a chunk, then ``loop_end``.  A chunk is a
-:class:`StepSeries`; every chunk has a time for each step, and some also the time of each operation in the step.
+:class:`StepSeries`: its times are of single steps, of every k-th or of blocks of steps, and some also of each operation.
 
 What one thread is told is strictly nested: between the begin and the end of a call or of a run of a loop, all that is told
 in that thread belongs to it or to something inside it.  Whoever was told of a begin is told of its end, with the error that
@@ -64,7 +64,10 @@ class CompiledFunction:
 
 
 class StepSeries:
-    """Times of consecutive steps of one run of one loop.
+    """Times of steps of one run of one loop, in order: of single steps, of every k-th, or of blocks of steps.
+
+    A time is measured over an *interval*, which covers one step or several.  Steps that no interval covers were done, but have no
+    time.
 
     Attributes
     ----------
@@ -72,30 +75,68 @@ class StepSeries:
         Key of the loop.
     first : int
         Number of the first step in this chunk, from 0.
-    step_ns : numpy.ndarray
-        int64, shape (steps,): nanoseconds of each whole step (slices, body, stores and loop overhead).
+    steps : int
+        How many steps were done, with a time or without.
+    interval_ns : numpy.ndarray
+        int64, shape (intervals,): nanoseconds of each interval (slices, body, stores and loop overhead of its steps).
+    starts : numpy.ndarray or None
+        int64, shape (intervals,): the first step of each interval; None where they follow one another from ``first`` on.
+    covers : numpy.ndarray or None
+        int64, shape (intervals,): how many steps each covers; None where that is one.
     op_ns : numpy.ndarray or None
-        int64, shape (instructions of the body, steps): nanoseconds of each instruction of the loop's body program, in
+        int64, shape (instructions of the body, intervals): nanoseconds of each instruction of the loop's body program, in
         program order, for chunks run with the per-operation variant; None otherwise.
     copy_ns : numpy.ndarray or None
-        int64, shape (steps,): nanoseconds spent copying results into the rows kept; given with ``op_ns``.
+        int64, shape (intervals,): nanoseconds spent copying results into the rows kept; given with ``op_ns``.
+    span_ns : int
+        Nanoseconds of all these steps, those without a time included.
     source : str
         Where times come from: ``"perf_counter"``, ``"cycle counter"``, ``"cuda events"``.
+    resolution_ns : float
+        Times are multiples of that; 0 where it is not known.
+    stamp_ns : float or None
+        What taking one time costs; None where it is the clock of the process, whose cost is measured elsewhere.
     """
 
-    __slots__ = ("copy_ns", "first", "loop", "op_ns", "source", "step_ns")
+    __slots__ = (
+        "copy_ns", "covers", "first", "interval_ns", "loop", "op_ns", "resolution_ns", "source", "span_ns", "stamp_ns", "starts",
+        "steps",
+    )  # fmt: skip
 
     def __init__(
         self,
         loop: int,
         first: int,
-        step_ns: np.ndarray[Any, Any],
+        interval_ns: np.ndarray[Any, Any],
         op_ns: np.ndarray[Any, Any] | None = None,
         copy_ns: np.ndarray[Any, Any] | None = None,
         source: str = "perf_counter",
+        *,
+        starts: np.ndarray[Any, Any] | None = None,
+        covers: np.ndarray[Any, Any] | None = None,
+        steps: int | None = None,
+        span_ns: int | None = None,
+        resolution_ns: float = 0.0,
+        stamp_ns: float | None = None,
     ) -> None:
-        self.loop, self.first, self.step_ns, self.op_ns = loop, first, step_ns, op_ns
-        self.copy_ns, self.source = copy_ns, source
+        self.loop, self.first, self.interval_ns, self.op_ns = loop, first, interval_ns, op_ns
+        self.copy_ns, self.source, self.starts, self.covers = copy_ns, source, starts, covers
+        self.steps = self.timed_steps if steps is None else steps
+        self.span_ns = int(interval_ns.sum()) if span_ns is None else span_ns
+        self.resolution_ns, self.stamp_ns = resolution_ns, stamp_ns
+
+    @property
+    def timed_steps(self) -> int:
+        """How many steps have a time."""
+        return len(self.interval_ns) if self.covers is None else int(self.covers.sum())
+
+    @property
+    def step_ns(self) -> np.ndarray[Any, Any]:
+        """Nanoseconds a step of each interval, the average where it covers several: int64, shape (intervals,)."""
+        if self.covers is None:
+            return self.interval_ns
+        rounded: np.ndarray[Any, Any] = (self.interval_ns + self.covers // 2) // self.covers
+        return rounded
 
 
 class Observer:
@@ -103,9 +144,11 @@ class Observer:
 
     ``detail`` says how closely to look: ``"steps"`` times each step, and each operation in a sample of the steps;
     ``"ops"`` times each operation in every step; ``"values"`` runs the reference tier and tells every value.
+    ``steps_a_stamp`` allows a tier to time so many steps at once where steps are very short.
     """
 
     detail: Detail = "steps"
+    steps_a_stamp: int = 1
 
     def compiled(self, event: CompiledFunction) -> None:
         """A function was built."""

@@ -18,6 +18,7 @@ from scanviz.record.codec import field_types
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.versions import VersionsRecord
 
+_LONGEST_BLOCK = 2**31  # steps
 _SIGNED = ("code", "reads", "writes", "var_mappings", "key", "function", "parent", "loop", "index", "tap")
 
 Keyed = TypeVar("Keyed", FunctionRecord, LoopRecord)
@@ -80,6 +81,12 @@ def _check_series(loop: LoopRecord) -> None:
     later = (runs[1:] > runs[:-1]) | ((runs[1:] == runs[:-1]) & (steps[1:] > steps[:-1]))
     if not later.all():
         raise _refused(f"the series of loop {loop.key} is not in order of runs and steps")
+    covers = loop.series_covers
+    if covers and (len(covers) != len(series) or min(covers) < 1 or max(covers) > _LONGEST_BLOCK):
+        raise _refused(f"the series of loop {loop.key} covers impossible numbers of steps")
+    ends = steps + np.array(covers or 1, np.int64)
+    if ((runs[1:] == runs[:-1]) & (steps[1:] < ends[:-1])).any():
+        raise _refused(f"blocks of steps in the series of loop {loop.key} lie over one another")
 
 
 def _check_signs(value: Any, place: str) -> None:

@@ -8,7 +8,7 @@ off.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -123,6 +123,38 @@ class TierRecord:
     total_ns: int
 
 
+class TimedSteps(NamedTuple):
+    """A step that was kept, or a block of steps.
+
+    Attributes
+    ----------
+    run, step : int
+        Which run, and the step it is or begins with.
+    time_ns : int
+        Nanoseconds a step.
+    reason : int
+        Why it was kept.
+    covers : int
+        How many steps.
+    """
+
+    run: int
+    step: int
+    time_ns: int
+    reason: int
+    covers: int
+
+    @property
+    def words(self) -> str:
+        """Which step or steps, in words: ``step 3``, ``steps 16–31``."""
+        return f"step {self.step}" if self.covers == 1 else f"steps {self.step}–{self.step + self.covers - 1}"
+
+    @property
+    def total_ns(self) -> int:
+        """Nanoseconds of all its steps."""
+        return self.time_ns * self.covers
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopRecord:
     """One loop of one function, over all its runs.
@@ -170,7 +202,7 @@ class LoopRecord:
     first_run_ns : int
         The first run alone, which pays for code made on demand.
     step_times : DurationRecord
-        Of single steps.
+        Of the steps that have a time; one that was timed in a block has the block's average.
     sampled_steps : int
         Steps that estimates are made from: each operation was timed in them, and they were not the very first.
     body_ns : float
@@ -185,6 +217,14 @@ class LoopRecord:
         The most that states, results and temporaries took in one run.
     clock : str
         Where times of steps come from.
+    resolution_ns : float
+        Of that clock; 0 where it is not known.
+    stamp_ns : float
+        What taking one time cost.
+    blocks : int
+        How many times were taken of several steps at once.
+    block_steps : int
+        How many steps those are.
     tiers : tuple of TierRecord
         Code that was made for it.
     series_stride : int
@@ -194,6 +234,9 @@ class LoopRecord:
         nanoseconds, and why it was kept (0 every k-th, 1 among the first, 2 among the last, 3 among the slowest).
     measures : dict of str to float
         Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
+    series_covers : tuple of int
+        Of how many steps each row of ``series`` is: it begins with the step named, and its time is their average.  Empty where
+        each is of one.
     """
 
     key: int
@@ -224,10 +267,38 @@ class LoopRecord:
     cost_ns: float = 0.0
     buffer_bytes: int = 0
     clock: str = ""
+    resolution_ns: float = 0.0
+    stamp_ns: float = 0.0
+    blocks: int = 0
+    block_steps: int = 0
     tiers: tuple[TierRecord, ...] = ()
     series_stride: int = 1
     series: Samples = field(default_factory=lambda: np.zeros((0, 4), np.int64))
     measures: dict[str, float] = field(default_factory=dict)
+    series_covers: tuple[int, ...] = ()
+
+    def timed(self) -> list[TimedSteps]:
+        """Return the rows of ``series`` by run and step."""
+        covers = self.series_covers or (1,) * len(self.series)
+        return [
+            TimedSteps(run, step, time, reason, count)
+            for (run, step, time, reason), count in zip(self.series.tolist(), covers, strict=True)
+        ]
+
+    def drawn(self, most: int = 64) -> Samples:
+        """Return ``series`` for a chart over steps: a block's row at each of its steps, at ``most`` of them at the most."""
+        if not self.series_covers:
+            return self.series
+        covers = np.array(self.series_covers, np.int64)
+        count = np.minimum(covers, most)
+        rows = np.repeat(self.series, count, axis=0)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(count) - count, count)
+        rows[:, 1] += within * np.repeat(covers, count) // np.repeat(count, count)
+        return rows
+
+    def at(self, step: int) -> list[TimedSteps]:
+        """Return what was kept of a step, of each run: its own time or that of its block."""
+        return [each for each in self.timed() if each.step <= step < each.step + each.covers]
 
     @property
     def kept_bytes(self) -> int:

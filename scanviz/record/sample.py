@@ -1,7 +1,8 @@
-"""Single steps worth keeping, in bounded memory: the first, the last, the slowest, and every k-th.
+"""Steps worth keeping, in bounded memory: the first, the last, the slowest, and every k-th of those that have a time.
 
-k starts at 1 and doubles whenever the every-k-th steps fill their room, every second of them being dropped; so they lie
-evenly over all steps, and the same steps give the same sample.
+Where steps were timed in blocks, a block stands for its steps, with their average.  k starts at 1 and doubles whenever the
+every-k-th steps fill their room, every second of them being dropped; so they lie evenly over all steps, and the same steps
+give the same sample.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ FIRST, LAST, SLOWEST, SPREAD = 64, 64, 32, 512
 _REASONS = {"spread": 0, "first": 1, "last": 2, "slowest": 3}
 
 
-def _picked(runs: Samples, steps: Samples, times: Samples, which: slice | Samples) -> Samples:
-    return np.stack([runs[which], steps[which], times[which]], axis=1)
+Columns = tuple[Samples, ...]  # run, first step, nanoseconds a step, steps
+
+
+def _picked(columns: Columns, which: slice | Samples) -> Samples:
+    return np.stack([each[which] for each in columns], axis=1)
 
 
 def _none() -> Samples:
-    return np.zeros((0, 3), np.int64)
+    return np.zeros((0, 4), np.int64)
 
 
 class StepSample:
@@ -28,7 +32,7 @@ class StepSample:
     Attributes
     ----------
     seen : int
-        Steps it was given.
+        Steps or blocks of steps it was given.
     stride : int
         The k of every k-th.
 
@@ -46,28 +50,26 @@ class StepSample:
         self.first, self.last, self.slowest, self.spread = _none(), _none(), _none(), _none()
         self.stride, self.seen = 1, 0
 
-    def add(self, runs: Samples, steps: Samples, times: Samples) -> None:
-        """Take steps in the order in which they were done."""
+    def add(self, runs: Samples, steps: Samples, times: Samples, covers: Samples | None = None) -> None:
+        """Take steps in the order in which they were done; ``covers`` says of how many a time is the average."""
         count = len(times)
+        columns = (runs, steps, times, np.ones(count, np.int64) if covers is None else covers)
         if len(self.first) < FIRST:
-            self.first = np.concatenate(
-                [self.first, _picked(runs, steps, times, slice(FIRST - len(self.first)))]
-            )
-        tail = _picked(runs, steps, times, slice(max(0, count - LAST), None))
-        self.last = np.concatenate([self.last, tail])[-LAST:]
-        self._add_slowest(runs, steps, times)
+            self.first = np.concatenate([self.first, _picked(columns, slice(FIRST - len(self.first)))])
+        self.last = np.concatenate([self.last, _picked(columns, slice(max(0, count - LAST), None))])[-LAST:]
+        self._add_slowest(columns)
         every = slice(-self.seen % self.stride, None, self.stride)
-        self.spread = np.concatenate([self.spread, _picked(runs, steps, times, every)])
+        self.spread = np.concatenate([self.spread, _picked(columns, every)])
         while len(self.spread) > SPREAD:
             self.spread = self.spread[::2].copy()
             self.stride *= 2
         self.seen += count
 
-    def _add_slowest(self, runs: Samples, steps: Samples, times: Samples) -> None:
+    def _add_slowest(self, columns: Columns) -> None:
         threshold = self.slowest[-1, 2] if len(self.slowest) == SLOWEST else -1
-        slow = np.flatnonzero(times > threshold)
+        slow = np.flatnonzero(columns[2] > threshold)
         if len(slow):
-            rows = np.concatenate([self.slowest, _picked(runs, steps, times, slow)])
+            rows = np.concatenate([self.slowest, _picked(columns, slow)])
             self.slowest = rows[np.argsort(-rows[:, 2], kind="stable")[:SLOWEST]]
 
     def rows(self) -> Samples:
@@ -75,11 +77,19 @@ class StepSample:
 
         A step kept for several reasons has the largest.
         """
+        return self._kept()[:, [0, 1, 2, 4]]
+
+    def covers(self) -> tuple[int, ...]:
+        """Return of how many steps the time of each row is the average; nothing where it is always one."""
+        found = self._kept()[:, 3]
+        return tuple(found.tolist()) if (found > 1).any() else ()
+
+    def _kept(self) -> Samples:
         groups = [
             np.column_stack([getattr(self, name), np.full(len(getattr(self, name)), reason)])
             for name, reason in _REASONS.items()
         ]
         rows = np.concatenate(groups).astype(np.int64)
-        rows = rows[np.lexsort((rows[:, 3], rows[:, 1], rows[:, 0]))]
+        rows = rows[np.lexsort((rows[:, 4], rows[:, 1], rows[:, 0]))]
         same = (rows[1:, 0] == rows[:-1, 0]) & (rows[1:, 1] == rows[:-1, 1])
         return np.asarray(rows[np.append(~same, True)] if len(rows) else rows)

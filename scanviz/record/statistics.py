@@ -40,8 +40,11 @@ class Histogram:
         self._counts = np.zeros(0, np.int64)
         self.count, self.total, self.least, self.largest = 0, 0, LONGEST, 0
 
-    def add(self, times: Samples) -> None:
-        """Count durations in nanoseconds; negative ones, which a clock that went back gives, count as 0."""
+    def add(self, times: Samples, weights: Samples | None = None) -> None:
+        """Count durations in nanoseconds; negative ones, which a clock that went back gives, count as 0.
+
+        ``weights`` says how often each is counted, once by default.
+        """
         if not len(times):
             return
         least, largest = int(times.min()), int(times.max())
@@ -52,9 +55,14 @@ class Histogram:
         places = times.astype(np.float64).view(np.int64) >> _SHIFT
         if least == 0:
             places = np.maximum(places, _place(0))
-        self._counts += np.bincount(places - self._base, minlength=len(self._counts))
-        self.count += len(times)
-        self.total += sum(times.tolist()) if largest > 2**40 else int(times.sum())
+        if weights is None:
+            self._counts += np.bincount(places - self._base, minlength=len(self._counts))
+            self.count += len(times)
+            self.total += sum(times.tolist()) if largest > 2**40 else int(times.sum())
+        else:
+            np.add.at(self._counts, places - self._base, weights)
+            self.count += int(weights.sum())
+            self.total += sum(a * b for a, b in zip(times.tolist(), weights.tolist(), strict=True))
         self.least, self.largest = min(self.least, least), max(self.largest, largest)
 
     def add_one(self, time: int) -> None:

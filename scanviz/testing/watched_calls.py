@@ -17,7 +17,7 @@ from scanviz.record.model import ProfileRecord
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.plain import run_plainly
 
-WATCHING = ("nobody", "steps", "ops", "values", "steps and values", "its own profile")
+WATCHING = ("nobody", "steps", "steps in blocks", "ops", "values", "steps and values", "its own profile")
 
 
 def with_other_values(case: LoopCase, seed: int) -> LoopCase:
@@ -59,7 +59,8 @@ def observers_for(watching: str) -> list[observe.Observer]:
     """Return new observers that watch as one of :data:`WATCHING` says."""
     found: list[observe.Observer] = []
     if "steps" in watching or "ops" in watching:
-        found.append(Recorder("ops" if watching == "ops" else "steps", price=FREE))
+        block = 3 if "blocks" in watching else 1
+        found.append(Recorder("ops" if watching == "ops" else "steps", price=FREE, steps_a_stamp=block))
     if "values" in watching:
         found.append(Tracer())
     return found

@@ -119,6 +119,18 @@ def series(draw: st.DrawFn) -> np.ndarray[Any, Any]:
 
 
 @st.composite
+def loop_records(draw: st.DrawFn, key: int, function: int, around: list[int | None]) -> LoopRecord:
+    """Draw a loop, some of whose steps were timed in blocks."""
+    given = {"key": st.just(key), "function": st.just(function), "parent": st.sampled_from(around)}
+    loop = draw(records(LoopRecord, **given, series_covers=st.just(())))
+    if not len(loop.series) or draw(st.booleans()):
+        return loop
+    rows = loop.series[:, :2].tolist()
+    room = [b[1] - a[1] if a[0] == b[0] else 9 for a, b in zip(rows, [*rows[1:], [-1, 0]], strict=True)]
+    return dataclasses.replace(loop, series_covers=tuple(draw(st.integers(1, most)) for most in room))
+
+
+@st.composite
 def traces(draw: st.DrawFn, loop: LoopRecord) -> TraceRecord:
     """Draw values of a run of a loop."""
     steps = tuple(sorted(draw(st.sets(st.integers(0, 2000), max_size=4))))
@@ -154,16 +166,7 @@ def profiles(draw: st.DrawFn) -> ProfileRecord:
     for key in draw(st.lists(st.integers(0, 99), unique=True, max_size=4 if keys else 0)):
         function = draw(st.sampled_from(keys))
         around = [None, *(each.key for each in loops if each.function == function)]
-        loops.append(
-            draw(
-                records(
-                    LoopRecord,
-                    key=st.just(key),
-                    function=st.just(function),
-                    parent=st.sampled_from(around),
-                )
-            )
-        )
+        loops.append(draw(loop_records(key, function, around)))
     run = st.sampled_from(loops).flatmap(traces) if loops else st.nothing()
     traced = draw(st.lists(run, max_size=2 if loops else 0, unique_by=lambda each: (each.loop, each.run)))
     given = {

@@ -84,14 +84,14 @@ class LoopArena:
         Of the inputs of a step, in the order of the body's.
     record : object
         What the code notes times with, None while nobody observes.
-    error, error_values
-        What was raised where the code says that a step failed, and the values that the instruction read, as far as they are
-        at hand.
+    failed_step, error, error_values
+        The step that failed, -1 while none has; what was raised there, and the values that the instruction read, as far as
+        they are at hand.
     """
 
     __slots__ = (
-        "_room", "_steps_at_once", "buffers", "carried", "error", "error_values", "fixed", "loop", "module", "outputs",
-        "plan", "record", "sequences", "shapes", "states", "steps", "watch",
+        "_room", "_steps_at_once", "buffers", "carried", "error", "error_values", "failed_step", "fixed", "loop", "module",
+        "outputs", "plan", "record", "sequences", "shapes", "states", "steps", "watch",
     )  # fmt: skip
 
     def __init__(self, inputs: LoopInputs, values: Sequence[Any], watch: Watch | None) -> None:
@@ -113,6 +113,7 @@ class LoopArena:
         shapes += [each.shape for each in self.carried]
         shapes += [each.shape for each in self.fixed]
         self.shapes = shapes
+        self.failed_step = -1
         self.error: BaseException | None = None
         self.error_values: Sequence[Any] = ()
 

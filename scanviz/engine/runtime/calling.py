@@ -24,7 +24,7 @@ from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.schedule import Variant
-from scanviz.engine.runtime.stamps import Stamps
+from scanviz.engine.runtime.stamps import Clock, Stamps
 
 DONE: Final = 0
 STOPPED: Final = 1
@@ -65,6 +65,11 @@ class LoopCode(Protocol):
 
     def variant(self, name: Variant) -> CompiledLoop:
         """Return the code of a variant, made when it is first needed."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """Gives nanoseconds, when all is done that was asked before."""
         ...
 
     def stamps(self, name: Variant, first: int, last: int) -> Stamps:

@@ -15,8 +15,10 @@ from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopT
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.rows import ArrayModule
-from scanviz.engine.runtime.schedule import SamplingSchedule, scheduled
+from scanviz.engine.runtime.schedule import SamplingSchedule, Variant, scheduled
+from scanviz.engine.runtime.stamps import BlockStamps
 
+SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it
 THREADS = 16  # as many runs of a loop at once, in threads, find the sampling schedule of an earlier run
 
 
@@ -88,6 +90,7 @@ def take_steps(arena: LoopArena, code: CompiledLoop, first: int, last: int) -> i
     done, outcome, instruction = code(arena, first, last)
     if outcome:
         if outcome == FAILED:
+            arena.failed_step = done
             error = arena.in_words(done, instruction)
             raise error from (None if arena.error is None else arena.error.__cause__)
         arena.steps = done
@@ -113,20 +116,23 @@ def run_observed(
     try:
         arena.check_rows()
         for name, first, end in scheduled(arena.steps, watch.detail if code.samples else "ops", schedule):
+            block = _block(name, watch, schedule)
             while first < end and done < arena.steps:  # fewer are left where the stop condition held
                 last = arena.chunk_end(first, end)
-                variant = code.variant(name)  # written before the clock starts
-                stamps = code.stamps(name, first, last)
+                variant = code.variant("plain" if block else name)  # written before the clock starts
+                stamps = BlockStamps(first, code.clock) if block else code.stamps(name, first, last)
                 arena.record = stamps.record
                 try:
-                    first = take_steps(arena, variant, first, last)
+                    if isinstance(stamps, BlockStamps):
+                        first = take_blocks(arena, variant, first, last, block, stamps)
+                    else:
+                        first = take_steps(arena, variant, first, last)
                     stamps.end()
                 finally:
                     series = stamps.series(arena.loop, done)
-                    count, taken = len(series.step_ns), int(series.step_ns.sum())
-                    done, spent = done + count, spent + taken
-                    if count:
-                        schedule.step_ns = taken // count
+                    done, spent = done + series.steps, spent + series.span_ns
+                    if series.steps:
+                        schedule.step_ns = series.span_ns // series.steps
                         watch.loop_steps(series)
             if done == arena.steps:
                 break
@@ -139,6 +145,26 @@ def run_observed(
         raise
     _notify_end(watch, key, done, begun, spent, None)
     return done
+
+
+def _block(name: Variant, watch: Watch, schedule: SamplingSchedule) -> int:
+    """Return how many steps share a time, 0 where each has its own: where steps are long, a time a step costs little."""
+    short = name == "steps" and 0 < schedule.step_ns < SHORT_NS
+    return watch.steps_a_stamp if short and watch.steps_a_stamp > 1 else 0
+
+
+def take_blocks(
+    arena: LoopArena, plain: CompiledLoop, first: int, last: int, block: int, stamps: BlockStamps
+) -> int:
+    """Run steps ``first`` to ``last`` with a time every ``block`` of them; return where it stopped."""
+    while first < last and first < arena.steps:
+        try:
+            first = take_steps(arena, plain, first, min(first + block, last))
+        except Exception:
+            stamps.done = max(first, arena.failed_step)  # its steps before the error have no time
+            raise
+        stamps.block(first)
+    return first
 
 
 def _notify_end(

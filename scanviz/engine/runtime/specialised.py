@@ -108,6 +108,11 @@ class Specialised:
                 self._code[name] = self._write(self.plan, name)
             return self._code[name]
 
+    @property
+    def clock(self) -> Clock:
+        """Gives nanoseconds, when all is done that was asked before."""
+        return self._emission.clock
+
     def stamps(self, name: Variant, first: int, last: int) -> Stamps:
         """Return what takes the times of a chunk."""
         clock = self._emission.clock

@@ -1,4 +1,4 @@
-"""Stamps: the times that the code of a loop takes while it is observed, one a step or one an operation."""
+"""Stamps: the times that are taken while a loop is observed: one a step, one an operation, or one a block of steps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable
 from itertools import chain, islice, tee
 from operator import length_hint
-from time import perf_counter_ns
+from time import get_clock_info, perf_counter_ns
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from scanviz.engine.observe import StepSeries
 from scanviz.engine.program.instructions import LoopInstruction
 
 Clock = Callable[[], int]
+RESOLUTION = get_clock_info("perf_counter").resolution * 1e9  # nanoseconds
 
 
 class Stamps(Protocol):
@@ -61,7 +62,7 @@ class StepStamps:
         """Return the times of the whole steps."""
         begun = self._count - length_hint(self._counted)
         times = np.fromiter(chain(islice(self._taken, begun), self._ended), np.int64)
-        return StepSeries(loop.key, first, np.diff(times))
+        return StepSeries(loop.key, first, np.diff(times), resolution_ns=RESOLUTION)
 
 
 class OperationStamps:
@@ -83,7 +84,34 @@ class OperationStamps:
         table = times[1 : 1 + steps * a_step].reshape(steps, a_step)
         ends = np.concatenate([times[:1], table[:, -1]])
         between = np.diff(table, axis=1)
-        return StepSeries(loop.key, first, np.diff(ends), between[:, :-1].T.copy(), between[:, -1].copy())
+        operations, copies = between[:, :-1].T.copy(), between[:, -1].copy()
+        return StepSeries(loop.key, first, np.diff(ends), operations, copies, resolution_ns=RESOLUTION)
+
+
+class BlockStamps:
+    """One time a block of steps: taken between two calls of the code, which is the variant without stamps."""
+
+    __slots__ = ("_clock", "_steps", "_times", "done")
+    record = None
+
+    def __init__(self, first: int, clock: Clock = perf_counter_ns) -> None:
+        self._clock, self._steps, self._times = clock, [first], [clock()]
+        self.done = first
+
+    def block(self, done: int) -> None:
+        """Note the time at which so many steps were done."""
+        self._times.append(self._clock())
+        self._steps.append(done)
+        self.done = done
+
+    def end(self) -> None:
+        """Nothing is left to note: the last block ended with the last step."""
+
+    def series(self, loop: LoopInstruction, first: int) -> StepSeries:
+        """Return the times of the whole blocks, and how many steps were done."""
+        times, covers = np.diff(np.array(self._times, np.int64)), np.diff(np.array(self._steps, np.int64))
+        steps = self.done - self._steps[0]
+        return StepSeries(loop.key, first, times, covers=covers, steps=steps, resolution_ns=RESOLUTION)
 
 
 def stamps_a_step(loop: LoopInstruction) -> int:
@@ -91,4 +119,4 @@ def stamps_a_step(loop: LoopInstruction) -> int:
     return len(loop.body.instructions) + 2
 
 
-__all__ = ["OperationStamps", "Stamps", "StepStamps", "stamps_a_step"]
+__all__ = ["RESOLUTION", "BlockStamps", "OperationStamps", "Stamps", "StepStamps", "stamps_a_step"]

@@ -198,12 +198,14 @@ def _of_loop(loop: LoopRecord) -> Estimate | None:
             if loop.steps
             else None
         )
-    warm = min(FIRST, times.count // 4, len(rows))
-    start = int(rows[:warm, 2].sum())
+    first = loop.timed()[: min(FIRST, times.count // 4, len(rows))]
+    while sum(each.covers for each in first) > times.count // 4:  # of blocks fewer are left out
+        first.pop()
+    warm, start = sum(each.covers for each in first), sum(each.total_ns for each in first)
     if times.count < 4 or start >= times.total_ns:
         return Estimate(times.mean_ns, float(times.p50_ns) or times.mean_ns, FLOOR_COLD, MANY, cold=True)
     mean = (times.total_ns - start) / (times.count - warm)
-    usual = rows[warm:]
+    usual = rows[len(first) :]
     usual = usual[usual[:, 3] != 3]  # the slowest were chosen for being slow
     spread = usual[usual[:, 3] == 0]
     sample = (spread if len(spread) >= 16 else usual)[:, 2]

@@ -77,7 +77,7 @@ def _steps(frame: Frame, loop: LoopRecord, frames: _Frames) -> dict[str, Any]:
     """Return the recorded steps of a loop, with those of one run under it."""
     samples, weights = [], []
     outer = frames.number(frame.name, frame.source)
-    for run, step, time, _ in loop.series.tolist():
-        samples.append([outer, frames.number(f"run {run}"), frames.number(f"step {step}")])
-        weights.append(time)
+    for each in loop.timed():
+        samples.append([outer, frames.number(f"run {each.run}"), frames.number(each.words)])
+        weights.append(each.total_ns)
     return _profile(f"steps of {frame.name}: a sample, gaps left out", samples, weights)

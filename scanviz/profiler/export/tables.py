@@ -105,8 +105,8 @@ def _variables(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
 
 def _steps(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     for loop in record.loops:
-        for run, step, time, reason in loop.series.tolist():
-            yield loop.key, clear(loop.name), run, step, time, SAMPLE_REASONS.get(reason, "?")
+        for run, step, time, reason, count in loop.timed():
+            yield loop.key, clear(loop.name), run, step, time, SAMPLE_REASONS.get(reason, "?"), count
 
 
 TABLES = {
@@ -147,7 +147,7 @@ TABLES = {
         _variables,
     ),
     "steps": Table(
-        {"loop": int, "name": str, "run": int, "step": int, "time_ns": int, "kept_as": str},
+        {"loop": int, "name": str, "run": int, "step": int, "time_ns": int, "kept_as": str, "steps": int},
         _steps,
     ),
 }

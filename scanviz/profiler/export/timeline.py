@@ -116,15 +116,18 @@ def _steps(frame: Frame, start: int) -> Iterator[Track]:
 
 
 def _recorded(loop: LoopRecord, start: int) -> Iterator[Slice]:
-    kept = (row for row in loop.series.tolist() if row[2] > 0)
-    for run, rows in groupby(kept, key=lambda row: row[0]):
+    kept = (each for each in loop.timed() if each.time_ns > 0)
+    for run, rows in groupby(kept, key=lambda each: each.run):
         steps = list(rows)
-        facts = {"run": run, "recorded steps": len(steps), "time": "the sum of the recorded steps"}
-        yield Slice(f"run {run}", "run", start, sum(row[2] for row in steps), 0, None, facts)
-        for _, step, time, reason in steps:
-            known = {"run": run, "step": step, "kept as": SAMPLE_REASONS.get(reason, "?"), "time": "measured"}
-            yield Slice(f"step {step}", "step", start, time, 1, None, known)
-            start += time
+        count, whole = sum(each.covers for each in steps), sum(each.total_ns for each in steps)
+        facts = {"run": run, "recorded steps": count, "time": "the sum of the recorded steps"}
+        yield Slice(f"run {run}", "run", start, whole, 0, None, facts)
+        for each in steps:
+            kept_as = SAMPLE_REASONS.get(each.reason, "?")
+            known = {"run": run, "step": each.step, "kept as": kept_as, "time": "measured"}
+            known |= {"steps": each.covers} if each.covers > 1 else {}
+            yield Slice(each.words, "step", start, each.total_ns, 1, None, known)
+            start += each.total_ns
 
 
 __all__ = ["LAYOUT", "Slice", "Track", "edges", "tracks_of"]

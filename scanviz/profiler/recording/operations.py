@@ -34,13 +34,14 @@ class OperationTally:
 
     def add(self, series: StepSeries) -> None:
         """Take a chunk of steps in which every operation was timed."""
-        if series.op_ns is None or len(series.op_ns) != len(self._totals) or not len(series.step_ns):
+        intervals = len(series.interval_ns)
+        if series.op_ns is None or len(series.op_ns) != len(self._totals) or not intervals:
             return
         if not self.steps:
-            series = _without_first(series, min(COLD, len(series.step_ns) // 2))
+            series = _without_first(series, min(COLD, intervals // 2))
         self._waiting.append(series)
-        self._weight += len(series.step_ns) * len(self._totals)
-        self.steps += len(series.step_ns)
+        self._weight += intervals * len(self._totals)
+        self.steps += series.timed_steps
         if self._weight >= PENDING_TIMED or len(self._waiting) >= 32:
             self.settle()
 
@@ -60,9 +61,9 @@ class OperationTally:
         for series in self._waiting:
             if series.op_ns is not None:
                 self._totals += series.op_ns.sum(axis=1)
-            self._counts += len(series.step_ns)
+            self._counts += series.timed_steps
             self._copies += int(series.copy_ns.sum()) if series.copy_ns is not None else 0
-            self._whole += int(series.step_ns.sum())
+            self._whole += int(series.interval_ns.sum())
         self._waiting, self._weight = [], 0
 
     def means(self, stamp_ns: float) -> list[float]:
@@ -95,8 +96,9 @@ class OperationTally:
 def _without_first(series: StepSeries, count: int) -> StepSeries:
     assert series.op_ns is not None
     copies = series.copy_ns[count:] if series.copy_ns is not None else None
-    first, times = series.first + count, series.step_ns[count:]
-    return StepSeries(series.loop, first, times, series.op_ns[:, count:], copies, series.source)
+    covers = series.covers[count:] if series.covers is not None else None
+    operations, times = series.op_ns[:, count:], series.interval_ns[count:]
+    return StepSeries(series.loop, series.first, times, operations, copies, series.source, covers=covers)
 
 
 def without(mean_ns: float, stamp_ns: float) -> float:

@@ -50,6 +50,8 @@ class Recorder(Observer):
         Gives nanoseconds; replaced in tests.
     price : Price, optional
         What the engine's telling costs; measured here when not given.
+    steps_a_stamp : int
+        How many steps may share one time where steps are very short.
 
     Examples
     --------
@@ -64,8 +66,10 @@ class Recorder(Observer):
         max_bytes: int = DEFAULT_BYTES,
         clock: Callable[[], int] = time.perf_counter_ns,
         price: Price | None = None,
+        steps_a_stamp: int = 1,
     ) -> None:
         self.detail: Literal["steps", "ops"] = detail
+        self.steps_a_stamp = steps_a_stamp
         self._clock = clock
         self._lock = threading.RLock()  # not a Lock: a signal's handler may ask for the record at any moment
         self._price = price if price is not None else measured_price()

@@ -75,7 +75,9 @@ class Session:
         save(self.record, path)
 
 
-def profile(detail: Literal["steps", "ops"] = "steps", max_bytes: int = DEFAULT_BYTES) -> Session:
+def profile(
+    detail: Literal["steps", "ops"] = "steps", max_bytes: int = DEFAULT_BYTES, steps_a_stamp: int = 1
+) -> Session:
     """Return a context manager that records every call of scanviz functions in its block.
 
     Parameters
@@ -85,6 +87,9 @@ def profile(detail: Literal["steps", "ops"] = "steps", max_bytes: int = DEFAULT_
         every step, which costs more.
     max_bytes : int
         About how much memory the recording may take.
+    steps_a_stamp : int
+        How many steps may share one time where steps take less than 5 µs.  A long loop of very short steps then runs nearer to
+        its usual speed, and what is said of a step is the average of its block.
 
     Returns
     -------
@@ -103,7 +108,13 @@ def profile(detail: Literal["steps", "ops"] = "steps", max_bytes: int = DEFAULT_
         raise ScanvizValueError(
             "profile() knows no such detail", expected="'steps' or 'ops'", found=repr(detail)
         )
-    return Session(Recorder(detail, max_bytes))
+    if steps_a_stamp < 1:
+        raise ScanvizValueError(
+            "profile() cannot time so many steps at once",
+            expected="steps_a_stamp of 1 or more",
+            found=repr(steps_a_stamp),
+        )
+    return Session(Recorder(detail, max_bytes, steps_a_stamp=steps_a_stamp))
 
 
 def _outcome(error: BaseException | None) -> OutcomeRecord:

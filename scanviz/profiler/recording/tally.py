@@ -65,6 +65,7 @@ class LoopTally:
 
     __slots__ = (
         "_filled",
+        "_foreign_ns",
         "_histogram",
         "_measures",
         "_open",
@@ -98,6 +99,7 @@ class LoopTally:
         self._row_bytes: tuple[int, ...] = ()
         self._measures: dict[str, float] = {}
         self._steps = 0
+        self._foreign_ns = 0.0  # what stamps of other clocks cost beyond the price of the process's clock
         self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
 
     @property
@@ -128,20 +130,45 @@ class LoopTally:
 
     def take(self, thread: int, series: StepSeries) -> None:
         """Take a chunk of steps of the run that the thread has open."""
-        count, times = len(series.step_ns), series.step_ns
-        self._steps += count
+        count, times = len(series.interval_ns), series.step_ns
+        self._steps += series.steps
         self.chunks += 1
-        self._totals.clock = series.source
-        if series.op_ns is None:
-            self.stamps += count
-        else:
+        self._totals.take_clock(series)
+        a_step = 1
+        if series.op_ns is not None:
             a_step = len(series.op_ns) + 2
-            self.stamps += count * a_step
             self._operations.add(series)
-            times = np.maximum(times - int((a_step - 1) * self._price.stamp_ns), np.minimum(times, 1))
+            times = np.maximum(times - int((a_step - 1) * self._stamp_ns()), np.minimum(times, 1))
+        self.stamps += count * a_step
+        self._foreign_ns += (
+            count * a_step * (series.stamp_ns - self._price.stamp_ns) if series.stamp_ns is not None else 0.0
+        )
         if self.detailed and count:
             run = self._open.get(thread)
-            self._gather(run.number if run is not None else 0, series.first, times)
+            number = run.number if run is not None else 0
+            if series.starts is None and series.covers is None:
+                self._gather(number, series.first, times)
+            else:
+                self._add_intervals(number, series, times)
+
+    def _stamp_ns(self) -> float:
+        """Return what a stamp costs: as the tier says, else as was measured of the clock of the process."""
+        told = self._totals.stamp_ns
+        return self._price.stamp_ns if told is None else told
+
+    def _add_intervals(
+        self, run: int, series: StepSeries, times: np.ndarray[tuple[int], np.dtype[np.int64]]
+    ) -> None:
+        """Count times of blocks of steps, or of steps with others between them."""
+        self._count()
+        covers = series.covers if series.covers is not None else np.ones(len(times), np.int64)
+        follow = series.first + np.cumsum(covers) - covers
+        starts = follow if series.starts is None else series.starts
+        self._histogram.add(times, covers)
+        self._sample.add(np.full(len(times), run), starts, times, covers)
+        several = covers > 1
+        self._totals.blocks += int(several.sum())
+        self._totals.block_steps += int(covers[several].sum())
 
     def _gather(self, run: int, first: int, times: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
         count = len(times)
@@ -223,7 +250,7 @@ class LoopTally:
         """Return what recording this loop cost so far."""
         price = self._price
         each = price.stamp_ns + price.telling_ns
-        return self.recorder_ns + self.stamps * each + self.chunks * price.chunk_ns
+        return self.recorder_ns + self.stamps * each + self._foreign_ns + self.chunks * price.chunk_ns
 
     def snapshot(self, now: int) -> LoopRecord:
         """Return the record so far; runs that have not ended count up to now."""
@@ -232,10 +259,10 @@ class LoopTally:
         operations.settle()
         going_on = [run for innermost in self._open.values() for run in _with_those_around(innermost)]
         running = sum(max(0, now - run.begun) for run in going_on)
-        body, copies, rest = operations.division(self._price.stamp_ns)
+        body, copies, rest = operations.division(self._stamp_ns())
         return replace(
             self.record,
-            operations=operations.records(self.record.operations, self._price.stamp_ns),
+            operations=operations.records(self.record.operations, self._stamp_ns()),
             variables=self._variables(),
             runs=totals.runs,
             failed_runs=totals.failed_runs,
@@ -253,10 +280,15 @@ class LoopTally:
             cost_ns=self.cost_ns(),
             buffer_bytes=totals.buffer_bytes,
             clock=totals.clock,
+            resolution_ns=totals.resolution_ns,
+            stamp_ns=self._stamp_ns() if totals.clock else 0.0,
+            blocks=totals.blocks,
+            block_steps=totals.block_steps,
             tiers=tuple(TierRecord(*key, *found) for key, found in self._tiers.items()),
             series_stride=self._sample.stride,
             series=self._sample.rows(),
             measures=dict(self._measures),
+            series_covers=self._sample.covers(),
         )
 
 
@@ -264,20 +296,30 @@ class _Totals:
     """Sums over the runs of a loop."""
 
     __slots__ = (
+        "block_steps",
+        "blocks",
         "buffer_bytes",
         "clock",
         "failed_runs",
         "first_run_ns",
         "longest_run",
+        "resolution_ns",
         "runs",
         "setup_ns",
+        "stamp_ns",
         "total_ns",
     )
 
     def __init__(self) -> None:
         self.runs = self.failed_runs = self.longest_run = self.buffer_bytes = 0
         self.total_ns = self.setup_ns = self.first_run_ns = 0
-        self.clock = ""
+        self.blocks = self.block_steps = 0
+        self.clock, self.resolution_ns = "", 0.0
+        self.stamp_ns: float | None = None
+
+    def take_clock(self, series: StepSeries) -> None:
+        """Note where times come from."""
+        self.clock, self.resolution_ns, self.stamp_ns = series.source, series.resolution_ns, series.stamp_ns
 
 
 class FunctionTally:

@@ -124,6 +124,14 @@ def _notes(loop: LoopRecord) -> list[Line]:
         found.append(f"{counted(loop.failed_runs, 'run')} ended by an error")
     if loop.running:
         found.append(f"{counted(loop.running, 'run')} had not ended")
+    times = loop.step_times
+    if times.count and times.count < loop.steps:
+        found.append(f"{amount(times.count)} of {counted(loop.steps, 'step')} have a time")
+    if loop.blocks:
+        found.append(
+            f"{counted(loop.block_steps, 'step')} were timed in {counted(loop.blocks, 'block')}:"
+            " the time of one is its block's average"
+        )
     if loop.cost_ns > _COSTLY * loop.total_ns:
         found.append(f"about {share(loop.cost_ns, loop.total_ns)} of its time is the cost of recording")
     return [Line("  " + " · ".join(found), WARNING, wraps=True)] if found else []
@@ -152,13 +160,14 @@ def _division(loop: LoopRecord) -> list[Line]:
 def _slowest(loop: LoopRecord) -> str:
     if not len(loop.series):
         return ""
-    run, step, _, _ = loop.series[int(loop.series[:, 2].argmax())].tolist()
-    return f" (step {amount(step)}" + (f" of run {amount(run)})" if loop.runs > 1 else ")")
+    slowest = loop.timed()[int(loop.series[:, 2].argmax())]
+    named = f"step {amount(slowest.step)}" if slowest.covers == 1 else f"{slowest.words} on average"
+    return f" ({named}" + (f" of run {amount(slowest.run)})" if loop.runs > 1 else ")")
 
 
 def _series_line(loop: LoopRecord, width: int) -> list[Line]:
     """Return a sparkline of the run with the most steps kept: in each part of it, the slowest of them."""
-    series = loop.series
+    series = loop.drawn()
     if len(series) < 4:
         return []
     numbers = series[:, 0].tolist()

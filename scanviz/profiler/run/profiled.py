@@ -53,6 +53,8 @@ class RunOptions(NamedTuple):
         What else is done with the record, such as writing its page.
     force : bool
         Whether the profile replaces whatever stands in its place when it is saved.
+    steps_a_stamp : int
+        How many steps may share one time where steps are very short.
     """
 
     output: Path | None
@@ -64,6 +66,7 @@ class RunOptions(NamedTuple):
     values: str | None = None
     also: Callable[[ProfileRecord], None] | None = None
     force: bool = False
+    steps_a_stamp: int = 1
 
 
 def free_name(path: Path) -> Path:
@@ -84,7 +87,9 @@ def free_name(path: Path) -> Path:
 def run_profiled(program: Program, options: RunOptions) -> None:
     """Run a program with every scanviz function recorded; save and report when python ends."""
     tracer = None if options.values is None else _tracer(options.values)
-    recorder = Recorder("ops" if options.detail == "ops" else "steps")
+    recorder = Recorder(
+        "ops" if options.detail == "ops" else "steps", steps_a_stamp=max(1, options.steps_a_stamp)
+    )
     recorder.describe_script(program.title, program.arguments)
     ended = Ending(recorder, options, tracer)
     watch_the_end()

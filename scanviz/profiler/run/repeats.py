@@ -106,6 +106,7 @@ def _loop(loop: LoopRecord) -> LoopRecord:
         connection_pattern=(),
         inner_connection_pattern=(),
         series=loop.series[:FIRST],
+        series_covers=loop.series_covers[:FIRST],
     )
 
 

@@ -205,8 +205,8 @@ def _timed(clusters: list[Cluster], loop: LoopRecord | None) -> list[Cluster]:
         return clusters
     means = []
     for step in range(len(clusters)):
-        rows = loop.series[loop.series[:, 1] == step]
-        means.append(float(rows[:, 2].mean()) if len(rows) else None)
+        times = [each.time_ns for each in loop.at(step)]
+        means.append(sum(times) / len(times) if times else None)
     whole = sum(each for each in means if each is not None)
     return [
         replace(each, time_ns=mean, share=mean / whole if mean is not None and whole else None)

@@ -12,7 +12,7 @@ from textual.geometry import Size
 from textual.widgets import Input
 
 from scanviz.profiler.report.units import amount, counted, duration
-from scanviz.record.loops import SAMPLE_REASONS, LoopRecord
+from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, TimedSteps
 from scanviz.record.plain_text import plain
 from scanviz.tui.chart import AXIS, Window, chart
 from scanviz.tui.linked_selection import SIGN
@@ -99,7 +99,8 @@ class StepsView(View):
             self._logarithmic = loop.step_times.max_ns > APART * max(1, loop.step_times.p50_ns)
         self._window = self._window.following(self.state.step, self.whole)
         about.show(_about(loop, self.state.run, self._logarithmic))
-        series = loop.series if self.state.run is None else loop.series[loop.series[:, 0] == self.state.run]
+        series = loop.drawn()
+        series = series if self.state.run is None else series[series[:, 0] == self.state.run]
         extent = self.extent_of("#steps-chart", Size(self.room.width, max(6, self.room.height - 4)))
         size = (max(20, extent.width), max(5, extent.height))
         lines = chart(
@@ -164,19 +165,20 @@ class StepsView(View):
     def rows(self) -> list[str]:
         """Return the steps that were kept, in words."""
         return [
-            f"step {step} of run {run}, {SAMPLE_REASONS[reason]}, {duration(took)}"
-            for run, step, took, reason in self._kept()
+            f"{each.words} of run {each.run}, {SAMPLE_REASONS[each.reason]}, {duration(each.time_ns)}"
+            + (" on average" if each.covers > 1 else "")
+            for each in self._kept()
         ]
 
     def go_to(self, row: int) -> None:
         """Go to a kept step."""
-        self.move(self.state.at_step(self._kept()[row][1]))
+        self.move(self.state.at_step(self._kept()[row].step))
 
-    def _kept(self) -> list[list[int]]:
-        """Return run, step, nanoseconds and reason of the kept steps that are shown, in order."""
+    def _kept(self) -> list[TimedSteps]:
+        """Return the kept steps that are shown, in order."""
         loop = self.state.loop_record
-        kept: list[list[int]] = loop.series.tolist() if loop is not None else []
-        return sorted(each for each in kept if self.state.run in (None, each[0]))
+        kept = loop.timed() if loop is not None else []
+        return sorted(each for each in kept if self.state.run in (None, each.run))
 
     def action_ask(self) -> None:
         """Ask for a step's number."""
@@ -219,19 +221,26 @@ def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:
     text = Text(f"{plain(loop.name)}: {runs}, {counted(loop.steps, 'step')}, ", style="bold")
     text.append(
         f"median {duration(times.p50_ns)}, p95 {duration(times.p95_ns)}, max {duration(times.max_ns)}; "
-        f"{amount(len(loop.series))} kept{', logarithmic' if logarithmic else ''}",
+        f"{amount(len(loop.series))} kept{', logarithmic' if logarithmic else ''}"
+        + (
+            f", {counted(loop.block_steps, 'step')} in {counted(loop.blocks, 'block')}" if loop.blocks else ""
+        ),
         style="not bold",
     )
     return text
 
 
 def _here(loop: LoopRecord, state: ViewState) -> Text:
-    rows = loop.series[loop.series[:, 1] == state.step]
+    rows = loop.at(state.step)
     text = Text(f"step {state.step}: ", style="bold")
     if not len(rows):
         text.append("was not kept", style="not bold")
     else:
-        told = [f"{duration(row[2])} in run {row[0]} ({SAMPLE_REASONS[int(row[3])]})" for row in rows[:4]]
+        told = [
+            f"{duration(each.time_ns)} in run {each.run} ({SAMPLE_REASONS[each.reason]}"
+            + (f", average of {each.words})" if each.covers > 1 else ")")
+            for each in rows[:4]
+        ]
         text.append(
             "; ".join(told) + (f"; and {len(rows) - 4} more" if len(rows) > 4 else ""), style="not bold"
         )

@@ -5,8 +5,40 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 import scanviz
+from scanviz.engine.observe import StepSeries
 from scanviz.engine.runtime.driver import LoopRunner
+
+STEP_NS = 10  # step k takes (k + 1) times that, on the clock of the fake tier
+
+
+@dataclass
+class FakeStamps:
+    """Times of a clock of its own: of blocks of steps, or of every k-th step alone; ``end`` is told how many were done."""
+
+    first: int
+    last: int
+    every: int
+    blocks: bool
+    record: Any = None
+    ended: bool = False
+
+    def end(self):
+        self.ended = True
+
+    def series(self, loop, first):
+        steps = np.arange(self.first, self.last if self.ended else self.first)
+        times = (steps + 1) * STEP_NS
+        told = {"steps": len(steps), "span_ns": int(times.sum()), "resolution_ns": 10.0, "stamp_ns": 40.0}
+        if self.blocks:
+            cuts = np.arange(0, len(steps), self.every)
+            covers = np.diff(np.append(cuts, len(steps)))
+            whole = np.add.reduceat(times, cuts) if len(cuts) else times
+            return StepSeries(loop.key, first, whole, source="fake clock", covers=covers, **told)
+        some = slice(-self.first % self.every, None, self.every)
+        return StepSeries(loop.key, first, times[some], source="fake clock", starts=steps[some], **told)
 
 
 @dataclass
@@ -18,6 +50,10 @@ class FakeTier:
     samples: bool = True
     calls: list[tuple[str, int, int]] = field(default_factory=list)
     interrupt_at: int = -1
+    every: int = (
+        0  # steps of a block, or k where every k-th step has a time; 0 for the times of the NumPy tier
+    )
+    blocks: bool = True
 
     def code_for(self, shapes, states, watch):
         self.code = self.tier.code_for(shapes, states, watch)
@@ -32,8 +68,10 @@ class FakeTier:
     plan = property(lambda self: self.code.plan)
     buffers = property(lambda self: self.code.buffers)
 
+    clock = property(lambda self: self.code.clock)
+
     def variant(self, name):
-        code = self.code.variant(name)
+        code = self.code.variant("plain" if self.every else name)
 
         def called(arena, first, last):
             self.calls.append((name, first, last))
@@ -44,6 +82,8 @@ class FakeTier:
         return called
 
     def stamps(self, name, first, last):
+        if self.every:
+            return FakeStamps(first, last, self.every, self.blocks)
         return self.code.stamps(name, first, last)
 
 

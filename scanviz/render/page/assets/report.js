@@ -27,7 +27,7 @@ function answers() {
         button(loop.name, () => choose({ loop: loop.key, view: "steps" }), { class: "link" }),
         count(loop.runs), count(loop.steps), duration(loop.total_ns),
         loop.steps ? duration(loop.step_times.p50_ns) : "–",
-        slow ? button(`step ${slow[1]}: ${duration(slow[2])}`, () => choose({ loop: loop.key, step: slow[1], view: "steps" }), { class: "link" }) : "–",
+        slow ? button(`${stepsInWords(slow[1], coversOf(loop).get(slow))}: ${duration(slow[2])}`, () => choose({ loop: loop.key, step: slow[1], view: "steps" }), { class: "link" }) : "–",
         heavy ? `${heavy.label} (${percent(heavy.mean_ns / Math.max(loop.body_ns + loop.copy_ns + loop.overhead_ns, 1))} of a step)` : "–",
         heavy ? lineButton(heavy.source) : "",
       ],
@@ -37,6 +37,15 @@ function answers() {
     { name: "loop" }, { name: "runs", numeric: true }, { name: "steps", numeric: true }, { name: "time", numeric: true },
     { name: "a step (median)", numeric: true }, { name: "slowest step" }, { name: "most of a step" }, { name: "line" },
   ], rows);
+}
+
+// Of how many steps each row of a series is: blocks of steps have one time, their average.
+function coversOf(loop) {
+  return new Map(loop.series.map((row, k) => [row, loop.series_covers?.length ? loop.series_covers[k] : 1]));
+}
+
+function stepsInWords(step, count) {
+  return count === 1 ? `step ${step}` : `steps ${step}–${step + count - 1}`;
 }
 
 function slowestStep(loop) {

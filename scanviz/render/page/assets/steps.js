@@ -21,7 +21,8 @@ function stepsView() {
 
 function stepsOf(loop, run, logarithmic) {
   const rows = loop.series.filter((row) => run === null || row[0] === run);
-  const points = rows.map((row) => ({ x: row[1], y: row[2], why: row[3] })).sort((a, b) => a.x - b.x);
+  const covers = coversOf(loop);
+  const points = rows.flatMap((row) => Array.from({ length: Math.min(64, covers.get(row)) }, (_, k) => ({ x: row[1] + Math.floor((k * covers.get(row)) / Math.min(64, covers.get(row))), y: row[2], why: row[3] }))).sort((a, b) => a.x - b.x);
   const slow = rows.reduce((best, row) => (row[2] > best[2] ? row : best), rows[0]);
   const label = `Time of ${points.length} steps of ${loop.name}, from ${duration(loop.step_times.min_ns)} to ${duration(loop.step_times.max_ns)}, median ${duration(loop.step_times.p50_ns)}. Arrows move the cursor, plus and minus zoom, 0 shows all.`;
   const chart = new Chart(label, points, (step) => choose({ step }));
@@ -44,19 +45,20 @@ function stepsOf(loop, run, logarithmic) {
       button("zoom out", () => chart.zoom(1.7)), button("all", () => chart.show(...chart.whole)),
       button("values of this step", () => choose({ view: "player" }))),
     about,
-    element("p", { class: "note" }, `Of ${count(loop.steps)} steps ${count(loop.series.length)} are kept: the first, the last, the slowest (◆), and every ${loop.series_stride === 1 ? "one" : `${loop.series_stride}-th`}. p95 ${duration(loop.step_times.p95_ns)}, p99 ${duration(loop.step_times.p99_ns)}.`),
+    element("p", { class: "note" }, `Of ${count(loop.steps)} steps ${count(loop.series.length)} are kept: the first, the last, the slowest (◆), and every ${loop.series_stride === 1 ? "one" : `${loop.series_stride}-th`}. p95 ${duration(loop.step_times.p95_ns)}, p99 ${duration(loop.step_times.p99_ns)}.${loop.blocks ? ` ${count(loop.block_steps)} steps were timed in ${count(loop.blocks)} blocks: the time of one is its block's average.` : ""}`),
     element("details", {}, element("summary", {}, "the 20 slowest as a table"),
       table("Slowest steps", [{ name: "step", numeric: true }, { name: "run", numeric: true }, { name: "time", numeric: true }, { name: "kept as" }],
         [...rows].sort((a, b) => b[2] - a[2]).slice(0, 20).map((row) => [
-          button(String(row[1]), () => choose({ step: row[1] }), { class: "link" }), row[0], duration(row[2]), REASONS[row[3]]]))),
+          button(covers.get(row) === 1 ? String(row[1]) : `${row[1]}–${row[1] + covers.get(row) - 1}`, () => choose({ step: row[1] }), { class: "link" }), row[0], duration(row[2]), REASONS[row[3]]]))),
   ];
 }
 
 function aboutStep(loop, rows) {
-  const here = rows.filter((row) => row[1] === state.step);
+  const covers = coversOf(loop);
+  const here = rows.filter((row) => row[1] <= state.step && state.step < row[1] + covers.get(row));
   const heavy = slowestOperation(loop);
   const most = heavy ? ` On average most of a step is ${heavy.label}${heavy.source ? ` (${place(heavy.source)})` : ""}: ${duration(heavy.mean_ns)}.` : "";
   if (!here.length) return `Step ${state.step} was not kept.${most}`;
-  const times = here.map((row) => `${duration(row[2])} in run ${row[0]}`).slice(0, 6).join(", ");
+  const times = here.map((row) => `${duration(row[2])} in run ${row[0]}${covers.get(row) === 1 ? "" : ` (average of ${stepsInWords(row[1], covers.get(row))})`}`).slice(0, 6).join(", ");
   return `Step ${state.step}: ${times}.${most}`;
 }

@@ -202,8 +202,8 @@ def test_where_there_is_no_room_for_graphs_the_list_is_kept():
 
 def test_graphs_of_rewrites_leave_room_for_loops():
     recorder = Recorder(max_bytes=560_000)
-    for _ in range(6):  # with all of their rewrites they would take more
-        f = rnn()
+    functions = [rnn() for _ in range(6)]  # with all of their rewrites they would take more
+    for f in functions:
         recorder.compiled(CompiledFunction(f.key, f.name, f, f.program, f.backend, f.build_ns, f.where))
     record = recorder.record()
     kept = [bool(each.rewrites and each.rewrites.has_versions) for each in record.functions]

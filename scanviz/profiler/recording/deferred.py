@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable
 from typing import NamedTuple
 
+from scanviz.engine.function import Function
 from scanviz.engine.observe import CompiledFunction
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.rewrites_snapshot import RewritesSource, rewrites_source
@@ -18,7 +19,13 @@ from scanviz.record.rewrites_snapshot import RewritesSource, rewrites_source
 
 class _Waiting(NamedTuple):
     source: RewritesSource
-    is_gone: Callable[[], bool]
+    function: weakref.ref[Function]
+
+    def record(self) -> RewritesRecord:
+        """Return what rules did, for the shapes that were met since too if the function is still there."""
+        function = self.function()
+        history = self.source.history if function is None else function.rewrites
+        return self.source._replace(history=history).record()
 
 
 class DeferredRewrites:
@@ -38,9 +45,8 @@ class DeferredRewrites:
     def add(self, event: CompiledFunction) -> None:
         """Keep a function's rewrites for later."""
         if event.function is not None:
-            known = weakref.ref(event.function)
             source = rewrites_source(event.function, event.program)
-            self._waiting[event.key] = _Waiting(source, lambda: known() is None)
+            self._waiting[event.key] = _Waiting(source, weakref.ref(event.function))
 
     def write(self, *, all_of_them: bool, wait: bool) -> None:
         """Write down what waits, or only what is of functions that are gone.
@@ -51,8 +57,9 @@ class DeferredRewrites:
             return
         try:
             for key, each in list(self._waiting.items()):
-                if (all_of_them or each.is_gone()) and self._waiting.pop(key, None) is not None:
-                    self._keep(key, each.source.record())
+                wanted = all_of_them or each.function() is None
+                if wanted and self._waiting.pop(key, None) is not None:
+                    self._keep(key, each.record())
         finally:
             self._writing.release()
 

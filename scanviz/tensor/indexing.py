@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
@@ -14,12 +14,24 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.assign import inc_subtensor, set_subtensor
 from scanviz.engine.ops.control import ifelse
 from scanviz.engine.ops.creation import arange
+from scanviz.engine.ops.effects import Assert
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import flattened
-from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, normal_axis
+from scanviz.engine.ops.options import listed, one_of
+from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, normal_axis, sizes_of
 from scanviz.engine.ops.support import as_variable
 
-__all__ = ["flatnonzero", "ifelse", "inc_subtensor", "nonzero", "set_subtensor", "take", "take_along_axis"]
+__all__ = [
+    "flatnonzero",
+    "ifelse",
+    "inc_subtensor",
+    "nonzero",
+    "ravel_multi_index",
+    "set_subtensor",
+    "take",
+    "take_along_axis",
+    "unravel_index",
+]
 
 meaning("getitem")(getitem)
 
@@ -152,3 +164,128 @@ def flatnonzero(x: Any) -> Variable:
     array([1, 2])
     """
     return nonzero(flattened(as_variable(x)))[0]
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Variable, ...]:
+    """Indices along each axis of what stands at places of the flattened array.
+
+    Parameters
+    ----------
+    indices : int or integer array_like
+        Places in the flattened array.
+    shape : int, scalar variable, list of these or vector variable of known length
+        The shape of the array.
+    order : {"C", "F"}
+        Whether the last axis runs fastest in the flattened array, or the first.
+
+    Returns
+    -------
+    tuple of Variable
+        One int64 tensor of the shape of ``indices`` for each axis, usable as an index.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If indices are no integers, or how many axes there are is not known.
+    AssertFailedError
+        At run time, if a place is negative or beyond the array.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> x = T.matrix("x")
+    >>> row, column = T.unravel_index(T.argmax(x), x.shape)
+    >>> x[row, column].eval({x: [[1.0, 9.0], [2.0, 3.0]]})
+    array(9.)
+    """
+    sizes = sizes_of(shape, "unravel_index")
+    one_of(order, ("C", "F"), "unravel_index: order")
+    rest = _whole_numbers(indices, "unravel_index: the indices")
+    total: Any = 1
+    for size in sizes:
+        total = e.multiply(size, total)
+    rest = Assert("unravel_index: an index is beyond the array")(
+        rest, e.greater_equal(rest, 0), e.less(rest, total)
+    )
+    if not sizes:
+        return ()
+    fastest = list(reversed(sizes)) if order == "C" else sizes
+    found = []
+    for size in fastest[:-1]:
+        found.append(e.mod(rest, size))
+        rest = e.floor_divide(rest, size)
+    found.append(rest)
+    return tuple(reversed(found)) if order == "C" else tuple(found)
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Variable:
+    """Places in the flattened array of what stands at indices along each axis: the inverse of :func:`unravel_index`.
+
+    Parameters
+    ----------
+    multi_index : list of int or integer array_like
+        Indices along each axis; they broadcast together.
+    dims : int, scalar variable, list of these or vector variable of known length
+        The shape of the array.
+    mode : {"raise", "wrap", "clip"}, or one for each axis
+        What is done with an index beyond an axis: an error, begun again from the other side, or the nearest one.
+    order : {"C", "F"}
+        Whether the last axis runs fastest in the flattened array, or the first.
+
+    Returns
+    -------
+    Variable
+        int64 tensor.
+
+    Raises
+    ------
+    ScanvizTypeError
+        If indices are no integers.
+    ScanvizValueError
+        If there is not one index for each axis, or a mode is not there.
+    AssertFailedError
+        At run time, if an index is beyond an axis whose mode is ``"raise"``.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> T.ravel_multi_index([[0, 1], [2, 0]], (2, 3)).eval()
+    array([2, 3])
+    """
+    sizes = sizes_of(dims, "ravel_multi_index")
+    one_of(order, ("C", "F"), "ravel_multi_index: order")
+    indices = listed(multi_index, "ravel_multi_index: the indices")
+    modes = [mode] * len(sizes) if isinstance(mode, str) else listed(mode, "ravel_multi_index: mode")
+    if not sizes or len(indices) != len(sizes) or len(modes) != len(sizes):
+        raise ScanvizValueError(
+            "ravel_multi_index needs one index for each axis, and at least one",
+            where=user_line(),
+            expected=f"{max(len(sizes), 1)} indices",
+            found=f"{len(indices)} indices and {len(modes)} modes",
+        )
+    found: Variable | None = None
+    axes = zip(indices, sizes, modes, strict=True)
+    for given, size, how in list(axes)[:: 1 if order == "C" else -1]:
+        place = _within(_whole_numbers(given, "ravel_multi_index: an index"), size, how)
+        found = place if found is None else e.add(e.multiply(found, size), place)
+    assert found is not None
+    return found
+
+
+def _whole_numbers(value: Any, what: str) -> Variable:
+    variable = as_variable(value)
+    if tensor_type(variable).dtype not in INTEGERS:
+        raise ScanvizTypeError(f"{what} must be integers", where=user_line(), found=variable.type)
+    return e.cast(variable, "int64")
+
+
+def _within(place: Variable, size: Variable, mode: Any) -> Variable:
+    """Return an index along an axis, as a mode has it where it is beyond."""
+    one_of(mode, ("raise", "wrap", "clip"), "ravel_multi_index: mode")
+    if mode == "wrap":
+        return e.mod(place, size)
+    if mode == "clip":
+        return e.minimum(e.maximum(place, 0), e.subtract(size, 1))
+    return Assert("ravel_multi_index: an index is beyond its axis")(
+        place, e.greater_equal(place, 0), e.less(place, size)
+    )

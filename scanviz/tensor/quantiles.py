@@ -17,6 +17,7 @@ from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
+from scanviz.engine.ops.effects import Assert
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.options import one_of, truth
@@ -165,6 +166,8 @@ def quantile(
         If the method is not there, a share is known not to be from 0 to 1, or an axis does not exist.
     ScanvizTypeError
         If elements are truth values.
+    AssertFailedError
+        At run time, if a share is not from 0 to 1.
     ScanvizIndexError
         At run time, if there are no elements.
 
@@ -199,7 +202,7 @@ def percentile(
 
     Raises
     ------
-    ScanvizValueError, ScanvizTypeError, ScanvizIndexError
+    ScanvizValueError, ScanvizTypeError, AssertFailedError, ScanvizIndexError
         As in :func:`quantile`.
 
     Examples
@@ -221,7 +224,7 @@ def _quantile(a: Any, q: Any, whole: int, axis: Axis, method: str, keepdims: boo
             where=user_line(),
             fix='T.cast(x, "float64")',
         )
-    _check_shares(share, whole, what)
+    share = _checked(share, whole, what)
     axes = r.normal_axes(axis, tensor_type(variable).ndim, f"{what} of `{describe(variable)}`")
     line = sort(_lines(variable, axes), -1)
     if whole != 1:
@@ -237,11 +240,16 @@ def _is_whole(share: Variable) -> bool:
     return tensor_type(share).dtype in INTEGERS
 
 
-def _check_shares(share: Variable, whole: int, what: str) -> None:
-    if isinstance(share, Constant) and not np.all((share.value >= 0) & (share.value <= whole)):
+def _checked(share: Variable, whole: int, what: str) -> Variable:
+    """Return shares that are from 0 to 1, or to another whole: looked at when building if they are known, else when run."""
+    if not isinstance(share, Constant):
+        inside = e.greater_equal(share, 0), e.less_equal(share, whole)
+        return Assert(f"{what}: q is not from 0 to {whole}")(share, *inside)
+    if not np.all((share.value >= 0) & (share.value <= whole)):
         raise ScanvizValueError(
             f"{what}: q cannot be used", where=user_line(), expected=f"from 0 to {whole}", found=share.value
         )
+    return share
 
 
 def _at_places(line: Variable, places: Variable) -> Variable:

@@ -5,7 +5,13 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.errors import (
+    AssertFailedError,
+    ScanvizIndexError,
+    ScanvizTypeError,
+    ScanvizValueError,
+    ShapeError,
+)
 
 x, A, n = T.vector("x"), T.matrix("A"), T.lscalar("n")
 
@@ -30,6 +36,16 @@ x, A, n = T.vector("x"), T.matrix("A"), T.lscalar("n")
         (lambda: x.mT, ScanvizTypeError, "`x` is no matrix to transpose"),
         (lambda: T.vstack([x, x], dtype="int64"), ScanvizTypeError, "not joined as int64"),
         (lambda: T.vstack([]), ScanvizValueError, "nothing to concatenate"),
+        (lambda: T.quantile(x, 1.5), ScanvizValueError, "from 0 to 1"),
+        (lambda: T.percentile(x, [50, 101]), ScanvizValueError, "from 0 to 100"),
+        (lambda: T.quantile(x, 0.5, method="lower"), ScanvizValueError, "found:    'lower'"),
+        (lambda: T.quantile(x > 0, 0.5), ScanvizTypeError, "truth values"),
+        (lambda: T.searchsorted(A, x), ScanvizTypeError, "`A` is no vector"),
+        (lambda: T.searchsorted(x, x, "middle"), ScanvizValueError, "found:    'middle'"),
+        (lambda: T.bincount(x), ScanvizTypeError, "`x` holds no whole numbers"),
+        (lambda: T.unravel_index(x, (2, 3)), ScanvizTypeError, "the indices must be integers"),
+        (lambda: T.ravel_multi_index([n], (2, 3)), ScanvizValueError, "one index for each axis"),
+        (lambda: T.ravel_multi_index([n, n], (2, 3), "stop"), ScanvizValueError, "found:    'stop'"),
         (lambda: T.append(x, A, 0), ScanvizTypeError, "one number of dimensions"),
     ],
 )  # fmt: skip
@@ -37,6 +53,20 @@ def test_what_does_not_fit_is_named(call, kind, message):
     with pytest.raises(kind) as caught:
         call()
     assert message in str(caught.value) and "test_numpy_names.py" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("build", "value", "message"),
+    [
+        (lambda: T.quantile(T.constant([1.0, 2.0]), x), [0.5, -0.1], "quantile: q is not from 0 to 1"),
+        (lambda: T.unravel_index(T.cast(x, "int64"), (2, 3))[0], [6.0], "an index is beyond the array"),
+        (lambda: T.ravel_multi_index([T.cast(x, "int64")] * 2, (2, 3)), [2.0], "an index is beyond its axis"),
+    ],
+)
+def test_numbers_beyond_are_an_error_when_it_runs(build, value, message):
+    for mode in ("reference", "numpy"):
+        with pytest.raises(AssertFailedError, match=message):
+            scanviz.function([x], build(), mode=mode)(value)
 
 
 def test_padding_an_axis_without_elements_is_an_error_when_it_runs():

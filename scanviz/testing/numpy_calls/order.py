@@ -12,6 +12,8 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import DTYPES, FLOATS, INTEGERS
 from scanviz.testing.numpy_calls.call import Call, a_dtype, a_shape, call_of, specials, uniform
 
+numpy: Any = np  # texts that it takes are drawn
+
 
 @call_of("searchsorted")
 def _searchsorted(rng: Random) -> Call:
@@ -137,3 +139,50 @@ def _quantile(rng: Random) -> Call:
 @call_of("percentile")
 def _percentile(rng: Random) -> Call:
     return _shared(rng, "percentile", 100)
+
+
+def _sizes(rng: Random) -> tuple[int, ...]:
+    return tuple(rng.choice((1, 2, 3, 5)) for _ in range(rng.randint(1, 4)))
+
+
+@call_of("unravel_index")
+def _unravel_index(rng: Random) -> Call:
+    sizes, shape, order = _sizes(rng), a_shape(rng, 0, 2), rng.choice(("C", "F"))
+    dtype, counted = rng.choice(("int64", "int8", "uint16")), rng.random() < 0.4
+    beyond = rng.random() < 0.1
+
+    def fill(rng: Random) -> list[Array]:
+        generator = np.random.default_rng(rng.getrandbits(32))
+        indices = generator.integers(0, np.prod(sizes) + 3 * beyond, shape).astype(dtype)
+        return [indices, np.array(sizes)] if counted else [indices]
+
+    return Call(
+        fill,
+        lambda i, s=sizes: T.unravel_index(i, s, order),
+        lambda i, s=sizes: [np.asarray(each, "int64") for each in numpy.unravel_index(i, tuple(s), order)],
+        f"unravel_index of {sizes}, {order}",
+        hidden=not counted,
+    )
+
+
+@call_of("ravel_multi_index")
+def _ravel_multi_index(rng: Random) -> Call:
+    sizes, shape, order = _sizes(rng), a_shape(rng, 0, 2), rng.choice(("C", "F"))
+    several = tuple(rng.choice(("wrap", "clip")) for _ in sizes)
+    mode: Any = rng.choice(("raise", "wrap", "clip", several))
+    far = 1 if rng.random() < 0.1 or mode != "raise" else 0
+    shapes = [rng.choice((shape, shape[1:])) for _ in sizes]
+
+    def fill(rng: Random) -> list[Array]:
+        generator = np.random.default_rng(rng.getrandbits(32))
+        return [
+            np.asarray(generator.integers(-7 * far, size + 7 * far, each))
+            for size, each in zip(sizes, shapes, strict=True)
+        ]
+
+    return Call(
+        fill,
+        lambda *indices: T.ravel_multi_index(list(indices), sizes, mode, order),
+        lambda *indices: np.asarray(numpy.ravel_multi_index(list(indices), sizes, mode, order), "int64"),
+        f"ravel_multi_index of {sizes}, {mode}, {order}",
+    )

@@ -12,10 +12,12 @@ from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.provenance import short_path
 from scanviz.engine.measurement.ablation import Effect
 from scanviz.engine.program.instructions import Program, all_loops
+from scanviz.engine.program.planned import Plans, planned_applications, planned_refusals
 from scanviz.engine.program.rules import WHEN_PLANNED
 from scanviz.engine.rewrites.cost import Cost
-from scanviz.engine.rewrites.history import Record, RewriteHistory, Version, places
+from scanviz.engine.rewrites.history import RewriteHistory, Version, places
 from scanviz.engine.rewrites.level import Refused
+from scanviz.engine.rewrites.pipeline import Application
 from scanviz.record.codec import field_types
 from scanviz.record.graph_writing import GraphWriter
 from scanviz.record.paths import recorded_path
@@ -98,7 +100,7 @@ def _nearest(refusals: Sequence[Refused]) -> Iterator[Refused]:
             yield each
 
 
-def _application(record: Record) -> RewriteRecord:
+def _application(record: Application) -> RewriteRecord:
     """Return an application as data, without what it changed in the graph."""
     return RewriteRecord(
         record.index,
@@ -191,17 +193,14 @@ def effect_record(effect: Effect) -> EffectRecord:
     return EffectRecord(*(getattr(effect, name) for name in field_types(EffectRecord)))
 
 
-def with_planned(record: RewritesRecord, function: Function) -> RewritesRecord:
-    """Return a record with what memory rules did and refused for the shapes that the function has met."""
-    history = function.rewrites
+def with_planned(record: RewritesRecord, program: Program, plans: Plans) -> RewritesRecord:
+    """Return a record with what memory rules did and refused in the plans of a program's loops."""
     before = [each for each in record.applications if each.rule not in WHEN_PLANNED]
-    planned = [_application(each) for each in history.of_plans]
+    planned = map(_application, planned_applications(program, plans))
     numbered = (replace(each, index=k) for k, each in enumerate((*before, *planned)))
     refused = [each for each in record.refusals if each.rule not in WHEN_PLANNED]
-    apart = tuple(map(_refusal, _nearest(history.refused_plans())))
-    lines = {
-        each.provenance.source for loop, _ in all_loops(function.program) for each in loop.body.instructions
-    }
+    apart = tuple(map(_refusal, _nearest(planned_refusals(program, plans))))
+    lines = {each.provenance.source for loop, _ in all_loops(program) for each in loop.body.instructions}
     found = replace(record, applications=tuple(numbered), refusals=(*refused, *apart))
     return with_recorded_paths(found, {each.file for each in lines if each is not None}) if apart else found
 

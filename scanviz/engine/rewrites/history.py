@@ -200,12 +200,6 @@ class RewriteHistory(Sequence[Record]):
         """The applications to the graph, without those to the Program."""
         return list(self._entries)
 
-    @property
-    def of_plans(self) -> list[Record]:
-        """The applications for the shapes that were met."""
-        count = len(self._entries) + len(self.of_program)
-        return [self._record(each, count + k) for k, each in enumerate(self.planned())]
-
     def graph(self, after: int) -> list[Variable]:
         """Return the graph after so many applications: 0 gives the graph as it was built.
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from scanviz.engine.function import Function
 from scanviz.engine.observe import CompiledFunction
+from scanviz.engine.program.instructions import Program
+from scanviz.engine.program.planned import Plans
+from scanviz.record.model import FunctionRecord
 from scanviz.record.rewrites import RewritesRecord
-from scanviz.record.rewrites_snapshot import RewritesSource, rewrites_source
+from scanviz.record.rewrites_snapshot import RewritesSource, rewrites_source, with_planned
 
 
 class _Waiting(NamedTuple):
@@ -64,4 +68,37 @@ class DeferredRewrites:
             self._writing.release()
 
 
-__all__ = ["DeferredRewrites"]
+class PlansMet:
+    """The plans that functions made for the shapes they met last: what memory rules did there is read of them for the record."""
+
+    def __init__(self) -> None:
+        self._functions: dict[int, weakref.ref[Function]] = {}
+        self._plans: dict[int, tuple[Program, Plans]] = {}
+        self._made: set[int] = set()  # functions that made code in a call which has not ended
+
+    def add(self, event: CompiledFunction) -> None:
+        """Know of a function."""
+        if event.function is not None:
+            self._functions[event.key] = weakref.ref(event.function)
+
+    def code_made(self, key: int) -> None:
+        """Note that a function made code: its plans are others than before."""
+        self._made.add(key)
+
+    def call_ended(self, key: int) -> None:
+        """Take the plans of a function at the end of a call in which it made code."""
+        if key in self._made:
+            self._made.discard(key)
+            function = self._functions[key]() if key in self._functions else None
+            if function is not None:
+                self._plans[key] = function.program, function.memory_plans()
+
+    def completed(self, record: FunctionRecord) -> FunctionRecord:
+        """Return the record of a function with what memory rules did for the shapes met, if its rewrites are recorded."""
+        met = self._plans.get(record.key)
+        if met is None or record.rewrites is None:
+            return record
+        return replace(record, rewrites=with_planned(record.rewrites, *met))
+
+
+__all__ = ["DeferredRewrites", "PlansMet"]

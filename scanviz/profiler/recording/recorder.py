@@ -10,7 +10,6 @@ import os
 import platform
 import threading
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,10 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from scanviz.engine.function import Function
 from scanviz.engine.observe import CompiledFunction, Observer, StepSeries
 from scanviz.profiler.recording.budget import Budget, affordable_function, affordable_loop
-from scanviz.profiler.recording.deferred import DeferredRewrites
+from scanviz.profiler.recording.deferred import DeferredRewrites, PlansMet
 from scanviz.profiler.recording.overhead import Price, measured_price
 from scanviz.profiler.recording.tally import DETAIL_BYTES, FunctionTally, LoopTally
 from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
@@ -29,7 +27,7 @@ from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
 from scanviz.record.program_snapshot import function_record, loop_records
 from scanviz.record.rewrites import RewritesRecord
-from scanviz.record.rewrites_snapshot import size_of, with_planned
+from scanviz.record.rewrites_snapshot import size_of
 
 DEFAULT_BYTES = 64 * 2**20
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
@@ -78,8 +76,7 @@ class Recorder(Observer):
         self._functions: dict[int, FunctionTally] = {}
         self._rewrites = DeferredRewrites(self._keep_rewrites)
         self._loops: dict[int, LoopTally] = {}
-        self._compiled: dict[int, weakref.ref[Function]] = {}
-        self._replanned: set[int] = set()  # functions that made code since rules about memory were last asked
+        self._plans = PlansMet()
         self._dropped: set[int] = set()
         self._left_out = 0
         self._recorder_ns = 0
@@ -121,8 +118,7 @@ class Recorder(Observer):
         self._left_out += kept is not record
         self._rewrites.add(event)
         function = self._functions[event.key] = FunctionTally(kept)
-        if event.function is not None and kept.rewrites is not None:
-            self._compiled[event.key] = weakref.ref(event.function)
+        self._plans.add(event)
         for loop in loop_records(event.key, event.program):
             outside = loop.parent is None or loop.parent in self._loops
             affordable = affordable_loop(loop, self._budget) if outside else None
@@ -158,17 +154,8 @@ class Recorder(Observer):
             found = self._functions.get(function)
             if found is not None:
                 found.end(call, threading.get_ident(), begun, elapsed_ns, error is not None)
-                self._take_planned(function, found)
+                self._plans.call_ended(function)
             self._recorder_ns += self._clock() - begun
-
-    def _take_planned(self, key: int, tally: FunctionTally) -> None:
-        """Write down what rules did that work when shapes are met, if code was made in the call that ends."""
-        if key not in self._replanned:
-            return
-        self._replanned.discard(key)
-        function, rewrites = self._compiled[key](), tally.record.rewrites
-        if function is not None and rewrites is not None:
-            tally.record = replace(tally.record, rewrites=with_planned(rewrites, function))
 
     def instruction(
         self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
@@ -185,8 +172,7 @@ class Recorder(Observer):
             found = self._loops.get(loop)
             if found is not None:
                 found.made(tier, why, elapsed_ns)
-            if function in self._compiled:
-                self._replanned.add(function)
+            self._plans.code_made(function)
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Open a run of a loop."""
@@ -263,7 +249,7 @@ class Recorder(Observer):
         self._rewrites.write(all_of_them=True, wait=self._ended is not None)
         with self._lock:
             now = self._clock()
-            functions = [each.snapshot() for each in self._functions.values()]
+            functions = [self._plans.completed(each.snapshot()) for each in self._functions.values()]
             names = numbered([each.name for each in functions])
             return ProfileRecord(
                 scanviz=_version(),

@@ -15,6 +15,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.backends import registry
 from scanviz.engine.observe import observed_by
 from scanviz.profiler.recording import recorder as recording
 from scanviz.profiler.recording.overhead import Price
@@ -22,6 +23,7 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.recording.tally import TIERS
 from scanviz.record.model import LoopRecord, OutcomeRecord
 from scanviz.record.rewrites_snapshot import RewritesSource
+from scanviz.testing.arena_tier import ArenaTier
 from tests.profiler.events import Clock, compiled, loop_keys, recorder, run, steps, timed
 
 ROWS, CELLS = loop_keys()
@@ -351,3 +353,25 @@ def test_recording_keeps_no_function_alive() -> None:
         del f
         gc.collect()
         assert known() is None
+
+
+def test_what_was_grouped_for_the_shapes_met_is_recorded_and_the_function_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registry, "_factories", {"arena": ArenaTier})
+    monkeypatch.setattr(registry, "_made", {})
+    x, h0 = T.matrix("x"), T.vector("h0")
+    rows, _ = scanviz.scan(lambda x_t, h: T.exp(x_t * 2.0) + h + T.sum(x_t), x, h0, name="loop")
+    f = scanviz.function([x, h0], rows, mode=scanviz.Mode("arena", "none,+fuse_elementwise"))
+    recorder = Recorder()
+    with observed_by(recorder):
+        f(np.ones((2, 3)), np.ones(3))
+    known = weakref.ref(f)
+    del f
+    gc.collect()
+    assert known() is None
+    for _ in range(2):  # it may be asked more than once
+        (function,) = recorder.record().functions
+        (found,) = (each for each in function.rewrites.applications if each.rule == "fuse_elementwise")
+        assert "operations done in 1 group" in found.says
+        assert any("a reduction, `sum`" in each.why for each in function.rewrites.refusals)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from scanviz.engine.errors import InternalError, ScanvizNotImplementedError
+from scanviz.engine.errors import InternalError, ScanvizNotImplementedError, ScanvizTypeError
 from scanviz.engine.graph.facts import NOTHING_KNOWN, Facts
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Infer = Callable[["Op", Sequence["Variable"]], Sequence["Type"]]
 Perform = Callable[["Op", Sequence[Any]], Sequence[Any]]
+Count = int | tuple[int, int | None]  # so many, or from so many up to so many; None: any number
+Arity = Count | Callable[["Op"], Count]
 ShapeRule = Callable[["Op", "Dims"], Sequence[tuple[Any, ...]]]
 
 
@@ -34,6 +36,8 @@ class Declaration:
         Unique name, used in dumps and files.
     family : str
         Name of the file of its family, the same in every layer.
+    arity : int, (int, int or None), or callable
+        How many inputs it takes: so many, from so many up to so many (None: any number), or ``arity(op)``, one of these.
     doc : str
         One line for the reference page.
     infer : callable
@@ -55,6 +59,7 @@ class Declaration:
 
     __slots__ = (
         "__weakref__",
+        "arity",
         "doc",
         "facts",
         "family",
@@ -72,6 +77,7 @@ class Declaration:
         name: str,
         family: str,
         *,
+        arity: Arity,
         doc: str,
         infer: Infer,
         perform: Perform,
@@ -84,6 +90,7 @@ class Declaration:
         if name in _REGISTRY:
             raise InternalError(f"the op {name!r} is declared twice")
         self.name, self.family, self.doc = name, family, doc
+        self.arity: Arity = arity
         self.infer, self.perform, self.shapes = infer, perform, shapes
         self.symbol, self.views, self.outputs, self.facts = symbol, views, outputs, facts
         _REGISTRY[name] = self
@@ -205,8 +212,32 @@ class Op:
         return given if isinstance(given, Facts) else given(self)
 
     def infer(self, inputs: Sequence[Variable]) -> Sequence[Type]:
-        """Return the output types for these inputs, or raise what does not fit."""
+        """Return the output types for these inputs, or raise what does not fit.
+
+        Raises
+        ------
+        ScanvizTypeError
+            If the operation takes fewer inputs, or more.
+        """
+        least, most = self.arity
+        if len(inputs) < least or (most is not None and len(inputs) > most):
+            raise ScanvizTypeError(
+                f"{self.name} takes another number of inputs",
+                expected=least
+                if least == most
+                else f"{least} or more"
+                if most is None
+                else f"{least} to {most}",
+                found=len(inputs),
+            )
         return self.declaration.infer(self, inputs)
+
+    @property
+    def arity(self) -> tuple[int, int | None]:
+        """How many inputs it takes, at least and at most; None for any number."""
+        given = self.declaration.arity
+        count = given(self) if callable(given) else given
+        return (count, count) if isinstance(count, int) else count
 
     def perform(self, values: Sequence[Any]) -> Sequence[Any]:
         """Return the output arrays for these input arrays, by NumPy."""

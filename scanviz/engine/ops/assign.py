@@ -20,7 +20,7 @@ from scanviz.engine.graph.types import BOOLEAN, Type
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import index_inputs
 from scanviz.engine.ops.index_axes import assigned
-from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, numpy_index
+from scanviz.engine.ops.index_pattern import IndexParameters, input_count, is_basic, numpy_index
 from scanviz.engine.ops.support import as_value, as_variable, constant
 
 
@@ -84,6 +84,7 @@ _BASIC = Facts(foldable=True, selects=True, overwrites=1, axes=assigned)
 ASSIGN = Declaration(
     "assign",
     "index",
+    arity=lambda op: 2 + input_count(op.parameters.pattern),
     doc="A copy with some elements set or added to.",
     infer=_infer,
     perform=_perform,

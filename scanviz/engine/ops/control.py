@@ -20,7 +20,11 @@ from scanviz.engine.ops.support import as_value, as_variable, constant
 
 
 def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
-    half = (len(inputs) - 1) // 2
+    half, odd = divmod(len(inputs) - 1, 2)
+    if odd:
+        raise ScanvizTypeError(
+            "ifelse takes a value of each kind for both sides", found=f"{len(inputs) - 1} values"
+        )
     found: list[Type] = []
     for first, second in zip(inputs[1 : 1 + half], inputs[1 + half :], strict=True):
         a, b = first.type, second.type
@@ -48,6 +52,7 @@ def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 IFELSE = Declaration(
     "ifelse",
     "control",
+    arity=(1, None),
     doc="One of two values, by a condition; the other is not computed.",
     infer=_infer,
     perform=_perform,

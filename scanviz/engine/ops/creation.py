@@ -64,6 +64,7 @@ _CHEAP = Facts(cheap=True)
 ARANGE = Declaration(
     "arange",
     "creation",
+    arity=3,
     doc="Evenly spaced numbers.",
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
     perform=_arange_perform,
@@ -112,6 +113,7 @@ def _eye_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 EYE = Declaration(
     "eye",
     "creation",
+    arity=2,
     doc="Matrix with ones on a diagonal.",
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
     perform=_eye_perform,
@@ -145,6 +147,7 @@ def _triangle_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 TRIANGLE = Declaration(
     "triangle",
     "creation",
+    arity=1,
     doc="One triangle of matrices, zeros elsewhere.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_triangle_perform,
@@ -172,6 +175,7 @@ def _diagonal_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 DIAGONAL = Declaration(
     "diagonal",
     "creation",
+    arity=1,
     doc="A diagonal of matrices.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=lambda op, values: (np.diagonal(values[0], op.parameters.offset, -2, -1),),
@@ -197,6 +201,7 @@ def _from_diagonal_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 FROM_DIAGONAL = Declaration(
     "from_diagonal",
     "creation",
+    arity=1,
     doc="Square matrix with a vector on a diagonal.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=lambda op, values: (np.diag(values[0], op.parameters.offset),),

@@ -82,6 +82,7 @@ def _declare(
     return Declaration(
         name,
         "decompose",
+        arity=1,
         doc=doc,
         infer=infer_by(floating_dtypes),
         perform=_reporting(function, failure, outputs),
@@ -250,6 +251,7 @@ def _lstsq(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 LSTSQ = Declaration(
     "lstsq",
     "decompose",
+    arity=2,
     doc="Solution of a x = b with the least squares: also the squares left, the rank of a, and its singular values.",
     infer=infer_by(_lstsq_dtypes),
     perform=_lstsq,

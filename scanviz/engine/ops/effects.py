@@ -165,6 +165,7 @@ _CHECKED = Facts(effect=True)
 PRINT = Declaration(
     "print",
     "effects",
+    arity=1,
     doc="The same value, written on a line with the loop and the step.",
     infer=_infer,
     perform=_print,
@@ -174,6 +175,7 @@ PRINT = Declaration(
 ASSERT = Declaration(
     "assert",
     "effects",
+    arity=lambda op: 1 + len(op.parameters.conditions),
     doc="The same value, after a check that conditions hold.",
     infer=_infer,
     perform=_assert,

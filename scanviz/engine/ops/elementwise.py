@@ -323,6 +323,7 @@ def _cast_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 CAST = Declaration(
     "cast",
     "elementwise",
+    arity=1,
     doc="The same values in another dtype, as NumPy's astype.",
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
     perform=lambda op, values: (np.asarray(values[0]).astype(op.parameters.dtype),),

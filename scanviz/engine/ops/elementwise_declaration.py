@@ -66,7 +66,8 @@ class ElementwiseDeclaration(Declaration):
         where the operation has no meaning for them.
     """
 
-    __slots__ = ("arity", "block", "formula", "function", "result", "truths")
+    __slots__ = ("block", "formula", "function", "result", "truths")
+    arity: int
 
     def __init__(
         self,
@@ -83,6 +84,7 @@ class ElementwiseDeclaration(Declaration):
         super().__init__(
             name,
             "elementwise",
+            arity=arity,
             doc=doc,
             infer=infer_by(_dtypes),
             perform=_perform,
@@ -90,7 +92,7 @@ class ElementwiseDeclaration(Declaration):
             symbol=symbol,
             facts=facts,
         )
-        self.arity, self.result = arity, lru_cache(maxsize=1024)(result)
+        self.result = lru_cache(maxsize=1024)(result)
         self.block: Callable[..., tuple[tuple[str, ...], Block]] = lru_cache(maxsize=256)(self._block)
         self.function: Callable[..., Any] = self._by_formula if function is None else function
         self.truths, self.formula = truths, formula

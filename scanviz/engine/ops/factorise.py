@@ -120,6 +120,7 @@ _NOT_POSITIVE = "the matrix is not positive definite"
 INV = Declaration(
     "inv",
     "factorise",
+    arity=1,
     doc="Inverse of square matrices.",
     infer=infer_by(floating_dtypes),
     perform=_by_numpy(np.linalg.inv, f"{_SINGULAR}: it has no inverse"),
@@ -129,6 +130,7 @@ INV = Declaration(
 CHOLESKY = Declaration(
     "cholesky",
     "factorise",
+    arity=1,
     doc="Triangular factor L of a positive definite matrix L Lᵀ.",
     infer=infer_by(floating_dtypes),
     perform=_cholesky,
@@ -138,6 +140,7 @@ CHOLESKY = Declaration(
 DET = Declaration(
     "det",
     "factorise",
+    arity=1,
     doc="Determinant of square matrices.",
     infer=infer_by(floating_dtypes),
     perform=lambda op, values: (np.linalg.det(values[0]),),
@@ -147,6 +150,7 @@ DET = Declaration(
 SLOGDET = Declaration(
     "slogdet",
     "factorise",
+    arity=1,
     doc="Sign of the determinant, and the logarithm of its absolute value.",
     infer=infer_by(floating_dtypes),
     perform=lambda op, values: tuple(np.linalg.slogdet(values[0])),
@@ -214,6 +218,7 @@ def _solve_triangular(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 SOLVE = Declaration(
     "solve",
     "factorise",
+    arity=2,
     doc="Solution x of a x = b.",
     infer=infer_by(floating_dtypes),
     perform=_solve,
@@ -223,6 +228,7 @@ SOLVE = Declaration(
 SOLVE_TRIANGULAR = Declaration(
     "solve_triangular",
     "factorise",
+    arity=2,
     doc="Solution x of a x = b where a is triangular.",
     infer=infer_by(floating_dtypes),
     perform=_solve_triangular,
@@ -292,6 +298,7 @@ def _cholesky_solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 LU_FACTOR = Declaration(
     "lu_factor",
     "factorise",
+    arity=1,
     doc="Triangular factors of a matrix, both in one, and the rows exchanged: what `solve` begins with.",
     infer=infer_by(_lu_factor_dtypes),
     perform=_lu_factor,
@@ -302,6 +309,7 @@ LU_FACTOR = Declaration(
 LU_SOLVE = Declaration(
     "lu_solve",
     "factorise",
+    arity=3,
     doc="Solution x of a x = b, or of its transpose, by the factors of a that `lu_factor` gives.",
     infer=infer_by(_factored_dtypes),
     perform=_lu_solve,
@@ -311,6 +319,7 @@ LU_SOLVE = Declaration(
 CHOLESKY_SOLVE = Declaration(
     "cholesky_solve",
     "factorise",
+    arity=2,
     doc="Solution x of a x = b by the lower factor of a that `cholesky` gives.",
     infer=infer_by(_factored_dtypes),
     perform=_cholesky_solve,

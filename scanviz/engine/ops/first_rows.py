@@ -70,6 +70,7 @@ def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 FIRST_ROWS = Declaration(
     "first_rows",
     "index",
+    arity=2,
     doc="As many rows of a sequence as a loop takes steps; an error where there are fewer.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_perform,

@@ -19,6 +19,7 @@ from scanviz.engine.ops.index_pattern import (
     INPUT,
     Entry,
     IndexParameters,
+    input_count,
     input_entries,
     is_basic,
     numpy_index,
@@ -146,6 +147,7 @@ _PICKED = Facts(foldable=True, selects=True, axes=axes.rows_below)
 INDEX = Declaration(
     "index",
     "index",
+    arity=lambda op: 1 + input_count(op.parameters),
     doc="Some of the elements, by NumPy's indexing.",
     infer=_infer,
     perform=_perform,
@@ -249,6 +251,7 @@ def _last_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 LAST_ROW = Declaration(
     "last_row",
     "index",
+    arity=2,
     doc="Last row of the first input; the second where there is none.",
     infer=_last_infer,
     perform=_last_perform,
@@ -302,6 +305,7 @@ def _history_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 STATE_HISTORY = Declaration(
     "state_history",
     "index",
+    arity=2,
     doc="All rows of a loop's state, those it started from in front.",
     infer=_history_infer,
     perform=_history_perform,

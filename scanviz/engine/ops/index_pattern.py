@@ -177,3 +177,8 @@ def input_entries(parameters: IndexParameters) -> Iterator[tuple[Entry, int, int
         count = 1 if entry.kind == "array" else sum(1 for each in entry.numbers() if each == INPUT)
         yield entry, position, count
         position += count
+
+
+def input_count(pattern: IndexParameters) -> int:
+    """Return how many inputs hold the numbers and arrays of an index."""
+    return sum(count for _, _, count in input_entries(pattern))

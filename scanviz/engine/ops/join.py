@@ -56,6 +56,7 @@ def _concatenate_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 CONCATENATE = Declaration(
     "concatenate",
     "join",
+    arity=(1, None),
     doc="Arrays one after another along an axis.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_concatenate_perform,
@@ -140,6 +141,7 @@ def _repeat_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 REPEAT = Declaration(
     "repeat",
     "join",
+    arity=2,
     doc="Each element repeated along an axis.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_repeat_perform,

@@ -85,6 +85,7 @@ _PRODUCT = Facts(flops.product, weight="heavy", axes=axes.product, product=True)
 DOT = Declaration(
     "dot",
     "linalg",
+    arity=2,
     doc="Product of matrices and vectors: the last axis of the first summed with the second last of the second.",
     infer=infer_by(_promoted),
     perform=lambda op, values: (dot_values(values[0], values[1]),),
@@ -114,6 +115,7 @@ def _matmul_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 MATMUL = Declaration(
     "matmul",
     "linalg",
+    arity=2,
     doc="Product of matrices; leading axes are batches that broadcast.",
     infer=infer_by(_promoted),
     perform=lambda op, values: (np.matmul(values[0], values[1]),),
@@ -164,6 +166,7 @@ def batched_dot_values(first: Array, second: Array) -> Array:
 BATCHED_DOT = Declaration(
     "batched_dot",
     "linalg",
+    arity=2,
     doc="dot of each pair of elements along the first axis.",
     infer=infer_by(_promoted),
     perform=lambda op, values: (batched_dot_values(*values),),
@@ -190,6 +193,7 @@ def _tensordot_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 TENSORDOT = Declaration(
     "tensordot",
     "linalg",
+    arity=2,
     doc="Sum of products over pairs of axes.",
     infer=infer_by(_promoted),
     perform=lambda op, values: (np.tensordot(values[0], values[1], axes=op.parameters),),
@@ -244,6 +248,7 @@ def _trace_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 TRACE = Declaration(
     "trace",
     "linalg",
+    arity=1,
     doc="Sum along a diagonal.",
     infer=infer_by(lambda op, kinds: (accumulator(kinds[0].dtype),)),
     perform=lambda op, values: (np.trace(values[0], *op.parameters),),

@@ -72,7 +72,14 @@ def _declare(name: str, function: Callable[[Array, tuple[int, ...]], Array], doc
 
     facts = Facts(flops.an_element(flops.FUNCTION + 4), weight="heavy", axes=axes.but("axes"))
     return Declaration(
-        name, "neural", doc=doc, infer=infer_by(_dtypes), perform=perform, shapes=_shapes, facts=facts
+        name,
+        "neural",
+        arity=1,
+        doc=doc,
+        infer=infer_by(_dtypes),
+        perform=perform,
+        shapes=_shapes,
+        facts=facts,
     )
 
 

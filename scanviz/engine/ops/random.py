@@ -118,6 +118,13 @@ def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((6,), sizes)
 
 
+def _arity(op: Op) -> tuple[int, int]:
+    """Return how many inputs a draw has: the state, sizes and parameters, of which probabilities of a choice may be missing."""
+    signature = _SIGNATURES[op.declaration.name]
+    most = 1 + op.parameters.sizes + len(signature.parameters)
+    return most - (signature.name == "choice"), most
+
+
 def _performer(function: Callable[..., Any]) -> Callable[[Op, Sequence[Array]], Sequence[Array]]:
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         count = op.parameters.sizes
@@ -133,6 +140,7 @@ def _declare(function: Callable[..., Any], signature: _Signature, doc: str) -> D
     return Declaration(
         f"draw_{signature.name}",
         "random",
+        arity=_arity,
         doc=doc,
         infer=_infer,
         perform=_performer(function),
@@ -234,6 +242,7 @@ def _state_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
 STATE_WORDS = Declaration(
     "state_words",
     "random",
+    arity=1,
     doc="The six words of a random state as numbers, so that a loop can keep the state of every step.",
     infer=_words_infer,
     perform=lambda op, values: (np.asarray(values[0]),),
@@ -243,6 +252,7 @@ STATE_WORDS = Declaration(
 WORDS_STATE = Declaration(
     "words_state",
     "random",
+    arity=1,
     doc="The random state of six words.",
     infer=_state_infer,
     perform=lambda op, values: (np.asarray(values[0]),),

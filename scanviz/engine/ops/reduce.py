@@ -79,7 +79,14 @@ class ReductionDeclaration(Declaration):
         facts: Facts = _FOLDED,
     ):
         super().__init__(
-            name, "reduce", doc=doc, infer=infer_by(dtypes), perform=_perform, shapes=_shapes, facts=facts
+            name,
+            "reduce",
+            arity=1,
+            doc=doc,
+            infer=infer_by(dtypes),
+            perform=_perform,
+            shapes=_shapes,
+            facts=facts,
         )
         self.function: Callable[..., Any] = ufunc.reduce
         self.identity = identity
@@ -224,7 +231,14 @@ def _place(function: Callable[..., Array]) -> Callable[[Op, Sequence[Array]], Se
 def _declare_place(name: str, function: Callable[..., Array], doc: str) -> Declaration:
     infer = infer_by(lambda op, kinds: ("int64",))
     return Declaration(
-        name, "reduce", doc=doc, infer=infer, perform=_place(function), shapes=_place_shapes, facts=_PLACED
+        name,
+        "reduce",
+        arity=1,
+        doc=doc,
+        infer=infer,
+        perform=_place(function),
+        shapes=_place_shapes,
+        facts=_PLACED,
     )
 
 
@@ -273,6 +287,7 @@ def _declare_cumulative(name: str, function: Callable[..., Array], doc: str) -> 
     return Declaration(
         name,
         "reduce",
+        arity=1,
         doc=doc,
         infer=infer_by(_accumulated),
         perform=perform,
@@ -330,6 +345,7 @@ def _to_shape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 SUM_TO_SHAPE = Declaration(
     "sum_to_shape",
     "reduce",
+    arity=(1, None),
     doc="Sum along the axes whose size is to be 1: what undoes broadcasting.",
     infer=_to_shape_infer,
     perform=_to_shape_perform,

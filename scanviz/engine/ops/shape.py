@@ -68,14 +68,14 @@ def normal_axis(axis: Any, ndim: int, what: str) -> int:
 
 def _dimension_dtypes(op: Op, kinds: Sequence[TensorType]) -> tuple[str]:
     """Return the dtype of a size; there is none of an axis that is not there."""
-    (kind,) = kinds
-    normal_axis(op.parameters.axis, kind.ndim, "dimension")
+    normal_axis(op.parameters.axis, kinds[0].ndim, "dimension")
     return ("int64",)
 
 
 DIMENSION = Declaration(
     "dimension",
     "shape",
+    arity=1,
     doc="Size along one axis.",
     infer=infer_by(_dimension_dtypes),
     perform=lambda op, values: (np.array(np.shape(values[0])[op.parameters.axis], np.int64),),
@@ -132,6 +132,7 @@ def _vector_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 MAKE_VECTOR = Declaration(
     "make_vector",
     "shape",
+    arity=(0, None),
     doc="Vector of scalars.",
     infer=_vector_infer,
     perform=_vector_perform,
@@ -199,6 +200,7 @@ def _reshape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 RESHAPE = Declaration(
     "reshape",
     "shape",
+    arity=(1, None),
     doc="The same elements in another shape.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_reshape_perform,
@@ -261,6 +263,7 @@ def _order_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 DIMSHUFFLE = Declaration(
     "dimshuffle",
     "shape",
+    arity=1,
     doc="Axes permuted, added with size 1 or dropped.",
     infer=_order_infer,
     perform=_order_perform,
@@ -351,6 +354,7 @@ def _alloc_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 ALLOC = Declaration(
     "alloc",
     "shape",
+    arity=(1, None),
     doc="A value repeated to fill a new array.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_alloc_perform,
@@ -394,6 +398,7 @@ def _broadcast_size(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 BROADCAST_SIZE = Declaration(
     "broadcast_size",
     "shape",
+    arity=(0, None),
     doc="The size that sizes broadcast to: those of 1 stretch.",
     infer=infer_by(lambda op, kinds: ("int64",)),
     perform=_broadcast_size,
@@ -425,6 +430,7 @@ def _specify_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 SPECIFY_SHAPE = Declaration(
     "specify_shape",
     "shape",
+    arity=(1, None),
     doc="The same value, its shape checked at run time.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_specify_perform,

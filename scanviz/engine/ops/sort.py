@@ -44,7 +44,7 @@ def _declare(
 
     facts = Facts(flops.of_input, weight="heavy", axes=axes.but("axis"))
     return Declaration(
-        name, "sort", doc=doc, infer=infer_by(dtypes), perform=perform, shapes=_shapes, facts=facts
+        name, "sort", arity=1, doc=doc, infer=infer_by(dtypes), perform=perform, shapes=_shapes, facts=facts
     )
 
 
@@ -90,6 +90,7 @@ def _second(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 SEARCHSORTED = Declaration(
     "searchsorted",
     "sort",
+    arity=2,
     doc="Places in a sorted vector at which elements would keep it sorted.",
     infer=infer_by(_places),
     perform=lambda op, values: (np.asarray(np.searchsorted(values[0], values[1], op.parameters.side)),),
@@ -146,6 +147,7 @@ def check_counted(smallest: int, count: int, least: int, weights: Sequence[Any])
 BINCOUNT = Declaration(
     "bincount",
     "sort",
+    arity=(2, 3),
     doc="How often each number from 0 occurs, or the sum of its weights.",
     infer=infer_by(_counts),
     perform=_bincount,

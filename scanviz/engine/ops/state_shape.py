@@ -65,6 +65,7 @@ def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 STATE_SHAPE = Declaration(
     "state_shape",
     "shape",
+    arity=(1, None),
     doc="A value in the shape of a loop's state, an error where it does not fit.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
     perform=_perform,

@@ -39,6 +39,7 @@ def _declare(name: str, doc: str) -> Declaration:
     return Declaration(
         name,
         "stop_gradient",
+        arity=1,
         doc=doc,
         infer=_infer,
         perform=lambda op, values: (values[0],),

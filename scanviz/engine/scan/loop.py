@@ -262,6 +262,7 @@ def _loop(op: Op) -> Scan:
 SCAN = Declaration(
     "scan",
     "loop",
+    arity=(1, None),
     doc="A loop: its step applied once for each row of its sequences, with state carried from step to step.",
     infer=lambda op, inputs: result_types(op, _loop(op).variables, _loop(op).until is not None, inputs),
     perform=lambda op, values: run_plainly(_loop(op).scan_name, _loop(op).variables, _loop(op).until, values),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from scanviz.engine.mode import Mode
 from scanviz.engine.program.codec import MisfitError
 from scanviz.engine.program.file import from_bytes, from_data, to_bytes, to_data
 from scanviz.engine.program.hashing import structural_hash
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
 from scanviz.engine.program.printer import program_text
 from scanviz.testing.laws.law import law
 from scanviz.testing.loop_case import LoopCase
@@ -101,6 +103,45 @@ def a_damaged_program_is_refused_or_holds_together(case: LoopCase, rewrites: boo
     for tier in ("numpy", "reference"):
         resolve(tier).compile(read)
     assert structural_hash(from_bytes(to_bytes(read))) == structural_hash(read)
+
+
+@law(sample=25, case=LOOPS, rewrites=st.booleans(), choice=st.data())
+def an_operation_takes_as_many_inputs_as_it_declares(case: LoopCase, rewrites: bool, choice: Any) -> None:
+    """A Program in which an operation reads a register too few or too many is refused where it is read from its file."""
+    f, _ = compiled(case, rewrites)
+    whole = f.program
+    loops = [each for each, around in all_loops(whole) if around is None]
+    program = choice.draw(st.sampled_from([whole, *(each.body for each in loops)]))
+    places = [k for k, each in enumerate(program.instructions) if isinstance(each, Instruction)]
+    if not places:
+        return
+    index = choice.draw(st.sampled_from(places))
+    old = program.instructions[index]
+    assert isinstance(old, Instruction)
+    where = choice.draw(st.integers(0, len(old.inputs)))
+    again = choice.draw(st.sampled_from(old.inputs)) if old.inputs else None
+    more = again is not None and choice.draw(st.booleans())
+    inputs = (*old.inputs[:where], *((again,) if more else ()), *old.inputs[where + (not more) :])
+    least, most = old.op.arity
+    if least <= len(inputs) and (most is None or len(inputs) <= most):
+        return
+    instructions = list(program.instructions)
+    instructions[index] = replace(old, inputs=inputs)
+    changed = replace(program, instructions=tuple(instructions))
+    if program is not whole:
+        around = next(
+            k for k, each in enumerate(whole.instructions) if getattr(each, "body", None) is program
+        )
+        outer = list(whole.instructions)
+        loop = outer[around]
+        assert isinstance(loop, LoopInstruction)
+        outer[around] = replace(loop, body=changed)
+        changed = replace(whole, instructions=tuple(outer))
+    try:
+        from_bytes(to_bytes(changed))
+    except MisfitError:
+        return
+    raise AssertionError(f"{old.op} read {len(inputs)} registers")
 
 
 def _at(data: Any, path: tuple[Any, ...]) -> Any:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import InternalError, ScanvizError
-from scanviz.engine.graph.declaration import declarations, declared
+from scanviz.engine.graph.declaration import Op, declarations, declared
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.mode import Mode
@@ -214,7 +214,7 @@ def what_python_says_of_identity_is_never_a_number(
         "ifelse": lambda: scanviz.ifelse(found, number, number),
     }
     if name in _ELEMENTWISE:
-        arity = declared(name).arity  # type: ignore[attr-defined]  # elementwise
+        arity, _ = Op(declared(name)).arity
         given = [found if k == place % arity else number for k in range(arity)]
         calls[name] = lambda: getattr(T, name)(*given)
     elif name not in calls:

@@ -28,7 +28,7 @@ def test_every_declaration_is_found_by_its_name_and_documented():
 
 def test_a_name_can_be_declared_once_only():
     with pytest.raises(InternalError, match="declared twice"):
-        Declaration("add", "elementwise", doc="", infer=lambda op, i: [], perform=lambda op, v: [])
+        Declaration("add", "elementwise", arity=2, doc="", infer=lambda op, i: [], perform=lambda op, v: [])
 
 
 def test_an_unknown_name_is_refused():

@@ -214,6 +214,7 @@ def test_where_an_op_has_no_rule_the_question_is_left_to_its_result():
 _unruly = Declaration(
     "test_only_large_ones",
     "test",
+    arity=1,
     doc="The elements above 1.",
     infer=infer_by(lambda op, kinds: (kinds[0].dtype,), lambda op, kinds: (1,)),
     perform=lambda op, values: (values[0][values[0] > 1],),
@@ -224,6 +225,7 @@ def test_ops_of_higher_layers_add_rules_of_their_own():
     ruled = Declaration(
         "test_twice_as_long",
         "test",
+        arity=1,
         doc="The elements twice.",
         infer=infer_by(lambda op, kinds: (kinds[0].dtype,), lambda op, kinds: (1,)),
         perform=lambda op, values: (np.concatenate([values[0], values[0]]),),

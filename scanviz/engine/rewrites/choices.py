@@ -1,10 +1,12 @@
 """The part of ``simplify_arithmetic`` about choices, truth and sizes: where the answer is known, nothing is asked.
 
 Comparisons of integers with themselves and of sizes with numbers below 0, ``where`` and ``ifelse`` with a known condition or
-equal branches, ``maximum(x, x)``, ``not not b``, and sizes of 1 in a broadcast.
+equal branches, ``maximum(x, x)``, ``clip`` without a limit on one side, ``not not b``, and sizes of 1 in a broadcast.
 """
 
 from __future__ import annotations
+
+import math
 
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
@@ -162,6 +164,16 @@ def _broadcast_of(node: Apply, level: Level) -> Answer:
 
 _BOTH_TRUE = _truth_with_known(True)
 _EITHER_TRUE = _truth_with_known(False)
+def _without_limit(node: Apply, level: Level) -> Answer:
+    """A limit of infinity is none, but for the derivatives of ``clip``, which have been taken."""
+    value, low, high = node.inputs
+    if number_of(high) == math.inf:
+        return rewritten(node, e.maximum(value, low), "no number is above infinity")
+    if number_of(low) == -math.inf:
+        return rewritten(node, e.minimum(value, high), "no number is below minus infinity")
+    return None
+
+
 CHOICES: dict[Declaration, tuple[Rewriting, ...]] = {
     e.maximum: (_same_operands, _larger_than_negative),
     e.minimum: (_same_operands,),
@@ -173,6 +185,7 @@ CHOICES: dict[Declaration, tuple[Rewriting, ...]] = {
     e.logical_or: (_EITHER_TRUE,),
     e.logical_not: (_not_twice,),
     e.where: (_chosen,),
+    e.clip: (_without_limit,),
     IFELSE: (_chosen_whole,),
     e.equal: (_compared(True, None),),
     e.not_equal: (_compared(False, None),),

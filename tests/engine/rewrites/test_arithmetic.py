@@ -73,6 +73,8 @@ GOLDEN = [
     ((x * 2.0) * 3.0, "multiply(x, 6.0)"),
     (T.maximum(x, x), "x"),
     (T.fmin(m, m), "m"),
+    (T.clip(x, 0.5, None), "maximum(x, 0.5)"),
+    (T.clip(x, None, y), "minimum(x, y)"),
     (i & i, "i"),
     (T.logical_not(T.logical_not(b)), "b"),
     (T.logical_and(b, T.constant(True)), "b"),

@@ -34,7 +34,7 @@ x, A, n = T.vector("x"), T.matrix("A"), T.lscalar("n")
         (lambda: T.where(x > 0, x), ScanvizTypeError, "both of what it chooses from"),
         (lambda: T.round(x > 0, 1), ScanvizTypeError, "truth values have no 1 decimals"),
         (lambda: x.mT, ScanvizTypeError, "`x` is no matrix to transpose"),
-        (lambda: T.vstack([x, x], dtype="int64"), ScanvizTypeError, "not joined as int64"),
+        (lambda: T.vstack([x, x], dtype="int64"), ScanvizTypeError, "an array of float64 is not joined as int64"),
         (lambda: T.vstack([]), ScanvizValueError, "nothing to concatenate"),
         (lambda: T.quantile(x, 1.5), ScanvizValueError, "from 0 to 1"),
         (lambda: T.percentile(x, [50, 101]), ScanvizValueError, "from 0 to 100"),

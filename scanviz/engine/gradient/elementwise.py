@@ -303,7 +303,7 @@ derivatives(e.gammaincc, None, lambda t, a, x, y: -t * _gamma_density(a, x), ste
 
 def _no_derivative_of_shape(node: Apply) -> Undefined:
     return Undefined(
-        f"the derivative of {node.op.name} with respect to its first argument is none of the functions that there are",
+        f"{node.op.name} has one with respect to its second argument alone, and none with respect to its first argument",
         node.provenance.source,
     )
 

@@ -80,21 +80,22 @@ def concatenate(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> V
             fix="T.stack([...]) to join along a new axis",
         )
     place = normal_axis(axis, ranks.pop(), "concatenate")
-    common = np.result_type(*(tensor_type(each).dtype for each in parts))
-    made = common if dtype is None else _wanted(common, dtype)
+    dtypes = [tensor_type(each).dtype for each in parts]
+    made = np.result_type(*dtypes) if dtype is None else _wanted(dtypes, dtype)
     return build_one(Op(CONCATENATE, AxisParameters(place)), *(cast(each, made) for each in parts))
 
 
-def _wanted(common: Any, dtype: object) -> str:
-    """Return a dtype that arrays of a common one are joined in: of the same kind or a wider one, as in NumPy."""
+def _wanted(dtypes: Sequence[str], dtype: object) -> str:
+    """Return a dtype that arrays are joined in: for each of them of the same kind or a wider one, as in NumPy."""
     wanted = canonical_dtype(dtype)
-    if not np.can_cast(common, wanted, "same_kind"):
-        raise ScanvizTypeError(
-            f"arrays of {common} are not joined as {wanted}",
-            where=user_line(),
-            expected="a dtype of the same kind, or a wider one",
-            fix=f'T.cast(…, "{wanted}") of the result',
-        )
+    for each in dtypes:
+        if not np.can_cast(each, wanted, "same_kind"):
+            raise ScanvizTypeError(
+                f"an array of {each} is not joined as {wanted}",
+                where=user_line(),
+                expected="a dtype of the same kind, or a wider one",
+                fix=f'T.cast(…, "{wanted}") of the result',
+            )
     return wanted
 
 

@@ -144,12 +144,12 @@ def _bincount(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 def check_counted(smallest: int, count: int, least: int, weights: Sequence[Any]) -> None:
     """Raise what ``bincount`` refuses: numbers and lengths below 0, and weights that are not one for each number."""
     if smallest < 0:
-        raise ScanvizValueError("bincount: a number is negative", expected="0 or more", found=smallest)
+        raise ScanvizValueError("a number is negative", expected="0 or more", found=smallest)
     if least < 0:
-        raise ScanvizValueError("bincount: minlength is negative", expected="0 or more", found=least)
+        raise ScanvizValueError("minlength is negative", expected="0 or more", found=least)
     if weights and len(weights[0]) != count:
         raise ShapeError(
-            "bincount needs one weight for each number", expected=f"{count} weights", found=len(weights[0])
+            "one weight is needed for each number", expected=f"{count} weights", found=len(weights[0])
         )
 
 

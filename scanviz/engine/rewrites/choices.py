@@ -164,6 +164,8 @@ def _broadcast_of(node: Apply, level: Level) -> Answer:
 
 _BOTH_TRUE = _truth_with_known(True)
 _EITHER_TRUE = _truth_with_known(False)
+
+
 def _without_limit(node: Apply, level: Level) -> Answer:
     """A limit of infinity is none, but for the derivatives of ``clip``, which have been taken."""
     value, low, high = node.inputs

@@ -139,11 +139,10 @@ class RewriteHistory(Sequence[Record]):
                 self._final = sweep[-1][1].graph()
 
     def alone(self) -> RewriteHistory:
-        """Return the same history with the plans that are known by now: to be asked for more would hold the compiled function."""
-        planned, refused = self.planned(), self.refused_plans()
+        """Return the same history without what is known of plans, which belongs to the compiled function and holds it."""
         found = copy.copy(self)
         found._entries = [replace(each, history=found) for each in self._entries]
-        found._held, found.planned, found.refused_plans = [], lambda: planned, lambda: refused
+        found._held, found.planned, found.refused_plans = [], list, list
         return found
 
     @property

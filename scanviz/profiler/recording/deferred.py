@@ -25,12 +25,6 @@ class _Waiting(NamedTuple):
     source: RewritesSource
     function: weakref.ref[Function]
 
-    def record(self) -> RewritesRecord:
-        """Return what rules did, for the shapes that were met since too if the function is still there."""
-        function = self.function()
-        history = self.source.history if function is None else function.rewrites
-        return self.source._replace(history=history).record()
-
 
 class DeferredRewrites:
     """Rewrites of functions that wait to be written down, in the order in which the functions were compiled.
@@ -63,7 +57,7 @@ class DeferredRewrites:
             for key, each in list(self._waiting.items()):
                 wanted = all_of_them or each.function() is None
                 if wanted and self._waiting.pop(key, None) is not None:
-                    self._keep(key, each.record())
+                    self._keep(key, each.source.record())
         finally:
             self._writing.release()
 
@@ -77,9 +71,10 @@ class PlansMet:
         self._made: set[int] = set()  # functions that made code in a call which has not ended
 
     def add(self, event: CompiledFunction) -> None:
-        """Know of a function."""
+        """Know of a function, which may have been called before anybody watched."""
         if event.function is not None:
             self._functions[event.key] = weakref.ref(event.function)
+            self._plans[event.key] = event.program, event.function.memory_plans()
 
     def code_made(self, key: int) -> None:
         """Note that a function made code: its plans are others than before."""
@@ -96,7 +91,7 @@ class PlansMet:
     def completed(self, record: FunctionRecord) -> FunctionRecord:
         """Return the record of a function with what memory rules did for the shapes met, if its rewrites are recorded."""
         met = self._plans.get(record.key)
-        if met is None or record.rewrites is None:
+        if met is None or not met[1] or record.rewrites is None:
             return record
         return replace(record, rewrites=with_planned(record.rewrites, *met))
 

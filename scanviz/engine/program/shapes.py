@@ -182,10 +182,13 @@ def _note_size(instruction: AnyInstruction, shapes: Sequence[Partial], sizes: di
         size = shapes[instruction.inputs[0]][op.parameters.axis]
         if size is not None:
             sizes[instruction.outputs[0]] = size
-    elif op.facts.size != "no" and not op.facts.raises and all(each in sizes for each in instruction.inputs):
+    elif op.facts.size != "no" and all(each in sizes for each in instruction.inputs):
         given = [np.int64(sizes[each]) for each in instruction.inputs]
-        with np.errstate(all="ignore"):
-            found = np.asarray(op.perform(given)[0])
+        try:
+            with np.errstate(all="ignore"):
+                found = np.asarray(op.perform(given)[0])
+        except (ScanvizError, ValueError):  # running it raises the error, with everything that is known then
+            return
         if found.dtype == np.int64:
             sizes[instruction.outputs[0]] = int(found)
 

@@ -227,3 +227,22 @@ def test_rows_that_a_loop_takes_over_are_not_in_its_arena():
     made = plan_loop(backward[0], [(4,)] * len(backward[0].body.inputs), single, EVERYTHING)
     layout = arena_of(backward[0], made, 3, {0: 4})
     assert ("state", 0) not in layout.starts and layout.rows["state", 0] == 4
+
+
+def test_sizes_that_might_not_fit_are_known_where_they_do():
+    h1 = T.matrix("h1")
+    step = lambda x, h: T.tanh(x[:, :2] * h) + x[:, 2:]  # noqa: E731
+    rows, _ = scanviz.scan(step, T.stack([X, X]), h1, name="loop")
+    f = scanviz.function([X, h1], scanviz.grad(T.sum(rows), [X, h1]), mode="numpy")
+    f(np.ones((3, 4)), np.ones((3, 2)))
+    plans = f.memory_plans()
+    (backward,) = (each for each in loops(f.program) if each.name == "grad_of_loop")
+    made, body = plans[backward.key], backward.body
+    sizes = [k for k, each in enumerate(body.instructions) if each.op.name == "broadcast_size"]
+    summed = [k for k, each in enumerate(body.instructions) if each.op.name == "sum_to_shape"]
+    assert sizes and summed and made.idle.issuperset((*sizes, *summed))
+    assert not any(
+        each.location is Where.FRESH and each.shape is None for each in made.places if each.made >= 0
+    )
+    with pytest.raises(ScanvizError, match="x|X|shape"):
+        f(np.ones((3, 4)), np.ones((2, 2)))

@@ -9,9 +9,10 @@ Counts are those of the declarations (:mod:`scanviz.engine.ops.flops`), a view h
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.nodes import Apply, Variable, describe
@@ -52,12 +53,23 @@ class Cost:
     buffer_bytes: Polynomial
 
 
+class _Asked(NamedTuple):
+    """What was asked of a scope to find what a node costs, with the answers."""
+
+    sizes: dict[Any, Polynomial]
+    elements: dict[Variable, Polynomial]
+
+
 class Scope:
     """A graph, or the step of a loop: how a size in it is written in sizes of the function's inputs."""
 
     def __init__(self, view: ScanView | None = None, parent: Scope | None = None) -> None:
         self.view, self.parent = view, parent
-        self.memory: dict[Variable, Any] = {}
+        # Sizes of a variable in sizes of its own graph are the same whatever is around, so all scopes share them; costs of
+        # nodes hold wherever what was asked to find them is answered alike.
+        self.memory: dict[Variable, Any] = {} if parent is None else parent.memory
+        self._costs: dict[Apply, tuple[_Asked, Cost]] = {} if parent is None else parent._costs
+        self._asked: _Asked | None = None
         self._known: dict[Any, Polynomial] = {}
         self._elements: dict[Variable, Polynomial] = {}
         self.sizes = {} if view is None or parent is None else inner_sizes(view, parent.shape)
@@ -71,6 +83,8 @@ class Scope:
         found = self._known.get(size)
         if found is None:
             found = self._known[size] = self._named(size_of(size))
+        if self._asked is not None:
+            self._asked.sizes[size] = found
         return found
 
     def _named(self, size: Dim) -> Polynomial:
@@ -93,7 +107,27 @@ class Scope:
             for each in self.shape(variable) if isinstance(variable.type, TensorType) else ():
                 known = known * self.size(each)
             self._elements[variable] = known
+        if self._asked is not None:
+            self._asked.elements[variable] = known
         return known
+
+    def cost(self, node: Apply) -> Cost:
+        """Return what a node costs, which is found once for all graphs in which its sizes are the same."""
+        known = self._costs.get(node)
+        if known is not None and self._answers(known[0]):
+            return known[1]
+        asked = self._asked = _Asked({}, {})
+        try:
+            found = node_cost(node, self)
+        finally:
+            self._asked = None
+        self._costs[node] = (asked, found)
+        return found
+
+    def _answers(self, asked: _Asked) -> bool:
+        return all(self.size(each) == known for each, known in asked.sizes.items()) and all(
+            self.elements(each) == known for each, known in asked.elements.items()
+        )
 
     def bytes(self, variable: Variable) -> Polynomial:
         """Return the bytes of a variable."""
@@ -112,7 +146,7 @@ def _named(size: Polynomial) -> Polynomial:
         args = [known.get(each, each) for each in unknown.args]
         if unknown.name != "broadcast_size":
             return Polynomial.of(f"{unknown.name}({', '.join(map(str, args))})")
-        sizes = list(dict.fromkeys(args))
+        sizes = sorted(dict.fromkeys(args), key=str)  # in any order it is one size, which has one name
         return sizes[0] if len(sizes) == 1 else Polynomial.of(f"broadcast({', '.join(map(str, sizes))})")
 
     for each in inside_out(size, known.__contains__):
@@ -132,53 +166,76 @@ def cost_of(outputs: Sequence[Variable]) -> Cost:
     """
     scope, total = Scope(), _Total()
     for node in toposort(outputs):
-        total.node(node, scope, Polynomial.of(1), ())
-    return total.cost()
+        total.add(scope.cost(node))
+    return total.cost(1)
 
 
 def node_cost(node: Apply, scope: Scope) -> Cost:
-    """Return what one node of a function's graph costs."""
-    own = _Total()
-    own.node(node, scope, Polynomial.of(1), ())
-    return own.cost()
+    """Return what one node costs each time it is computed; a loop with all of its steps."""
+    if isinstance(node.op, Scan):
+        return _loop_cost(node, scope)
+    if not node.op.facts.counted or is_view(node):
+        return FREE
+    moved = sum((scope.bytes(each) for each in (*node.inputs, *node.outputs)), _ZERO)
+    return Cost(Polynomial.of(1), {}, flops_of(node, scope), moved, _ZERO)
+
+
+def _loop_cost(node: Apply, scope: Scope) -> Cost:
+    """Return what a loop costs: its steps, and the rows it keeps."""
+    view = ScanView(node)
+    total = _Total((view.op.scan_name,))
+    steps, inside = scope.size(view.n_steps), Scope(view, scope)
+    for inner in toposort(view.op.inner_outputs):
+        total.add(inside.cost(inner))
+    for variable in view.op.variables:
+        if isinstance(variable, State | StepOutput):
+            total.keep(_rows_kept(variable, view, scope, inside, steps))
+    return total.cost(steps)
+
+
+_ZERO = Polynomial.of(0)
+FREE = Cost(_ZERO, {}, _ZERO, _ZERO, _ZERO)
 
 
 class _Total:
-    """Costs as they are added up."""
+    """Costs of nodes that are computed as often as one another, as they are added up.
 
-    def __init__(self) -> None:
-        zero = Polynomial.of(0)
-        self.operations = self.flops = self.moved = self.kept = zero
-        self.per_step: dict[tuple[str, ...], int] = {}
+    Parameters
+    ----------
+    path : tuple of str
+        The loop whose step they are in, if they are in one.
+    """
 
-    def cost(self) -> Cost:
-        """Return what was added up."""
-        return Cost(self.operations, self.per_step, self.flops, self.moved, self.kept)
+    def __init__(self, path: tuple[str, ...] = ()) -> None:
+        self._path = path
+        self._per_step = {path: 0} if path else {}
+        self._operations: Counter[Any] = Counter()
+        self._flops: Counter[Any] = Counter()
+        self._moved: Counter[Any] = Counter()
+        self._kept: Counter[Any] = Counter()
 
-    def node(self, node: Apply, scope: Scope, times: Polynomial, path: tuple[str, ...]) -> None:
-        """Add a node that is computed so many times."""
-        if isinstance(node.op, Scan):
-            self.loop(node, scope, times, path)
-        elif node.op.facts.counted and not is_view(node):
-            self.operations = self.operations + times
-            self.flops = self.flops + flops_of(node, scope) * times
-            for each in (*node.inputs, *node.outputs):
-                self.moved = self.moved + scope.bytes(each) * times
-            if path:
-                self.per_step[path] = self.per_step.get(path, 0) + 1
+    def add(self, cost: Cost) -> None:
+        """Add a node."""
+        if cost is FREE:
+            return
+        self._operations.update(cost.operations.terms)
+        self._flops.update(cost.flops.terms)
+        self._moved.update(cost.bytes_moved.terms)
+        self._kept.update(cost.buffer_bytes.terms)
+        if self._path and not cost.operations_per_step:  # no loop
+            self._per_step[self._path] += 1
+        for path, count in cost.operations_per_step.items():
+            within = self._path + path
+            self._per_step[within] = self._per_step.get(within, 0) + count
 
-    def loop(self, node: Apply, scope: Scope, times: Polynomial, path: tuple[str, ...]) -> None:
-        """Add a loop: its steps, and the rows it keeps."""
-        view = ScanView(node)
-        steps = scope.size(view.n_steps)
-        inside = Scope(view, scope)
-        within = (*path, view.op.scan_name)
-        self.per_step.setdefault(within, 0)
-        for inner in toposort(view.op.inner_outputs):
-            self.node(inner, inside, times * steps, within)
-        for variable in view.op.variables:
-            if isinstance(variable, State | StepOutput):
-                self.kept = self.kept + _rows_kept(variable, view, scope, inside, steps)
+    def keep(self, rows: Polynomial) -> None:
+        """Add bytes of rows, which are kept once however often they are written."""
+        self._kept.update(rows.terms)
+
+    def cost(self, times: Polynomial | int) -> Cost:
+        """Return the costs of so many times what was added."""
+        found = [Polynomial(each) * times for each in (self._operations, self._flops, self._moved)]
+        return Cost(found[0], self._per_step, found[1], found[2], Polynomial(self._kept))
 
 
 def _rows_kept(

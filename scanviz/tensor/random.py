@@ -14,6 +14,7 @@ draws from a state handled by hand are in :mod:`scanviz.tensor.random_draws`, an
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -30,33 +31,49 @@ from scanviz.engine.ops.philox import Words, seed_state, spawn
 from scanviz.tensor import random_draws as draws
 from scanviz.tensor.random_draws import (
     bernoulli,
+    beta,
     binomial,
     categorical,
     choice,
+    dirichlet,
     exponential,
     gamma,
+    gumbel,
     integers,
+    laplace,
+    lognormal,
     multinomial,
+    multivariate_normal,
     normal,
     permutation,
     poisson,
+    standard_normal,
+    truncated_normal,
     uniform,
 )
 
 __all__ = [
     "RandomStreams",
     "bernoulli",
+    "beta",
     "binomial",
     "categorical",
     "choice",
+    "dirichlet",
     "exponential",
     "gamma",
+    "gumbel",
     "integers",
+    "laplace",
+    "lognormal",
     "multinomial",
+    "multivariate_normal",
     "normal",
     "permutation",
     "poisson",
     "random_state",
+    "standard_normal",
+    "truncated_normal",
     "uniform",
 ]
 
@@ -182,15 +199,66 @@ class RandomStreams:
         """
         return self._draw(draws.uniform, low, high, size, dtype)
 
-    def normal(self, mean: Any = 0.0, std: Any = 1.0, size: Any = None, dtype: object = None) -> Variable:
-        """Draw from the normal distribution; other parameters as for :meth:`uniform`.
+    def normal(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Any = None,
+        dtype: object = None,
+        *,
+        mean: Any = None,
+        std: Any = None,
+    ) -> Variable:
+        """Draw from the normal distribution; ``mean`` and ``std`` are older names of ``loc`` and ``scale``.
 
         Examples
         --------
         >>> RandomStreams(1).normal(size=2, dtype="float32").type
         TensorType('float32', (2,))
         """
-        return self._draw(draws.normal, mean, std, size, dtype)
+        return self._draw(draws.normal, loc, scale, size, dtype, mean=mean, std=std)
+
+    def standard_normal(self, size: Any = None, dtype: object = None) -> Variable:
+        """Draw from the normal distribution of mean 0 and standard deviation 1."""
+        return self._draw(draws.standard_normal, size, dtype)
+
+    def lognormal(
+        self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: object = None
+    ) -> Variable:
+        """Draw numbers whose logarithms are normal with mean ``mean`` and standard deviation ``sigma``."""
+        return self._draw(draws.lognormal, mean, sigma, size, dtype)
+
+    def truncated_normal(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        low: Any = -math.inf,
+        high: Any = math.inf,
+        size: Any = None,
+        dtype: object = None,
+    ) -> Variable:
+        """Draw from the normal distribution among numbers from ``low`` to ``high``."""
+        return self._draw(draws.truncated_normal, loc, scale, low, high, size, dtype)
+
+    def multivariate_normal(self, mean: Any, cov: Any, size: Any = None, dtype: object = None) -> Variable:
+        """Draw vectors from the normal distribution with mean ``mean`` and covariance ``cov``."""
+        return self._draw(draws.multivariate_normal, mean, cov, size, dtype)
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: object = None) -> Variable:
+        """Draw from the Laplace distribution around ``loc`` with mean distance ``scale``."""
+        return self._draw(draws.laplace, loc, scale, size, dtype)
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: object = None) -> Variable:
+        """Draw from the Gumbel distribution with mode ``loc``."""
+        return self._draw(draws.gumbel, loc, scale, size, dtype)
+
+    def beta(self, a: Any, b: Any, size: Any = None, dtype: object = None) -> Variable:
+        """Draw from the beta distribution on (0, 1)."""
+        return self._draw(draws.beta, a, b, size, dtype)
+
+    def dirichlet(self, alpha: Any, size: Any = None, dtype: object = None) -> Variable:
+        """Draw probabilities that sum to 1, one for each number on the last axis of ``alpha``."""
+        return self._draw(draws.dirichlet, alpha, size, dtype)
 
     def exponential(self, scale: Any = 1.0, size: Any = None, dtype: object = None) -> Variable:
         """Draw from the exponential distribution of mean ``scale``."""
@@ -208,8 +276,8 @@ class RandomStreams:
         """Draw 1 with probability ``p``, else 0."""
         return self._draw(draws.bernoulli, p, size, dtype)
 
-    def binomial(self, size: Any = None, n: Any = 1, p: Any = 0.5, dtype: object = "int64") -> Variable:
-        """Draw numbers of successes among ``n`` trials of probability ``p`` (``size`` first, as in old scripts)."""
+    def binomial(self, n: Any = 1, p: Any = 0.5, size: Any = None, dtype: object = "int64") -> Variable:
+        """Draw numbers of successes among ``n`` trials of probability ``p``."""
         return self._count(draws.binomial, n, p, size, dtype=dtype)
 
     def categorical(self, p: Any, size: Any = None, dtype: object = "int64") -> Variable:
@@ -217,12 +285,9 @@ class RandomStreams:
         return self._count(draws.categorical, p, size, dtype=dtype)
 
     def multinomial(
-        self, size: Any = None, n: Any = 1, pvals: Any = None, dtype: object = "int64"
+        self, n: Any = 1, pvals: Any = None, size: Any = None, dtype: object = "int64"
     ) -> Variable:
-        """Draw how many of ``n`` trials fall into each category (``size`` first, as in old scripts).
-
-        The probabilities of the categories are on the last axis of ``pvals``.
-        """
+        """Draw how many of ``n`` trials fall into each category, with their probabilities on the last axis of ``pvals``."""
         if pvals is None:
             raise ScanvizTypeError(
                 "multinomial needs the probabilities of the categories", where=user_line(), fix="pvals=[…]"

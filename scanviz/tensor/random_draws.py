@@ -12,16 +12,20 @@ dtypes and shapes that cannot fit raise when the graph is built.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from scanviz.engine.config import config
-from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.provenance import user_line
-from scanviz.engine.graph.types import RANDOM_STATE
+from scanviz.engine.graph.types import RANDOM_STATE, canonical_dtype
 from scanviz.engine.ops import random as ops
+from scanviz.engine.ops.elementwise import add, cast
+from scanviz.engine.ops.factorise import cholesky
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.shape import dimension
+from scanviz.engine.ops.linalg import matmul
+from scanviz.engine.ops.shape import dimension, dimshuffle, sizes_of, specify_shape
 from scanviz.engine.ops.support import as_variable
 
 Drawn = tuple[Variable, Variable]
@@ -84,9 +88,19 @@ def uniform(
     return ops.draw(ops.UNIFORM, _state(state), size, [low, high], _real(dtype))
 
 
-def normal(state: Variable, mean: Any = 0.0, std: Any = 1.0, size: Any = None, dtype: object = None) -> Drawn:
-    """Draw from the normal distribution with mean ``mean`` and standard deviation ``std``, 0 or more.
+def normal(
+    state: Variable,
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    size: Any = None,
+    dtype: object = None,
+    *,
+    mean: Any = None,
+    std: Any = None,
+) -> Drawn:
+    """Draw from the normal distribution with mean ``loc`` and standard deviation ``scale``, 0 or more.
 
+    ``mean`` and ``std`` are older names of the two.
     Other parameters, results and errors are those of :func:`uniform`.
 
     Examples
@@ -95,7 +109,172 @@ def normal(state: Variable, mean: Any = 0.0, std: Any = 1.0, size: Any = None, d
     >>> normal(random_state(1), size=2, dtype="float32")[1].type
     TensorType('float32', (2,))
     """
-    return ops.draw(ops.NORMAL, _state(state), size, [mean, std], _real(dtype))
+    loc, scale = loc if mean is None else mean, scale if std is None else std
+    return ops.draw(ops.NORMAL, _state(state), size, [loc, scale], _real(dtype))
+
+
+def standard_normal(state: Variable, size: Any = None, dtype: object = None) -> Drawn:
+    """Draw from the normal distribution with mean 0 and standard deviation 1.
+
+    Other parameters, results and errors are those of :func:`uniform`.
+
+    Examples
+    --------
+    >>> from scanviz.tensor.random import random_state
+    >>> standard_normal(random_state(1), (2, 3))[1].type
+    TensorType('float64', (2, 3))
+    """
+    return normal(state, size=size, dtype=dtype)
+
+
+def lognormal(
+    state: Variable, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: object = None
+) -> Drawn:
+    """Draw numbers whose logarithms are normal with mean ``mean`` and standard deviation ``sigma``, 0 or more.
+
+    Other parameters, results and errors are those of :func:`uniform`.
+
+    Examples
+    --------
+    >>> from scanviz.tensor.random import random_state
+    >>> lognormal(random_state(1), [0.0, 1.0])[1].type
+    TensorType('float64', (2,))
+    """
+    return ops.draw(ops.LOGNORMAL, _state(state), size, [mean, sigma], _real(dtype))
+
+
+def laplace(
+    state: Variable, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: object = None
+) -> Drawn:
+    """Draw from the Laplace distribution around ``loc`` with mean distance ``scale``, 0 or more.
+
+    Other parameters, results and errors are those of :func:`uniform`.
+
+    Examples
+    --------
+    >>> from scanviz.tensor.random import random_state
+    >>> laplace(random_state(1), size=2)[1].type
+    TensorType('float64', (2,))
+    """
+    return ops.draw(ops.LAPLACE, _state(state), size, [loc, scale], _real(dtype))
+
+
+def gumbel(
+    state: Variable, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: object = None
+) -> Drawn:
+    """Draw from the Gumbel distribution, that of the largest of many numbers, with mode ``loc`` and ``scale``, 0 or more.
+
+    Other parameters, results and errors are those of :func:`uniform`.
+
+    Examples
+    --------
+    >>> from scanviz.tensor.random import random_state
+    >>> gumbel(random_state(1), size=2)[1].type
+    TensorType('float64', (2,))
+    """
+    return ops.draw(ops.GUMBEL, _state(state), size, [loc, scale], _real(dtype))
+
+
+def beta(state: Variable, a: Any, b: Any, size: Any = None, dtype: object = None) -> Drawn:
+    """Draw from the beta distribution on (0, 1); ``a`` and ``b`` are above 0.
+
+    It is drawn by rejection, so it has no derivative with respect to ``a`` and ``b``.
+    Other parameters, results and errors are those of :func:`uniform`.
+
+    Examples
+    --------
+    >>> from scanviz.tensor.random import random_state
+    >>> beta(random_state(1), 2.0, [3.0, 4.0])[1].type
+    TensorType('float64', (2,))
+    """
+    return ops.draw(ops.BETA, _state(state), size, [a, b], _real(dtype))
+
+
+def dirichlet(state: Variable, alpha: Any, size: Any = None, dtype: object = None) -> Drawn:
+    """Draw probabilities that sum to 1, one for each number above 0 on the last axis of ``alpha``.
+
+    The result has them on one more axis after ``size``; the other axes of ``alpha`` broadcast to ``size``.  It is drawn by
+    rejection, so it has no derivative with respect to ``alpha``.
+    Other parameters, results and errors are those of :func:`uniform`.
+
+    Examples
+    --------
+    >>> from scanviz.tensor.random import random_state
+    >>> dirichlet(random_state(1), [1.0, 2.0, 3.0], size=4)[1].type
+    TensorType('float64', (4, 3))
+    """
+    weights = as_variable(alpha)
+    return ops.draw(ops.DIRICHLET, _state(state), size, [weights], _real(dtype), batch=[(weights, 1)])
+
+
+def truncated_normal(
+    state: Variable,
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    low: Any = -math.inf,
+    high: Any = math.inf,
+    size: Any = None,
+    dtype: object = None,
+) -> Drawn:
+    """Draw from the normal distribution of mean ``loc`` and standard deviation ``scale``, among numbers from ``low`` to ``high``.
+
+    ``scale`` is above 0, and the ends may be infinite, and as far out as they like.  It is drawn by rejection, so it has no
+    derivative with respect to its parameters.
+    Other parameters, results and errors are those of :func:`uniform`.
+
+    Examples
+    --------
+    >>> from scanviz.tensor.random import random_state
+    >>> truncated_normal(random_state(1), low=0.0, size=2)[1].type
+    TensorType('float64', (2,))
+    """
+    return ops.draw(ops.TRUNCATED_NORMAL, _state(state), size, [loc, scale, low, high], _real(dtype))
+
+
+def multivariate_normal(
+    state: Variable, mean: Any, cov: Any, size: Any = None, dtype: object = None
+) -> Drawn:
+    """Draw vectors from the normal distribution with mean ``mean`` and covariance ``cov``, positive definite.
+
+    The vectors are on one more axis after ``size``; axes of ``mean`` before its last and of ``cov`` before its last two broadcast
+    to it.  A vector is ``mean + L z`` with the lower Cholesky factor L of ``cov`` and standard normals z, so it has derivatives
+    with respect to both.
+    Other parameters, results and errors are those of :func:`uniform`; a covariance that is not positive definite is an error
+    when the function runs.
+
+    Examples
+    --------
+    >>> from scanviz.tensor.random import random_state
+    >>> multivariate_normal(random_state(1), [0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], size=4)[1].type
+    TensorType('float64', (4, 2))
+    """
+    kind = canonical_dtype(_real(dtype))
+    centre, matrix = cast(as_variable(mean), kind), cast(as_variable(cov), kind)
+    for variable, name, least in ((centre, "mean", 1), (matrix, "cov", 2)):
+        if tensor_type(variable).ndim < least:
+            raise ShapeError(
+                f"multivariate_normal: `{name}` holds no {'vector' if least == 1 else 'matrix'}",
+                where=user_line(),
+                expected=f"at least {least} dimension{'s' * (least - 1)}",
+                found=variable.type,
+            )
+    if size is None:
+        sizes = ops.broadcast_sizes([(centre, 1), (matrix, 2)])
+    else:
+        sizes = sizes_of(size, "multivariate_normal: size")
+    count = dimension(centre, tensor_type(centre).ndim - 1)
+    following, z = ops.draw(ops.NORMAL, _state(state), [*sizes, count], [0.0, 1.0], kind)
+    rank = tensor_type(z).ndim
+    product = matmul(cholesky(matrix), dimshuffle(z, *range(rank), "x"))
+    vectors = add(centre, dimshuffle(product, *range(tensor_type(product).ndim - 1)))
+    if tensor_type(vectors).ndim != rank:
+        raise ShapeError(
+            "multivariate_normal: `mean` and `cov` do not broadcast to the size that is drawn",
+            where=user_line(),
+            expected=f"at most {rank - 1} axes before the vectors",
+            found=f"mean {centre.type}, cov {matrix.type}",
+        )
+    return following, specify_shape(vectors, [*sizes, count])
 
 
 def exponential(state: Variable, scale: Any = 1.0, size: Any = None, dtype: object = None) -> Drawn:
@@ -275,15 +454,23 @@ def permutation(state: Variable, x: Any) -> Drawn:
 
 __all__ = [
     "bernoulli",
+    "beta",
     "binomial",
     "categorical",
     "choice",
+    "dirichlet",
     "exponential",
     "gamma",
+    "gumbel",
     "integers",
+    "laplace",
+    "lognormal",
     "multinomial",
+    "multivariate_normal",
     "normal",
     "permutation",
     "poisson",
+    "standard_normal",
+    "truncated_normal",
     "uniform",
 ]

@@ -20,6 +20,27 @@ CONTINUOUS = {
     "uniform": (lambda s, d: s.uniform(2.0, 5.0, size=N, dtype=d), stats.uniform(2, 3)),
     "normal": (lambda s, d: s.normal(1.0, 2.0, size=N, dtype=d), stats.norm(1, 2)),
     "exponential": (lambda s, d: s.exponential(1.5, size=N, dtype=d), stats.expon(scale=1.5)),
+    "standard normal": (lambda s, d: s.standard_normal(N, d), stats.norm()),
+    "lognormal": (lambda s, d: s.lognormal(1.0, 0.5, size=N, dtype=d), stats.lognorm(0.5, scale=np.e)),
+    "laplace": (lambda s, d: s.laplace(1.0, 0.5, size=N, dtype=d), stats.laplace(1.0, 0.5)),
+    "gumbel": (lambda s, d: s.gumbel(1.0, 0.5, size=N, dtype=d), stats.gumbel_r(1.0, 0.5)),
+    "beta": (lambda s, d: s.beta(0.3, 2.0, size=N, dtype=d), stats.beta(0.3, 2.0)),
+    "dirichlet": (
+        lambda s, d: s.dirichlet([0.5, 2.0, 3.0], size=N, dtype=d)[:, 1],
+        stats.beta(2.0, 3.5),
+    ),
+    "truncated normal": (
+        lambda s, d: s.truncated_normal(1.0, 2.0, 0.0, 4.0, size=N, dtype=d),
+        stats.truncnorm(-0.5, 1.5, 1.0, 2.0),
+    ),
+    "tail of a normal": (
+        lambda s, d: s.truncated_normal(low=5.0, size=N, dtype=d),
+        stats.truncnorm(5.0, np.inf),
+    ),
+    "one of a multivariate normal": (
+        lambda s, d: s.multivariate_normal([1.0, 2.0], [[4.0, 1.0], [1.0, 9.0]], N, d)[:, 1],
+        stats.norm(2.0, 3.0),
+    ),
     "gamma": (lambda s, d: s.gamma(2.5, 0.5, size=N, dtype=d), stats.gamma(2.5, scale=0.5)),
     "gamma below 1": (lambda s, d: s.gamma(0.4, size=N, dtype=d), stats.gamma(0.4)),
 }

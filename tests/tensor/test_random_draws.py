@@ -16,6 +16,7 @@ from scanviz.engine.ops import (
     distributions_discrete,
     distributions_selection,
 )
+from scanviz.engine.ops import distributions_continuous as continuous
 from scanviz.engine.ops.philox import seed_state, spawn
 
 SEED = 20261121
@@ -42,6 +43,46 @@ DRAWS = {
         lambda s: T.random.gamma(s, [[0.5], [2.0]], [1.0, 3.0]),
         lambda r: r.gamma([[0.5], [2.0]], [1.0, 3.0]),
         lambda s: distributions.gamma(s, (2, 2), [[0.5], [2.0]], [1.0, 3.0]),
+    ),
+    "standard_normal": (
+        lambda s: T.random.standard_normal(s, (2, 3)),
+        lambda r: r.standard_normal((2, 3)),
+        lambda s: distributions.normal(s, (2, 3)),
+    ),
+    "normal by its older names": (
+        lambda s: T.random.normal(s, mean=[0.0, 5.0], std=2.0),
+        lambda r: r.normal(mean=[0.0, 5.0], std=2.0),
+        lambda s: distributions.normal(s, (2,), [0.0, 5.0], 2.0),
+    ),
+    "lognormal": (
+        lambda s: T.random.lognormal(s, [0.0, 5.0], 2.0, dtype="float32"),
+        lambda r: r.lognormal(mean=[0.0, 5.0], sigma=2.0, dtype="float32"),
+        lambda s: continuous.lognormal(s, (2,), [0.0, 5.0], 2.0, "float32"),
+    ),
+    "laplace": (
+        lambda s: T.random.laplace(s, [0.0, 5.0], 2.0, dtype="float32"),
+        lambda r: r.laplace(loc=[0.0, 5.0], scale=2.0, dtype="float32"),
+        lambda s: continuous.laplace(s, (2,), [0.0, 5.0], 2.0, "float32"),
+    ),
+    "gumbel": (
+        lambda s: T.random.gumbel(s, [[0.0], [5.0]], 2.0),
+        lambda r: r.gumbel(loc=[[0.0], [5.0]], scale=2.0),
+        lambda s: continuous.gumbel(s, (2, 1), [[0.0], [5.0]], 2.0),
+    ),
+    "beta": (
+        lambda s: T.random.beta(s, [0.1, 5.0], 2.0, size=(3, 2)),
+        lambda r: r.beta(a=[0.1, 5.0], b=2.0, size=(3, 2)),
+        lambda s: continuous.beta(s, (3, 2), [0.1, 5.0], 2.0),
+    ),
+    "dirichlet": (
+        lambda s: T.random.dirichlet(s, [[1.0, 2.0, 3.0], [0.1, 0.1, 0.1]]),
+        lambda r: r.dirichlet(alpha=[[1.0, 2.0, 3.0], [0.1, 0.1, 0.1]]),
+        lambda s: continuous.dirichlet(s, (2,), [[1.0, 2.0, 3.0], [0.1, 0.1, 0.1]]),
+    ),
+    "truncated_normal": (
+        lambda s: T.random.truncated_normal(s, 1.0, 2.0, [-np.inf, 5.0], 9.0, dtype="float32"),
+        lambda r: r.truncated_normal(loc=1.0, scale=2.0, low=[-np.inf, 5.0], high=9.0, dtype="float32"),
+        lambda s: continuous.truncated_normal(s, (2,), 1.0, 2.0, [-np.inf, 5.0], 9.0, "float32"),
     ),
     "poisson": (
         lambda s: T.random.poisson(s, [1.0, 30.0], size=(4, 2)),
@@ -233,8 +274,8 @@ def test_a_draw_that_cannot_be_made_leaves_the_stream_as_it_was():
         (lambda r: r.integers(3, dtype="float64"), ScanvizTypeError, "integers cannot be drawn as float64"),
         (lambda r: r.integers(0.5, 3), ScanvizTypeError, "integers: `low` must hold integers"),
         (lambda r: r.binomial(n=2.5), ScanvizTypeError, "binomial: `n` must hold integers"),
-        (lambda r: r.normal([1.0, 2.0, 3.0], size=(2,)), ShapeError, "normal: `mean` does not broadcast"),
-        (lambda r: r.normal(T.matrix("m"), size=3), ShapeError, "normal: `mean` does not broadcast"),
+        (lambda r: r.normal([1.0, 2.0, 3.0], size=(2,)), ShapeError, "normal: `loc` does not broadcast"),
+        (lambda r: r.normal(T.matrix("m"), size=3), ShapeError, "normal: `loc` does not broadcast"),
         (lambda r: r.categorical([P, P, P], size=(2,)), ShapeError, "categorical: `p` does not broadcast"),
         (lambda r: r.categorical(0.5), ShapeError, "categorical: `p` holds no category"),
         (lambda r: r.multinomial(n=3), ScanvizTypeError, "multinomial needs the probabilities"),
@@ -258,9 +299,9 @@ def test_a_bad_parameter_met_when_drawing_is_named_and_changes_nothing(mode):
     stream = T.random.RandomStreams(6)
     f = scanviz.function([std], stream.normal(0.0, std), mode=mode)
     before = stream.state_updates[0][0].get_value()
-    with pytest.raises(ScanvizValueError, match=r"`std` is out of range") as caught:
+    with pytest.raises(ScanvizValueError, match=r"`scale` is out of range") as caught:
         f([1.0, -2.0])
-    assert "std[1] = -2.0" in str(caught.value) and "test_random_draws.py" in str(caught.value)
+    assert "scale[1] = -2.0" in str(caught.value) and "test_random_draws.py" in str(caught.value)
     np.testing.assert_array_equal(stream.state_updates[0][0].get_value(), before)
-    with pytest.raises(ScanvizValueError, match="std"):
+    with pytest.raises(ScanvizValueError, match="scale"):
         f([1.0, np.nan])

@@ -1,11 +1,11 @@
 """Derivatives of random draws, one row a distribution: for each parameter how the values move with it, or why they do not.
 
-Uniform, normal and exponential values are drawn as smooth functions of their parameters and of noise that does not depend
-on them (``low + (high - low) * noise``, ``mean + std * noise``, ``scale * noise``), so they have derivatives with respect to
-the parameters: reparametrisation (Kingma and Welling, "Auto-encoding variational Bayes", 2014, section 2.4).  So has a gamma
-draw with respect to its scale.  The noise is drawn again, from the same state with standard parameters, where the derivative
-needs it: found out from the values it would be 0/0 where ``std`` is 0 or ``low`` is ``high``, and rounded away where ``std`` is
-small beside ``mean``.
+Uniform, normal, lognormal, exponential, laplace and gumbel values are drawn as smooth functions of their parameters and of noise
+that does not depend on them (``low + (high - low) * noise``, ``loc + scale * noise``, ``scale * noise``), so they have derivatives
+with respect to the parameters: reparametrisation (Kingma and Welling, "Auto-encoding variational Bayes", 2014, section 2.4).
+So has a gamma draw with respect to its scale.  The noise is drawn again, from the same state with standard parameters, where
+the derivative needs it: found out from the values it would be 0/0 where ``scale`` is 0 or ``low`` is ``high``, and rounded away
+where ``scale`` is small beside ``loc``.
 
 The others choose: among whole numbers, or by rejection; they have no derivative, and say so wherever what is differentiated
 depends on the value drawn (:mod:`scanviz.engine.gradient.choices`).  Nothing has a derivative with respect to a random state or
@@ -25,11 +25,11 @@ from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, build
 from scanviz.engine.graph.types import FLOATS, TensorType
 from scanviz.engine.ops import random as r
-from scanviz.engine.ops.elementwise import add
+from scanviz.engine.ops.elementwise import add, log
 from scanviz.engine.ops.support import constant
 
-# (t, noise) → t times the derivative of the values; or why there is none, with {name} and {parameter}
-Moves = Callable[[Variable, Variable], Variable] | str
+# (t, noise, values) → t times the derivative of the values; or why there is none, with {name} and {parameter}
+Moves = Callable[[Variable, Variable, Variable], Variable] | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _pullback(
         if isinstance(move, str) and wanted[first + k]:
             found[first + k] = _undefined(node, move, k)
         elif callable(move) and wanted[first + k]:
-            found[first + k] = sum_to_shape(move(cotangent, noise), parameter)
+            found[first + k] = sum_to_shape(move(cotangent, noise, node.outputs[1]), parameter)
     return found
 
 
@@ -126,7 +126,7 @@ def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[D
         if isinstance(move, str) and tangent is not None:
             return [None, _undefined(node, move, k)]
         if callable(move) and tangent is not None:
-            terms.append(move(tangent, noise))
+            terms.append(move(tangent, noise, node.outputs[1]))
     if not terms:
         return [None, None]
     return [None, broadcast_like(functools.reduce(add, terms), node.outputs[1])]
@@ -155,29 +155,41 @@ def draw_row(
     CHOICES.row(declaration)(_choices)
 
 
-def _as_is(t: Variable, noise: Variable) -> Variable:
+def _as_is(t: Variable, noise: Variable, values: Variable) -> Variable:
     return t
 
 
-def _by_noise(t: Variable, noise: Variable) -> Variable:
+def _by_noise(t: Variable, noise: Variable, values: Variable) -> Variable:
     return t * noise
 
 
-def _by_rest(t: Variable, noise: Variable) -> Variable:
+def _by_rest(t: Variable, noise: Variable, values: Variable) -> Variable:
     return t * (1 - noise)
 
 
-_REJECTION = (
-    "{name} values are drawn by rejection: they are no smooth function of `{parameter}`, only of the scale"
-)
+def _by_values(t: Variable, noise: Variable, values: Variable) -> Variable:
+    return t * values
+
+
+def _by_values_and_log(t: Variable, noise: Variable, values: Variable) -> Variable:
+    return t * values * log(noise)
+
+
+_REJECTION = "{name} values are drawn by rejection: they are no smooth function of `{parameter}`"
 _TRUTH = "a {name} value is 0 or 1: it stays as it is or jumps when `{parameter}` changes"
 _ORDER = "a {name} draw has none with respect to the rows `{parameter}` that it puts in order"
 _BY_PLACES = "rows[order] with order drawn as permutation(rows.shape[0]): rows at places have a derivative"
 
 draw_row(r.UNIFORM, {"low": _by_rest, "high": _by_noise}, {"low": 0, "high": 1})
-draw_row(r.NORMAL, {"mean": _as_is, "std": _by_noise}, {"mean": 0, "std": 1})
+draw_row(r.NORMAL, {"loc": _as_is, "scale": _by_noise}, {"loc": 0, "scale": 1})
+draw_row(r.LAPLACE, {"loc": _as_is, "scale": _by_noise}, {"loc": 0, "scale": 1})
+draw_row(r.GUMBEL, {"loc": _as_is, "scale": _by_noise}, {"loc": 0, "scale": 1})
+draw_row(r.LOGNORMAL, {"mean": _by_values, "sigma": _by_values_and_log}, {"mean": 0, "sigma": 1})
+draw_row(r.BETA, {"a": _REJECTION, "b": _REJECTION})
+draw_row(r.DIRICHLET, {"alpha": _REJECTION})
+draw_row(r.TRUNCATED_NORMAL, dict.fromkeys(("loc", "scale", "low", "high"), _REJECTION))
 draw_row(r.EXPONENTIAL, {"scale": _by_noise}, {"scale": 1})
-draw_row(r.GAMMA, {"shape": _REJECTION, "scale": _by_noise}, {"scale": 1})
+draw_row(r.GAMMA, {"shape": _REJECTION + ", only of the scale", "scale": _by_noise}, {"scale": 1})
 draw_row(r.BERNOULLI, {"p": _TRUTH})
 draw_row(r.POISSON, {"lam": _WHOLE})
 draw_row(r.BINOMIAL, {"p": _WHOLE})

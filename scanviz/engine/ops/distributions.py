@@ -59,6 +59,7 @@ from scanviz.engine.ops.unit_interval import (
 
 Drawn = tuple[Words, Array]
 _NOT_NEGATIVE = "0 or more"
+LEAST_LOG = -8e307  # of a gamma: beyond, differences would not be numbers
 
 
 def uniform(
@@ -134,31 +135,31 @@ def _bad_ends(low: float | Array, high: float | Array) -> ScanvizValueError:
 def normal(
     state: Words,
     shape: Shape = (),
-    mean: npt.ArrayLike = 0.0,
-    std: npt.ArrayLike = 1.0,
+    loc: npt.ArrayLike = 0.0,
+    scale: npt.ArrayLike = 1.0,
     dtype: npt.DTypeLike = "float64",
 ) -> Drawn:
-    """Draw from the normal distribution with mean ``mean`` and standard deviation ``std``.
+    """Draw from the normal distribution with mean ``loc`` and standard deviation ``scale``.
 
     Parameters and results are as for :func:`uniform`.
 
     Raises
     ------
     ScanvizValueError
-        If a parameter is not finite, or ``std`` is negative.
+        If a parameter is not finite, or ``scale`` is negative.
     ShapeError
         If a parameter does not broadcast to ``shape``.
 
     Examples
     --------
     >>> from scanviz.engine.ops.philox import seed_state
-    >>> normal(seed_state(1), (1000,), mean=5.0)[1].mean().round()
+    >>> normal(seed_state(1), (1000,), loc=5.0)[1].mean().round()
     np.float64(5.0)
     """
     kind = real_dtype("normal", dtype)
     n = size_of("normal", shape)
-    centre, spread = reals("normal", "mean", mean, shape, kind), reals("normal", "std", std, shape, kind)
-    require(spread >= 0, "normal", "std", spread, _NOT_NEGATIVE)
+    centre, spread = reals("normal", "loc", loc, shape, kind), reals("normal", "scale", scale, shape, kind)
+    require(spread >= 0, "normal", "scale", spread, _NOT_NEGATIVE)
     value = spread * standard_normals(state, n, kind).reshape(shape)
     value += centre
     return advance(state, _blocks(n + n % 2, kind)), np.asarray(value)
@@ -246,6 +247,26 @@ def gamma(
 
 def standard_gammas(state: Words, concentration: Doubles) -> Doubles:
     """Return one float64 gamma of scale 1 for each concentration, shape (n,); they take ``n`` blocks."""
+    small, value = _large_gammas(state, concentration)
+    below = np.flatnonzero(small)
+    if len(below):
+        with np.errstate(divide="ignore"):
+            value[below] *= inside(pairs(blocks_at(state, below))[:, 0]) ** (1 / concentration[below])
+    return value
+
+
+def standard_gamma_logs(state: Words, concentration: Doubles) -> Doubles:
+    """Return the logarithms of such gammas: they do not underflow where a concentration is small."""
+    small, value = _large_gammas(state, concentration)
+    value = np.log(value)
+    below = np.flatnonzero(small)
+    if len(below):
+        value[below] += np.log(inside(pairs(blocks_at(state, below))[:, 0])) / concentration[below]
+    return np.asarray(np.maximum(value, LEAST_LOG))
+
+
+def _large_gammas(state: Words, concentration: Doubles) -> tuple[npt.NDArray[np.bool_], Doubles]:
+    """Return where a concentration is below 1, and gammas of those numbers, there of one more."""
     small = concentration < 1
     value = np.empty(len(concentration))
     shifted = concentration + small - 1 / 3
@@ -257,11 +278,7 @@ def standard_gammas(state: Words, concentration: Doubles) -> Doubles:
         tried, accepted = _gamma_attempt(blocks_at(state, pending, lane), shifted[pending], spread[pending])
         value[pending[accepted]] = tried[accepted]
         pending = pending[~accepted]
-    below = np.flatnonzero(small)
-    if len(below):
-        with np.errstate(divide="ignore"):
-            value[below] *= inside(pairs(blocks_at(state, below))[:, 0]) ** (1 / concentration[below])
-    return value
+    return small, value
 
 
 def _gamma_attempt(blocks: Words, shifted: Doubles, spread: Doubles) -> tuple[Doubles, npt.NDArray[np.bool_]]:
@@ -280,4 +297,14 @@ def _blocks(n: int, dtype: np.dtype[np.float64]) -> int:
     return blocks_of_words64(n) if dtype.itemsize == 8 else blocks_of_words(n)
 
 
-__all__ = ["Drawn", "exponential", "gamma", "normal", "standard_gammas", "standard_normals", "uniform"]
+__all__ = [
+    "LEAST_LOG",
+    "Drawn",
+    "exponential",
+    "gamma",
+    "normal",
+    "standard_gamma_logs",
+    "standard_gammas",
+    "standard_normals",
+    "uniform",
+]

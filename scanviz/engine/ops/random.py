@@ -21,6 +21,7 @@ from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, RANDOM_STATE, TensorType, Type, canonical_dtype
 from scanviz.engine.ops import (
     distributions,
+    distributions_continuous,
     distributions_counts,
     distributions_discrete,
     distributions_selection,
@@ -49,6 +50,7 @@ class _Signature(NamedTuple):
     whole: tuple[str, ...] = ()  # parameters that must be integers
     last_axis: tuple[str, ...] = ()  # parameters whose last axis counts categories
     free: tuple[str, ...] = ()  # parameters that do not broadcast to the size drawn
+    vectors: bool = False  # whether a draw has one axis more, of the categories
 
 
 _SIGNATURES: dict[str, _Signature] = {}
@@ -110,7 +112,7 @@ def _shown(sizes: Sequence[int | None]) -> str:
 
 def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     sizes = tuple(dims.value(k) for k in range(1, 1 + op.parameters.sizes))
-    if op.declaration.name == "draw_multinomial":
+    if _SIGNATURES[op.declaration.name].vectors:
         sizes = (*sizes, dims.shapes[-1][-1] if dims.shapes[-1] else None)
     if op.declaration.name == "draw_permutation":
         given = dims.shapes[-1]
@@ -176,7 +178,7 @@ UNIFORM = _declare(
 )
 NORMAL = _declare(
     _plain(distributions.normal),
-    _Signature("normal", "real", ("mean", "std")),
+    _Signature("normal", "real", ("loc", "scale")),
     "Normal with a mean and a standard deviation.",
 )
 EXPONENTIAL = _declare(
@@ -188,6 +190,36 @@ GAMMA = _declare(
     _plain(distributions.gamma),
     _Signature("gamma", "real", ("shape", "scale")),
     "Gamma with a shape parameter and a scale.",
+)
+LOGNORMAL = _declare(
+    _plain(distributions_continuous.lognormal),
+    _Signature("lognormal", "real", ("mean", "sigma")),
+    "Numbers whose logarithms are normal.",
+)
+LAPLACE = _declare(
+    _plain(distributions_continuous.laplace),
+    _Signature("laplace", "real", ("loc", "scale")),
+    "Laplace around a location.",
+)
+GUMBEL = _declare(
+    _plain(distributions_continuous.gumbel),
+    _Signature("gumbel", "real", ("loc", "scale")),
+    "Gumbel with a mode and a scale.",
+)
+BETA = _declare(
+    _plain(distributions_continuous.beta),
+    _Signature("beta", "real", ("a", "b")),
+    "Beta on (0, 1).",
+)
+TRUNCATED_NORMAL = _declare(
+    _plain(distributions_continuous.truncated_normal),
+    _Signature("truncated_normal", "real", ("loc", "scale", "low", "high")),
+    "Normal between two ends.",
+)
+DIRICHLET = _declare(
+    _plain(distributions_continuous.dirichlet),
+    _Signature("dirichlet", "real", ("alpha",), last_axis=("alpha",), vectors=True),
+    "Probabilities that sum to 1.",
 )
 POISSON = _declare(
     _plain(distributions_counts.poisson),
@@ -216,7 +248,7 @@ CATEGORICAL = _declare(
 )
 MULTINOMIAL = _declare(
     _plain(distributions_counts.multinomial),
-    _Signature("multinomial", "whole", ("n", "pvals"), whole=("n",), last_axis=("pvals",)),
+    _Signature("multinomial", "whole", ("n", "pvals"), whole=("n",), last_axis=("pvals",), vectors=True),
     "How many of n trials fall into each category.",
 )
 CHOICE = _declare(
@@ -297,7 +329,7 @@ def draw(
     inputs = [as_variable(each) for each in parameters]
     if size is None:
         given = batch or [(each, 0) for each in inputs]
-        sizes = _broadcast(given)
+        sizes = broadcast_sizes(given)
     else:
         sizes = sizes_of(size, "random draw: size")
     op = Op(declaration, DrawParameters(len(sizes), canonical_dtype(dtype), replace))
@@ -305,8 +337,8 @@ def draw(
     return following, values
 
 
-def _broadcast(given: Sequence[tuple[Variable, int]]) -> list[Variable]:
-    """Return the sizes that variables broadcast to, as scalars."""
+def broadcast_sizes(given: Sequence[tuple[Variable, int]]) -> list[Variable]:
+    """Return the sizes that variables broadcast to, as scalars; of each without so many of its last axes."""
     shapes = [
         tuple(size_of(dimension(variable, k)) for k in range(tensor_type(variable).ndim - drop))
         for variable, drop in given

@@ -10,6 +10,7 @@ Examples
 from scanviz.testing.laws import (
     axes,
     batches,
+    distributions,
     draws,
     effects,
     facts,
@@ -44,6 +45,7 @@ from scanviz.testing.laws.law import Law, all_laws, law
 FAMILIES = (
     axes,
     batches,
+    distributions,
     draws,
     effects,
     facts,

@@ -10,7 +10,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scanviz.engine.graph.declaration import for_now
-from scanviz.engine.ops import distributions, distributions_counts, distributions_discrete
+from scanviz.engine.ops import (
+    distributions,
+    distributions_continuous,
+    distributions_counts,
+    distributions_discrete,
+)
 from scanviz.engine.ops.elementwise_declaration import elementwise
 from scanviz.engine.ops.philox import advance, seed_state
 from scanviz.engine.scalar.array_source import on_arrays
@@ -70,6 +75,15 @@ def a_draw_is_what_its_formula_gives(seed: int, blocks: int, count: int) -> None
             distributions_discrete.integers,
             "int64",
             [low, low + 1 + (chance * 2.0**62).astype(int)],
+        ),
+        "lognormal": (distributions_continuous.lognormal, "float64", [real, chance]),
+        "laplace": (distributions_continuous.laplace, "float64", [real, chance]),
+        "gumbel": (distributions_continuous.gumbel, "float64", [real, chance]),
+        "beta": (distributions_continuous.beta, "float64", [size, size[::-1]]),
+        "truncated_normal": (
+            distributions_continuous.truncated_normal,
+            "float64",
+            [real, chance + 1e-3, *np.sort([real * 2 - chance, np.roll(real, 1)], axis=0)],
         ),
         "gamma": (distributions.gamma, "float64", [size, chance]),
         "poisson": (distributions_counts.poisson, "int64", [size]),

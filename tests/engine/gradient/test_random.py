@@ -19,11 +19,11 @@ from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, 
 from scanviz.engine.graph.declaration import Op, declarations
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.ops import distributions
+from scanviz.engine.ops import distributions, distributions_continuous
 from scanviz.engine.ops.random import _SIGNATURES, STATE_WORDS
 from scanviz.testing import verify_grad
 
-SMOOTH = {"uniform": 2, "normal": 2, "exponential": 1}
+SMOOTH = {"uniform": 2, "normal": 2, "exponential": 1, "laplace": 2, "gumbel": 2, "lognormal": 2}
 modes = st.sampled_from(["reference", "numpy"])
 names = st.sampled_from(list(SMOOTH))
 any_spread = st.sampled_from([0.0, 1e-9, 0.3, 2.0])
@@ -45,7 +45,8 @@ class Draw(NamedTuple):
     def noise(self, dtype):
         """Return the standard values, by the very functions that the operation calls."""
         state = T.random.random_state(self.seed).get_value()
-        return getattr(distributions, self.name)(state, self.shape, dtype=dtype)[1]
+        known = distributions if hasattr(distributions, self.name) else distributions_continuous
+        return getattr(known, self.name)(state, self.shape, dtype=dtype)[1]
 
 
 @st.composite
@@ -68,11 +69,15 @@ def summed(value, shape):
     return value.sum(axis=axes, keepdims=True).reshape(shape)
 
 
-def by_hand(name, noise, weights):
+def by_hand(case, noise, weights):
     """Return the weights times the derivatives with respect to each parameter."""
-    if name == "uniform":
+    if case.name == "uniform":
         return [weights * (1 - noise), weights * noise]
-    return [weights, weights * noise] if name == "normal" else [weights * noise]
+    if case.name == "lognormal":
+        mean, sigma = case.parameters
+        values = weights * np.exp(mean + sigma * np.log(noise))
+        return [values, values * np.log(noise)]
+    return [weights * noise] if case.name == "exponential" else [weights, weights * noise]
 
 
 @given(draws(), st.booleans(), modes)
@@ -82,7 +87,7 @@ def test_the_gradient_is_that_of_the_formula_on_the_same_draw_at_any_spread(case
     weights = np.random.default_rng(0).normal(size=case.shape)
     found = pull_back({y: T.constant(weights)}, inputs)
     result = scanviz.function(inputs, found, mode=mode, on_unused_input="ignore")(*case.parameters)
-    wanted = by_hand(case.name, case.noise("float64"), weights)
+    wanted = by_hand(case, case.noise("float64"), weights)
     for mine, theirs, parameter in zip(result, wanted, case.parameters, strict=True):
         assert mine.shape == parameter.shape
         np.testing.assert_allclose(mine, summed(theirs, parameter.shape), rtol=1e-12, atol=1e-12)
@@ -112,7 +117,7 @@ def test_values_and_parameters_may_differ_in_dtype(case, dtype):
     result = scanviz.function(inputs, found, on_unused_input="ignore")(
         *(p.astype(other) for p in case.parameters)
     )
-    wanted = by_hand(case.name, case.noise(dtype).astype("float64"), weights.astype("float64"))
+    wanted = by_hand(case, case.noise(dtype).astype("float64"), weights.astype("float64"))
     for mine, theirs, parameter in zip(result, wanted, case.parameters, strict=True):
         assert mine.dtype == other
         np.testing.assert_allclose(mine, summed(theirs, parameter.shape), rtol=1e-4, atol=1e-5)
@@ -217,7 +222,18 @@ WITHOUT = {
     "uniform": {},
     "normal": {},
     "exponential": {},
+    "laplace": {},
+    "gumbel": {},
+    "lognormal": {},
     "gamma": {"shape": lambda s, p: T.random.gamma(s, p, 2.0)},
+    "beta": {"a": lambda s, p: T.random.beta(s, p, 2.0), "b": lambda s, p: T.random.beta(s, 2.0, p)},
+    "dirichlet": {"alpha": T.random.dirichlet},
+    "truncated_normal": {
+        "loc": lambda s, p: T.random.truncated_normal(s, p, 1.0, -1.0, 2.0),
+        "scale": lambda s, p: T.random.truncated_normal(s, 0.0, p, -1.0, 2.0),
+        "low": lambda s, p: T.random.truncated_normal(s, 0.0, 1.0, p, 2.0),
+        "high": lambda s, p: T.random.truncated_normal(s, 0.0, 1.0, -1.0, p),
+    },
     "poisson": {"lam": T.random.poisson},
     "binomial": {"p": lambda s, p: T.random.binomial(s, n=3, p=p)},
     "bernoulli": {"p": T.random.bernoulli},

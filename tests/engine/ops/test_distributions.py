@@ -209,7 +209,7 @@ def test_a_message_shows_which_element_is_wrong():
     with pytest.raises(ScanvizValueError) as caught:
         normal(STATE, (2, 2), 0.0, [[1.0, 2.0], [-3.0, 1.0]])
     assert str(caught.value) == "\n".join(
-        ["normal: `std` is out of range", "  expected: 0 or more", "  found:    std[1, 0] = -3.0"]
+        ["normal: `scale` is out of range", "  expected: 0 or more", "  found:    scale[1, 0] = -3.0"]
     )
 
 

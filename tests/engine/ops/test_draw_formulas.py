@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from scanviz.engine.ops import distributions, distributions_counts, distributions_discrete
+from scanviz.engine.ops import distributions_continuous as continuous
 from scanviz.engine.ops.draw_formulas import BLOCK_AT, PHILOX, draw_block
 from scanviz.engine.ops.philox import advance, blocks_at, pairs, philox_blocks, seed_state
 from scanviz.engine.scalar.array_source import on_arrays
@@ -37,6 +38,20 @@ CASES = {
         np.zeros(N, "uint64"),
         np.full(N, 2**63 + 1, "uint64"),
     ),
+    "lognormal": (continuous.lognormal, "float64", LOW, CHANCE),
+    "lognormal of float32": (continuous.lognormal, "float32", LOW, CHANCE),
+    "laplace": (continuous.laplace, "float64", LOW, CHANCE),
+    "laplace of float32": (continuous.laplace, "float32", LOW, CHANCE),
+    "gumbel": (continuous.gumbel, "float64", LOW, CHANCE),
+    "beta": (continuous.beta, "float64", CONCENTRATION + 1e-4, 3 * CHANCE + 1e-4),
+    "truncated_normal": (
+        continuous.truncated_normal,
+        "float64",
+        LOW,
+        CHANCE + 0.01,
+        3 * HIGH,
+        3 * HIGH + SPAN / 2**60,
+    ),
     "gamma": (distributions.gamma, "float64", CONCENTRATION, CHANCE),
     "poisson": (distributions_counts.poisson, "int64", MEAN),
     "binomial": (distributions_counts.binomial, "int64", TRIALS, CHANCE),
@@ -69,9 +84,9 @@ def test_offsets_and_lanes_are_added_to_the_counter():
 
 
 def test_what_reads_arrays_has_no_formula():
-    assert [draw_block(name) for name in ("categorical", "multinomial", "choice", "permutation")] == [
-        None
-    ] * 4
+    assert [
+        draw_block(name) for name in ("categorical", "multinomial", "dirichlet", "choice", "permutation")
+    ] == [None] * 5
 
 
 def test_a_draw_prints():

@@ -5,7 +5,7 @@ Wherever sizes are known the result's type knows them; asking for a shape comput
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
@@ -382,8 +382,8 @@ def at_least(x: Any, rank: int) -> Variable:
     return shape_padleft(variable, max(0, rank - tensor_type(variable).ndim))
 
 
-def atleast_1d(x: Any) -> Variable:
-    """At least one dimension, added in front.
+def atleast_1d(*arys: Any) -> Any:
+    """At least one dimension, added in front; of several arrays, a tuple of them.
 
     Examples
     --------
@@ -391,11 +391,11 @@ def atleast_1d(x: Any) -> Variable:
     >>> T.atleast_1d(3).eval()
     array([3])
     """
-    return at_least(x, 1)
+    return _of_all(arys, lambda x: at_least(x, 1))
 
 
-def atleast_2d(x: Any) -> Variable:
-    """At least two dimensions, added in front.
+def atleast_2d(*arys: Any) -> Any:
+    """At least two dimensions, added in front; of several arrays, a tuple of them.
 
     Examples
     --------
@@ -403,11 +403,13 @@ def atleast_2d(x: Any) -> Variable:
     >>> T.atleast_2d([1, 2]).eval()
     array([[1, 2]])
     """
-    return at_least(x, 2)
+    return _of_all(arys, lambda x: at_least(x, 2))
 
 
-def atleast_3d(x: Any) -> Variable:
+def atleast_3d(*arys: Any) -> Any:
     """At least three dimensions, added where NumPy does: a vector becomes ``(1, n, 1)``, a matrix ``(m, n, 1)``.
+
+    Of several arrays it gives a tuple.
 
     Examples
     --------
@@ -415,9 +417,17 @@ def atleast_3d(x: Any) -> Variable:
     >>> T.atleast_3d([1, 2]).type
     TensorType('int64', (1, 2, 1))
     """
+    return _of_all(arys, at_least_3)
+
+
+def at_least_3(x: Any) -> Variable:
     variable = as_variable(x)
-    rank = tensor_type(variable).ndim
-    return variable if rank > 2 else shape_padright(at_least(variable, 2), 1)
+    return variable if tensor_type(variable).ndim > 2 else shape_padright(at_least(variable, 2), 1)
+
+
+def _of_all(arrays: Sequence[Any], function: Callable[[Any], Variable]) -> Variable | tuple[Variable, ...]:
+    """Return what a function gives of the only array, or a tuple of what it gives of several."""
+    return function(arrays[0]) if len(arrays) == 1 else tuple(function(each) for each in arrays)
 
 
 def broadcast_to(x: Any, sizes: Any) -> Variable:

@@ -9,7 +9,7 @@ from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.ops import join
 from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.support import as_variable
-from scanviz.tensor.shapes import atleast_1d, atleast_2d, atleast_3d, ravel, transpose
+from scanviz.tensor.shapes import at_least, at_least_3, ravel, transpose
 
 __all__ = ["append", "column_stack", "dstack", "hstack", "vstack"]
 
@@ -45,7 +45,7 @@ def vstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:
     array([[1, 2],
            [3, 4]])
     """
-    return join.concatenate([atleast_2d(each) for each in listed(tup, "vstack: what to join")], 0, dtype)
+    return join.concatenate([at_least(each, 2) for each in listed(tup, "vstack: what to join")], 0, dtype)
 
 
 def hstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:
@@ -75,7 +75,7 @@ def hstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:
     array([[1, 3],
            [2, 4]])
     """
-    parts = [atleast_1d(each) for each in listed(tup, "hstack: what to join")]
+    parts = [at_least(each, 1) for each in listed(tup, "hstack: what to join")]
     return join.concatenate(parts, 0 if parts and tensor_type(parts[0]).ndim == 1 else 1, dtype)
 
 
@@ -104,7 +104,7 @@ def dstack(tup: Sequence[Any]) -> Variable:
     array([[[1, 3],
             [2, 4]]])
     """
-    return join.concatenate([atleast_3d(each) for each in listed(tup, "dstack: what to join")], 2)
+    return join.concatenate([at_least_3(each) for each in listed(tup, "dstack: what to join")], 2)
 
 
 def column_stack(tup: Sequence[Any]) -> Variable:
@@ -133,7 +133,7 @@ def column_stack(tup: Sequence[Any]) -> Variable:
            [2, 4]])
     """
     parts = [as_variable(each) for each in listed(tup, "column_stack: what to join")]
-    columns = [each if tensor_type(each).ndim > 1 else transpose(atleast_2d(each)) for each in parts]
+    columns = [each if tensor_type(each).ndim > 1 else transpose(at_least(each, 2)) for each in parts]
     return join.concatenate(columns, 1)
 
 
@@ -164,5 +164,5 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Variable:
     array([1, 2, 3])
     """
     if axis is None:
-        return join.concatenate([ravel(atleast_1d(arr)), ravel(atleast_1d(values))])
+        return join.concatenate([ravel(at_least(arr, 1)), ravel(at_least(values, 1))])
     return join.concatenate([arr, values], axis)

@@ -88,3 +88,16 @@ def _append(rng: Random) -> Call:
         f"append, axis {axis}",
         points=uniform(shapes),
     )
+
+
+@call_of("atleast")
+def _atleast(rng: Random) -> Call:
+    name = rng.choice(("atleast_1d", "atleast_2d", "atleast_3d"))
+    shapes = [a_shape(rng, most=4) for _ in range(rng.randint(1, 2))]
+    return Call(
+        specials(shapes, [a_dtype(rng) for _ in shapes]),
+        getattr(T, name),
+        getattr(np, name),
+        name,
+        points=uniform(shapes),
+    )

@@ -216,3 +216,22 @@ def _expm(rng: Random) -> Call:
         return np.asarray(scipy.linalg.expm(x.astype(x.dtype if x.dtype.kind == "f" else "float64") / 4))
 
     return _call(rng, lambda x: T.linalg.expm(x / 4), theirs, "expm", square=True)
+
+
+@call_of("linalg.norm")
+def _norm(rng: Random) -> Call:
+    order = rng.choice((None, "fro", "nuc", 1, -1, 2, -2, 3, np.inf, -np.inf))
+    options: Any = {"ord": order, "keepdims": rng.random() < 0.4}
+    shape = tuple(rng.choice((1, 2, 3)) for _ in range(rng.randint(1, 3)))
+    if len(shape) > 2 or rng.random() < 0.5:
+        several = tuple(rng.sample(range(-len(shape), 0), 2)) if len(shape) > 1 else -1
+        options["axis"] = rng.choice((rng.randrange(-len(shape), len(shape)), several))
+    dtype = rng.choice(_KINDS)
+    return Call(
+        _matrices(rng, [shape], [dtype]),
+        lambda x: T.linalg.norm(x, **options),
+        lambda x: np.linalg.norm(x if x.dtype.kind == "f" else x.astype("float64"), **options),
+        f"norm {options} of {dtype}",
+        tolerance=_CLOSE[dtype],
+        points=_matrices(rng, [shape], ["float64"]),
+    )

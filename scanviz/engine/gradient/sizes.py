@@ -12,7 +12,7 @@ from scanviz.engine.ops.reduce import sum as sum_over
 from scanviz.engine.ops.shape import alloc
 from scanviz.engine.ops.sizes import as_size, surely_equal
 from scanviz.engine.ops.support import constant
-from scanviz.engine.ops.symbolic_shape import shape_of
+from scanviz.engine.ops.symbolic_shape import same_shape, shape_of
 
 
 def zeros_like(variable: Variable) -> Variable:
@@ -51,7 +51,6 @@ def sum_to_shape(value: Variable, like: Variable) -> Variable:
 
 def broadcast_like(value: Variable, like: Variable) -> Variable:
     """Return ``value`` stretched to the shape of ``like``."""
-    wanted, given = shape_of(like), shape_of(value)
-    if len(wanted) == len(given) and all(surely_equal(a, b) for a, b in zip(wanted, given, strict=True)):
+    if same_shape(value, like):
         return value
-    return alloc(value, [as_size(each) for each in wanted])
+    return alloc(value, [as_size(each) for each in shape_of(like)])

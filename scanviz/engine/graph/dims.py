@@ -8,7 +8,9 @@ there are values.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from scanviz.engine.errors import ShapeError
@@ -16,7 +18,7 @@ from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.sizes import Call, arguments_of, surely_at_most, surely_not_negative
 
 Dim = Any  # int, Polynomial or None: rules never look inside
-MOST_TERMS = 24  # of a sum; a longer one counts as one unknown in sums and products of its own
+MOST_TERMS = 32  # pairs of terms that are added or multiplied; what has more is one unknown
 
 
 class Dims:
@@ -46,39 +48,15 @@ class Dims:
 
     def add(self, first: Dim, second: Dim) -> Dim:
         """Return ``first + second``."""
-        if type(first) is int and type(second) is int:
-            return first + second
-        if first is None or second is None:
-            return None
-        if first == 0 or second == 0:
-            return second if first == 0 else first
-        if _terms(first) + _terms(second) > MOST_TERMS:
-            return called("add", first, second)
-        return (first + second).simplest
+        return _combined(operator.add, "add", first, second)
 
     def subtract(self, first: Dim, second: Dim) -> Dim:
         """Return ``first - second``."""
-        if type(first) is int and type(second) is int:
-            return first - second
-        if first is None or second is None:
-            return None
-        if second == 0:
-            return first
-        if _terms(first) + _terms(second) > MOST_TERMS:
-            return 0 if first == second else called("subtract", first, second)
-        return (first - second).simplest
+        return _combined(operator.sub, "subtract", first, second)
 
     def multiply(self, first: Dim, second: Dim) -> Dim:
         """Return ``first * second``; 0 times anything is 0."""
-        if first == 0 or second == 0:
-            return 0
-        if first is None or second is None:
-            return None
-        if first == 1 or second == 1:
-            return second if first == 1 else first
-        if _terms(first) * _terms(second) > MOST_TERMS:
-            return called("multiply", first, second)
-        return first * second
+        return 0 if first == 0 or second == 0 else _combined(operator.mul, "multiply", first, second)
 
     def floor_divide(self, first: Dim, second: Dim) -> Dim:
         """Return ``first // second``, unknown for a divisor of 0."""
@@ -93,24 +71,19 @@ class Dims:
         terms = first.terms.items()
         whole = Polynomial({key: value // second for key, value in terms if value % second == 0})
         rest = Polynomial({key: value for key, value in terms if value % second}).simplest
-        return self.add(
-            whole.simplest, rest // second if isinstance(rest, int) else called("floor_divide", rest, second)
-        )
+        left = rest // second if isinstance(rest, int) else called("floor_divide", rest, second)
+        return self.add(whole.simplest, left)
 
     def maximum(self, first: Dim, second: Dim) -> Dim:
         """Return the larger dimension."""
-        if first is None or second is None:
-            return None
-        if surely_at_most(second, first):
-            return first
+        if first is None or second is None or surely_at_most(second, first):
+            return None if second is None else first
         return second if surely_at_most(first, second) else called("maximum", first, second)
 
     def minimum(self, first: Dim, second: Dim) -> Dim:
         """Return the smaller dimension."""
-        if first is None or second is None:
-            return None
-        if surely_at_most(first, second):
-            return first
+        if first is None or second is None or surely_at_most(first, second):
+            return None if second is None else first
         return second if surely_at_most(second, first) else called("minimum", first, second)
 
     def same(self, first: Dim, second: Dim) -> Dim:
@@ -240,8 +213,14 @@ def called(name: str, *args: Dim) -> Polynomial:
     return Polynomial.of(Call(name, args))
 
 
-def _terms(size: Dim) -> int:
-    return len(size.terms) if isinstance(size, Polynomial) else 1
+def _combined(operation: Callable[[Any, Any], Any], name: str, first: Dim, second: Dim) -> Dim:
+    """Return the sum, difference or product of two dimensions."""
+    if type(first) is int and type(second) is int:
+        return operation(first, second)
+    if first is None or second is None:
+        return None
+    terms = [len(each.terms) for each in (first, second) if isinstance(each, Polynomial)]
+    return called(name, first, second) if prod(terms) > MOST_TERMS else operation(first, second).simplest
 
 
 SIZES = Dims([], lambda position: None)  # arithmetic alone

@@ -59,7 +59,9 @@ class Polynomial:
 
     def __mul__(self, other: Polynomial | Number) -> Polynomial:
         if not isinstance(other, Polynomial):
-            return Polynomial({key: value * other for key, value in self.terms.items()})
+            return (
+                self if other == 1 else Polynomial({key: value * other for key, value in self.terms.items()})
+            )
         found: dict[Monomial, Number] = {}
         for one, a in self.terms.items():
             for two, b in other.terms.items():
@@ -70,6 +72,8 @@ class Polynomial:
     __radd__, __rmul__ = __add__, __mul__
 
     def _plus(self, other: Polynomial | Number, times: int) -> Polynomial:
+        if other == 0:
+            return self
         found = dict(self.terms)
         for key, value in _as_polynomial(other).terms.items():
             found[key] = found.get(key, 0) + times * value

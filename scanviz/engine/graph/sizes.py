@@ -26,9 +26,9 @@ class Unknown(NamedTuple):
         return self.axis is not None
 
     @property
-    def computed(self) -> tuple[Unknown, ...]:
-        """Itself, if it is about a variable that a graph computes."""
-        return (self,) if getattr(self.source, "owner", None) is not None else ()
+    def computed(self) -> bool:
+        """Whether it is about a variable that a graph computes."""
+        return getattr(self.source, "owner", None) is not None
 
     def __str__(self) -> str:
         return str(self.source) if self.axis is None else f"{self.source}.shape[{self.axis}]"
@@ -45,8 +45,8 @@ class Call:
         Ints and polynomials.
     not_negative : bool
         Whether it is 0 or more whatever the inputs are.
-    computed : tuple of Unknown
-        The unknowns in it that are about variables which a graph computes.
+    computed : bool
+        Whether it is made of something about a variable that a graph computes.
     """
 
     __slots__ = ("_depth", "_hash", "_key", "args", "computed", "name", "not_negative")
@@ -57,7 +57,7 @@ class Call:
         self.not_negative = name in _SIGNS and _SIGNS[name](map(surely_not_negative, args))
         inside = [unknown for each in args if isinstance(each, Polynomial) for unknown in each.unknowns]
         self._depth = 1 + max((each._depth for each in inside if isinstance(each, Call)), default=0)
-        self.computed = tuple(dict.fromkeys(found for each in inside for found in each.computed))
+        self.computed = any(each.computed for each in inside)
         in_any_order = name in _SIGNS and name != "floor_divide"
         self._key = (name, frozenset(args) if in_any_order else args)
         self._hash = hash(self._key)

@@ -17,7 +17,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import Op, declared
 from scanviz.engine.graph.dims import SIZES, Dim, called
-from scanviz.engine.graph.equality import Numbers, structurally_equal
+from scanviz.engine.graph.equality import Numbers
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, found_in_run
 from scanviz.engine.graph.polynomial import Number, Polynomial
 from scanviz.engine.graph.sizes import Call, Unknown, inside_out
@@ -51,10 +51,11 @@ _ARITHMETIC: dict[str, Callable[..., Dim]] = {
 
 
 class KnownSizes(NamedTuple):
-    """What is known of sizes so far: of integer scalars as sizes, and of shapes."""
+    """What is known of sizes so far: of integer scalars as sizes, of shapes, and of graphs that are alike."""
 
-    of_numbers: dict[Variable, Dim]
+    of_scalars: dict[Variable, Dim]
     shapes: dict[Variable, tuple[Dim, ...]]
+    numbers: Numbers
 
 
 _known: ContextVar[KnownSizes | None] = ContextVar("known_sizes", default=None)
@@ -66,7 +67,7 @@ def sizes_kept() -> Iterator[None]:
     if _known.get() is not None:
         yield
         return
-    token = _known.set(KnownSizes({}, {}))
+    token = _known.set(KnownSizes({}, {}, Numbers()))
     try:
         yield
     finally:
@@ -77,8 +78,8 @@ def known_sizes() -> KnownSizes:
     """Return what is known of sizes in this run of rewrites or block; nothing outside of these."""
     run = found_in_run()
     if run is None:
-        return _known.get() or KnownSizes({}, {})
-    found: KnownSizes = run.setdefault(KnownSizes, KnownSizes({}, {}))
+        return _known.get() or KnownSizes({}, {}, Numbers())
+    found: KnownSizes = run.setdefault(KnownSizes, KnownSizes({}, {}, Numbers()))
     return found
 
 
@@ -94,7 +95,7 @@ def size_of(value: Any) -> Any:
     """
     if not isinstance(value, Variable):
         return value
-    return _read(value, [MOST_NODES], known_sizes().of_numbers)
+    return _read(value, [MOST_NODES], known_sizes().of_scalars)
 
 
 def _read(variable: Variable, left: list[int], memory: dict[Variable, Dim]) -> Any:
@@ -114,11 +115,8 @@ def _unknown(variable: Variable, left: list[int], memory: dict[Variable, Dim]) -
         found = _read_node(node, left, memory)
     if found is None:
         found = Polynomial.of(Unknown(variable))
-    if (
-        isinstance(found, Polynomial)
-        and found.built is None
-        and (_is_number(variable) or _compares(variable))
-    ):
+    unbuilt = isinstance(found, Polynomial) and found.built is None
+    if unbuilt and (_is_number(variable) or _compares(variable)):
         found.built = variable
     return found
 
@@ -133,15 +131,11 @@ def _read_node(node: Apply, left: list[int], memory: dict[Variable, Dim]) -> Dim
     if op.declaration is e.CAST and op.parameters.dtype == "int64" and is_whole(given[0]):
         return _read(given[0], left, memory) if _is_number(given[0]) else Polynomial.of(Unknown(given[0]))
     chosen = op.declaration is e.where and _compares(given[0])
-    if (
-        op.facts.size == "no"
-        or (op.facts.raises and op.declaration is not BROADCAST_SIZE)
-        or op.parameters is not None
-    ):
+    fails = op.facts.raises and op.declaration is not BROADCAST_SIZE
+    if op.facts.size == "no" or fails or op.parameters is not None:
         return None
-    if not (_is_number(node.outputs[0]) or _compares(node.outputs[0])):
-        return None
-    if not all(_is_number(each) for each in (given[1:] if chosen else given)):
+    numbers = all(_is_number(each) for each in (given[1:] if chosen else given))
+    if not numbers or not (_is_number(node.outputs[0]) or _compares(node.outputs[0])):
         return None
     return calculated(op.name, [_read(each, left, memory) for each in given])
 
@@ -171,7 +165,8 @@ def calculated(name: str, args: Sequence[Dim]) -> Dim:
         if name in _ARITHMETIC:
             return _ARITHMETIC[name](*args)
         if all(isinstance(each, int) for each in args):
-            return int(Op(declared(name)).perform([np.int64(each) for each in args])[0])
+            with np.errstate(all="ignore"):
+                return int(Op(declared(name)).perform([np.int64(each) for each in args])[0])
     except ScanvizError:  # sizes that contradict one another are reported where values are computed
         return None
     return called(name, *args)
@@ -183,7 +178,7 @@ def as_size(dimension: Dim) -> Variable:
         return dimension
     if not isinstance(dimension, Polynomial):
         return constant(dimension, "int64")
-    known = known_sizes().of_numbers
+    known = known_sizes().of_scalars
     for each in inside_out(dimension, lambda size: size.built is not None):
         each.built = _sum(each)
         known[each.built] = each  # what is read of it again is what it was built of
@@ -262,26 +257,10 @@ def surely_equal(first: Any, second: Any) -> bool:
     a, b = size_of(first), size_of(second)
     if a == b or not (isinstance(a, Polynomial) and isinstance(b, Polynomial)):
         return bool(a == b)
-    difference = a - b
-    merged = _merged([found for each in difference.unknowns for found in each.computed])
-    return (
-        merged is not None
-        and substituted(difference, lambda each: Polynomial.of(merged.get(each, each))) == 0
-    )
-
-
-def _merged(unknowns: Sequence[Unknown]) -> dict[Unknown, Unknown] | None:
-    """Return which unknowns are computed twice, alike, and not merged yet by a rewrite; None if none is."""
-    found: dict[Hashable, list[Unknown]] = {}
-    same: dict[Unknown, Unknown] = {}
-    for each in dict.fromkeys(unknowns):
-        listed = found.setdefault((each.axis, each.source.owner.op), [])
-        known = next((other for other in listed if structurally_equal([other.source], [each.source])), None)
-        if known is None:
-            listed.append(each)
-        else:
-            same[each] = known
-    return same or None
+    if not all(any(unknown.computed for unknown in each.unknowns) for each in (a, b)):
+        return False
+    numbers = known_sizes().numbers  # they may be computed twice, alike, and not merged yet
+    return size_key(a, numbers) == size_key(b, numbers)
 
 
 def surely_not_negative(size: Any) -> bool:
@@ -310,7 +289,7 @@ def surely_at_most(first: Any, second: Any) -> bool:
     return at_most(size_of(first), size_of(second)) or surely_equal(first, second)
 
 
-def size_key(size: Variable, numbers: Numbers) -> Hashable:
+def size_key(size: Any, numbers: Numbers) -> Hashable:
     """Return what sizes that are surely equal share: among many, those of one key are equal.
 
     ``numbers`` is kept between sizes that are compared.
@@ -326,18 +305,3 @@ def size_key(size: Variable, numbers: Numbers) -> Hashable:
         size_of(size), lambda each: Polynomial.of(Unknown(numbers.of(each.source), each.axis))
     )
     return key
-
-
-__all__ = [
-    "as_size",
-    "calculated",
-    "is_whole",
-    "known_sizes",
-    "size_key",
-    "size_of",
-    "sizes_kept",
-    "substituted",
-    "surely_at_most",
-    "surely_equal",
-    "surely_not_negative",
-]

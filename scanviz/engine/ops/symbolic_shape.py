@@ -16,7 +16,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.sizes import is_whole, known_sizes, size_of
+from scanviz.engine.ops.sizes import is_whole, known_sizes, size_of, surely_equal
 
 Shape = tuple[Any, ...]  # of ints and polynomials
 ShapeOf = Callable[[Variable], Shape]
@@ -49,6 +49,12 @@ def shape_of(variable: Variable, known: dict[Variable, Shape] | None = None) -> 
         memory[each] = _own_shape(each, memory)
         stack.pop()
     return memory[variable]
+
+
+def same_shape(first: Variable, second: Variable) -> bool:
+    """Return whether two variables surely have one shape."""
+    a, b = shape_of(first), shape_of(second)
+    return len(a) == len(b) and all(map(surely_equal, a, b))
 
 
 def _needed(variable: Variable) -> list[Variable]:

@@ -79,8 +79,10 @@ class KnownValues:
         return KnownValues(known, self.run, self.empty)
 
 
-def propagate_shapes(program: Program, inputs: Sequence[ConcreteShape]) -> list[ConcreteShape]:
-    """Return the shape of each register, None where it depends on values or is not known.
+def shapes_and_sizes(
+    program: Program, inputs: Sequence[ConcreteShape]
+) -> tuple[list[ConcreteShape], dict[int, int]]:
+    """Return the shape of each register, None where it depends on values, and the registers that hold sizes with their values.
 
     Parameters
     ----------
@@ -89,14 +91,6 @@ def propagate_shapes(program: Program, inputs: Sequence[ConcreteShape]) -> list[
     inputs : sequence
         The shapes of its inputs, None where unknown.
     """
-    found = partial_shapes(program, inputs)
-    return [_known(shape) for shape in found]
-
-
-def shapes_and_sizes(
-    program: Program, inputs: Sequence[ConcreteShape]
-) -> tuple[list[ConcreteShape], dict[int, int]]:
-    """Return the shape of each register as :func:`propagate_shapes` does, and what :func:`known_sizes` gives."""
     shapes, sizes = _followed(program, inputs)
     return [_known(shape) for shape in shapes], {
         number: size for number, size in sizes.items() if number not in program.constants
@@ -125,12 +119,6 @@ def partial_shapes(
         Values that are at hand; what is computed of them is added to it.
     """
     return _followed(program, inputs, known)[0]
-
-
-def known_sizes(program: Program, inputs: Sequence[ConcreteShape]) -> dict[int, int]:
-    """Return the registers that hold sizes which follow from the shapes of the inputs alone, with their values."""
-    sizes = _followed(program, inputs)[1]
-    return {number: size for number, size in sizes.items() if number not in program.constants}
 
 
 def _followed(

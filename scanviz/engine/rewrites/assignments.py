@@ -22,6 +22,7 @@ from scanviz.engine.ops.index_pattern import IndexParameters, is_basic
 from scanviz.engine.ops.shape import alloc
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.support import constant
+from scanviz.engine.ops.symbolic_shape import same_shape
 from scanviz.engine.rewrites.identities import (
     Answer,
     Rewriting,
@@ -31,7 +32,6 @@ from scanviz.engine.rewrites.identities import (
     number_of,
     replaced,
     rewritten,
-    same_shape,
 )
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.places import is_whole, rank, surely_exists
@@ -49,7 +49,7 @@ def _set_whole(node: Apply, level: Level) -> Answer:
     array, value = node.inputs[:2]
     if node.op.parameters.increment or not _changes_all(node):
         return None
-    if same_shape(array, value, level):
+    if same_shape(array, value):
         return replaced(node, value, "all of an array is set", level)
     filled = alloc(value, [as_size(each) for each in level.shape(array)])
     return replaced(node, filled, "all of an array is set", level)
@@ -62,10 +62,10 @@ def _added_whole(node: Apply, level: Level) -> Answer:
     number = number_of(array)
     zeros = number is not None and not isinstance(array, Constant) and number == 0
     if zeros and (not is_float(array) or not is_positive_zero(number)):
-        filled = value if same_shape(array, value, level) else None
+        filled = value if same_shape(array, value) else None
         filled = alloc(value, [as_size(each) for each in level.shape(array)]) if filled is None else filled
         return replaced(node, filled, "an array is added to zeros", level)
-    if not same_shape(array, value, level):
+    if not same_shape(array, value):
         if rank(value):
             return MAY_NOT_FIT
     elif zeros:
@@ -100,7 +100,7 @@ def _fits(assignment: Apply, level: Level) -> bool:
     """Return whether the value of an assignment surely has the shape of its place."""
     array, value, *numbers = assignment.inputs
     place = build_one(Op(INDEX, assignment.op.parameters.pattern), array, *numbers)
-    return same_shape(place, value, level)
+    return same_shape(place, value)
 
 
 def _read_back(node: Apply, level: Level) -> Answer:

@@ -12,8 +12,7 @@ from scanviz.engine.graph.types import FLOATS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.shape import ALLOC, DIMSHUFFLE
-from scanviz.engine.ops.sizes import surely_equal
-from scanviz.engine.ops.symbolic_shape import Shape, shape_of
+from scanviz.engine.ops.symbolic_shape import same_shape
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Rewritten, graph_rule
 
@@ -23,7 +22,6 @@ NAME = "unfill"
 @graph_rule(name=NAME, phase=GENERAL, tags=("general",))
 def unfill(level: Level) -> Rewritten | None:
     """Take filled arrays apart where an elementwise operation fills them anyway."""
-    known = level.shapes
     new_of: dict[Variable, Variable] = {}
     count = 0
     for node in level.nodes:
@@ -31,11 +29,11 @@ def unfill(level: Level) -> Rewritten | None:
         changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
         fresh = rebuild(node, inputs) if changed else node
         if isinstance(node.op.declaration, ElementwiseDeclaration) and len(node.inputs) == 2:
-            plain = _without_fill(fresh, known)
+            plain = _without_fill(fresh)
             count += plain is not fresh
             fresh = plain
-            same = _of_fills(fresh, known)
-            same = _other_factor(fresh, known) if same is None else same
+            same = _of_fills(fresh)
+            same = _other_factor(fresh) if same is None else same
             if same is not None:
                 new_of[node.outputs[0]] = same
                 count += 1
@@ -49,11 +47,11 @@ def unfill(level: Level) -> Rewritten | None:
     )
 
 
-def _without_fill(node: Apply, known: dict[Variable, Shape]) -> Apply:
+def _without_fill(node: Apply) -> Apply:
     """Return an operation of two arrays over what one of them was filled with, if the other has the whole shape."""
     for k, each in enumerate(node.inputs):
         filled, other = each.owner, node.inputs[1 - k]
-        if filled is None or filled.op.declaration is not ALLOC or not _same_shape(each, other, known):
+        if filled is None or filled.op.declaration is not ALLOC or not same_shape(each, other):
             continue
         if node.op.declaration is e.power and k == 1:
             continue  # of one exponent for all, NumPy takes squares and roots: (-inf) ** 0.5 is no infinity then
@@ -66,7 +64,7 @@ def _without_fill(node: Apply, known: dict[Variable, Shape]) -> Apply:
     return node
 
 
-def _of_fills(node: Apply, known: dict[Variable, Shape]) -> Variable | None:
+def _of_fills(node: Apply) -> Variable | None:
     """Return an operation of two filled arrays of one shape, or of one and a number, as one filled array."""
     for k, each in enumerate(node.inputs):
         other, filled = node.inputs[1 - k], each.owner
@@ -77,14 +75,14 @@ def _of_fills(node: Apply, known: dict[Variable, Shape]) -> Variable | None:
     first, second = (each.owner for each in node.inputs)
     if first is None or second is None or not first.op.declaration is second.op.declaration is ALLOC:
         return None
-    if not _same_shape(node.inputs[0], node.inputs[1], known):
+    if not same_shape(node.inputs[0], node.inputs[1]):
         return None
     with made_by(NAME, node.provenance, (node.node_id,)):
         number = build_one(node.op, first.inputs[0], second.inputs[0])
         return build_one(first.op, number, *first.inputs[1:])
 
 
-def _other_factor(node: Apply, known: dict[Variable, Shape]) -> Variable | None:
+def _other_factor(node: Apply) -> Variable | None:
     """Return the other factor of a product with 1, if it has the dtype and shape of the product."""
     if node.op.declaration is not e.multiply:
         return None
@@ -92,7 +90,7 @@ def _other_factor(node: Apply, known: dict[Variable, Shape]) -> Variable | None:
         other = node.inputs[1 - k]
         if not is_one(each) or other.type != node.outputs[0].type or tensor_type(other).dtype not in FLOATS:
             continue
-        if tensor_type(each).ndim == 0 or _same_shape(node.outputs[0], other, known):
+        if tensor_type(each).ndim == 0 or same_shape(node.outputs[0], other):
             return other
     return None
 
@@ -103,8 +101,3 @@ def is_one(variable: Variable) -> bool:
     if node is not None and node.op.declaration is DIMSHUFFLE:
         return is_one(node.inputs[0])
     return isinstance(variable, Constant) and variable.value.size == 1 and bool(variable.value.item() == 1)
-
-
-def _same_shape(first: Variable, second: Variable, known: dict[Variable, Shape]) -> bool:
-    a, b = shape_of(first, known), shape_of(second, known)
-    return len(a) == len(b) and all(surely_equal(x, y) for x, y in zip(a, b, strict=True))

@@ -73,12 +73,6 @@ def unfit(new: Variable, old: Variable, level: Level) -> str | None:
     return None
 
 
-def same_shape(first: Variable, second: Variable, level: Level) -> bool:
-    """Return whether two variables surely have one shape."""
-    a, b = level.shape(first), level.shape(second)
-    return len(a) == len(b) and all(surely_equal(x, y) for x, y in zip(a, b, strict=True))
-
-
 def number_of(variable: Variable) -> Any:
     """Return the one number that a variable holds, as a NumPy scalar, whatever its shape; None if it is not known.
 
@@ -144,6 +138,5 @@ __all__ = [
     "operand_of",
     "replaced",
     "rewritten",
-    "same_shape",
     "unfit",
 ]

@@ -61,8 +61,6 @@ class Level:
         Names of the loops around it, outermost first.
     loop : Scan or None
         The loop that it is the step of.
-    shapes : dict, optional
-        Shapes found so far, shared by the levels of one run: a variable never changes.
 
     Attributes
     ----------
@@ -88,7 +86,6 @@ class Level:
         "outputs",
         "path",
         "quiet",
-        "shapes",
     )
 
     def __init__(
@@ -96,7 +93,6 @@ class Level:
         outputs: Sequence[Variable],
         path: tuple[str, ...] = (),
         loop: Scan | None = None,
-        shapes: dict[Variable, Shape] | None = None,
     ) -> None:
         self.outputs, self.path, self.loop = list(outputs), path, loop
         self.nodes = toposort(self.outputs)
@@ -105,7 +101,6 @@ class Level:
             self.by_declaration.setdefault(node.op.declaration, []).append(node)
         self._users: dict[Variable, Readers] | None = None
         self._wanted: frozenset[Variable] | None = None
-        self.shapes: dict[Variable, Shape] = {} if shapes is None else shapes
         self.quiet: dict[str, list[Refused]] = {}
         self._found: dict[Callable[[Level], object], object] = {}
 
@@ -147,4 +142,4 @@ class Level:
 
     def shape(self, variable: Variable) -> Shape:
         """Return the sizes of a variable: ints, and int64 scalar variables where unknown."""
-        return shape_of(variable, self.shapes)
+        return shape_of(variable)

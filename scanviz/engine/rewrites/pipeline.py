@@ -21,7 +21,6 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.graph.types import fits
-from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.rule import PHASES, Phase, Rule
@@ -94,13 +93,12 @@ def sweeps(
 
     current, index = list(outputs), 0
     checked: set[Apply] = set()
-    shapes: dict[Variable, Shape] = {}
     for phase in PHASES:
         if phase == "memory":
             continue  # rules about the Program: scanviz.engine.program.rules
         rules = [each for each in rules_of(phase) if selection.has(each)]
         before = index
-        for rule, applied, elapsed in _phase(phase, rules, current, refusals, shapes):
+        for rule, applied, elapsed in _phase(phase, rules, current, refusals):
             found = []
             for each in applied:
                 found.append((_application(index, phase, rule, each.says, elapsed // len(applied)), each))
@@ -166,11 +164,10 @@ def _phase(
     rules: Sequence[Rule],
     outputs: list[Variable],
     refusals: list[Refused] | None,
-    shapes: dict[Variable, Shape],
 ) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn until none changes anything, or until they undo one another; keep what each refused last."""
     latest: dict[str, list[Refused]] | None = None if refusals is None else {}
-    yield from _tried_in_turn(phase, rules, outputs, latest, shapes)
+    yield from _tried_in_turn(phase, rules, outputs, latest)
     if refusals is not None and latest is not None:
         refusals.extend(each for found in latest.values() for each in found)
 
@@ -180,14 +177,13 @@ def _tried_in_turn(
     rules: Sequence[Rule],
     outputs: list[Variable],
     latest: dict[str, list[Refused]] | None,
-    shapes: dict[Variable, Shape],
 ) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn; ``latest`` gets what each refused when it was asked last, by its name."""
     current, quiet, position, changes = outputs, 0, 0, 0
     seen: dict[Hashable, int] = {}
     numbers: dict[Hashable, int] = {}
     fired: list[str] = []
-    levels = Levels(shapes)
+    levels = Levels()
     while rules and quiet < len(rules):
         rule = rules[position % len(rules)]
         position += 1

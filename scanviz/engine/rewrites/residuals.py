@@ -29,7 +29,7 @@ def merge_residuals(level: Level) -> Rewritten | None:
         for first, second in pairs:
             mapping.update(_joined(first, second))
             merged.append(f"`{first.op.scan_name}`")
-        level = Level(rebuilt(level.outputs, mapping, {}), level.path, level.loop, level.shapes)
+        level = Level(rebuilt(level.outputs, mapping, {}), level.path, level.loop)
     if not merged:
         return None
     return Rewritten(

@@ -30,8 +30,9 @@ from scanviz.engine.ops.shape import (
     stack_scalars,
 )
 from scanviz.engine.ops.sizes import as_size, surely_equal, surely_not_negative
+from scanviz.engine.ops.symbolic_shape import same_shape
 from scanviz.engine.rewrites.disjoint import surely_elsewhere
-from scanviz.engine.rewrites.identities import Answer, rewritten, same_shape
+from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.places import (
     WHOLE,
@@ -196,7 +197,7 @@ def _assigned(
     shape = level.shape(array)
     if not surely_elsewhere(entries, place.entries, shape):
         return None
-    if rank(value) and not same_shape(build_one(Op(INDEX, place), array), value, level):
+    if rank(value) and not same_shape(build_one(Op(INDEX, place), array), value):
         return Refusal("the value may not fit its place, which would be an error", 2)
     return indexed(array, [Part(each) for each in entries])
 

@@ -16,7 +16,6 @@ from types import MappingProxyType
 
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import made_by
-from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.level import Level, Refused
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
 from scanviz.engine.rewrites.settle import rebuilt
@@ -138,10 +137,9 @@ def _refused(rule: Rule, level: Level, node: Apply, refusal: Refusal) -> Refused
 class Levels:
     """Levels of one run, kept as long as their graphs live: most rules change little."""
 
-    __slots__ = ("_outer", "_steps", "shapes")
+    __slots__ = ("_outer", "_steps")
 
-    def __init__(self, shapes: dict[Variable, Shape] | None = None) -> None:
-        self.shapes: dict[Variable, Shape] = {} if shapes is None else shapes
+    def __init__(self) -> None:
         self._steps: dict[tuple[_Same, tuple[str, ...]], Level] = {}
         self._outer: Level | None = None
 
@@ -150,7 +148,7 @@ class Levels:
         known = self._outer
         same = known is not None and len(known.outputs) == len(outputs)
         if not same or known is None or any(a is not b for a, b in zip(known.outputs, outputs, strict=True)):
-            known = self._outer = Level(outputs, shapes=self.shapes)
+            known = self._outer = Level(outputs)
         return known
 
     def step(self, op: Scan, path: tuple[str, ...]) -> Level:
@@ -158,7 +156,7 @@ class Levels:
         key = (_Same(op), path)
         known = self._steps.get(key)
         if known is None:
-            known = self._steps[key] = Level(op.inner_outputs, (*path, op.scan_name), op, self.shapes)
+            known = self._steps[key] = Level(op.inner_outputs, (*path, op.scan_name), op)
         return known
 
 
@@ -202,7 +200,7 @@ def _all(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
     if asked.rule.outermost_first:
         fresh = _outermost_first(asked, level, sweep)
     elif steps := _steps_rewritten(asked, level, sweep):
-        inside = Level(rebuilt(level.outputs, {}, steps), level.path, level.loop, level.shapes)
+        inside = Level(rebuilt(level.outputs, {}, steps), level.path, level.loop)
         here = _here(asked, inside, sweep)
         return inside.outputs if here is None else here
     else:
@@ -215,7 +213,7 @@ def _all(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
 def _outermost_first(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
     here = _whole(asked, level, sweep)
     if here is not None:
-        level = Level(here, level.path, level.loop, level.shapes)
+        level = Level(here, level.path, level.loop)
     steps = _steps_rewritten(asked, level, sweep)
     return rebuilt(level.outputs, {}, steps) if steps else here
 

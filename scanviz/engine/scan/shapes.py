@@ -7,18 +7,17 @@ step's inputs replaced by sizes around the loop; where it depends on values of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import get_ident
 
 from scanviz.engine.graph.dims import SIZES, Dim
-from scanviz.engine.graph.nodes import Apply, Variable, found_in_run
+from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.sizes import size_of, substituted
+from scanviz.engine.ops.sizes import size_of, sizes_kept, substituted
 from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, Shape, ShapeOf, shape_of
-from scanviz.engine.scan.loop import SCAN, Scan, ScanView
+from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -31,10 +30,9 @@ from scanviz.engine.scan.variables import (
     Sequence as LoopSequence,
 )
 
-_MEMORY = "inner shapes"
-
 
 @SYMBOLIC_SHAPE_RULES.row(SCAN)
+@sizes_kept()
 def result_shapes(node: Apply, shape: ShapeOf) -> Sequence[Shape | None]:
     """Return the shapes of a loop's outer outputs."""
     view = ScanView(node)
@@ -90,23 +88,7 @@ def row_shape(value: Variable, view: ScanView, sizes: dict[Variable, Shape]) -> 
 
     ``sizes`` are those of the step's inputs, from :func:`inner_sizes`.
     """
-    return tuple(size_outside(size, view, sizes) for size in shape_of(value, _memory(view.op)))
-
-
-def _memory(op: Scan) -> dict[Variable, Shape]:
-    """Return the shapes of a step's variables found so far, by this run of rewrites or in this thread: both build nodes."""
-    found: dict[Variable, Shape]
-    run = found_in_run()
-    if run is not None:
-        _, found = run.setdefault(
-            (_MEMORY, id(op)), (op, {})
-        )  # the op stays alive as long as its id stands for it
-        return found
-    thread, found = op.derived.get(_MEMORY, (None, {}))
-    if thread != get_ident():
-        found = {}
-        op.derived[_MEMORY] = (get_ident(), found)
-    return found
+    return tuple(size_outside(size, view, sizes) for size in shape_of(value))
 
 
 def size_outside(size: Dim, view: ScanView, sizes: dict[Variable, Shape]) -> Dim:

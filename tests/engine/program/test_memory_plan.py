@@ -14,7 +14,7 @@ from scanviz.engine.program.instructions import loops
 from scanviz.engine.program.lifetimes import aliases, last_uses
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.plan import Buffer, Row, plan_loop, single
-from scanviz.engine.program.shapes import partial_shapes, propagate_shapes
+from scanviz.engine.program.shapes import partial_shapes, shapes_and_sizes
 from scanviz.engine.program.verify import verify_plan, verify_program
 
 X, H0, V = T.matrix("X"), T.vector("h0"), T.vector("v")
@@ -82,12 +82,12 @@ def test_a_size_asked_for_in_the_step_makes_shapes_known():
     loop = loop_of(
         lambda x, h: h + T.zeros((x.shape[0] * 2 - x.shape[0],)) + x.reshape((x.shape[0] // 2, 2)).sum()
     )
-    assert None not in propagate_shapes(loop.body, [(4,)] * len(loop.body.inputs))
+    assert None not in shapes_and_sizes(loop.body, [(4,)] * len(loop.body.inputs))[0]
 
 
 def test_shapes_that_depend_on_values_are_not_known():
     program = lower([V], [V[V > 0]], "test")
-    assert propagate_shapes(program, [(4,)])[program.outputs[0]] is None
+    assert shapes_and_sizes(program, [(4,)])[0][program.outputs[0]] is None
 
 
 def test_the_rows_of_an_inner_loop_are_known():

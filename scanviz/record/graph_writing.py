@@ -25,6 +25,7 @@ from scanviz.engine.scan.variables import (
     taps_of,
 )
 from scanviz.record.graph_reading import LevelNodes, levels_of
+from scanviz.record.names import TakenNames
 from scanviz.record.versions import (
     DeltaRecord,
     LoopNodeRecord,
@@ -57,7 +58,7 @@ class NodeNames:
         self._results: dict[int, tuple[Scan, list[tuple[str, int]]]] = {}
         self._leaves: dict[Variable, str] = {}
         self._unnamed = 0  # constants without a name
-        self._taken: set[str] = set()
+        self._taken = TakenNames()
         self._numbers: dict[int, int] = {}
         self._loops: dict[NodeId, str] = {}
         self.inner: dict[Apply, int] = {}  # the same as occurrences, of nodes in steps
@@ -84,7 +85,7 @@ class NodeNames:
         known = self._names.get(key)
         if known is None:
             which = f".{variable.index}" if len(node.outputs) > 1 else ""
-            known = self._names[key] = self._free(variable.name or f"v{self.number(node)}{which}")
+            known = self._names[key] = self._taken.claim(variable.name or f"v{self.number(node)}{which}")
         return known
 
     def _leaf(self, variable: Variable) -> str:
@@ -94,7 +95,7 @@ class NodeNames:
                 self._unnamed += 1
                 known = f"{describe(variable)}#{self._unnamed}"
             else:
-                known = self._free(variable.name or f"input{len(self._leaves) - self._unnamed + 1}")
+                known = self._taken.claim(variable.name or f"input{len(self._leaves) - self._unnamed + 1}")
             self._leaves[variable] = known
         return known
 
@@ -105,7 +106,7 @@ class NodeNames:
         place = self.id(node)
         known = self._loops.get(place)
         if known is None:
-            known = self._loops[place] = self._free(f"loop{self.number(node)}")
+            known = self._loops[place] = self._taken.claim(f"loop{self.number(node)}")
         return known
 
     def _which(self, node: Apply, index: int) -> _Which:
@@ -121,14 +122,6 @@ class NodeNames:
                 counts[each.name] += 1
             known = self._results[id(op)] = (op, found)  # the op stays alive as long as its id stands for it
         return known[1][index]
-
-    def _free(self, wanted: str) -> str:
-        name, count = wanted, 1
-        while name in self._taken:
-            count += 1
-            name = f"{wanted}~{count}"
-        self._taken.add(name)
-        return name
 
 
 class GraphWriter:

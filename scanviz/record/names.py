@@ -52,6 +52,33 @@ def numbered(names: Sequence[str]) -> list[str]:
     return found
 
 
+class TakenNames:
+    """Names of which no two are equal: one that is taken gets a number behind it.
+
+    Examples
+    --------
+    >>> names = TakenNames()
+    >>> [names.claim(each) for each in ("h", "h", "h~2", "h")]
+    ['h', 'h~2', 'h~2~2', 'h~3']
+    """
+
+    __slots__ = ("_latest", "_taken")
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._latest: dict[str, int] = {}
+
+    def claim(self, wanted: str) -> str:
+        """Return the name that is wanted, or the next one behind it that is free."""
+        found, count = wanted, self._latest.get(wanted, 1)
+        while found in self._taken:
+            count += 1
+            found = f"{wanted}~{count}"
+        self._latest[wanted] = count
+        self._taken.add(found)
+        return found
+
+
 def function_titles(record: ProfileRecord) -> dict[int, str]:
     """Return the name of each function by its key, no two of them equal."""
     names = numbered([each.name for each in record.functions])

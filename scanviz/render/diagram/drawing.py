@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, NodeSnapshot
+from scanviz.record.names import TakenNames
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, NodeKind
 from scanviz.render.diagram.taps import at_step, lags, steps_text, taps, with_taps
@@ -25,16 +26,7 @@ class Picture:
         self.nodes: list[Node] = []
         self.clusters: list[Cluster] = []
         self.edges: list[Edge] = []
-        self._taken: set[str] = set()
-
-    def claim(self, wanted: str) -> str:
-        """Return an id, with a number behind it if it is taken: names come from scripts."""
-        found, count = wanted, 1
-        while found in self._taken:
-            count += 1
-            found = f"{wanted}~{count}"
-        self._taken.add(found)
-        return found
+        self.ids = TakenNames()  # names come from scripts
 
 
 class Level:
@@ -77,7 +69,7 @@ class Level:
 
     def node(self, node: Node) -> str:
         """Add a node, and return the id that it got."""
-        found = self.picture.claim(node.id)
+        found = self.picture.ids.claim(node.id)
         self.picture.nodes.append(_with(node, found, self.cluster, self.loop))
         return found
 
@@ -149,7 +141,7 @@ class Level:
             self.given_by(each)  # what is around it stands before it
         steps = self.written_out(node.inputs[0]) if node.inputs else None
         counted = self.given_by(node.inputs[0]) if node.inputs and steps is None else None
-        box = self.picture.claim(f"{self.path}loop:{node.key or f'n{place}'}")
+        box = self.picture.ids.claim(f"{self.path}loop:{node.key or f'n{place}'}")
         time, share = self.picture.heat.loop(loop.key)
         self.picture.clusters.append(
             Cluster(box, loop.name, self.cluster, loop.key, loop.gradient_of or "", time, share)

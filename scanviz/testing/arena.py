@@ -17,21 +17,9 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.ops.current_step import at_step, running_loop
 from scanviz.engine.program.file import from_bytes, to_bytes
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of
-from scanviz.engine.program.plan import (
-    Buffer,
-    Emits,
-    Grouping,
-    Plan,
-    Row,
-    Size,
-    StoreKind,
-    View,
-    Where,
-    planning,
-    single,
-)
+from scanviz.engine.program.plan import Buffer, Emits, Grouping, Plan, planning, single
 from scanviz.engine.program.plan.arena import arena_of, inner_bytes, inner_steps
-from scanviz.engine.program.plan.location import SlotKey
+from scanviz.engine.program.plan.location import Row, Size, SlotKey, StoreKind, View, Where
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime import rows as running
 from scanviz.engine.runtime.errors import changed_shape
@@ -123,11 +111,12 @@ class Frame:
                 fill(self.value(number))
         for index in group:
             outputs = self.program.instructions[index].outputs
-            if not (len(outputs) == 1 and self.is_told(outputs[0])):
+            if self.computed or not (len(outputs) == 1 and self.is_told(outputs[0])):
                 self.computed.update(zip(outputs, self.results(index), strict=True))
         found, self.computed = self.computed, {}
         for number, value in found.items():
-            self.store(number, value)
+            if not self.is_told(number):
+                self.store(number, value)
 
     def is_told(self, number: int) -> bool:
         """Return whether the plan says all of a register: a size, or a view by its address, shape and strides."""

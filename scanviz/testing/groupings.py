@@ -37,7 +37,7 @@ class RandomGrouping(NamedTuple):
 
 def _shape(program: Program, shapes: Sequence[ConcreteShape], index: int) -> ConcreteShape:
     each = program.instructions[index]
-    return shapes[each.outputs[0]] if is_elementwise(each) else None
+    return shapes[each.outputs[0]] if is_elementwise(each, shapes) else None
 
 
 def _random_order(program: Program, choose: random.Random) -> list[int]:

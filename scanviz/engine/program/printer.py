@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.program.axes import StepKind, step_axes
+from scanviz.engine.program.axis_classes import Axis
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -57,6 +58,7 @@ class Notes(NamedTuple):
     refused: Callable[[Program, AnyInstruction], str] = lambda program, instruction: ""
 
 
+MOST_NAMES = 4  # registers of which an axis is kept apart, by name
 MOST_MIXINGS = 3  # instructions that mix axes of which is said so
 WIDEST = 56  # columns of text before the type; what is longer pushes its own line aside
 _INDENT = "  "
@@ -214,9 +216,7 @@ class _Printer:
     def axes(self, loop: LoopInstruction, depth: int) -> Iterator[_Line]:
         """Iterate over the heading of a step: which axes it never mixes, and what mixes others."""
         found = step_axes(loop, self.notes.shapes(loop))
-        along = ""
-        if found.kind is StepKind.ROWS:
-            along = " along " + ", ".join(f"axis {k} of {self.name(loop.body, n)}" for n, k in found.kept[0])
+        along = f" along {self.axes_text(loop.body, found.kept[0])}" if found.kind is StepKind.ROWS else ""
         yield _Line(depth, f"step ({found.kind.value}{along})")
         told = {(each.program, each.instruction, each.place, each.twice): each for each in found.mixings}
         for each in list(told.values())[:MOST_MIXINGS]:
@@ -224,6 +224,17 @@ class _Printer:
             axes = f"axis {axis}" if each.twice is None else f"axes {each.twice} and {axis}, the same rows,"
             call = self.called(each.program, each.instruction)
             yield _Line(depth + 1, f"{call} mixes {axes} of {self.name(each.program, number)}")
+
+    def axes_text(self, program: Program, axes: Sequence[Axis]) -> str:
+        """Return axes by their numbers, each with the registers that it is of: the first few of many."""
+        names: dict[int, list[str]] = {}
+        for number, axis in axes:
+            names.setdefault(axis, []).append(self.name(program, number))
+        return " and ".join(
+            f"axis {axis} of {', '.join(of[:MOST_NAMES])}"
+            + (f" and {len(of) - MOST_NAMES} more" if len(of) > MOST_NAMES else "")
+            for axis, of in names.items()
+        )
 
     def called(self, program: Program, each: AnyInstruction) -> str:
         """Return an instruction in one line, without what it gives."""

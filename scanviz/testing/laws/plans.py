@@ -15,9 +15,10 @@ from scanviz.engine.backends.registry import resolve
 from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.mode import Mode
-from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.plan import Emits, Grouping, Plan, chains, single
 from scanviz.engine.program.plan.groups import is_elementwise
+from scanviz.engine.program.plan.merging import may_raise
 from scanviz.testing.arena import EVERYTHING, ArenaBackend
 from scanviz.testing.comparing import check_same
 from scanviz.testing.groupings import RandomGrouping
@@ -96,8 +97,10 @@ def what_is_not_done_as_one_could_not_be(case: LoopCase, rewrites: bool) -> None
         group_of = {index: k for k, group in enumerate(plan.groups) for index in group}
         for group in plan.groups:
             made = [program.instructions[k] for k in group]
-            shapes = {plan.places[each.outputs[0]].shape for each in made}
-            assert len(group) == 1 or (all(map(is_elementwise, made)) and len(shapes) == 1 and shapes != {()})
+            known = [each.shape for each in plan.places]
+            shapes = {known[each.outputs[0]] for each in made}
+            alike = all(is_elementwise(each, known) for each in made)
+            assert len(group) == 1 or (alike and len(shapes) == 1 and shapes != {()})
         for each in plan.fusions:
             one, other = group_of[each.first], group_of[each.second]
             assert (one == other) == (each.refusal is None), each
@@ -113,7 +116,7 @@ def _is_between(program: Program, plan: Plan, one: int, other: int) -> bool:
     needs: dict[int, set[int]] = {k: set() for k in range(len(plan.groups))}
     for index, each in enumerate(program.instructions):
         found = {makers[number] for number in each.inputs if number in makers}
-        if not isinstance(each, Instruction) or each.op.facts.raises:
+        if may_raise(each, [place.shape for place in plan.places]):
             found |= {last} - {-1}
             last = index
         needs[group_of[index]] |= {group_of[k] for k in found}

@@ -65,14 +65,15 @@ def test_a_smaller_operand_is_broadcast_into_a_group_and_made_outside_of_it():
     assert ("tanh", "add", "another shape: (4,) and (4, 4)") in refusals(body, made)
 
 
-def test_a_number_and_another_shape_are_reasons():
+def test_another_shape_is_a_reason_and_numbers_need_none_for_they_are_in_no_memory():
     def step(x, h):
         return T.exp(x[:1]) + x * T.exp(h[0])
 
     body, _, made = planned(step)
-    whys = [why for _, _, why in refusals(body, made)]
-    assert "another shape: (1,) and (4,)" in whys
-    assert "a number, which is in no memory" in whys
+    assert refusals(body, made) == [
+        ("index", "exp", "`index`, which is not elementwise, gives it"),
+        ("exp", "add", "another shape: (1,) and (4,)"),
+    ]
 
 
 def test_what_reads_the_same_array_is_one_group_too():
@@ -156,3 +157,18 @@ def test_groups_are_printed_as_such(arena):
     assert lines.count("as one") == 1
     assert lines[lines.index("as one") + 1].endswith("never in memory")
     assert "dot(" in lines[lines.index("as one") - 1]
+
+
+def test_a_sum_over_nothing_is_part_of_a_group_and_in_memory_where_others_read_it(arena):
+    def built_for(mode):
+        rows, _ = scanviz.scan(cell, X, H0, W, name="rnn")
+        return scanviz.function([X, H0, W], scanviz.grad(T.sum(rows), [X, H0]), mode=mode)
+
+    given = ROWS, np.ones(3), np.eye(3) * 0.5
+    f = built_for("arena")
+    for found, expected in zip(f(*given), built_for("reference")(*given), strict=True):
+        np.testing.assert_allclose(found, expected)
+    (backward,) = (each for each in loops(f.program) if each.name == "grad_of_rnn")
+    made, body = f.memory_plans()[backward.key], backward.body
+    sums = {k for k, each in enumerate(body.instructions) if each.op.name == "sum_to_shape"}
+    assert sums and any(sums & set(group) for group in made.groups if len(group) > 1)

@@ -9,6 +9,7 @@ from scanviz.engine.program.instructions import AnyInstruction, Instruction, Pro
 from scanviz.engine.program.lifetimes import aliases, last_uses
 from scanviz.engine.program.plan.groups import local_registers
 from scanviz.engine.program.plan.location import Buffer, Emits, Fusion, Group, Grouping, Row, View
+from scanviz.engine.program.plan.merging import is_unchanged
 from scanviz.engine.program.shapes import ConcreteShape
 
 _NO_ONE: frozenset[int] = frozenset()
@@ -75,7 +76,13 @@ class Draft:
         if not plain or number in self.local or self.shapes[number] is None:
             return None
         assert isinstance(maker, Instruction)
-        return maker if self.emits.writes(maker, self.program) else None
+        return maker if self.leaves_group(maker) or self.emits.writes(maker, self.program) else None
+
+    def leaves_group(self, instruction: Instruction) -> bool:
+        """Return whether a result is in memory with the elements of a register that is not: its group writes them there."""
+        apart = bool(instruction.inputs) and instruction.inputs[0] in self.local
+        stays = instruction.outputs[0] in self.local
+        return apart and not stays and is_unchanged(instruction, self.shapes)
 
     def take_over(self, number: int, old: int) -> None:
         """Note that a result is written over a register."""

@@ -22,7 +22,7 @@ from scanviz.engine.program.instructions import (
     Program,
 )
 from scanviz.engine.program.plan.location import Fusion, Group, Grouped
-from scanviz.engine.program.plan.merging import Merging
+from scanviz.engine.program.plan.merging import Merging, is_unchanged
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.rewrites.rule import Refusal
 
@@ -46,38 +46,43 @@ def chains(program: Program, shapes: Sequence[ConcreteShape]) -> Grouped:
     """
     if not program.fuse:
         return single(program, shapes)
-    merging, fusions = Merging(program), []
-    for first, second, register in _made_and_read(program):
+    merging, fusions = Merging(program, shapes), []
+    for first, second, register in _made_and_read(program, shapes):
         refusal = _why_apart(program, shapes, first, second)
         if refusal is None and (between := merging.merge(first, second)) is not None:
             op = program.instructions[between].op
             refusal = Refusal(f"`{op.name}` has to be done between them", 3)
         fusions.append(Fusion(first, second, register, refusal))
-    for first, second, register in _read_by_both(program):
+    for first, second, register in _read_by_both(program, shapes):
         apart = not merging.together(first, second) and _why_apart(program, shapes, first, second) is None
         if apart and merging.merge(first, second) is None:
             fusions.append(Fusion(first, second, register, None))
     return Grouped(merging.groups(), tuple(fusions))
 
 
-def _made_and_read(program: Program) -> Iterator[tuple[int, int, int]]:
-    """Iterate over an instruction, one that reads what it makes, and that register; one of the two is elementwise."""
+def _made_and_read(program: Program, shapes: Sequence[ConcreteShape]) -> Iterator[tuple[int, int, int]]:
+    """Iterate over an instruction, one that reads what it makes, and that register: an array; one of the two is elementwise."""
     makers: dict[int, int] = {}
     for index, each in enumerate(program.instructions):
         for number in dict.fromkeys(each.inputs):
             maker = makers.get(number)
-            if maker is not None and (is_elementwise(each) or is_elementwise(program.instructions[maker])):
+            pair = (each,) if maker is None else (each, program.instructions[maker])
+            if (
+                maker is not None
+                and shapes[number] != ()
+                and any(is_elementwise(one, shapes) for one in pair)
+            ):
                 yield maker, index, number
         makers.update(dict.fromkeys(each.outputs, index))
 
 
-def _read_by_both(program: Program) -> Iterator[tuple[int, int, int]]:
+def _read_by_both(program: Program, shapes: Sequence[ConcreteShape]) -> Iterator[tuple[int, int, int]]:
     """Iterate over elementwise instructions, the next that reads the same register, and that register."""
     readers: dict[int, int] = {}
     for index, each in enumerate(program.instructions):
-        if is_elementwise(each):
+        if is_elementwise(each, shapes):
             for number in dict.fromkeys(each.inputs):
-                if number in readers and number not in program.constants:
+                if number in readers and shapes[number] != () and number not in program.constants:
                     yield readers[number], index, number
                 readers[number] = index
 
@@ -86,13 +91,11 @@ def _why_apart(program: Program, shapes: Sequence[ConcreteShape], first: int, se
     """Return what keeps two instructions from being one group wherever they stand; None if nothing does."""
     one, other = program.instructions[first], program.instructions[second]
     for each, role in ((one, "gives"), (other, "reads")):
-        if not is_elementwise(each):
+        if not is_elementwise(each, shapes):
             return Refusal(f"{_called(each)} {role} it", 0)
     mine, its = shapes[one.outputs[0]], shapes[other.outputs[0]]
     if mine is None or its is None:
         return Refusal("a shape that depends on values", 1)
-    if mine == () or its == ():
-        return Refusal("a number, which is in no memory", 1)
     return None if mine == its else Refusal(f"another shape: {mine} and {its}", 2)
 
 
@@ -107,12 +110,13 @@ def _called(instruction: AnyInstruction) -> str:
     return f"a reduction, `{name}`," if reduces else f"`{name}`, which is not elementwise,"
 
 
-def is_elementwise(instruction: AnyInstruction) -> bool:
+def is_elementwise(instruction: AnyInstruction, shapes: Sequence[ConcreteShape]) -> bool:
     """Return whether an instruction gives each element of its one result from one element of each operand."""
     if not isinstance(instruction, Instruction):
         return False
     declaration = instruction.op.declaration
-    return isinstance(declaration, ElementwiseDeclaration) or declaration is CAST
+    known = isinstance(declaration, ElementwiseDeclaration) or declaration is CAST
+    return known or is_unchanged(instruction, shapes)
 
 
 def local_registers(program: Program, groups: tuple[Group, ...]) -> frozenset[int]:

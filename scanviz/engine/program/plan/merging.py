@@ -7,20 +7,22 @@ its order, so that a Program with two failing instructions raises the same error
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.ops.reduce import SUM_TO_SHAPE
+from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program
 from scanviz.engine.program.plan.location import Group
+from scanviz.engine.program.shapes import ConcreteShape
 
 
 class Merging:
     """Groups of a program's instructions, at first each alone."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, shapes: Sequence[ConcreteShape]) -> None:
         count = len(program.instructions)
         self._group = list(range(count))  # of each instruction: the number of the group's first one
         self._members = [1 << k for k in range(count)]
-        self._before, self._after = _orders(program)
+        self._before, self._after = _orders(program, shapes)
 
     def together(self, one: int, other: int) -> bool:
         """Return whether two instructions are in one group."""
@@ -65,19 +67,20 @@ class Merging:
         return dict.fromkeys(self._group[index] for index in _bits(bits))
 
 
-def _orders(program: Program) -> tuple[list[int], list[int]]:
+def _orders(program: Program, shapes: Sequence[ConcreteShape]) -> tuple[list[int], list[int]]:
     """Return for each instruction those that have to be done before it, and those after."""
     makers: dict[int, int] = {}
     before: list[int] = []
     raising = 0
     for index, each in enumerate(program.instructions):
         direct = {makers[number] for number in each.inputs if number in makers}
-        found = raising if _may_raise(each) else 0
+        ordered = may_raise(each, shapes)
+        found = raising if ordered else 0
         for k in direct:
             found |= before[k] | 1 << k
         before.append(found)
         makers.update(dict.fromkeys(each.outputs, index))
-        raising = found | 1 << index if _may_raise(each) else raising
+        raising = found | 1 << index if ordered else raising
     after = [0] * len(before)
     for index, bits in enumerate(before):
         for k in _bits(bits):
@@ -85,8 +88,20 @@ def _orders(program: Program) -> tuple[list[int], list[int]]:
     return before, after
 
 
-def _may_raise(instruction: object) -> bool:
-    return not isinstance(instruction, Instruction) or instruction.op.facts.raises
+def may_raise(instruction: AnyInstruction, shapes: Sequence[ConcreteShape]) -> bool:
+    """Return whether an instruction may raise an error that its shapes do not say before; sizes and sums over nothing do not."""
+    if not isinstance(instruction, Instruction):
+        return True
+    facts = instruction.op.facts
+    return facts.raises and facts.size != "is" and not is_unchanged(instruction, shapes)
+
+
+def is_unchanged(instruction: Instruction, shapes: Sequence[ConcreteShape]) -> bool:
+    """Return whether a result has the elements of what it is made of, for the shapes that are known: a sum over nothing."""
+    if instruction.op.declaration is not SUM_TO_SHAPE:
+        return False
+    shape = shapes[instruction.outputs[0]]
+    return shape is not None and shape == shapes[instruction.inputs[0]]
 
 
 def _bits(bits: int) -> Iterator[int]:
@@ -96,4 +111,4 @@ def _bits(bits: int) -> Iterator[int]:
         bits ^= lowest
 
 
-__all__ = ["Merging"]
+__all__ = ["Merging", "is_unchanged", "may_raise"]

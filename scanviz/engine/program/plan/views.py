@@ -12,21 +12,20 @@ from numpy.lib.stride_tricks import as_strided
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import RESHAPE
 from scanviz.engine.program.instructions import Instruction
 from scanviz.engine.program.plan.draft import Draft
 from scanviz.engine.program.plan.location import packed
+from scanviz.engine.program.plan.merging import is_unchanged
 
 Strides = tuple[int, ...] | None
 
 
 def is_whole(draft: Draft, instruction: Instruction) -> bool:
     """Return whether an instruction gives the very array that it takes, for the shapes that are known."""
-    if instruction.op.declaration is not SUM_TO_SHAPE or instruction.outputs[0] in draft.located:
+    if instruction.outputs[0] in draft.located or draft.leaves_group(instruction):
         return False
-    shape = draft.shapes[instruction.outputs[0]]
-    return shape is not None and shape == draft.shapes[instruction.inputs[0]]
+    return is_unchanged(instruction, draft.shapes)
 
 
 def is_surely_view(draft: Draft, instruction: Instruction) -> bool:

@@ -3,7 +3,7 @@
 A script is run as under python; what it prints goes to standard error, and when it ends the Programs of its functions are
 printed on standard output, as they were after all rewrites and memory rules. Where registers of a step live is known of loops that
 were run on the NumPy tier, for the shapes that they met last. -o writes one of them to a file, FILE.program, which
-this command prints again and a backend can run.
+this command prints again and a backend can run. A profile, FILE.scanviz, holds the Programs of its functions too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Known = tuple[Program, Notes]
 
-USAGE = "program [options] SCRIPT|FILE.program [arguments]"
+USAGE = "program [options] SCRIPT|FILE.program|FILE.scanviz [arguments]"
 ENDING = ".program"
 OPTIONS = (
     Option(("--function",), "NAME", "this function alone"),
@@ -48,13 +48,12 @@ def main(arguments: list[str]) -> int:
     if "help" in parsed.options:
         write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
         return 0
-    if parsed.rest and parsed.rest[0].endswith(".scanviz"):
-        raise UsageError(
-            "a profile holds no Programs: name the SCRIPT, or a FILE that `scanviz program -o` wrote"
-        )
-    if parsed.rest and parsed.rest[0].endswith(ENDING):
+    if parsed.rest and parsed.rest[0].endswith((ENDING, ".scanviz")):
         parsed = options_after_file(parsed, OPTIONS, "program")
-        _deliver([(_read(Path(parsed.rest[0])), _notes(None))], parsed, None, sys.stdout)
+        path = Path(parsed.rest[0])
+        programs = [_read(path)] if path.suffix == ENDING else _recorded(path)
+        target = _target(parsed) if path.suffix != ENDING else None
+        _deliver([(each, _notes(None)) for each in programs], parsed, target, sys.stdout)
         return 0
     target = _target(parsed)
     program = program_of(parsed.rest, "program")
@@ -140,6 +139,33 @@ def _read(path: Path) -> Program:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
     except MisfitError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def _recorded(path: Path) -> list[Program]:
+    """Return the Programs of a profile's functions.
+
+    Raises
+    ------
+    UsageError
+        If it is no profile, holds none, or one that is damaged.
+    """
+    from scanviz.cli.files import loaded
+    from scanviz.engine.program.codec import MisfitError
+    from scanviz.engine.program.file import from_bytes
+
+    found = []
+    for function in loaded(path).functions:
+        if function.program:
+            try:
+                found.append(from_bytes(function.program))
+            except MisfitError as error:
+                raise UsageError(f"{path}: the Program of `{plain(function.name)}`: {error}") from None
+    if not found:
+        raise UsageError(
+            f"{path} holds no Programs: one of an earlier version has none, and larger ones than 1 MiB are not kept;"
+            " name the SCRIPT"
+        )
+    return found
 
 
 def _deliver(programs: Sequence[Known], parsed: Parsed, target: Path | None, out: TextIO) -> None:

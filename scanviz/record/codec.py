@@ -7,6 +7,7 @@ series and arrays of numbers, in which what is not finite is written as a string
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import math
 import types
@@ -47,6 +48,8 @@ def encode(value: Any) -> Any:
         )
     if isinstance(value, tuple):
         return [encode(each) for each in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
     if isinstance(value, dict):
         return {str(key): encode(each) for key, each in value.items()}
     return value
@@ -135,7 +138,7 @@ def _decoder(hint: Any) -> Decoder:
         return _dicts(arguments[1])
     if dataclasses.is_dataclass(hint):
         return _records(typing.cast(type, hint))
-    return {int: _integer, float: _float, str: _string, bool: _boolean}[hint]
+    return {int: _integer, float: _float, str: _string, bool: _boolean, bytes: _bytes}[hint]
 
 
 def _records(kind: type) -> Decoder:
@@ -237,6 +240,13 @@ def _string(data: Any) -> str:
     if type(data) is not str:
         raise _MisfitError("a string", data)
     return data
+
+
+def _bytes(data: Any) -> bytes:
+    try:
+        return base64.b64decode(_string(data), validate=True)
+    except ValueError:  # characters beyond ASCII too
+        raise _MisfitError("bytes in base64", data) from None
 
 
 def _boolean(data: Any) -> bool:

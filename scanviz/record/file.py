@@ -1,4 +1,4 @@
-"""The ``.scanviz`` file: a zip of one JSON document and ``.npy`` arrays: one a loop, two a traced variable.
+"""The ``.scanviz`` file: a zip of one JSON document, ``.npy`` arrays (one a loop, two a traced variable) and Programs.
 
 It is data, never code: no pickle; sizes are checked before anything is read and again while it is (``archive.py``); entries
 are matched against a list of names and never used as paths; headers of arrays are compared, not evaluated (``npy.py``).
@@ -30,12 +30,20 @@ from scanviz.record.writing import replacing
 
 MARK = b"scanviz profile"  # the zip's comment
 _DOCUMENT = "record.json"
-_NAMES = re.compile(r"record\.json|(series/\d{1,18}|(values|statistics)/\d{1,6})\.npy")
+_NAMES = re.compile(
+    r"record\.json|(series/\d{1,18}|(values|statistics)/\d{1,6})\.npy|programs/\d{1,18}\.program"
+)
 LIMITS = Limits(
     _NAMES,
     entries=20_000,
     total=256 * 2**20,
-    largest={_DOCUMENT: 64 * 2**20, "series": 2**20, "values": 2**23, "statistics": 2**23},
+    largest={
+        _DOCUMENT: 64 * 2**20,
+        "series": 2**20,
+        "values": 2**23,
+        "statistics": 2**23,
+        "programs": 2**20,
+    },
 )
 _NO_TIME = (1980, 1, 1, 0, 0, 0)  # of entries: the earliest that a zip can hold, whatever the clock says
 
@@ -67,6 +75,8 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
     document = encode(record)
     for loop in document["loops"]:
         loop.pop("series")
+    for function in document["functions"]:
+        function.pop("program")
     for variable in (each for trace in document["traces"] for each in trace["variables"]):
         variable.pop("values"), variable.pop("statistics")
     with replacing(Path(path)) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -75,6 +85,9 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
         for each in record.loops:
             if len(each.series):
                 _put(archive, f"series/{each.key}.npy", packed(each.series, "<i8"))
+        for function in record.functions:
+            if function.program:
+                _put(archive, f"programs/{function.key}.program", function.program)
         for number, variable in enumerate(each for trace in record.traces for each in trace.variables):
             _put(archive, f"values/{number}.npy", packed(variable.values, "<f8"))
             _put(archive, f"statistics/{number}.npy", packed(variable.statistics, "<f8"))
@@ -105,7 +118,12 @@ def load(path: str | os.PathLike[str]) -> ProfileRecord:
     entries = entries_of(name, LIMITS)
     record = decode(ProfileRecord, upgraded(_document(entries, name)))
     loops = tuple(_with_series(entries, each) for each in record.loops)
-    record = replace(record, loops=loops, traces=_with_values(entries, record.traces))
+    functions = tuple(
+        replace(each, program=entries.get(f"programs/{each.key}.program", each.program))
+        for each in record.functions
+    )
+    traces = _with_values(entries, record.traces)
+    record = replace(record, loops=loops, functions=functions, traces=traces)
     _refuse_what_belongs_to_nothing(entries, record, name)
     check(record)
     return record
@@ -139,6 +157,7 @@ def _document(entries: Mapping[str, bytes], name: str) -> Any:
 def _refuse_what_belongs_to_nothing(entries: Mapping[str, bytes], record: ProfileRecord, name: str) -> None:
     count = sum(len(trace.variables) for trace in record.traces)
     meant = {_DOCUMENT, *(f"series/{each.key}.npy" for each in record.loops)}
+    meant.update(f"programs/{each.key}.program" for each in record.functions)
     meant.update(f"{kind}/{k}.npy" for kind in ("values", "statistics") for k in range(count))
     others = sorted(set(entries) - meant)
     if others:

@@ -56,6 +56,8 @@ class FunctionRecord:
         Of calls, the first included.
     rewrites : RewritesRecord or None
         What rules did to its graph, and the graph; None where that was not recorded.
+    program : bytes
+        The Program that it runs, as ``scanviz program -o`` writes one; empty where that was not recorded, or was too large.
     """
 
     key: int
@@ -70,6 +72,7 @@ class FunctionRecord:
     first_ns: int = 0
     call_times: DurationRecord = field(default_factory=DurationRecord)
     rewrites: RewritesRecord | None = None
+    program: bytes = b""
 
     @property
     def graph(self) -> GraphSnapshot | None:

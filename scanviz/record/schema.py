@@ -22,7 +22,13 @@ from scanviz.record.model import ProfileRecord
 
 BEGIN, END = "<!-- fields: begin -->", "<!-- fields: end -->"
 _BECOME = {"sum": "their sum", "max": "the largest", "last": "the last"}
-_NAMES = {int: "integer", float: "number", str: "string", bool: "true or false"}
+_NAMES = {
+    bytes: "string in base64; in the file, an entry of its own",
+    int: "integer",
+    float: "number",
+    str: "string",
+    bool: "true or false",
+}
 
 
 def record_classes(root: type = ProfileRecord) -> list[type]:

@@ -98,7 +98,6 @@ def test_what_is_no_program_is_refused_in_a_line(script):
         ("folder.program", "it is a folder"),
         ("bad.program", "no program that scanviz wrote"),
         ("none.program", "cannot be read"),
-        ("x.scanviz", "profile holds no Programs"),
     ):
         done = scanviz_("program", name, cwd=script)
         assert done.returncode == 2 and told in done.stderr and "Traceback" not in done.stderr
@@ -111,3 +110,34 @@ def test_the_programs_of_a_script_that_fails_are_printed_and_its_exit_code_is_ke
     (script / "fails.py").write_text(SCRIPT + "raise SystemExit(3)\n")
     done = scanviz_("program", "fails.py", cwd=script)
     assert done.returncode == 3 and "program train(" in done.stdout
+
+
+def test_a_profile_holds_the_programs_of_its_functions(script):
+    done = scanviz_("profile", "-q", "rnn.py", cwd=script)
+    assert done.returncode == 0, done.stderr
+    whole = scanviz_("program", "rnn.scanviz", cwd=script)
+    assert whole.returncode == 0 and "program train(" in whole.stdout  # the other one was never called
+    alone = scanviz_("program", "rnn.scanviz", "--scan", "rnn", cwd=script)
+    assert alone.stdout.startswith("loop `rnn`") and "grad_of_rnn" not in alone.stdout
+    assert "# rnn.py:5" in alone.stdout and str(script) not in whole.stdout
+    hashes = [scanviz_("program", "--hash", each, cwd=script).stdout for each in ("rnn.scanviz", "rnn.py")]
+    assert hashes[0] and hashes[0] in hashes[1]
+    written = scanviz_("program", "rnn.scanviz", "-o", "train.program", cwd=script)
+    assert written.returncode == 0, written.stderr
+    assert scanviz_("program", "--hash", "train.program", cwd=script).stdout == hashes[0]
+    wrong = scanviz_("program", "rnn.scanviz", "--scan", "rnm", cwd=script)
+    assert wrong.returncode == 2 and "did you mean rnn?" in wrong.stderr
+
+
+def test_a_profile_without_programs_or_with_a_damaged_one_is_refused_in_words(tmp_path):
+    from scanviz.record.file import save
+    from scanviz.record.model import FunctionRecord, ProfileRecord
+
+    for name, content, words in [
+        ("none.scanviz", b"", "holds no Programs"),
+        ("damaged.scanviz", b"no zip", "the Program of `f`: this is no program that scanviz wrote"),
+    ]:
+        function = FunctionRecord(1, "f", None, "numpy", program=content)
+        save(ProfileRecord(script="x.py", functions=(function,)), tmp_path / name)
+        done = scanviz_("program", name, cwd=tmp_path)
+        assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr

@@ -30,6 +30,7 @@ PLAIN = {
     float: st.floats(0, 1e18),
     str: TEXTS,
     bool: st.booleans(),
+    bytes: st.binary(max_size=20),
 }
 
 

@@ -51,10 +51,13 @@ class Writer:
         Names of fields that are left out.
     arrays : list
         Arrays found so far: data hold their numbers.
+    place : callable
+        How the file of a user's line is named.
     """
 
     without: frozenset[str] = frozenset()
     arrays: list[Any] = dataclasses.field(default_factory=list)
+    place: Callable[[str], str] = str
 
     def write(self, value: Any, hint: Any) -> Any:
         """Return a value of a declared type as JSON data."""

@@ -52,8 +52,8 @@ _KIND_OF = {kind: name for name, kind in _KINDS.items()}
 _OF_A_PROCESS = frozenset(("key", "node_id", "frees"))
 
 
-def to_bytes(program: Program) -> bytes:
-    """Return a program as the content of a file.
+def to_bytes(program: Program, place: Callable[[str], str] = str) -> bytes:
+    """Return a program as the content of a file; ``place`` says how the files of the user's lines are named in it.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def to_bytes(program: Program) -> bytes:
     >>> from_bytes(to_bytes(lower([x], [T.exp(x)], "f"))).instructions[0].op.name
     'exp'
     """
-    data, arrays = to_data(program, _OF_A_PROCESS)
+    data, arrays = to_data(program, _OF_A_PROCESS, place)
     held = [{"dtype": str(each.dtype), "shape": list(each.shape)} for each in arrays]
     text = json.dumps({"version": VERSION, "arrays": held, "program": data}, separators=(",", ":"))
     stream = io.BytesIO()
@@ -104,9 +104,11 @@ def from_bytes(content: bytes) -> Program:
     return from_data(data["program"], arrays)
 
 
-def to_data(program: Program, without: frozenset[str]) -> tuple[Any, list[Array]]:
+def to_data(
+    program: Program, without: frozenset[str], place: Callable[[str], str] = str
+) -> tuple[Any, list[Array]]:
     """Return a program as JSON data, and its constants, leaving out fields of some names."""
-    writer = Writer(without)
+    writer = Writer(without, place=place)
     return writer.write(program, Program), writer.arrays
 
 
@@ -210,7 +212,7 @@ def _read_type(data: Any, reader: Reader) -> Type:
 
 
 def _write_line(line: SourceLine, writer: Writer) -> Any:
-    return [line.file, line.line, line.function]
+    return [writer.place(line.file), line.line, line.function]
 
 
 def _read_line(data: Any, reader: Reader) -> SourceLine:

@@ -1,4 +1,4 @@
-"""What rules did to functions, kept as the engine has it while the clock runs and written down when it has stopped.
+"""What rules did to functions and what these run, kept as the engine has it while the clock runs, written when it has stopped.
 
 A function that is gone is written down when the next one is compiled, so that the values of its shared variables are not kept for
 the end.  Nothing here keeps a function alive.
@@ -14,28 +14,46 @@ from typing import NamedTuple
 
 from scanviz.engine.function import Function
 from scanviz.engine.observe import CompiledFunction
-from scanviz.engine.program.instructions import Program
+from scanviz.engine.program.codec import MisfitError
+from scanviz.engine.program.file import to_bytes
+from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.planned import Plans
 from scanviz.record.model import FunctionRecord
+from scanviz.record.paths import recorded_path
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.rewrites_snapshot import RewritesSource, rewrites_source, with_planned
+
+LARGEST_PROGRAM = 2**20  # bytes: of larger ones, which hold large constants, nothing is kept
 
 
 class _Waiting(NamedTuple):
     source: RewritesSource
     function: weakref.ref[Function]
+    program: Program
+
+
+def program_content(program: Program) -> bytes:
+    """Return a Program as the content of a file, nothing of one that is too large or has no form as data."""
+    programs = [program, *(loop.body for loop, _ in all_loops(program))]
+    if sum(each.nbytes for one in programs for each in one.constants.values()) > LARGEST_PROGRAM:
+        return b""  # without having written it
+    try:
+        content = to_bytes(program, recorded_path)
+    except MisfitError:
+        return b""
+    return content if len(content) <= LARGEST_PROGRAM else b""
 
 
 class DeferredRewrites:
-    """Rewrites of functions that wait to be written down, in the order in which the functions were compiled.
+    """Rewrites and Programs of functions that wait to be written down, in the order in which the functions were compiled.
 
     Parameters
     ----------
     keep : callable
-        ``keep(function, rewrites)`` takes what was written of a function, known by its key.
+        ``keep(function, rewrites, program)`` takes what was written of a function, known by its key.
     """
 
-    def __init__(self, keep: Callable[[int, RewritesRecord], None]) -> None:
+    def __init__(self, keep: Callable[[int, RewritesRecord, bytes], None]) -> None:
         self._keep = keep
         self._waiting: dict[int, _Waiting] = {}
         self._writing = threading.RLock()  # a signal's handler may ask for the record while its thread writes
@@ -44,7 +62,7 @@ class DeferredRewrites:
         """Keep a function's rewrites for later."""
         if event.function is not None:
             source = rewrites_source(event.function, event.program)
-            self._waiting[event.key] = _Waiting(source, weakref.ref(event.function))
+            self._waiting[event.key] = _Waiting(source, weakref.ref(event.function), event.program)
 
     def write(self, *, all_of_them: bool, wait: bool) -> None:
         """Write down what waits, or only what is of functions that are gone.
@@ -57,7 +75,7 @@ class DeferredRewrites:
             for key, each in list(self._waiting.items()):
                 wanted = all_of_them or each.function() is None
                 if wanted and self._waiting.pop(key, None) is not None:
-                    self._keep(key, each.source.record())
+                    self._keep(key, each.source.record(), program_content(each.program))
         finally:
             self._writing.release()
 

@@ -31,6 +31,7 @@ from scanviz.record.rewrites_snapshot import size_of
 
 DEFAULT_BYTES = 64 * 2**20
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
+PROGRAMS = 16  # the part of the memory that Programs may take
 
 
 class Recorder(Observer):
@@ -73,6 +74,7 @@ class Recorder(Observer):
         self._price = price if price is not None else measured_price()
         self._budget = Budget(max_bytes)
         self._rewrites_budget = Budget(max_bytes // REWRITES)
+        self._programs_budget = Budget(max_bytes // PROGRAMS)
         self._functions: dict[int, FunctionTally] = {}
         self._rewrites = DeferredRewrites(self._keep_rewrites)
         self._loops: dict[int, LoopTally] = {}
@@ -127,12 +129,14 @@ class Recorder(Observer):
                 tally = self._loops[loop.key] = LoopTally(affordable, self._price)
                 function.loops.append(tally)
 
-    def _keep_rewrites(self, key: int, whole: RewritesRecord) -> None:
-        """Keep a function's graph and what rules did to it: all of it, the list alone, or nothing."""
+    def _keep_rewrites(self, key: int, whole: RewritesRecord, program: bytes) -> None:
+        """Keep a function's Program and graph, and what rules did to that: all of it, the list alone, or nothing."""
         listed = whole.list_alone()
         bare = replace(listed, graphs=None)
         with self._lock:
             function = self._functions[key]
+            if self._programs_budget.take(len(program)) and self._budget.take(len(program)):
+                function.record = replace(function.record, program=program)
             for found in (whole, listed, bare):
                 size = size_of(found)
                 if self._rewrites_budget.take(size, last=found is bare) and self._budget.take(size):

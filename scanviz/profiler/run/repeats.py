@@ -95,7 +95,7 @@ def times_alone(record: ProfileRecord) -> ProfileRecord:
 
 
 def _function(function: FunctionRecord) -> FunctionRecord:
-    return replace(function, rewrites=None)
+    return replace(function, rewrites=None, program=b"")
 
 
 def _loop(loop: LoopRecord) -> LoopRecord:

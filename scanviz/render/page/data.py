@@ -47,7 +47,7 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
 
 
 def _function(function: FunctionRecord) -> dict[str, Any]:
-    found: dict[str, Any] = encode(replace(function, rewrites=None))
+    found: dict[str, Any] = encode(replace(function, rewrites=None, program=b""))
     found["rewrites"] = with_lines(function.rewrites) if function.rewrites is not None else None
     return found
 

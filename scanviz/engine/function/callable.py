@@ -25,13 +25,15 @@ from scanviz.engine.mode import Mode
 from scanviz.engine.ops.effects import without_printing
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
-from scanviz.engine.program.planned import Plans, planned_applications, planned_refusals
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Program
+    from scanviz.engine.program.planned import Plans
+    from scanviz.engine.rewrites.level import Refused
+    from scanviz.engine.rewrites.pipeline import Application
 
 _keys = itertools.count(1)
 _calls = itertools.count()
@@ -97,8 +99,7 @@ class Function(Shown):
         backend = resolve(plan.mode.backend)
         self.backend = backend.name
         self._executable = backend.compile(self.program)
-        self.rewrites.planned = lambda: planned_applications(self.program, self.memory_plans())
-        self.rewrites.refused_plans = lambda: planned_refusals(self.program, self.memory_plans())
+        self.rewrites.planned, self.rewrites.refused_plans = self._planned, self._refused_plans
         self._takes_device_arrays = bool(getattr(self._executable, "takes_device_arrays", False))
         compiled = time.perf_counter_ns()
         self.build_ns = {
@@ -141,6 +142,17 @@ class Function(Shown):
         """Return the plan of each loop run so far, by the loop's key, as far as the backend makes plans."""
         planned = getattr(self._executable, "plans", None)
         return planned() if planned is not None else {}
+
+    def _planned(self) -> list[Application]:
+        """Return what memory rules did in the plans met; imported when asked, for nothing that runs needs it."""
+        from scanviz.engine.program.planned import planned_applications
+
+        return planned_applications(self.program, self.memory_plans())
+
+    def _refused_plans(self) -> list[Refused]:
+        from scanviz.engine.program.planned import planned_refusals
+
+        return planned_refusals(self.program, self.memory_plans())
 
     @property
     def executable(self) -> Any:

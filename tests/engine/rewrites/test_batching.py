@@ -23,7 +23,7 @@ HOLES = {
     "dimension", "broadcast_size", "specify_shape", "first_rows",  # about the array, not its elements
     "assign", "repeat", "tensordot", "slogdet", "state_history", "last_row",  # rare in steps
     "bincount",  # as long as its largest number says
-    "eigh", "qr", "svd", "lstsq",  # of several results, which the table has no place for
+    "eigh", "qr", "svd", "lstsq",  # of several results: see results.py
     "lu_factor", "lu_solve", "cholesky_solve",  # made by a rewrite inside a step
     "ifelse", "scan",  # other rules
     "print", "assert",  # done at every step

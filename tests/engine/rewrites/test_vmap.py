@@ -184,3 +184,15 @@ def test_wrong_use_is_refused_with_what_to_write(wrong, kind, text):
     with pytest.raises(kind) as caught:
         wrong(T.matrix("x"))
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["eigh", "qr", "svd", "slogdet"])
+def test_several_results_of_matrices_are_those_of_a_stack(name):
+    function, x = getattr(T.linalg, name), T.tensor3("x")
+    made = vmap(lambda a: list(function(a)))(x)
+    assert not loops(made) and {node.op.name for node in toposort(made)} == {name}
+    values = RNG.normal(size=(4, 3, 3))
+    one = scanviz.function([m := T.matrix("m")], list(function(m)))
+    for k, row in enumerate(values):
+        for mine, theirs in zip(run([x], [values], made), one(row), strict=True):
+            np.testing.assert_allclose(mine[k], theirs, rtol=1e-12)

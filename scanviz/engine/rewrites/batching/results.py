@@ -13,6 +13,8 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.creation import arange
+from scanviz.engine.ops.decompose import EIGH, QR, SVD
+from scanviz.engine.ops.factorise import SLOGDET
 from scanviz.engine.ops.first_rows import FIRST_ROWS
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem
 from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, is_basic
@@ -104,3 +106,9 @@ def _picked(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
     if not by_integer or not all(each.batched for each in given) or any(each != _EVERYTHING for each in rest):
         return None
     return _all(getitem(given[0].variable, (arange(count), given[1].variable)))
+
+
+@RESULTS.row(EIGH, QR, SVD, SLOGDET)
+def _of_matrices(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
+    """Return the results of matrices in a stack."""
+    return [Rows(each, True) for each in build(node.op, [given[0].variable])]

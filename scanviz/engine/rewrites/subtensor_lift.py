@@ -53,7 +53,7 @@ NOT_THERE = Refusal("it is not known that there are so many rows", 2)
 SIZES_DIFFER = Refusal("arrays that are joined may not fit, which would be an error", 2)
 
 
-@rule(name="subtensor_lift", phase=("simplify", "clean"), on=(INDEX,), tags=("general",))
+@rule(name="subtensor_lift", phase=("simplify", "merge", "clean"), on=(INDEX,), tags=("general",))
 def subtensor_lift(node: Apply, level: Level) -> Answer:
     """Pick rows of the operands of an operation, not of its result."""
     source = node.inputs[0].owner

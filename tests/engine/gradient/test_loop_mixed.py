@@ -1,12 +1,15 @@
 """Gradients of loops over values of several shapes and dtypes, whole numbers and draws among them."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from tests.engine.gradient.mixed_loops import MIXED_LOOPS
+from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.rewrites.selection import Selection
+from tests.engine.gradient.mixed_loops import MIXED_LOOPS, MixedLoop, Options, Value
 from tests.engine.gradient.test_loop_random import MODES, gradients
 
 
@@ -61,3 +64,31 @@ def test_first_order(loop, seed, mode):
 @given(loop=MIXED_LOOPS, seed=st.integers(0, 99))
 def test_second_order(loop, seed):
     check(loop, seed, 2, "numpy")
+
+
+NUMBER = Value((), "float64", (-1,))
+
+
+@pytest.mark.parametrize(
+    ("loop", "seed"),
+    [
+        (([], [NUMBER], [], Options(0), 0), 0),
+        (
+            (
+                [],
+                [Value((2,), "int64", (-1,)), Value((), "float32", (-3,)), Value((2,), "float64", (-1,))],
+                [],
+                Options(0, 1, draws=True, nested=True, same=True, truncate_gradient=2),
+                16385,
+            ),
+            48,
+        ),
+    ],
+    ids=["one state", "with draws and a loop inside"],
+)
+def test_rules_find_nothing_more_to_do_in_a_second_order_gradient(loop, seed):
+    """Rows that one reader is left of after loops were merged are picked before loops are merged again."""
+    loop = MixedLoop(*loop)
+    results, _ = loop.scan()
+    once = RewriteHistory(orders(results, loop.wrt, seed, 2), Selection("all")).final
+    assert [each.rule for each in RewriteHistory(once, Selection("all"))] == []

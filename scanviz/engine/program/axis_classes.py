@@ -184,14 +184,14 @@ class AxisClasses:
                 self._unite((id(program), number, axis + rows), (id(other), its, axis))
 
     def _unite(self, one: _Key, other: _Key) -> None:
-        self._parents[self._root(one)] = self._root(other)
+        self._parents[self._root(other)] = self._root(one)  # the second is the newer: paths stay short
 
     def _root(self, key: _Key) -> _Key:
-        first = key
+        path = []
         while (parent := self._parents.get(key, key)) != key:
+            path.append(key)
             key = parent
-        if first != key:
-            self._parents[first] = key
+        self._parents.update(dict.fromkeys(path, key))
         return key
 
     def _by_class(self) -> dict[_Key, list[Mixing]]:

@@ -1,8 +1,8 @@
 """Instructions merged into groups such that an order is left in which the groups can be done.
 
-Two groups can become one where no third has to be done between them.  For each group the sets of instructions that come before and
-after it, at any distance, are kept as bits of an int, so that a question is two operations on ints.  What may raise an error keeps
-its order, so that a Program with two failing instructions raises the same error on all tiers.
+Two groups can become one where no third has to be done between them.  Instructions are taken up one after another, and for each
+group the set of groups that come before it, at any distance, is kept as bits of an int.  What may raise an error keeps its order,
+so that a Program with two failing instructions raises the same error on all tiers.
 """
 
 from __future__ import annotations
@@ -19,73 +19,79 @@ class Merging:
     """Groups of a program's instructions, at first each alone."""
 
     def __init__(self, program: Program, shapes: Sequence[ConcreteShape]) -> None:
-        count = len(program.instructions)
-        self._group = list(range(count))  # of each instruction: the number of the group's first one
-        self._members = [1 << k for k in range(count)]
-        self._before, self._after = _orders(program, shapes)
+        self._needs = _needs(program, shapes)
+        self._group: list[int] = []  # of each instruction so far: the number of the group's first one
+        self._members: dict[int, list[int]] = {}
+        self._before: dict[int, int] = {}
 
     def together(self, one: int, other: int) -> bool:
         """Return whether two instructions are in one group."""
+        self._take_up(max(one, other))
         return self._group[one] == self._group[other]
 
     def merge(self, one: int, other: int) -> int | None:
         """Put the groups of two instructions together; return an instruction that has to stand between them, if there is one."""
-        a, b = sorted((self._group[one], self._group[other]))
-        if a == b:
+        if self.together(one, other):
             return None
-        between = (self._after[a] & self._before[b]) | (self._after[b] & self._before[a])
+        a, b = sorted((self._group[one], self._group[other]))
+        between = self._between(a, b) or self._between(b, a)
         if between:
-            return next(_bits(between))
-        members = self._members[a] | self._members[b]
-        before = (self._before[a] | self._before[b]) & ~members
-        after = (self._after[a] | self._after[b]) & ~members
-        self._members[a], self._before[a], self._after[a] = members, before, after
-        for index in _bits(self._members[b]):
+            return self._members[between.bit_length() - 1][0]
+        both = 1 << a | 1 << b
+        before = self._before[a] = (self._before[a] | self._before.pop(b)) & ~both
+        for each, bits in self._before.items():
+            if bits & both:
+                self._before[each] = (bits | before | 1 << a) & ~(1 << b)
+        self._members[a] = sorted((*self._members[a], *self._members.pop(b)))
+        for index in self._members[a]:
             self._group[index] = a
-        for each in self._groups_in(before):
-            self._after[each] |= members | after
-        for each in self._groups_in(after):
-            self._before[each] |= members | before
         return None
+
+    def _between(self, first: int, last: int) -> int:
+        """Return a group that comes after one and before another, as a bit; 0 if there is none."""
+        if not self._before[last] >> first & 1:
+            return 0
+        rest = self._before[last] & ~(1 << first)
+        return next((1 << each for each in _bits(rest) if self._before[each] >> first & 1), 0)
+
+    def _take_up(self, last: int) -> None:
+        """Give each instruction up to one a group of its own."""
+        for index in range(len(self._group), last + 1):
+            before = 0
+            for group in {self._group[each] for each in self._needs[index]}:
+                before |= self._before[group] | 1 << group
+            self._group.append(index)
+            self._members[index], self._before[index] = [index], before
 
     def groups(self) -> tuple[Group, ...]:
         """Return the groups in an order in which they can be done, as near to the program's as that goes."""
+        self._take_up(len(self._needs) - 1)
         found: list[Group] = []
         done = 0
-        for first in dict.fromkeys(self._group):
-            for each in (*self._in_order(self._before[first] & ~done), first):
-                if not done & (1 << each):
-                    found.append(tuple(_bits(self._members[each])))
-                    done |= self._members[each]
+        for first in self._members:
+            ahead = sorted(
+                _bits(self._before[first] & ~done), key=lambda each: self._before[each].bit_count()
+            )
+            for each in (*ahead, first):  # what comes before another has fewer before it
+                if not done >> each & 1:
+                    found.append(tuple(self._members[each]))
+                    done |= 1 << each
         return tuple(found)
 
-    def _in_order(self, bits: int) -> list[int]:
-        """Return groups by how many instructions come before each: what comes before another has fewer."""
-        return sorted(self._groups_in(bits), key=lambda each: (self._before[each].bit_count(), each))
 
-    def _groups_in(self, bits: int) -> dict[int, None]:
-        return dict.fromkeys(self._group[index] for index in _bits(bits))
-
-
-def _orders(program: Program, shapes: Sequence[ConcreteShape]) -> tuple[list[int], list[int]]:
-    """Return for each instruction those that have to be done before it, and those after."""
+def _needs(program: Program, shapes: Sequence[ConcreteShape]) -> list[set[int]]:
+    """Return the instructions that have to be done just before each."""
     makers: dict[int, int] = {}
-    before: list[int] = []
-    raising = 0
+    found: list[set[int]] = []
+    raising: set[int] = set()
     for index, each in enumerate(program.instructions):
-        direct = {makers[number] for number in each.inputs if number in makers}
-        ordered = may_raise(each, shapes)
-        found = raising if ordered else 0
-        for k in direct:
-            found |= before[k] | 1 << k
-        before.append(found)
+        needs = {makers[number] for number in each.inputs if number in makers}
+        if may_raise(each, shapes):
+            needs |= raising
+            raising = {index}
+        found.append(needs)
         makers.update(dict.fromkeys(each.outputs, index))
-        raising = found | 1 << index if ordered else raising
-    after = [0] * len(before)
-    for index, bits in enumerate(before):
-        for k in _bits(bits):
-            after[k] |= 1 << index
-    return before, after
+    return found
 
 
 def may_raise(instruction: AnyInstruction, shapes: Sequence[ConcreteShape]) -> bool:

@@ -33,6 +33,7 @@ from scanviz.engine.mode import Mode
 from scanviz.engine.ops.clone import clone, equal_computations
 from scanviz.engine.ops.effects import WRITERS, Assert, Print
 from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
+from scanviz.engine.ops.subgraph import named_subgraph
 from scanviz.engine.rewrites.batching.vmap import vmap
 from scanviz.engine.scan.build import scan
 from scanviz.engine.scan.checkpoints import scan_checkpoints
@@ -142,6 +143,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "map",
+    "named_subgraph",
     "profile",
     "reduce",
     "scan",

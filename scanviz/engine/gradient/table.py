@@ -59,6 +59,7 @@ CONNECTIONS: MeaningTable[Connection] = MeaningTable("connection pattern", "engi
 FAMILIES = (
     "stop_gradient",
     "effects",
+    "subgraph",
     "control",
     "creation",
     "decompose",

@@ -166,7 +166,7 @@ def beta(
     Examples
     --------
     >>> from scanviz.engine.ops.philox import seed_state
-    >>> beta(seed_state(1), (4000,), 3.0, 1.0)[1].mean().round(1)
+    >>> beta(seed_state(1), (4000,), 4.0, 1.0)[1].mean().round(1)
     np.float64(0.8)
     """
     kind = real_dtype("beta", dtype)

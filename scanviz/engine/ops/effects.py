@@ -219,8 +219,8 @@ class Print:
     >>> x = T.vector("x")
     >>> h, _ = scanviz.scan(lambda x_t, h: Print("h", file=sys.stdout)(h + x_t), x, 0.0, name="sums")
     >>> scanviz.function([x], h[-1])([1.0, 2.0])
-    sums step 0: h = 1.0
-    sums step 1: h = 3.0
+    sums step 0: h = 1.
+    sums step 1: h = 3.
     array(3.)
     """
 

@@ -22,6 +22,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.ops.subgraph import without_subgraphs
 from scanviz.engine.ops.support import CastParameters
 from scanviz.engine.program.instructions import (
     NO_NODE,
@@ -62,7 +63,7 @@ def lower(inputs: Sequence[Variable], outputs: Sequence[Variable], name: str) ->
     InternalError
         If an output needs a variable that is not among the inputs.
     """
-    return _Lowering(name, inputs, outputs).program()
+    return _Lowering(name, inputs, without_subgraphs(outputs)).program()
 
 
 class _Lowering:

@@ -27,6 +27,7 @@ from scanviz.engine.rewrites import (  # noqa: F401  # they register their rules
     shape,
     split,
     stop_gradient,
+    subgraph,
     subtensor,
     subtensor_lift,
     unsafe,

@@ -117,6 +117,7 @@ class Rule:
 RULES: dict[str, Rule] = {}
 # The order in which rules of one phase are tried: files are imported in an order of their own, this one is meant.
 ORDER: Sequence[str] = (
+    "inline_subgraphs",
     "merge_residuals",
     "remove_barriers",
     "resolve_shapes",

@@ -27,6 +27,9 @@ def effects_among(nodes: Iterable[Apply]) -> Effects:
             )
         elif node.op.facts.effect:
             found[0, node.node_id] += 1
+        else:
+            for _, results in node.op.subgraphs():
+                found.update(effects_among(toposort(results)))
     return found
 
 
@@ -40,7 +43,7 @@ def effects_of(op: Scan) -> Effects:
 
 def has_effect(node: Apply) -> bool:
     """Return whether a node prints or checks something, in its steps if it is a loop."""
-    return bool(effects_of(node.op)) if isinstance(node.op, Scan) else node.op.facts.effect
+    return bool(effects_among([node]))
 
 
 def same_effects(before: Effects, outputs: Sequence[Variable]) -> bool:

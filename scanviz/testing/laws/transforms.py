@@ -1,4 +1,4 @@
-"""Laws of ``jvp`` and ``vjp``, transposes of one another and finite differences; ``clone``, and edits of loops."""
+"""Laws of ``jvp`` and ``vjp``, transposes of one another and finite differences; ``clone``, named subgraphs, edits of loops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from scanviz import ScanArgs, clone, equal_computations, jvp, vjp
+from scanviz import ScanArgs, clone, equal_computations, grad, jvp, named_subgraph, vjp
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.function import Function, function
@@ -16,6 +16,7 @@ from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort, variables
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.mode import Mode
 from scanviz.engine.scan.loop import Scan
 from scanviz.testing.comparing import check_same
 from scanviz.testing.laws.law import law
@@ -140,3 +141,31 @@ def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: i
     expected = np.cumsum(np.arange(done))
     np.testing.assert_array_equal(sums, expected)
     np.testing.assert_array_equal(twice, 2 * (expected - np.arange(done)))
+
+
+@law(
+    sample=12,
+    case=SMOOTH,
+    tier=st.sampled_from(["numpy", "reference"]),
+    rewrites=st.booleans(),
+    captured=st.booleans(),
+)
+def a_named_subgraph_is_its_graph(case: LoopCase, tier: str, rewrites: bool, captured: bool) -> None:
+    """A loop as a named subgraph gives the values and gradients of the loop, with inputs passed or captured."""
+    results, _, inputs, _ = case.build()
+    floats = [each for each, value in inputs if value.dtype.kind == "f"]
+    assume(floats)
+    names, values = [each for each, _ in inputs], [value for _, value in inputs]
+    named = named_subgraph(floats[:1] if captured else floats, results, "a graph")
+    mine = named(*(floats[:1] if captured else floats))
+    mode = Mode(tier, "all" if rewrites else "none")
+
+    def run(outputs: list[Variable]) -> list[Array]:
+        cost = T.sum(T.stack([T.sum(T.tanh(each)) for each in outputs]))
+        slopes = grad(cost, floats, disconnected_inputs="ignore")
+        found: list[Array] = function(names, [*outputs, *slopes], mode=mode, on_unused_input="ignore")(
+            *values
+        )
+        return found
+
+    check_same(run(mine), run(results), case.dtype)

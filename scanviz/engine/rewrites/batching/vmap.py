@@ -13,6 +13,7 @@ from scanviz.engine.ops.shape import dimension, dimshuffle, normal_axis, specify
 from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer
 from scanviz.engine.rewrites.batching import loops as _loops  # noqa: F401  # they fill a table
 from scanviz.engine.rewrites.batching import results as _results  # noqa: F401
+from scanviz.engine.rewrites.batching import subgraph as _subgraph  # noqa: F401
 from scanviz.engine.rewrites.batching.graphs import RaggedError, Rows, batched_graph, looped, with_axis
 
 

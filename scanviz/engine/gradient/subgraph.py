@@ -1,0 +1,145 @@
+"""Derivatives of named subgraphs: those of their operations, or the user's own rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.gradient.choices import CHOICES, FLOWS, Choice, choices_of, flowing_into
+from scanviz.engine.gradient.explain import is_connected
+from scanviz.engine.gradient.forward import push_forward
+from scanviz.engine.gradient.reverse import is_differentiable, pull_back
+from scanviz.engine.gradient.sizes import zeros_like
+from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative
+from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.traversal import depending_on, toposort
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.elementwise import cast
+from scanviz.engine.ops.subgraph import SUBGRAPH, Subgraph
+from scanviz.engine.ops.support import as_value
+
+
+def _op(node: Apply) -> Subgraph:
+    assert isinstance(node.op, Subgraph)
+    return node.op
+
+
+@CONNECTIONS.row(SUBGRAPH)
+def _connection(node: Apply) -> Sequence[Sequence[bool]]:
+    """Return what derivatives pass: by the user's rule, from any result to the inputs that it reads and that are its own."""
+    op = _op(node)
+    if op.pullback is None:
+        return [[is_connected(each, [result]) for result in op.results] for each in op.inputs]
+    reached = [depending_on([each], op.results) for each in op.inputs]
+    return [
+        [
+            k < op.parameters.own
+            and result in reached[k]
+            and is_differentiable(each)
+            and is_differentiable(result)
+            for result in op.results
+        ]
+        for k, each in enumerate(op.inputs)
+    ]
+
+
+@FLOWS.row(SUBGRAPH)
+def _flow(node: Apply) -> Sequence[Sequence[bool]]:
+    op, nodes = _op(node), toposort(_op(node).results)
+    into = [flowing_into(nodes, [result]) for result in op.results]
+    return [[each in found for found in into] for each in op.inputs]
+
+
+@CHOICES.row(SUBGRAPH)
+def _chosen(node: Apply) -> list[Choice]:
+    """Return what draws inside choose by an input."""
+    op = _op(node)
+    nodes = toposort(op.results)
+    made = [(inner, choice) for inner in nodes for choice in choices_of(inner)]
+    if not made:
+        return []
+    found: list[Choice] = []
+    for i, each in enumerate(op.inputs):
+        reached = depending_on([each], op.results)
+        for j, result in enumerate(op.results):
+            flowing = flowing_into(nodes, [result])
+            found += [
+                Choice(i, j, choice.why)
+                for inner, choice in made
+                if inner.inputs[choice.input] in reached and inner.outputs[choice.output] in flowing
+            ]
+    return found
+
+
+def _at(node: Apply, inner: Sequence[Derivative], seeds: dict[Variable, Variable]) -> list[Derivative]:
+    """Return derivatives in a subgraph's own variables over the node's inputs and the seeds that stand for others."""
+    mapping = {**dict(zip(_op(node).inputs, node.inputs, strict=True)), **seeds}
+    known = [each for each in inner if isinstance(each, Variable)]
+    fresh = iter(replace(known, mapping, check=False))
+    return [next(fresh) if isinstance(each, Variable) else each for each in inner]
+
+
+def _seeds(
+    own: Sequence[Variable], given: Sequence[Variable | None]
+) -> tuple[dict[Variable, Variable], dict[Variable, Variable]]:
+    """Return variables that stand for seeds: by what they are seeds of, and what they stand for."""
+    by: dict[Variable, Variable] = {}
+    stands: dict[Variable, Variable] = {}
+    for variable, seed in zip(own, given, strict=True):
+        if seed is not None and is_differentiable(variable):
+            by[variable] = Variable(seed.type, "seed")
+            stands[by[variable]] = seed
+    return by, stands
+
+
+@PULLBACKS.row(SUBGRAPH)
+def _pullback(
+    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
+) -> Sequence[Derivative]:
+    op = _op(node)
+    if op.pullback is not None:
+        given = [zeros_like(y) if c is None else c for y, c in zip(node.outputs, cotangents, strict=True)]
+        return _by_rule(op, node.inputs, node.outputs, given)
+    seeds, stands = _seeds(op.results, cotangents)
+    return _at(node, pull_back(seeds, op.inputs), stands)
+
+
+def _by_rule(
+    op: Subgraph, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+) -> list[Derivative]:
+    """Return what the user's rule gives, in the dtypes of the inputs; captured ones are constants to it."""
+    assert op.pullback is not None
+    own = range(op.parameters.own)
+    found = list(op.pullback([inputs[k] for k in own], list(outputs), list(cotangents)))
+    if len(found) != len(own):
+        raise ScanvizTypeError(
+            f"the pullback of {op} gives another number of derivatives", expected=len(own), found=len(found)
+        )
+    results: list[Derivative] = [None] * len(op.inputs)
+    for k, each in zip(own, found, strict=True):
+        if each is None or not is_differentiable(inputs[k]):
+            continue
+        kind, derivative = tensor_type(inputs[k]), as_value(each)
+        if not isinstance(derivative.type, TensorType) or derivative.type.ndim != kind.ndim:
+            raise ScanvizTypeError(
+                f"the pullback of {op} gives a derivative that does not fit",
+                expected=kind,
+                found=derivative.type,
+            )
+        results[k] = cast(derivative, kind.dtype)
+    return results
+
+
+@PUSHFORWARDS.row(SUBGRAPH)
+def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    """Return tangents: of the operations, or as the transpose of the user's rule, which is linear in cotangents."""
+    op = _op(node)
+    if op.pullback is None:
+        seeds, stands = _seeds(op.inputs, tangents)
+        return _at(node, push_forward(seeds, op.results), stands)
+    dummies = [zeros_like(each) * 1.0 if is_differentiable(each) else each for each in node.outputs]
+    pulled = _by_rule(op, node.inputs, node.outputs, dummies)
+    pairs = zip(pulled, tangents, strict=True)
+    seeds = {p: t for p, t in pairs if isinstance(p, Variable) and t is not None}
+    return pull_back(seeds, dummies) if seeds else [None] * len(node.outputs)

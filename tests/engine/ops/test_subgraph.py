@@ -1,0 +1,153 @@
+"""Named subgraphs: one node until a function is built, the operations afterwards, with a derivative of one's own if wanted."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import named_subgraph
+from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizError, ScanvizTypeError, ScanvizValueError, UndefinedGradientError
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.mode import Mode
+from tests.engine.backends.cupy.stand_in import register
+
+register()
+MODES = ["numpy", "reference", "stand-in", Mode("numpy", "none"), Mode("numpy").excluding("inline_subgraphs")]
+X = np.array([1.0, -2.0])
+
+
+def swish():
+    x = T.vector("x")
+    return named_subgraph(x, x * T.nnet.sigmoid(x), "swish")
+
+
+def doubled(inputs, outputs, cotangents):
+    """A derivative of one's own: twice the identity."""
+    return [cotangents[0] * 2]
+
+
+def step_function(pullback=doubled):
+    x = T.vector("x")
+    return named_subgraph([x], T.cast(x > 0, "float64"), "step", pullback)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_values_and_gradients_are_those_of_the_operations_on_every_tier(mode):
+    y, f = T.vector("y"), swish()
+    plain = y * T.nnet.sigmoid(y)
+    found = scanviz.function([y], [f(y), scanviz.grad(f(y).sum(), y)], mode=mode)(X)
+    expected = scanviz.function([y], [plain, scanviz.grad(plain.sum(), y)], mode="reference")(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_in_a_step_too(mode):
+    y, f = T.matrix("y"), swish()
+    h, _ = scanviz.scan(lambda y_t, h: f(h) + y_t, y, T.zeros(2), name="loop")
+    g, _ = scanviz.scan(lambda y_t, h: h * T.nnet.sigmoid(h) + y_t, y, T.zeros(2), name="plain")
+    values = np.arange(6.0).reshape(3, 2)
+    for build in (lambda rows: rows, lambda rows: scanviz.grad(rows.sum(), y)):
+        found = scanviz.function([y], build(h), mode=mode)(values)
+        np.testing.assert_allclose(found, scanviz.function([y], build(g))(values), rtol=1e-12)
+
+
+def test_it_is_one_node_by_its_name_and_the_rewrite_that_opens_it_is_recorded():
+    y, f = T.vector("y"), swish()
+    node = f(y).owner
+    assert str(node.op) == "swish" and node.inputs == (y,)
+    history = scanviz.function([y], f(y)).rewrites
+    assert [each.says for each in history if each.rule == "inline_subgraphs"] == [
+        "the operations of swish stand in its place"
+    ]
+    kept = scanviz.function([y], f(y), mode=Mode("numpy").excluding("inline_subgraphs"))
+    assert str(kept.outputs[0].owner.op) == "swish"  # as one node in pictures
+    assert "swish" in [register.name for register in kept.program.registers]  # and its result in reports
+
+
+def test_other_variables_are_captured_and_several_results_come_as_a_list():
+    a, b, w = T.scalar("a"), T.scalar("b"), scanviz.shared(2.0, "w")
+    f = named_subgraph([a, b], [a * w, a + b], "pair")
+    x = T.scalar("x")
+    first, second = f(x, 3.0)
+    g = scanviz.function([x], [first, second, scanviz.grad(first + second, x), scanviz.grad(first, w)])
+    assert g(5.0) == [10.0, 8.0, 3.0, 5.0]
+
+
+def test_one_inside_of_another():
+    y, f = T.vector("y"), swish()
+    x = T.vector("x")
+    twice = named_subgraph(x, f(f(x)), "twice")
+    expected = f(f(y))
+    np.testing.assert_allclose(twice(y).eval({y: X}), expected.eval({y: X}))
+    plain = scanviz.function([y], scanviz.grad(twice(y).sum(), y), mode=Mode("reference", "none"))
+    np.testing.assert_allclose(plain(X), scanviz.grad(expected.sum(), y).eval({y: X}))
+
+
+def test_a_derivative_of_its_own_in_both_modes_through_loops_and_over_rows():
+    y, f, weights = T.vector("y"), step_function(), np.array([1.0, 3.0])
+    assert scanviz.grad((f(y) * weights).sum(), y).eval({y: X}).tolist() == [2.0, 6.0]
+    assert scanviz.Rop(f(y), y, weights).eval({y: X}).tolist() == [2.0, 6.0]
+    m = T.matrix("m")
+    rows, _ = scanviz.scan(lambda row: f(row), m, name="rows")
+    assert scanviz.grad(rows.sum(), m).eval({m: np.eye(2)}).tolist() == [[2.0, 2.0]] * 2
+    over = scanviz.vmap(lambda row: scanviz.grad(f(row).sum(), row))(m)
+    assert over.eval({m: np.eye(2)}).tolist() == [[2.0, 2.0]] * 2
+    assert scanviz.vmap(f)(m).eval({m: np.eye(2)}).tolist() == np.eye(2).tolist()
+
+
+def test_a_rule_that_gives_what_does_not_fit_is_told():
+    y = T.vector("y")
+    for pullback, text in (
+        (lambda *_: [], "another number of derivatives"),
+        (lambda *_: [T.zeros((2, 2))], "does not fit"),
+    ):
+        with pytest.raises(ScanvizTypeError, match=text):
+            scanviz.grad(step_function(pullback)(y).sum(), y)
+    nothing = step_function(lambda inputs, outputs, cotangents: [None])
+    assert scanviz.grad(nothing(y).sum(), y).eval({y: X}).tolist() == [0.0, 0.0]
+
+
+def test_a_draw_inside_chooses_as_one_outside():
+    p = T.vector("p")
+    f = named_subgraph(p, T.cast(T.random.poisson(T.random.random_state(1), p)[1], "float64"), "counts")
+    q = T.vector("q")
+    with pytest.raises(UndefinedGradientError, match="poisson"):
+        scanviz.grad(f(q).sum(), q)
+
+
+def test_it_compares_by_what_it_computes_and_pickles_with_its_rule():
+    y, x = T.vector("y"), T.vector("x")
+    assert scanviz.equal_computations(swish()(y), swish()(x), y, x)
+    assert not scanviz.equal_computations(swish()(y), step_function()(y))
+    again = pickle.loads(pickle.dumps(step_function()(y)))
+    (leaf,) = [each for node in toposort([again]) for each in node.inputs if each.owner is None]
+    assert scanviz.grad(again.sum(), leaf).eval({leaf: X}).tolist() == [2.0, 2.0]
+
+
+def test_what_prints_inside_prints_once_a_use():
+    x, y, file = T.scalar("x"), T.scalar("y"), io.StringIO()
+    f = named_subgraph(x, T.Print("x", file=file)(x) * 2, "seen")
+    scanviz.function([y], f(y) + f(y + 1) + T.Print("y", file=file)(y))(1.0)
+    assert sorted(file.getvalue().splitlines()) == ["x = 1.", "x = 2.", "y = 1."]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "text"),
+    [
+        (lambda x: named_subgraph(x * 2, x, "f"), ScanvizValueError, "cannot be an input"),
+        (lambda x: named_subgraph(x, [3.0], "f"), ScanvizTypeError, "are variables"),
+        (lambda x: named_subgraph([x, x], x, "f"), ScanvizValueError, "inputs are different"),
+        (lambda x: named_subgraph(x, x * 2, ""), ScanvizTypeError, "needs a name"),
+        (lambda x: named_subgraph(x, x * 2, "f", 3), ScanvizTypeError, "pullback(inputs, outputs, cotangents)"),
+        (lambda x: named_subgraph(x, x * 2, "f")(), ScanvizTypeError, "another number of arguments"),
+        (lambda x: named_subgraph(x, x * 2, "f")(T.matrix("m")), ScanvizTypeError, "`m` does not fit input `x`"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_graph_is_refused_in_words(wrong, kind, text):
+    with pytest.raises(kind) as caught:
+        wrong(T.vector("x"))
+    assert text in str(caught.value) and "test_subgraph.py" in str(caught.value)
+    assert isinstance(caught.value, ScanvizError)

@@ -60,6 +60,7 @@ Row = Callable[[Pool], Variable]
 ROWS: dict[Declaration, Row] = {}
 WITHOUT: dict[str, str] = {
     "scan": "loops have laws of their own",
+    "subgraph": "named subgraphs have a law of their own",
     **dict.fromkeys(("state_words", "words_state"), "words of random states, not numbers"),
     **{each.name: "draws have laws of their own" for each in declarations() if each.name.startswith("draw_")},
     **dict.fromkeys(("print", "assert"), "what they do beside giving a value has laws of its own"),

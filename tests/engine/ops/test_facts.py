@@ -98,7 +98,7 @@ WITHOUT_AXES = {
     **dict.fromkeys(("arange", "eye", "from_diagonal"), "of numbers, or one axis that becomes two"),
     **dict.fromkeys(("dimension", "make_vector", "broadcast_size"), "sizes and numbers"),
     "assert": "conditions may be of any shape, and each is looked at as a whole",
-    **dict.fromkeys(("scan", "ifelse"), "programs inside are gone through instead"),
+    **dict.fromkeys(("scan", "ifelse", "subgraph"), "programs inside are gone through instead"),
     **dict.fromkeys(("state_words", "words_state"), "random states"),
 }
 

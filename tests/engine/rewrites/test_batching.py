@@ -25,7 +25,7 @@ HOLES = {
     "bincount",  # as long as its largest number says
     "eigh", "qr", "svd", "lstsq",  # of several results: see results.py
     "lu_factor", "lu_solve", "cholesky_solve",  # made by a rewrite inside a step
-    "ifelse", "scan",  # other rules
+    "ifelse", "scan", "subgraph",  # other rules
     "print", "assert",  # done at every step
     "state_words", "words_state",  # random states
     "disconnected_grad", "zero_grad", "grad_clip", "stop_gradient", "consider_constant",  # gone before

@@ -13,6 +13,7 @@ from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, canonical_dtype
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import concatenate
@@ -84,7 +85,11 @@ def linspace(
     step = e.divide(whole_way, e.cast(apart, computed))
     rank = tensor_type(whole_way).ndim
     column = dimshuffle(places, 0, *["x"] * rank)
-    numbers = e.add(e.multiply(column, step), first)
+    moved = e.multiply(column, step)
+    if made in INTEGERS:  # NumPy rounds in another way where a step is 0, which moves whole numbers
+        share = e.multiply(e.divide(column, e.cast(apart, computed)), whole_way)
+        moved = e.where(r.any(e.equal(step, 0)), share, moved)
+    numbers = e.add(moved, first)
     if last:  # rounding does not move the end
         numbers = e.where(_is_end(column, e.cast(divisor, computed)), end, numbers)
     numbers = numbers if made not in INTEGERS else e.floor(numbers)

@@ -10,6 +10,7 @@ import numpy as np
 
 from scanviz import tensor as T
 from scanviz.engine.graph.types import FLOATS, INTEGERS
+from scanviz.testing.comparing import ONE_OPERATION
 from scanviz.testing.numpy_calls.call import Call, a_dtype, a_shape, call_of, specials, uniform
 
 
@@ -24,16 +25,18 @@ def _linspace(rng: Random) -> Call:
     if rng.random() < 0.2:
         options["dtype"] = rng.choice(("float32", "float64", "int64"))
     counted = rng.random() < 0.5  # how many are asked for when it runs
-    shapes = [shape, second]
-    values = specials(shapes, [a_dtype(rng), a_dtype(rng)])
+    shapes, dtypes = [shape, second], [a_dtype(rng), a_dtype(rng)]
     if "int64" in options.values():  # what a float out of range becomes is the machine's choice
-        values = specials(shapes, [a_dtype(rng, ("int8", "int16", "uint8"))] * 2)
+        dtypes = [a_dtype(rng, ("int8", "int16", "uint8"))] * 2
+    values = specials(shapes, dtypes)
+    computed = np.result_type(*map(np.dtype, dtypes), 0.0).name
     number = np.asarray(num)
     return Call(
         (lambda rng: [*values(rng), number]) if counted else values,
         lambda a, b, n=num: T.linspace(a, b, n, **options),
         lambda a, b, n=num: np.linspace(a, b, int(n), **options),
         f"linspace to {num}, {options}",
+        tolerance=ONE_OPERATION[computed],
         points=None if "dtype" in options else uniform(shapes),
         smooth=lambda a, b: T.linspace(a, b, num, **options),
     )

@@ -221,7 +221,7 @@ class RewriteHistory(Sequence[Record]):
 
     def _replay(self, after: int) -> list[Variable]:
         with node_ids_of(self._run):
-            for sweep in sweeps(self._start, self.selection):
+            for sweep in sweeps(self._start, self.selection, replaying=True):
                 for entry, applied in sweep:
                     if entry.index + 1 == after:
                         return applied.graph()
@@ -234,7 +234,7 @@ class RewriteHistory(Sequence[Record]):
             return held[0]
         refused: list[Refused] = []
         with node_ids_of(self._run):
-            return _Replay(list(sweeps(self._start, self.selection, refused)), refused)
+            return _Replay(list(sweeps(self._start, self.selection, refused, replaying=True)), refused)
 
     def all_graphs(self) -> list[list[Variable]]:
         """Return the graph as it was built, and the graph after each application to it."""

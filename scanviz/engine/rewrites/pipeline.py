@@ -77,6 +77,7 @@ def sweeps(
     outputs: Sequence[Variable],
     selection: Selection,
     refusals: list[Refused] | None = None,
+    replaying: bool = False,
 ) -> Iterator[Swept]:
     """Apply the selected rules; give what each sweep that changed something did, with what builds the graphs after it.
 
@@ -88,6 +89,8 @@ def sweeps(
         Rules that may be used.
     refusals : list, optional
         Filled with what rules refused; each once a node and rule, the last time it was asked.
+    replaying : bool
+        Whether the same was done before: then a warning about a cycle has been given.
     """
     from scanviz.engine.rewrites.families import rules_of  # when it is used: it imports all files of rules
 
@@ -98,7 +101,7 @@ def sweeps(
             continue  # rules about the Program: scanviz.engine.program.rules
         rules = [each for each in rules_of(phase) if selection.has(each)]
         before = index
-        for rule, applied, elapsed in _phase(phase, rules, current, refusals):
+        for rule, applied, elapsed in _phase(phase, rules, current, refusals, replaying):
             found = []
             for each in applied:
                 found.append((_application(index, phase, rule, each.says, elapsed // len(applied)), each))
@@ -164,10 +167,11 @@ def _phase(
     rules: Sequence[Rule],
     outputs: list[Variable],
     refusals: list[Refused] | None,
+    replaying: bool,
 ) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn until none changes anything, or until they undo one another; keep what each refused last."""
     latest: dict[str, list[Refused]] | None = None if refusals is None else {}
-    yield from _tried_in_turn(phase, rules, outputs, latest)
+    yield from _tried_in_turn(phase, rules, outputs, latest, replaying)
     if refusals is not None and latest is not None:
         refusals.extend(each for found in latest.values() for each in found)
 
@@ -177,6 +181,7 @@ def _tried_in_turn(
     rules: Sequence[Rule],
     outputs: list[Variable],
     latest: dict[str, list[Refused]] | None,
+    replaying: bool,
 ) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn; ``latest`` gets what each refused when it was asked last, by its name."""
     current, quiet, position, changes = outputs, 0, 0, 0
@@ -201,7 +206,8 @@ def _tried_in_turn(
             if changes > ROUNDS_BEFORE_LOOKING * len(rules):
                 print_of = fingerprint(current, numbers)
                 if print_of in seen or changes > MOST_CHANGES:
-                    _report(phase, fired[seen.get(print_of, changes - 10) :])
+                    if not replaying:
+                        _report(phase, fired[seen.get(print_of, changes - 10) :])
                     return
                 seen[print_of] = changes
             if not rule.single:

@@ -75,8 +75,8 @@ class StepSeries:
         Key of the loop.
     first : int
         Number of the first step in this chunk, from 0.
-    steps : int
-        How many steps were done, with a time or without.
+    steps, timed_steps : int
+        How many steps were done, and how many of them have a time.
     interval_ns : numpy.ndarray
         int64, shape (intervals,): nanoseconds of each interval (slices, body, stores and loop overhead of its steps).
     starts : numpy.ndarray or None
@@ -100,7 +100,7 @@ class StepSeries:
 
     __slots__ = (
         "copy_ns", "covers", "first", "interval_ns", "loop", "op_ns", "resolution_ns", "source", "span_ns", "stamp_ns", "starts",
-        "steps",
+        "steps", "timed_steps",
     )  # fmt: skip
 
     def __init__(
@@ -121,14 +121,10 @@ class StepSeries:
     ) -> None:
         self.loop, self.first, self.interval_ns, self.op_ns = loop, first, interval_ns, op_ns
         self.copy_ns, self.source, self.starts, self.covers = copy_ns, source, starts, covers
-        self.steps = self.timed_steps if steps is None else steps
+        timed = len(interval_ns) if covers is None else int(covers.sum())
+        self.steps, self.timed_steps = timed if steps is None else steps, timed
         self.span_ns = int(interval_ns.sum()) if span_ns is None else span_ns
         self.resolution_ns, self.stamp_ns = resolution_ns, stamp_ns
-
-    @property
-    def timed_steps(self) -> int:
-        """How many steps have a time."""
-        return len(self.interval_ns) if self.covers is None else int(self.covers.sum())
 
     @property
     def step_ns(self) -> np.ndarray[Any, Any]:

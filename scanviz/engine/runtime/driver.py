@@ -15,7 +15,7 @@ from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopT
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.rows import ArrayModule
-from scanviz.engine.runtime.schedule import SamplingSchedule, Variant, scheduled
+from scanviz.engine.runtime.schedule import SamplingSchedule, scheduled
 from scanviz.engine.runtime.stamps import BlockStamps
 
 SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it
@@ -116,7 +116,8 @@ def run_observed(
     try:
         arena.check_rows()
         for name, first, end in scheduled(arena.steps, watch.detail if code.samples else "ops", schedule):
-            block = _block(name, watch, schedule)
+            short = name == "steps" and 0 < schedule.step_ns < SHORT_NS
+            block = _block(watch) if short else 0
             while first < end and done < arena.steps:  # fewer are left where the stop condition held
                 last = arena.chunk_end(first, end)
                 variant = code.variant("plain" if block else name)  # written before the clock starts
@@ -147,10 +148,10 @@ def run_observed(
     return done
 
 
-def _block(name: Variant, watch: Watch, schedule: SamplingSchedule) -> int:
-    """Return how many steps share a time, 0 where each has its own: where steps are long, a time a step costs little."""
-    short = name == "steps" and 0 < schedule.step_ns < SHORT_NS
-    return watch.steps_a_stamp if short and watch.steps_a_stamp > 1 else 0
+def _block(watch: Watch) -> int:
+    """Return how many very short steps share a time, 0 where each has its own: of long steps a time each costs little."""
+    block = watch.steps_a_stamp
+    return block if block > 1 else 0
 
 
 def take_blocks(

@@ -18,17 +18,20 @@ class Watch:
         All of them.
     detail : str
         The closest look that one of them wants: ``"steps"``, ``"ops"`` or ``"values"``.
-    steps_a_stamp : int
-        How many steps one time may be of where steps are very short: as many as all of them allow.
     """
 
-    __slots__ = ("_outer", "detail", "function", "observers", "steps_a_stamp")
+    __slots__ = ("_outer", "detail", "function", "observers")
 
     def __init__(self, function: int, observers: tuple[Observer, ...], outer: bool = True) -> None:
         self.function, self.observers, self._outer = function, observers, outer
         wanted = {each.detail for each in observers}
         self.detail = "values" if "values" in wanted else "ops" if "ops" in wanted else "steps"
-        self.steps_a_stamp = min([each.steps_a_stamp for each in observers], default=1)
+
+    @property
+    def steps_a_stamp(self) -> int:
+        """How many steps one time may be of where steps are very short: as many as all of them allow."""
+        first, *others = self.observers
+        return first.steps_a_stamp if not others else min(each.steps_a_stamp for each in self.observers)
 
     def inside(self) -> Watch:
         """Return the same watch for a part of a function: instructions outside of its loops are not told."""

@@ -130,19 +130,20 @@ class LoopTally:
 
     def take(self, thread: int, series: StepSeries) -> None:
         """Take a chunk of steps of the run that the thread has open."""
-        count, times = len(series.interval_ns), series.step_ns
+        times = series.interval_ns if series.covers is None else series.step_ns
+        count = len(times)
         self._steps += series.steps
         self.chunks += 1
-        self._totals.take_clock(series)
+        if self._totals.clock is not series.source:
+            self._totals.take_clock(series)
         a_step = 1
         if series.op_ns is not None:
             a_step = len(series.op_ns) + 2
             self._operations.add(series)
             times = np.maximum(times - int((a_step - 1) * self._stamp_ns()), np.minimum(times, 1))
         self.stamps += count * a_step
-        self._foreign_ns += (
-            count * a_step * (series.stamp_ns - self._price.stamp_ns) if series.stamp_ns is not None else 0.0
-        )
+        if series.stamp_ns is not None:
+            self._foreign_ns += count * a_step * (series.stamp_ns - self._price.stamp_ns)
         if self.detailed and count:
             run = self._open.get(thread)
             number = run.number if run is not None else 0

@@ -116,7 +116,7 @@ def measures(of: Of, view: View | None = None) -> list[Measure]:
     Examples
     --------
     >>> [each.title for each in measures("loop", "heading")]
-    ['buffers']
+    ['buffers', 'rows made longer']
     """
     return [each for each in MEASURES if each.of == of and (view is None or view in each.views)]
 

@@ -117,6 +117,8 @@ class LoopTally:
     def rows_held(self, row_bytes: tuple[int, ...]) -> None:
         """Take the bytes of the rows of each state, then of each step output, at the end of a run."""
         before = self._row_bytes or (0,) * len(row_bytes)
+        if before == row_bytes:
+            return
         self._row_bytes = tuple(max(a, b) for a, b in zip(before, row_bytes, strict=True))
 
     def _variables(self) -> tuple[LoopVariableRecord, ...]:

@@ -243,8 +243,7 @@ class RewritesRecord:
 
         Examples
         --------
-        >>> from scanviz.record.graph_reading import snapshot_of
-        from scanviz.record.versions import NodeRecord, ResultRecord
+        >>> from scanviz.record.versions import NodeRecord, ResultRecord
         >>> x = NodeRecord(0, "x", "", 0, (ResultRecord("x", "x", "float64[]", "x"),), role="input")
         >>> y = NodeRecord(0, "y", "exp", 1, (ResultRecord("y", "y", "float64[]"),), ("x",))
         >>> versions = VersionsRecord("f", start=2, outputs=("y",), output_names=("",), nodes=(x, y))

@@ -199,7 +199,7 @@ def test_a_sum_to_a_shape_known_at_run_time(stretched, size):
 def test_every_operation_of_arrays_has_both_rows_or_no_derivative():
     load_rows()
     families = {"reduce", "shape", "index", "join", "creation", "sort", "stop_gradient"}
-    whole = {"all", "any", "argmax", "argmin", "argsort"}  # of whole numbers and truth values
+    whole = {"all", "any", "argmax", "argmin", "argsort", "searchsorted"}  # of whole numbers and truth values
     unconnected = {"dimension", "broadcast_size", "arange", "eye"}
     found = [each for each in declarations() if each.family in families]
     assert whole | unconnected < {each.name for each in found}

@@ -361,7 +361,7 @@ def test_what_was_grouped_for_the_shapes_met_is_recorded_and_the_function_is_not
     monkeypatch.setattr(registry, "_factories", {"arena": ArenaTier})
     monkeypatch.setattr(registry, "_made", {})
     x, h0 = T.matrix("x"), T.vector("h0")
-    rows, _ = scanviz.scan(lambda x_t, h: T.exp(x_t * 2.0) + h + T.sum(x_t), x, h0, name="loop")
+    rows, _ = scanviz.scan(lambda x_t, h: T.exp(x_t * 2.0) + h + T.sum(T.tanh(x_t)), x, h0, name="loop")
     f = scanviz.function([x, h0], rows, mode=scanviz.Mode("arena", "none,+fuse_elementwise"))
     recorder = Recorder()
     with observed_by(recorder):

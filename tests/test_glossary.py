@@ -1,0 +1,35 @@
+"""The glossary: one entry a word, all links lead somewhere, and the words are those of the code."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+ENTRIES = [line.split(" | ")[0].strip("| ") for line in PAGE.splitlines() if line.startswith("| ")]
+WORDS = [word for entry in ENTRIES if entry != "word" for word in re.split(r", ", re.sub(r"\*", "", entry))]
+
+
+def code():
+    return "\n".join(path.read_text(encoding="utf-8").lower() for path in (ROOT / "scanviz").rglob("*.py"))
+
+
+def test_a_word_has_one_entry():
+    assert len(WORDS) > 60 and len(set(WORDS)) == len(WORDS)
+
+
+def test_a_word_in_italics_has_an_entry():
+    for word in re.findall(r"(?<!\*)\*(\w[\w ]*)\*(?!\*)", PAGE):
+        assert word == "italics" or {word, word.removesuffix("s")} & set(WORDS), word
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)]+)\)", PAGE))))
+def test_a_link_leads_to_a_page(target):
+    assert (ROOT / "docs" / target).is_file()
+
+
+def test_the_words_are_those_of_the_code():
+    text = code()
+    lacking = [word for word in WORDS if not re.search(rf"{word.lower().replace(' ', '[ _-]?')}", text)]
+    assert not lacking

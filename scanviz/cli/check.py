@@ -17,7 +17,7 @@ from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, pr
 from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
-    from scanviz.profiler.values.checking import Wanted
+    from scanviz.profiler.values.checking import CheckOptions
 
 USAGE = "check [options] SCRIPT [arguments]"
 OPTIONS = (
@@ -50,13 +50,13 @@ def main(arguments: list[str]) -> int:
         return error.code
 
 
-def _wanted(parsed: Parsed, big: float | None) -> Wanted:
-    from scanviz.profiler.values.checking import Wanted
+def _wanted(parsed: Parsed, big: float | None) -> CheckOptions:
+    from scanviz.profiler.values.checking import CheckOptions
 
     named = {each: each in parsed.options for each in ("nan", "inf", "dtype", "shape")}
     if big is None and not any(named.values()):
-        return Wanted()
-    return Wanted(big=big, **named)
+        return CheckOptions()
+    return CheckOptions(big=big, **named)
 
 
 def _big(parsed: Parsed) -> float | None:

@@ -56,7 +56,7 @@ WRITTEN = ("txt", "json", "graphml", "html")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DrawTarget:
     """Where the picture goes and as what."""
 
     path: Path | None
@@ -107,7 +107,7 @@ def _number(parsed: Parsed, name: str, least: int) -> int | None:
     return int(text)
 
 
-def _target(parsed: Parsed) -> Target:
+def _target(parsed: Parsed) -> DrawTarget:
     """Return where the picture goes.
 
     Raises
@@ -117,7 +117,7 @@ def _target(parsed: Parsed) -> Target:
     """
     given = parsed.options.get("output")
     if given is None or given in STANDARD_OUTPUT:
-        return Target(None, "txt")
+        return DrawTarget(None, "txt")
     from scanviz.render.marks import is_picture
 
     path = Path(given).absolute()
@@ -129,10 +129,10 @@ def _target(parsed: Parsed) -> Target:
         )
     force = "force" in parsed.options
     free_place(path, force=force, ours=is_picture, what="picture of scanviz", fix="--force replaces it")
-    return Target(path, form)
+    return DrawTarget(path, form)
 
 
-def _deliver(record: ProfileRecord, parsed: Parsed, target: Target, out: TextIO, said: TextIO) -> None:
+def _deliver(record: ProfileRecord, parsed: Parsed, target: DrawTarget, out: TextIO, said: TextIO) -> None:
     """Draw what is asked for and write it where it goes."""
     from scanviz.record.errors import ScanvizError
     from scanviz.render.layout import CannotDrawError

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from scanviz.profiler.run.runner import Program
+    from scanviz.profiler.run.runner import Script
 
 # Whether the command under way has begun to run a program: a process may give several commands, one even inside a program.
 _ran: ContextVar[bool] = ContextVar("ran", default=False)
@@ -151,7 +151,7 @@ def _split_joined(words: list[str]) -> list[str]:
     return words
 
 
-def program_of(rest: list[str], command: str) -> Program:
+def program_of(rest: list[str], command: str) -> Script:
     """Return the program that the rest of a command line names.
 
     Raises
@@ -159,7 +159,7 @@ def program_of(rest: list[str], command: str) -> Program:
     UsageError
         If it names none.
     """
-    from scanviz.profiler.run.runner import Program
+    from scanviz.profiler.run.runner import Script
 
     if not rest:
         raise UsageError(
@@ -169,8 +169,8 @@ def program_of(rest: list[str], command: str) -> Program:
     if rest[0] in ("-m", "-c"):
         if len(rest) < 2:
             raise UsageError(f"{rest[0]} needs {'a module' if rest[0] == '-m' else 'code'}")
-        return Program("module" if rest[0] == "-m" else "code", rest[1], rest[2:])
-    return Program("script", rest[0], rest[1:])
+        return Script("module" if rest[0] == "-m" else "code", rest[1], rest[2:])
+    return Script("script", rest[0], rest[1:])
 
 
 @contextmanager

@@ -25,8 +25,8 @@ from scanviz.record.plain_text import plain, write_json, write_text
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
-    from scanviz.profiler.report.rewrites import RewritesView
-    from scanviz.profiler.run.runner import Program
+    from scanviz.profiler.report.rewrites import RewritesOptions
+    from scanviz.profiler.run.runner import Script
     from scanviz.record.model import ProfileRecord
 
 USAGE = "rewrites [options] SCRIPT|FILE.scanviz [arguments]"
@@ -77,11 +77,13 @@ def main(arguments: list[str]) -> int:
     set_mode(parsed.options.get("mode"))
     flags = MEASURED & frozenset(parsed.options)
     if flags:
-        from scanviz.cli.rewrites_measured import Wanted, run_and_measure
+        from scanviz.cli.rewrites_measured import MeasurementOptions, run_and_measure
 
         into = _profile_to_fill(parsed, flags)
         problem = lambda found: _not_there(found, view)  # noqa: E731  # it is told the functions later
-        return run_and_measure(program, Wanted(flags, view, parsed.number("budget", 60), problem, into))
+        return run_and_measure(
+            program, MeasurementOptions(flags, view, parsed.number("budget", 60), problem, into)
+        )
     if "into" in parsed.options:
         raise UsageError("--into goes with --ablate")
     return _run_and_show(program, view, own_output() if "json" in parsed.options else None)
@@ -100,10 +102,10 @@ def _profile_to_fill(parsed: Parsed, flags: frozenset[str]) -> Path | None:
     return path
 
 
-def _run_and_show(program: Program, view: RewritesView, own: TextIO | None) -> int:
+def _run_and_show(program: Script, view: RewritesOptions, own: TextIO | None) -> int:
     """Run a program, and show what was done to its functions when it ends: as JSON to a stream of our own, if there is one."""
     from scanviz.engine.measurement.captured_calls import Uncalled
-    from scanviz.profiler.recording.overhead import measured_price
+    from scanviz.profiler.recording.overhead import measured_overhead
     from scanviz.profiler.run.profiled import RunOptions, run_profiled
     from scanviz.profiler.run.runner import CannotRunError
 
@@ -113,7 +115,7 @@ def _run_and_show(program: Program, view: RewritesView, own: TextIO | None) -> i
         with contextlib.suppress(BrokenPipeError):  # nobody reads any more
             _show(_with_uncalled(record, uncalled.functions), view, own is not None, own or stream)
 
-    measured_price()  # the recorder builds a function for it, which is none of the program's
+    measured_overhead()  # the recorder builds a function for it, which is none of the program's
     try:
         with uncalled.watching():
             run_profiled(program, RunOptions(None, False, 8, None, "steps", show))
@@ -157,7 +159,7 @@ def _with_uncalled(record: ProfileRecord, functions: Sequence[Function]) -> Prof
     return replace(record, functions=(*record.functions, *more))
 
 
-def _not_there(functions: Sequence[Function], view: RewritesView) -> str:
+def _not_there(functions: Sequence[Function], view: RewritesOptions) -> str:
     """Return what is wrong with the names that are asked for, where these functions were built; empty if nothing is."""
     from scanviz.record.model import ProfileRecord
 
@@ -166,8 +168,8 @@ def _not_there(functions: Sequence[Function], view: RewritesView) -> str:
     return _unknown(_with_uncalled(ProfileRecord(), functions), view)
 
 
-def _view(parsed: Parsed) -> RewritesView:
-    from scanviz.profiler.report.rewrites import RewritesView
+def _view(parsed: Parsed) -> RewritesOptions:
+    from scanviz.profiler.report.rewrites import RewritesOptions
 
     options = parsed.options
     _go_together(options)
@@ -178,7 +180,7 @@ def _view(parsed: Parsed) -> RewritesView:
     if step is not None and not step.isdigit():
         raise UsageError(f"--step takes the number of a rewrite, not {step!r}")
     style = next((each for each in STYLES if each in options), "")
-    return RewritesView(
+    return RewritesOptions(
         options.get("function"),
         options.get("scan"),
         options.get("rule"),
@@ -218,7 +220,7 @@ def _known_rule(name: str) -> None:
         )
 
 
-def _of_file(parsed: Parsed, view: RewritesView) -> int:
+def _of_file(parsed: Parsed, view: RewritesOptions) -> int:
     from scanviz.cli.files import loaded, options_after_file
 
     path = Path(parsed.rest[0])
@@ -236,7 +238,7 @@ def _of_file(parsed: Parsed, view: RewritesView) -> int:
     return 0
 
 
-def _unknown(record: ProfileRecord, view: RewritesView) -> str:
+def _unknown(record: ProfileRecord, view: RewritesOptions) -> str:
     """Return what is wrong with the names that are asked for, empty if nothing is."""
     from scanviz.profiler.report.rewrites import chosen
 
@@ -254,7 +256,7 @@ def _unknown(record: ProfileRecord, view: RewritesView) -> str:
     return ""
 
 
-def _show(record: ProfileRecord, view: RewritesView, as_json: bool, stream: TextIO) -> None:
+def _show(record: ProfileRecord, view: RewritesOptions, as_json: bool, stream: TextIO) -> None:
     from scanviz.profiler.report.rewrites import chosen, render_rewrites
     from scanviz.profiler.report.text import wants_color, width_of
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from scanviz.engine.measurement.ablation import Effect, ablate
 from scanviz.engine.measurement.captured_calls import CapturedCall, CapturedCalls, Uncalled
 from scanviz.engine.measurement.verification import CannotRunAgainError, Checked, Verification, bisect, verify
-from scanviz.profiler.report.rewrites import RewritesView
+from scanviz.profiler.report.rewrites import RewritesOptions
 from scanviz.profiler.report.text import (
     HEADING,
     QUIET,
     TITLE,
     WARNING,
-    Line,
+    ReportLine,
     styled,
     table,
     wants_color,
@@ -30,7 +30,7 @@ from scanviz.profiler.report.text import (
 )
 from scanviz.profiler.report.units import duration
 from scanviz.profiler.run.exits import watch_the_end
-from scanviz.profiler.run.runner import CannotRunError, Program, run
+from scanviz.profiler.run.runner import CannotRunError, Script, run
 from scanviz.record.file import load, save
 from scanviz.record.model import FunctionRecord
 from scanviz.record.names import functions_called
@@ -46,14 +46,14 @@ WIDE = 100  # columns of a terminal from which on there is room for all of the t
 INTERRUPTED = 130  # exit code after ctrl+c
 
 
-class Wanted(NamedTuple):
+class MeasurementOptions(NamedTuple):
     """What is to be done with the calls of a run.
 
     Attributes
     ----------
     flags : frozenset of str
         ``"verify"``, ``"bisect"``, ``"ablate"``.
-    view : RewritesView
+    view : RewritesOptions
         Of which function, loop and rule.
     seconds : int
         How long ``"ablate"`` may take.
@@ -64,13 +64,13 @@ class Wanted(NamedTuple):
     """
 
     flags: frozenset[str]
-    view: RewritesView
+    view: RewritesOptions
     seconds: int
     problem: Callable[[list[Function]], str]
     into: Path | None = None
 
 
-def run_and_measure(program: Program, wanted: Wanted) -> int:
+def run_and_measure(program: Script, wanted: MeasurementOptions) -> int:
     """Run a program, do what is wanted with the calls of its functions, and return the exit code.
 
     That is 1 where a rewrite changed a value.  A program that fails ends the process in its own way: then this is done last.
@@ -106,7 +106,9 @@ def _wait_for_threads() -> None:
             each.join()
 
 
-def show_measured(captured: CapturedCalls, uncalled: list[Function], wanted: Wanted, stream: TextIO) -> int:
+def show_measured(
+    captured: CapturedCalls, uncalled: list[Function], wanted: MeasurementOptions, stream: TextIO
+) -> int:
     """Do what was asked for with the calls of a run, print it, and return the exit code."""
     with contextlib.suppress(Exception):  # the program may have closed it
         sys.stdout.flush()
@@ -131,25 +133,31 @@ def show_measured(captured: CapturedCalls, uncalled: list[Function], wanted: Wan
     return 0 if right else 1
 
 
-def _lines(captured: CapturedCalls, uncalled: list[Function], wanted: Wanted, width: int) -> Iterator[Line]:
+def _lines(
+    captured: CapturedCalls, uncalled: list[Function], wanted: MeasurementOptions, width: int
+) -> Iterator[ReportLine]:
     name = wanted.view.function
     calls = [each for each in captured.calls if name in (None, each.function.name)]
     for call in calls:
         yield from _of_function(call, wanted, wanted.seconds / len(calls), width)
     for function in captured.left_out:
         if name in (None, function.name):
-            yield Line(f"{plain(function.name)}: its inputs were too large to be kept", TITLE)
+            yield ReportLine(f"{plain(function.name)}: its inputs were too large to be kept", TITLE)
     for function in uncalled:
         if name in (None, function.name):
-            yield Line(f"{plain(function.name)} was never called: there are no inputs to run it on", TITLE)
+            yield ReportLine(
+                f"{plain(function.name)} was never called: there are no inputs to run it on", TITLE
+            )
     if not (calls or captured.left_out or uncalled):
-        yield Line("no function was built")
+        yield ReportLine("no function was built")
 
 
-def _of_function(call: CapturedCall, wanted: Wanted, seconds: float, width: int) -> Iterator[Line]:
+def _of_function(
+    call: CapturedCall, wanted: MeasurementOptions, seconds: float, width: int
+) -> Iterator[ReportLine]:
     function, arrays, flags, view = call.function, call.arrays, wanted.flags, wanted.view
     which = "the inputs of its call" if call.calls == 1 else f"the inputs of one of its {call.calls} calls"
-    yield Line(f"{plain(function.name)}, on {which}", TITLE)
+    yield ReportLine(f"{plain(function.name)}, on {which}", TITLE)
     try:
         if "verify" in flags:
             found_wrong = verify(function, arrays, among=lambda each: _is_meant(each, view))
@@ -160,7 +168,7 @@ def _of_function(call: CapturedCall, wanted: Wanted, seconds: float, width: int)
         if "ablate" in flags:
             rules = {each.rule for each in function.rewrites if _is_meant(each, view)}
             narrow = view.rule is not None or view.scan is not None
-            yield Line(
+            yield ReportLine(
                 f"  measuring, about {duration(seconds * 1e9)}; ctrl+c shows what there is by then", QUIET
             )
             found = ablate(function, arrays, seconds, among=rules if narrow else None)
@@ -169,10 +177,10 @@ def _of_function(call: CapturedCall, wanted: Wanted, seconds: float, width: int)
             if wanted.into is not None:
                 yield put_into(wanted.into, function, [effect_record(each) for each in done if each.agrees])
     except CannotRunAgainError as error:  # that may be what the script wanted to see
-        yield Line(f"  not looked at: {plain(str(error))}", QUIET, wraps=True)
+        yield ReportLine(f"  not looked at: {plain(str(error))}", QUIET, wraps=True)
 
 
-def _is_meant(record: Record, view: RewritesView) -> bool:
+def _is_meant(record: Record, view: RewritesOptions) -> bool:
     """Return whether a rewrite is by the rule, and of the loop, that are asked for."""
     if view.rule not in (None, record.rule):
         return False
@@ -183,36 +191,38 @@ def _is_meant(record: Record, view: RewritesView) -> bool:
     return any(f"`{view.scan}`" in text for text in told) or any(view.scan in path for path in record.paths)
 
 
-def _whole(function: Function, found: Verification) -> Line:
+def _whole(function: Function, found: Verification) -> ReportLine:
     if found.whole is None:
-        return Line(
+        return ReportLine(
             f"  as it runs, on the tier {plain(function.backend)}, it agrees with the graph as built",
             wraps=True,
         )
     where = f"{plain(found.whole.output)}: {plain(found.whole.what)}"
-    return Line(
+    return ReportLine(
         f"  as it runs, on the tier {plain(function.backend)}, it differs from the graph as built in {where}",
         WARNING,
         wraps=True,
     )
 
 
-def _verified(found: Verification) -> Iterator[Line]:
+def _verified(found: Verification) -> Iterator[ReportLine]:
     wrong = found.first_wrong
     total = len(found.checked)
     if wrong is not None:
         yield _wrong(wrong)
     elif not total:
-        yield Line("  there is no rewrite of the graph to look at")
+        yield ReportLine("  there is no rewrite of the graph to look at")
     else:
         exact = sum(each.exact for each in found.checked)
-        yield Line(f"  values agree before and after {_each(total)}: {_exact(exact, total)}", wraps=True)
+        yield ReportLine(
+            f"  values agree before and after {_each(total)}: {_exact(exact, total)}", wraps=True
+        )
         if found.skipped:
-            yield Line(f"  gradients were not compared: {plain(found.skipped)}", QUIET, wraps=True)
+            yield ReportLine(f"  gradients were not compared: {plain(found.skipped)}", QUIET, wraps=True)
         else:
             versions = ", ".join(str(each.index) for each in found.gradients)
             noun = "rewrite" if len(found.gradients) == 1 else "rewrites"
-            yield Line(
+            yield ReportLine(
                 f"  gradients agree with those of the graph as built, after {noun} {versions}", wraps=True
             )
 
@@ -229,19 +239,19 @@ def _exact(exact: int, total: int) -> str:
     )
 
 
-def _wrong(wrong: Checked) -> Line:
+def _wrong(wrong: Checked) -> ReportLine:
     assert wrong.difference is not None
     where = f"{plain(wrong.difference.output)}: {plain(wrong.difference.what)}"
-    return Line(
+    return ReportLine(
         f"  rewrite {wrong.index}, {wrong.rule} ({plain(wrong.says)}), changed {where}", WARNING, wraps=True
     )
 
 
-def _bisected(wrong: Checked | None) -> Iterator[Line]:
-    yield Line("  no rewrite changed a value") if wrong is None else _wrong(wrong)
+def _bisected(wrong: Checked | None) -> Iterator[ReportLine]:
+    yield ReportLine("  no rewrite changed a value") if wrong is None else _wrong(wrong)
 
 
-def put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> Line:
+def put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> ReportLine:
     """Put what rules were measured to buy into a profile's functions that are the measured one, beside what is there of others.
 
     That is the function of its name; of several, those that were rewritten as it was.
@@ -250,18 +260,18 @@ def put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> Lin
     named = [each for each in functions_called(record, measured.name) if each.rewrites is not None]
     if not named:
         text = f"  {path.name} has no function {plain(measured.name)} with rewrites: nothing was put into it"
-        return Line(text, WARNING)
+        return ReportLine(text, WARNING)
     history = rewrites_record(measured.rewrites)
     alike = [each for each in named if len(named) == 1 or _alike(each.rewrites, history)]
     if not alike:
         text = f"  none of the {len(named)} functions {plain(measured.name)} in {path.name} was rewritten like this one"
-        return Line(f"{text}: nothing was put into it", WARNING, wraps=True)
+        return ReportLine(f"{text}: nothing was put into it", WARNING, wraps=True)
     keys, rules = {each.key for each in alike}, {each.rule for each in effects}
     functions = [
         _with_effects(each, effects, rules) if each.key in keys else each for each in record.functions
     ]
     save(replace(record, functions=tuple(functions)), path)
-    return Line(f"  put into {path.name}", QUIET)
+    return ReportLine(f"  put into {path.name}", QUIET)
 
 
 def _alike(kept: RewritesRecord | None, measured: RewritesRecord) -> bool:
@@ -282,7 +292,7 @@ def _with_effects(function: FunctionRecord, effects: list[EffectRecord], rules: 
     return replace(function, rewrites=replace(function.rewrites, effects=(*kept, *effects)))
 
 
-def _ablated(effects: Iterator[Effect], width: int, found: list[Effect]) -> Iterator[Line]:
+def _ablated(effects: Iterator[Effect], width: int, found: list[Effect]) -> Iterator[ReportLine]:
     """Return the effects as a table; also those that were measured before ctrl+c."""
     try:
         for each in effects:
@@ -293,12 +303,12 @@ def _ablated(effects: Iterator[Effect], width: int, found: list[Effect]) -> Iter
     yield from _table(found, width)
 
 
-def _table(effects: list[Effect], width: int) -> Iterator[Line]:
+def _table(effects: list[Effect], width: int) -> Iterator[ReportLine]:
     if not effects:
-        yield Line("  there is no rewrite to leave out")
+        yield ReportLine("  there is no rewrite to leave out")
         return
     time_ns = statistics.median(each.with_ns for each in effects)
-    yield Line(f"  as it is: {duration(time_ns)} a call, peak memory {_bytes(effects[0].with_bytes)}")
+    yield ReportLine(f"  as it is: {duration(time_ns)} a call, peak memory {_bytes(effects[0].with_bytes)}")
     rows = [["without", "a call", "with it", "ratio", "quartiles", "peak", "ratio", "range"]]
     for each in sorted(effects, key=lambda one: -one.ratio):
         rows.append(
@@ -316,13 +326,13 @@ def _table(effects: list[Effect], width: int) -> Iterator[Line]:
     if width < WIDE:
         rows = [[*row[:2], *row[3:]] for row in rows]
     for k, text in enumerate(table(rows, 1, width - 2)):
-        yield Line(f"  {text}", HEADING if k == 0 else "")
-    yield Line(
+        yield ReportLine(f"  {text}", HEADING if k == 0 else "")
+    yield ReportLine(
         "  ratio: without the rule over with it, so more than 1 is what the rule saves", QUIET, wraps=True
     )
     for each in effects:
         if not each.agrees:
-            yield Line(f"  without {each.rule} the results are not the same", WARNING)
+            yield ReportLine(f"  without {each.rule} the results are not the same", WARNING)
 
 
 def _bytes(count: float) -> str:

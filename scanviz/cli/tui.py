@@ -132,14 +132,14 @@ def _saved_as(rest: list[str], options: dict[str, str]) -> Path:
     """Return where the profile of a script is saved, as ``scanviz profile`` has it."""
     from scanviz.cli.files import profile_place
     from scanviz.profiler.run.profiled import free_name
-    from scanviz.profiler.run.runner import Program
+    from scanviz.profiler.run.runner import Script
 
     if rest[0] in ("-m", "-c"):
         if len(rest) < 2:
             raise UsageError(f"{rest[0]} needs {'a module' if rest[0] == '-m' else 'code'}")
-        program = Program("module" if rest[0] == "-m" else "code", rest[1], rest[2:])
+        program = Script("module" if rest[0] == "-m" else "code", rest[1], rest[2:])
     else:
-        program = Program("script", rest[0], rest[1:])
+        program = Script("script", rest[0], rest[1:])
     if "output" in options:
         return profile_place(Path(options["output"]), force="force" in options)
     return free_name(Path.cwd() / f"{program.stem}.scanviz")

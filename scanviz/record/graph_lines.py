@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.graph_reading import DEEPEST, LevelNodes, levels_of, taken
-from scanviz.record.versions import LoopVariableKeys, NodeRecord, Version, VersionsRecord
+from scanviz.record.versions import GraphVersion, LoopVariableKeys, NodeRecord, VersionsRecord
 
 INDENT = "    "
 
@@ -37,7 +37,7 @@ class LineEdit:
     lines: tuple[str, ...] = ()
 
 
-def version_lines(record: VersionsRecord, version: Version) -> list[str]:
+def version_lines(record: VersionsRecord, version: GraphVersion) -> list[str]:
     """Return a version as lines; one that says so where its nodes are no graph, which nobody but a stranger writes."""
     try:
         return _Lines(levels_of(record.nodes, version)).function(record.output_names, version.outputs)

@@ -14,11 +14,11 @@ from scanviz.record.graph import (
     VariableSnapshot,
 )
 from scanviz.record.versions import (
+    GraphVersion,
     LoopNodeRecord,
     LoopVariableKeys,
     NodeRecord,
     ResultRecord,
-    Version,
     VersionsRecord,
 )
 
@@ -76,7 +76,7 @@ class LevelNodes:
                     waiting += reversed(missing)
 
 
-def levels_of(nodes: Sequence[NodeRecord], version: Version) -> dict[int, LevelNodes]:
+def levels_of(nodes: Sequence[NodeRecord], version: GraphVersion) -> dict[int, LevelNodes]:
     """Return the nodes of a version by their graphs."""
     found: dict[int, LevelNodes] = {0: LevelNodes()}
     for number in version.live:
@@ -121,7 +121,7 @@ def snapshot_of(record: VersionsRecord, number: int) -> GraphSnapshot | None:
     return known
 
 
-def graph_of(record: VersionsRecord, version: Version) -> GraphSnapshot:
+def graph_of(record: VersionsRecord, version: GraphVersion) -> GraphSnapshot:
     """Return a version for pictures, with the operations that its nodes became if it is the last.
 
     Raises
@@ -149,7 +149,7 @@ def graph_of(record: VersionsRecord, version: Version) -> GraphSnapshot:
 
 def step_of(record: VersionsRecord, loop: LoopNodeRecord) -> GraphSnapshot:
     """Return the step of a loop that is alone in a table."""
-    found = Version(0, range(len(record.nodes)), ())
+    found = GraphVersion(0, range(len(record.nodes)), ())
     return _Builder(levels_of(record.nodes, found), record.texts).step(loop, 0)
 
 

@@ -28,13 +28,13 @@ from scanviz.record.graph_reading import LevelNodes, levels_of
 from scanviz.record.names import TakenNames
 from scanviz.record.versions import (
     DeltaRecord,
+    GraphVersion,
     LoopNodeRecord,
     LoopVariableKeys,
     NodeRecord,
     OperationOfNode,
     OriginOfNode,
     ResultRecord,
-    Version,
     VersionsRecord,
 )
 
@@ -334,7 +334,7 @@ class GraphWriter:
         """Return what was written; with a program, what the nodes of the last version became in it."""
         first = DeltaRecord() if self._first is None else self._first
         names = [*self._output_names, *[""] * len(self._outputs)][: len(self._outputs)]
-        last = Version(len(self._deltas), [each for each, count in self._counts.items() if count], ())
+        last = GraphVersion(len(self._deltas), [each for each, count in self._counts.items() if count], ())
         return VersionsRecord(
             self._title,
             start=len(first.added),
@@ -360,7 +360,7 @@ class GraphWriter:
             if made.rule or parents:
                 yield OriginOfNode(self.names.of(node.outputs[0]), made.rule or "", tuple(parents))
 
-    def _operations(self, program: Program, last: Version) -> Iterator[OperationOfNode]:
+    def _operations(self, program: Program, last: GraphVersion) -> Iterator[OperationOfNode]:
         """Iterate over what nodes became, each the first instruction of its node id that none before it became."""
         levels = levels_of(tuple(self._table), last)
         waiting = [(0, program)]

@@ -249,7 +249,7 @@ class VersionsRecord:
         """Number of the last version."""
         return self.first + len(self.deltas)
 
-    def version(self, number: int) -> Version | None:
+    def version(self, number: int) -> GraphVersion | None:
         """Return what is in the graph after so many rewrites; None if that is not kept.
 
         Rewrites after the last delta are of the program, and leave the graph as it is.
@@ -261,14 +261,14 @@ class VersionsRecord:
                 return found
         raise AssertionError("a last version that there is not")
 
-    def versions(self) -> Iterator[Version]:
+    def versions(self) -> Iterator[GraphVersion]:
         """Iterate over all versions; each is what it is until the next one is asked for."""
         if not 0 <= self.start <= len(self.nodes):
             raise ScanvizValueError(
                 "a graph of the profile makes no sense", found=f"{self.start} nodes at first"
             )
         live, outputs = dict.fromkeys(range(self.start)), self.outputs
-        yield Version(self.first, live, outputs)
+        yield GraphVersion(self.first, live, outputs)
         for number, each in enumerate(self.deltas, self.first + 1):
             for gone in each.removed:
                 if gone not in live:
@@ -283,7 +283,7 @@ class VersionsRecord:
                     )
                 live[new] = None
             outputs = outputs if each.outputs is None else each.outputs
-            yield Version(number, live, outputs)
+            yield GraphVersion(number, live, outputs)
 
     def live(self, number: int) -> list[int]:
         """Return the places in the table of the nodes after so many rewrites; none if that is not kept."""
@@ -314,7 +314,7 @@ class VersionsRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class GraphVersion:
     """One version of a graph.
 
     Attributes

@@ -1,8 +1,8 @@
 """How to apply every declared operation to something at hand, for laws that ask all of them: one row an operation.
 
-A row takes a :class:`Pool`, which gives operands (earlier results of a random graph, or new inputs), and returns a variable that
-the operation made.  It may raise a ScanvizError, or :class:`UnfitError`, where nothing at hand fits.  Those without a row are in
-:data:`WITHOUT`, with the reason.
+A row takes a :class:`ValuePool`, which gives operands (earlier results of a random graph, or new inputs), and returns a variable
+that the operation made.  It may raise a ScanvizError, or :class:`UnfitError`, where nothing at hand fits.  Those without a row
+are in :data:`WITHOUT`, with the reason.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class UnfitError(Exception):
     """Nothing at hand fits an operation."""
 
 
-class Pool(Protocol):
+class ValuePool(Protocol):
     """Where operands come from."""
 
     def choose(self, options: Sequence[Any]) -> Any:
@@ -56,7 +56,7 @@ class Pool(Protocol):
         """Return a square matrix that can be inverted and factorised; raise UnfitError where there is none."""
 
 
-Row = Callable[[Pool], Variable]
+Row = Callable[[ValuePool], Variable]
 ROWS: dict[Declaration, Row] = {}
 WITHOUT: dict[str, str] = {
     "scan": "loops have laws of their own",
@@ -69,7 +69,7 @@ WITHOUT: dict[str, str] = {
 }
 
 
-def _axis(pool: Pool, ndim: int) -> int:
+def _axis(pool: ValuePool, ndim: int) -> int:
     if ndim == 0:
         raise UnfitError
     chosen: int = pool.choose(range(-ndim, ndim))
@@ -80,7 +80,7 @@ def _subsets(ndim: int) -> list[list[int]]:
     return [list(each) for k in range(ndim + 1) for each in itertools.combinations(range(ndim), k)]
 
 
-def _shuffled(pool: Pool, items: Sequence[Any]) -> list[Any]:
+def _shuffled(pool: ValuePool, items: Sequence[Any]) -> list[Any]:
     return list(pool.choose(list(itertools.permutations(items))))
 
 
@@ -91,7 +91,7 @@ def _elementwise(declaration: ElementwiseDeclaration) -> Row:
 
 
 def _reduction(declaration: reduce.ReductionDeclaration) -> Row:
-    def row(pool: Pool) -> Variable:
+    def row(pool: ValuePool) -> Variable:
         given = pool.array()
         ndim = tensor_type(given).ndim
         axes = pool.choose([None, *_subsets(ndim)])
@@ -104,7 +104,7 @@ def _reduction(declaration: reduce.ReductionDeclaration) -> Row:
 
 
 def _along(function: Callable[..., Variable], dtypes: Sequence[str] = DTYPES) -> Row:
-    def row(pool: Pool) -> Variable:
+    def row(pool: ValuePool) -> Variable:
         given = pool.array((1, 2), dtypes)
         return function(given, _axis(pool, tensor_type(given).ndim))
 
@@ -115,11 +115,11 @@ def _pair(function: Callable[..., Variable], ranks: Sequence[int]) -> Row:
     return lambda pool: function(pool.array(ranks), pool.array(ranks))
 
 
-def _cast(pool: Pool) -> Variable:
+def _cast(pool: ValuePool) -> Variable:
     return cast(pool.array(), pool.choose(DTYPES))
 
 
-def _sum_to_shape(pool: Pool) -> Variable:
+def _sum_to_shape(pool: ValuePool) -> Variable:
     given = pool.array((1, 2))
     sizes = [
         T.constant(1) if pool.choose((False, True)) else shape.dimension(given, axis)
@@ -128,17 +128,17 @@ def _sum_to_shape(pool: Pool) -> Variable:
     return build_one(Op(reduce.SUM_TO_SHAPE), given, *sizes)
 
 
-def _dimension(pool: Pool) -> Variable:
+def _dimension(pool: ValuePool) -> Variable:
     given = pool.array((1, 2))
     return shape.dimension(given, _axis(pool, tensor_type(given).ndim))
 
 
-def _broadcast_size(pool: Pool) -> Variable:
+def _broadcast_size(pool: ValuePool) -> Variable:
     sizes = [_dimension(pool), _dimension(pool) if pool.choose((False, True)) else T.constant(1)]
     return build_one(Op(shape.BROADCAST_SIZE), *_shuffled(pool, sizes))
 
 
-def _make_vector(pool: Pool) -> Variable:
+def _make_vector(pool: ValuePool) -> Variable:
     return shape.stack_scalars([pool.array((0,)) for _ in range(pool.choose((1, 2, 3)))])
 
 
@@ -146,7 +146,7 @@ def _sizes(given: Variable) -> list[Variable]:
     return [shape.dimension(given, axis) for axis in range(tensor_type(given).ndim)]
 
 
-def _reshape(pool: Pool) -> Variable:
+def _reshape(pool: ValuePool) -> Variable:
     given = pool.array()
     sizes: list[Any] = _shuffled(pool, _sizes(given))
     if pool.choose((False, True)):
@@ -154,12 +154,12 @@ def _reshape(pool: Pool) -> Variable:
     return shape.reshape(given, sizes)
 
 
-def _specify_shape(pool: Pool) -> Variable:
+def _specify_shape(pool: ValuePool) -> Variable:
     given = pool.array()
     return shape.specify_shape(given, _sizes(given))
 
 
-def _dimshuffle(pool: Pool) -> Variable:
+def _dimshuffle(pool: ValuePool) -> Variable:
     given = pool.array()
     order: list[Any] = _shuffled(pool, range(tensor_type(given).ndim))
     if len(order) < 2 and pool.choose((False, True)):
@@ -167,22 +167,22 @@ def _dimshuffle(pool: Pool) -> Variable:
     return shape.dimshuffle(given, *order)
 
 
-def _alloc(pool: Pool) -> Variable:
+def _alloc(pool: ValuePool) -> Variable:
     value, like = pool.array((0, 1)), pool.array((1, 2))
     return shape.alloc(value, _sizes(like))
 
 
-def _key(pool: Pool, ndim: int) -> tuple[Any, ...]:
+def _key(pool: ValuePool, ndim: int) -> tuple[Any, ...]:
     parts = [slice(None), slice(None, None, -1), slice(1, None), slice(None, 1), 0, -1]
     return tuple(pool.choose(parts) for _ in range(ndim))
 
 
-def _index(pool: Pool) -> Variable:
+def _index(pool: ValuePool) -> Variable:
     given = pool.array((1, 2))
     return index.getitem(given, _key(pool, tensor_type(given).ndim))
 
 
-def _assign(pool: Pool) -> Variable:
+def _assign(pool: ValuePool) -> Variable:
     given = pool.array((1, 2))
     part = index.getitem(given, _key(pool, tensor_type(given).ndim))
     write = pool.choose([set_subtensor, inc_subtensor])
@@ -190,24 +190,24 @@ def _assign(pool: Pool) -> Variable:
     return made
 
 
-def _last_row(pool: Pool) -> Variable:
+def _last_row(pool: ValuePool) -> Variable:
     given = pool.array((1, 2))
     kind = tensor_type(given)
     return index.last_row(given, pool.array((kind.ndim - 1,), (kind.dtype,)))
 
 
-def _first_rows(pool: Pool) -> Variable:
+def _first_rows(pool: ValuePool) -> Variable:
     given = pool.array((1, 2))
     return first_rows(given, shape.dimension(given, 0), "rows", "loop", None)
 
 
-def _state_history(pool: Pool) -> Variable:
+def _state_history(pool: ValuePool) -> Variable:
     given = pool.array((1, 2))
     kind = tensor_type(given)
     return index.state_history(given, pool.array((kind.ndim - 1,), (kind.dtype,)), 1)
 
 
-def _ifelse(pool: Pool) -> Variable:
+def _ifelse(pool: ValuePool) -> Variable:
     first = pool.array()
     chosen: Variable = ifelse(
         pool.array((0,)), first, pool.array((tensor_type(first).ndim,), (tensor_type(first).dtype,))
@@ -215,28 +215,28 @@ def _ifelse(pool: Pool) -> Variable:
     return chosen
 
 
-def _concatenate(pool: Pool) -> Variable:
+def _concatenate(pool: ValuePool) -> Variable:
     first = pool.array((1, 2))
     ndim = tensor_type(first).ndim
     return concatenate([first, pool.array((ndim,))], _axis(pool, ndim))
 
 
-def _repeat(pool: Pool) -> Variable:
+def _repeat(pool: ValuePool) -> Variable:
     given = pool.array((1, 2))
     return repeat(given, pool.choose((0, 1, 2)), _axis(pool, tensor_type(given).ndim))
 
 
-def _rows_of_products(pool: Pool) -> Variable:
+def _rows_of_products(pool: ValuePool) -> Variable:
     """Return batched_dot of stacks of matrices."""
     first, second = (shape.dimshuffle(pool.array((2,)), 0, 1, "x") for _ in range(2))
     return linalg.batched_dot(first, shape.dimshuffle(second, 0, 2, 1))
 
 
-def _arange(pool: Pool) -> Variable:
+def _arange(pool: ValuePool) -> Variable:
     return creation.arange(_dimension(pool))
 
 
-def _eye(pool: Pool) -> Variable:
+def _eye(pool: ValuePool) -> Variable:
     return creation.eye(_dimension(pool), dtype=pool.choose(DTYPES))
 
 
@@ -244,29 +244,29 @@ def _diagonal_of(function: Callable[..., Variable], rank: int) -> Row:
     return lambda pool: function(pool.array((rank,)), pool.choose((0, -1, 1)))
 
 
-def _triangle(pool: Pool) -> Variable:
+def _triangle(pool: ValuePool) -> Variable:
     return creation.triangle(pool.array((2,)), pool.choose((0, -1, 1)), pool.choose((False, True)))
 
 
-def _solve(pool: Pool) -> Variable:
+def _solve(pool: ValuePool) -> Variable:
     return factorise.solve(pool.matrix(), pool.array((1, 2), FLOATS))
 
 
-def _lstsq(pool: Pool) -> Variable:
+def _lstsq(pool: ValuePool) -> Variable:
     x, _, _, values = decompose.lstsq(pool.matrix(), pool.array((1, 2), FLOATS))
     chosen: Variable = pool.choose((x, values))
     return chosen
 
 
-def _solve_triangular(pool: Pool) -> Variable:
+def _solve_triangular(pool: ValuePool) -> Variable:
     return factorise.solve_triangular(pool.matrix(), pool.array((1, 2), FLOATS), lower=True)
 
 
-def _searchsorted(pool: Pool) -> Variable:
+def _searchsorted(pool: ValuePool) -> Variable:
     return sort.searchsorted(sort.sort(pool.array((1,))), pool.array(), pool.choose(("left", "right")))
 
 
-def _bincount(pool: Pool) -> Variable:
+def _bincount(pool: ValuePool) -> Variable:
     numbers = sort.argsort(pool.array((1,)))
     weights = pool.choose((None, None, 1.5))
     return sort.bincount(
@@ -274,7 +274,7 @@ def _bincount(pool: Pool) -> Variable:
     )
 
 
-def _tensordot(pool: Pool) -> Variable:
+def _tensordot(pool: ValuePool) -> Variable:
     return linalg.tensordot(pool.array((2,)), pool.array((2,)), pool.choose((0, 1, 2)))
 
 
@@ -344,4 +344,4 @@ ROWS.update(
     }
 )
 
-__all__ = ["ROWS", "WITHOUT", "Pool", "Row", "UnfitError"]
+__all__ = ["ROWS", "WITHOUT", "Row", "UnfitError", "ValuePool"]

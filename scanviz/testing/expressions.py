@@ -1,7 +1,8 @@
 """Small random expressions that mean the same on symbolic variables and on NumPy arrays.
 
-An :class:`Expression` is a recipe over the arguments of a step.  It is built of operations (:mod:`scanviz.testing.operations`)
-over values of several shapes that broadcast together: what an operation gives is found by trying it on zeros.
+A :class:`RandomExpression` is a recipe over the arguments of a step.  It is built of operations
+(:mod:`scanviz.testing.operations`) over values of several shapes that broadcast together: what an operation gives is found by
+trying it on zeros.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Shape = tuple[int, ...]
 HIGHEST = 3  # dimensions of a value
 
 
-class Expression(NamedTuple):
+class RandomExpression(NamedTuple):
     """A recipe: which operation on which arguments or earlier results; the last result is the value.
 
     ``steps`` holds (operation, positions); positions count arguments first, then the results of earlier steps.
@@ -68,9 +69,11 @@ class Expression(NamedTuple):
         found = self.apply([np.zeros(each, dtype) for each in shapes])
         return tuple(np.shape(found))
 
-    def then(self, operation: Operation, *others: int, arguments: int) -> Expression:
+    def then(self, operation: Operation, *others: int, arguments: int) -> RandomExpression:
         """Return this expression with an operation on its value, and on others, after it."""
-        return Expression((*self.steps, (operation, (self.final, *others))), arguments + len(self.steps))
+        return RandomExpression(
+            (*self.steps, (operation, (self.final, *others))), arguments + len(self.steps)
+        )
 
 
 def compatible(shapes: Iterable[Shape], whole: Shape) -> bool:
@@ -90,7 +93,7 @@ def expressions(
     whole: Shape = (),
     most: int = 4,
     smooth: bool = False,
-) -> Expression:
+) -> RandomExpression:
     """Draw an expression of arguments of some shapes, of smooth operations alone if that is asked for.
 
     Parameters
@@ -117,7 +120,7 @@ def expressions(
             steps.append((operation, positions))
             values.append(found)
     last = len(values) - 1
-    return Expression(tuple(steps), draw(st.just(last) | st.integers(0, last)))
+    return RandomExpression(tuple(steps), draw(st.just(last) | st.integers(0, last)))
 
 
 def _tried(operation: Operation, values: Sequence[Any]) -> Any:
@@ -128,13 +131,13 @@ def _tried(operation: Operation, values: Sequence[Any]) -> Any:
 
 
 def fed_back(
-    expression: Expression, shapes: Sequence[Shape], dtype: str, own: int, *, adds: bool
-) -> Expression:
+    expression: RandomExpression, shapes: Sequence[Shape], dtype: str, own: int, *, adds: bool
+) -> RandomExpression:
     """Return an expression whose value has the shape of one argument, its state before, and does not grow without end.
 
     Parameters
     ----------
-    expression : Expression
+    expression : RandomExpression
         The term.
     shapes, dtype
         Of the arguments.

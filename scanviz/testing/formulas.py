@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.scalar.expression import (
+    BoundedLoop,
     Expression,
-    LoopParts,
     argument,
     carried,
     cast,
@@ -160,7 +160,7 @@ class _Plain:
 
     def _loop(self, each: Expression, around: Mapping[str, tuple[Any, str]]) -> list[tuple[Any, str]]:
         parts, inputs = each.data, each.inputs
-        assert isinstance(parts, LoopParts)
+        assert isinstance(parts, BoundedLoop)
         count = len(parts.names)
         now = {name: self.value(given, around) for name, given in zip(parts.names, inputs, strict=False)}
         for _ in range(parts.limit):

@@ -80,7 +80,7 @@ NUMBERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Damage:
     """A change of a document: where, as numbers that any document turns into a place, and what stands there afterwards.
 
     Attributes
@@ -113,29 +113,29 @@ def _together() -> st.SearchStrategy[str]:
     return st.lists(st.sampled_from(TEXTS), min_size=2, max_size=8, unique=True).map("".join)
 
 
-def changes_of_texts() -> st.SearchStrategy[list[Change]]:
+def changes_of_texts() -> st.SearchStrategy[list[Damage]]:
     """Changes that put hostile texts where texts are: most such records are taken for profiles, so that views show them."""
     everywhere = st.sampled_from(["one", "form", "form"])
-    some = st.builds(Change, _numbers(), _numbers(), st.just("text"), texts(), everywhere)
+    some = st.builds(Damage, _numbers(), _numbers(), st.just("text"), texts(), everywhere)
     action = st.sampled_from(["text", "graph"])
-    all_of_them = st.builds(Change, st.just(0), st.just(0), action, _together(), st.just("all"))
+    all_of_them = st.builds(Damage, st.just(0), st.just(0), action, _together(), st.just("all"))
     return st.lists(some, min_size=1, max_size=12) | st.builds(
         _one_then, all_of_them, st.lists(some, max_size=4)
     )
 
 
-def _one_then(first: Change, others: list[Change]) -> list[Change]:
+def _one_then(first: Damage, others: list[Damage]) -> list[Damage]:
     return [first, *others]
 
 
-def changes() -> st.SearchStrategy[list[Change]]:
+def changes() -> st.SearchStrategy[list[Damage]]:
     """Changes of any kind: most such records are refused."""
     values: st.SearchStrategy[Any] = (
         texts() | st.sampled_from(NUMBERS) | st.none() | st.booleans() | st.just([]) | st.just({})
     )
     action = st.sampled_from(["put", "drop", "twice", "swap", "swap", "number", "number", "text"])
     one = st.builds(
-        Change, _numbers(), _numbers(), action, values, st.sampled_from(["one", "one", "one", "form"])
+        Damage, _numbers(), _numbers(), action, values, st.sampled_from(["one", "one", "one", "form"])
     )
     return st.lists(one, min_size=1, max_size=4)
 
@@ -182,7 +182,7 @@ def _recorded() -> Any:
     return with_traces(recorder.record(), tracer)
 
 
-def changed(found: list[Change], real: dict[str, bytes] | None = None) -> dict[str, bytes]:
+def changed(found: list[Damage], real: dict[str, bytes] | None = None) -> dict[str, bytes]:
     """Return the entries of the real profile, or of another one, with changes of its document."""
     real = entries() if real is None else real
     document = json.loads(real["record.json"])
@@ -191,7 +191,7 @@ def changed(found: list[Change], real: dict[str, bytes] | None = None) -> dict[s
     return {**real, "record.json": json.dumps(document).encode()}
 
 
-def _apply(change: Change, document: Any) -> None:
+def _apply(change: Damage, document: Any) -> None:
     forms: dict[Place, list[Place]] = {}
     for place, value in _places(document, ()):
         if _is_meant(change, place, value):
@@ -208,7 +208,7 @@ def _apply(change: Change, document: Any) -> None:
         _put(change, document, place, other)
 
 
-def _is_meant(change: Change, place: Place, value: Any) -> bool:
+def _is_meant(change: Damage, place: Place, value: Any) -> bool:
     """Return whether a change is one of values such as this."""
     if change.action == "text":
         return isinstance(value, str) and not set(place) & _WORDS and not _is_linked(place)
@@ -226,7 +226,7 @@ def _at(document: Any, place: Place) -> Any:
     return functools.reduce(lambda inside, key: inside[key], place, document)
 
 
-def _put(change: Change, document: Any, place: Place, other: Place) -> None:
+def _put(change: Damage, document: Any, place: Place, other: Place) -> None:
     around: Any = _at(document, place[:-1])
     key: Any = place[-1]
     if change.action == "graph":
@@ -314,7 +314,7 @@ def extra_entries() -> st.SearchStrategy[tuple[str, bytes]]:
 
 __all__ = [
     "TEXTS",
-    "Change",
+    "Damage",
     "archive_of",
     "changed",
     "changes",

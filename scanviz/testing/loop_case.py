@@ -16,7 +16,7 @@ from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.scan.updates import Updates
-from scanviz.testing.expressions import Expression, Shape
+from scanviz.testing.expressions import RandomExpression, Shape
 from scanviz.testing.readings import ALL_ROWS, Reading
 
 
@@ -35,7 +35,7 @@ class OutputCase:
     ``from_zeros`` says that the initial rows are zeros which the graph makes, in the shape of an input: how most sums begin.
     """
 
-    value: Expression
+    value: RandomExpression
     initial: Array | None
     taps: tuple[int, ...]
     shape: Shape
@@ -58,7 +58,7 @@ class LoopCase:
         Non-sequences.
     captured : array or None
         A value used in the step without being passed.
-    update : Expression or None
+    update : RandomExpression or None
         New value of a shared variable, which starts at ``shared_start``.
     stop : float or None
         The loop ends after a step whose first output has a sum above this.
@@ -70,7 +70,7 @@ class LoopCase:
         The names of inputs whose sizes are known when building, and of those whose values are, which then are no inputs.
     go_backwards : bool
         As given to scan.
-    nested : Expression or None
+    nested : RandomExpression or None
         What a loop inside the step computes from its state and the first argument; its last value joins the arguments.
     """
 
@@ -80,12 +80,12 @@ class LoopCase:
     outputs: list[OutputCase]
     constants: list[Array]
     captured: Array | None
-    update: Expression | None
+    update: RandomExpression | None
     shared_start: Array | None
     stop: float | None
     n_steps: int | None
     go_backwards: bool
-    nested: Expression | None
+    nested: RandomExpression | None
     symbolic_steps: bool = False
     static: frozenset[str] = frozenset()
     constant: frozenset[str] = frozenset()

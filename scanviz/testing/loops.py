@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scanviz.engine.graph.nodes import Array
-from scanviz.testing.expressions import Expression, Shape, expressions, fed_back
+from scanviz.testing.expressions import RandomExpression, Shape, expressions, fed_back
 from scanviz.testing.loop_case import LoopCase, OutputCase, SequenceCase
 
 DTYPES = ("float64", "float32", "int64", "int32")
@@ -157,7 +157,7 @@ def _output(
     return OutputCase(value, np.zeros_like(initial) if from_zeros else initial, taps, row, from_zeros)
 
 
-def _nested(draw: st.DrawFn, row: Shape, dtype: str, whole: Shape, smooth: bool) -> Expression:
+def _nested(draw: st.DrawFn, row: Shape, dtype: str, whole: Shape, smooth: bool) -> RandomExpression:
     value = draw(expressions([row, row], dtype, whole, 2, smooth))
     return fed_back(value, [row, row], dtype, 0, adds=draw(st.booleans()))
 

@@ -60,7 +60,7 @@ def observers_for(watching: str) -> list[observe.Observer]:
     found: list[observe.Observer] = []
     if "steps" in watching or "ops" in watching:
         block = 3 if "blocks" in watching else 1
-        found.append(Recorder("ops" if watching == "ops" else "steps", price=FREE, steps_a_stamp=block))
+        found.append(Recorder("ops" if watching == "ops" else "steps", calibration=FREE, steps_a_stamp=block))
     if "values" in watching:
         found.append(Tracer())
     return found

@@ -34,7 +34,7 @@ from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState, start
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views import VIEWS
-from scanviz.tui.views.base import TextBlock, View
+from scanviz.tui.views.base import TabView, TextBlock
 
 NARROW = 118  # columns below which titles of tabs are cut, so that all are seen
 BESIDE = 150  # columns below which a list stands above what belongs to it, else beside it
@@ -89,7 +89,7 @@ class ScanvizApp(App[None]):
             )
         self.source = source
         self._harmless = Harmless()
-        self.views: list[View] = []
+        self.views: list[TabView] = []
         self.stop_wanted = (
             False  # whether a script that runs is to be stopped after the application has ended
         )
@@ -179,12 +179,12 @@ class ScanvizApp(App[None]):
         return self.main.query_one("#tree", LoopTree)
 
     @property
-    def _searched(self) -> LoopTree | View:
+    def _searched(self) -> LoopTree | TabView:
         """What n and N go through: the tree if it was searched last, else the tab that is seen."""
         return self._tree if self._searched_tree else self.view
 
     @property
-    def view(self) -> View:
+    def view(self) -> TabView:
         """The tab that is seen."""
         if not self._has_tabs:
             return self.views[0]
@@ -254,11 +254,11 @@ class ScanvizApp(App[None]):
         if not self.view.shows(self.state):
             self.view.show(self.state)
 
-    def on_view_moved(self, event: View.Moved) -> None:
+    def on_view_moved(self, event: TabView.Moved) -> None:
         """Take the state that a view asks for."""
         self.state = event.state
 
-    def on_view_entered(self, event: View.Entered) -> None:
+    def on_view_entered(self, event: TabView.Entered) -> None:
         """Go on to another tab with what was looked at; escape comes back."""
         self._came_from.append((self.views.index(self.view), self.state))
         self._go(next(k for k, each in enumerate(VIEWS) if event.title == each.TITLE), event.state)

@@ -11,7 +11,7 @@ from rich.color import ColorType
 from rich.style import Style
 from rich.text import Span, Text
 
-from scanviz.profiler.report.text import Line, styled
+from scanviz.profiler.report.text import ReportLine, styled
 
 RED, GREEN, YELLOW, CYAN = "#d04545", "#3c9a58", "#c8960c", "#2f97aa"
 _OF_TERMINALS = {1: RED, 2: GREEN, 3: YELLOW, 6: CYAN}  # by their numbers
@@ -35,12 +35,12 @@ def with_our_colours(text: Text) -> Text:
     return text
 
 
-def report_text(lines: Iterable[Line], width: int) -> Text:
+def report_text(lines: Iterable[ReportLine], width: int) -> Text:
     r"""Return lines of the report as styled text of at most so many columns.
 
     Examples
     --------
-    >>> report_text([Line("a"), Line("b", "1")], 20).plain
+    >>> report_text([Line("a"), ReportLine("b", "1")], 20).plain
     'a\nb'
     """
     texts = (Text.from_ansi(styled(each, max(20, width), True)) for each in lines)

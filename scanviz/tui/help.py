@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from scanviz.tui.views.base import View
+from scanviz.tui.views.base import TabView
 
 
 class HelpScreen(ModalScreen[None]):
@@ -22,7 +22,7 @@ class HelpScreen(ModalScreen[None]):
         Binding("escape,q,question_mark,enter", "app.pop_screen", "close"),
     ]
 
-    def __init__(self, focused: Widget | None, view: View) -> None:
+    def __init__(self, focused: Widget | None, view: TabView) -> None:
         super().__init__()
         self._focused, self._view = focused, view
 

@@ -12,7 +12,7 @@ from scanviz.tui.state import ViewState
 _VIEWS = ("index", "dimshuffle", "first_rows", "state_history")
 
 
-class Line(NamedTuple):
+class OriginLine(NamedTuple):
     """A line of the user's.
 
     Attributes
@@ -27,23 +27,23 @@ class Line(NamedTuple):
     text: str = ""
 
 
-def origin(state: ViewState, index: int) -> Line:
+def origin(state: ViewState, index: int) -> OriginLine:
     """Return the line that built what a loop variable holds: in its step, or where the loop was given it."""
     found = snapshot_of(state)
     if found is None or index >= len(found[0].variables):
-        return Line()
+        return OriginLine()
     loop, around = found
     variable = loop.variables[index]
     return _written(loop, variable) or _of_value(around, variable.outer_input)
 
 
-def _written(loop: LoopSnapshot, variable: LoopVariableSnapshot) -> Line | None:
+def _written(loop: LoopSnapshot, variable: LoopVariableSnapshot) -> OriginLine | None:
     """Return the line of the operation whose result a variable takes in a step; None where it takes none."""
     wanted = set(variable.inner_outputs)
     return next((_line(each) for each in loop.step.nodes if wanted & set(each.outputs)), None)
 
 
-def _of_value(graph: GraphSnapshot, number: int | None) -> Line:
+def _of_value(graph: GraphSnapshot, number: int | None) -> OriginLine:
     """Return the line that built a value, seen through views and loops."""
     while number is not None:
         node = next((each for each in graph.nodes if number in each.outputs), None)
@@ -56,8 +56,8 @@ def _of_value(graph: GraphSnapshot, number: int | None) -> Line:
         if not node.op.startswith(_VIEWS) or not node.inputs:
             return _line(node)
         number = node.inputs[0]
-    return Line()
+    return OriginLine()
 
 
-def _line(node: NodeSnapshot) -> Line:
-    return Line(node.source, node.text)
+def _line(node: NodeSnapshot) -> OriginLine:
+    return OriginLine(node.source, node.text)

@@ -71,7 +71,7 @@ def steps(loop: int, times: list[int], first: int = 0) -> StepSeries:
 
 def recorder(clock: Clock | None = None, **options: object) -> Recorder:
     """Return a recorder that knows of :func:`nested` as function 1, by a clock that stands still."""
-    made = Recorder(clock=clock or Clock(), price=options.pop("price", FREE), **options)
+    made = Recorder(clock=clock or Clock(), calibration=options.pop("calibration", FREE), **options)
     made.compiled(compiled())
     return made
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scanviz
-from scanviz.profiler.report.text import Line, styled, table
+from scanviz.profiler.report.text import ReportLine, styled, table
 from scanviz.record.plain_text import is_plain, plain, plain_lines, write_json, write_text
 from scanviz.testing.hostile import TEXTS, texts
 
@@ -38,7 +38,7 @@ def test_nothing_steering_passes(text: str) -> None:
 
 @given(texts() | st.text(), st.booleans(), st.integers(1, 60))
 def test_a_line_and_a_table_of_a_report_are_harmless(text: str, wraps: bool, width: int) -> None:
-    assert not STEERING.search(styled(Line(text, wraps=wraps), width, False))
+    assert not STEERING.search(styled(ReportLine(text, wraps=wraps), width, False))
     for row in table([[text, "a"], ["b", text]], 1, width):
         assert is_plain(row)
 

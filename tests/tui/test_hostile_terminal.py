@@ -13,7 +13,7 @@ OWNED = "\x1b]2;owned\x1b\\\x9d2;owned\x9c\x1b[2J\x1b[8m\x07"
 
 
 def hostile_profile(folder):
-    changes = [hostile.Change(0, 0, action, OWNED, "all") for action in ("text", "graph")]
+    changes = [hostile.Damage(0, 0, action, OWNED, "all") for action in ("text", "graph")]
     (folder / "bad.scanviz").write_bytes(hostile.archive_of(hostile.changed(changes)))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.tui.origin import Line, origin
+from scanviz.tui.origin import OriginLine, origin
 from scanviz.tui.state import start
 
 
@@ -46,4 +46,4 @@ def test_a_state_has_the_line_that_writes_it_and_an_input_of_the_function_none()
     state = start(p.record)
     found = {each.name: origin(state, k) for k, each in enumerate(state.loop_record.variables)}
     assert found["s"].text == "return s + x_t * 2.0"
-    assert origin(state, 99) == Line() and origin(state.at_function(state.function), 0) == Line()
+    assert origin(state, 99) == OriginLine() and origin(state.at_function(state.function), 0) == OriginLine()

@@ -9,7 +9,7 @@ from typing import Any
 
 from scanviz.engine.errors import MissingInputError, ScanvizTypeError, ScanvizValueError, UnusedInputError
 from scanviz.engine.function.arguments import In, Out
-from scanviz.engine.function.callable import Function, Plan
+from scanviz.engine.function.callable import Function, FunctionSpec
 from scanviz.engine.function.computed import cut_at_inputs, sizes_of_inputs
 from scanviz.engine.function.forgotten import warn_of_forgotten_updates
 from scanviz.engine.graph.nodes import Constant, Variable, describe
@@ -117,7 +117,7 @@ def plan_function(
     allow_input_downcast: bool | None = None,
     no_default_updates: bool | Sequence[SharedVariable] = False,
     profile: bool = False,
-) -> Plan:
+) -> FunctionSpec:
     """Return what a function is to compute; the parameters and errors are those of :func:`function`."""
     where = user_line()
     given_inputs = _inputs(inputs, allow_input_downcast)
@@ -133,7 +133,7 @@ def plan_function(
     graph = sizes_of_inputs(graph, given_inputs, cuts)
     shared = _shared_and_missing(graph, [each.variable for each in given_inputs])
     _check_used(graph, given_inputs, cuts, on_unused_input)
-    return Plan(
+    return FunctionSpec(
         name or _default_name(where),
         given_inputs,
         [Out(v, w.borrow) for v, w in zip(graph, wanted, strict=False)],

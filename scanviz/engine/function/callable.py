@@ -44,7 +44,7 @@ PROFILER: list[Callable[[], observe.Observer]] = []
 CALLS: list[Callable[[Function, list[Array]], None]] = []
 
 
-class Plan:
+class FunctionSpec:
     """What a function was asked for: enough to compile it, here or where it is unpickled."""
 
     __slots__ = ("inputs", "mode", "name", "outputs", "profile", "shared", "structure", "updates", "where")
@@ -82,7 +82,7 @@ class Function(Shown):
         Nanoseconds of each stage of building: ``graph``, ``rewrite``, ``lower``, ``compile``.
     """
 
-    def __init__(self, plan: Plan, started_ns: int | None = None) -> None:
+    def __init__(self, plan: FunctionSpec, started_ns: int | None = None) -> None:
         begun = time.perf_counter_ns()
         self.plan, self.name, self.where = plan, plan.name, plan.where
         self.key = next(_keys)

@@ -6,7 +6,7 @@ import copyreg
 from typing import Any
 
 from scanviz.engine.function.arguments import In, Out
-from scanviz.engine.function.callable import Function, Plan
+from scanviz.engine.function.callable import Function, FunctionSpec
 from scanviz.engine.graph.flatten import FlatGraph, flatten, unflatten
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
@@ -57,7 +57,7 @@ def restore(
     outputs = [Out(each, loose) for each, loose in zip(variables, borrow, strict=False)]
     updates = dict(zip(updated, variables[len(borrow) :], strict=True))
     return Function(
-        Plan(
+        FunctionSpec(
             name,
             [In(*each) for each in inputs],
             outputs,

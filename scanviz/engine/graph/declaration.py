@@ -123,7 +123,7 @@ def declarations() -> Iterator[Declaration]:
     return iter(tuple(_REGISTRY.values()))
 
 
-class Part(NamedTuple):
+class GraphPart(NamedTuple):
     """A part of an op that holds a graph: ops that share the object share it again when they are loaded.
 
     Attributes
@@ -153,7 +153,7 @@ class Held(NamedTuple):
         A function that pickle finds by its name.
     about : object
         What it is told beside the parts.
-    parts : sequence of Part
+    parts : sequence of GraphPart
         In order; ``make`` is given the parts that were made again.
     node_ids : sequence of int
         Birth ids of other nodes that the op refers to; where these get other ids, ``make`` is given those.
@@ -161,7 +161,7 @@ class Held(NamedTuple):
 
     make: Callable[[Any, Sequence[Any], Sequence[int]], Op]
     about: Any
-    parts: Sequence[Part]
+    parts: Sequence[GraphPart]
     node_ids: Sequence[int] = ()
 
 

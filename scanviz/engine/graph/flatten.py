@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from scanviz.engine.graph.declaration import Held, Op, Part
+from scanviz.engine.graph.declaration import GraphPart, Held, Op
 from scanviz.engine.graph.nodes import REDUCE, Apply, Variable, next_node_id
 from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.traversal import toposort
@@ -89,7 +89,7 @@ class _Walk:
     def __init__(self, outputs: Sequence[Variable]) -> None:
         self.order: dict[Apply, None] = {}
         self.ops: dict[int, Held] = {}
-        self.parts: dict[int, Part] = {}
+        self.parts: dict[int, GraphPart] = {}
         self._add(outputs)
 
     def _add(self, outputs: Sequence[Variable]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.function import Function
-from scanviz.engine.function.callable import CALLS, Plan
+from scanviz.engine.function.callable import CALLS, FunctionSpec
 
 MOST_BYTES = 256 * 2**20  # of all inputs together
 
@@ -138,7 +138,7 @@ def told_of_functions(told: Callable[[Function], None]) -> Iterator[None]:
     """Tell of each function that is built in the block."""
     build = Function.__init__
 
-    def built(function: Function, plan: Plan, started_ns: int | None = None) -> None:
+    def built(function: Function, plan: FunctionSpec, started_ns: int | None = None) -> None:
         build(function, plan, started_ns)
         told(function)
 

@@ -31,7 +31,7 @@ MOST_GRADIENTS = 4  # versions of one history at which gradients are compared
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ValueDifference:
     """Where results differ.
 
     Attributes
@@ -56,7 +56,7 @@ class Checked:
         The application.
     rule, says : str
         What it was.
-    difference : Difference or None
+    difference : ValueDifference or None
         The first output that is not as it was before.
     exact : bool
         Whether all outputs are the same to the last bit.
@@ -65,7 +65,7 @@ class Checked:
     index: int
     rule: str
     says: str
-    difference: Difference | None
+    difference: ValueDifference | None
     exact: bool
 
 
@@ -83,7 +83,7 @@ class Verification:
         Gradients, after some of the applications.
     skipped : str
         Why gradients were not compared; empty if they were.
-    whole : Difference or None
+    whole : ValueDifference or None
         Where what the function gives, as it runs, differs from the graph as it was built.
     """
 
@@ -91,7 +91,7 @@ class Verification:
     checked: tuple[Checked, ...]
     gradients: tuple[Checked, ...] = ()
     skipped: str = ""
-    whole: Difference | None = None
+    whole: ValueDifference | None = None
 
     @property
     def first_wrong(self) -> Checked | None:
@@ -188,14 +188,14 @@ def bisect(function: Function, arrays: Sequence[Any]) -> Checked | None:
 
 def _as_it_runs(
     function: Function, versions: _Versions, graph: Sequence[Variable], arrays: Sequence[Any]
-) -> Difference | None:
+) -> ValueDifference | None:
     """Return how what a function gives on its own tier differs from the graph as built, on the reference tier."""
     expected = versions.as_built()
     try:
         given = [np.array(each) for each in arrays]
         found = [np.array(to_host(each)) for each in function.executable.run(given, None)]
     except Exception as error:  # a wrong plan of memory may fail in any way
-        return Difference("what is computed", f"it ends in an error: {_first_line(error)}")
+        return ValueDifference("what is computed", f"it ends in an error: {_first_line(error)}")
     return compare(expected, found, _labels(function, graph))
 
 
@@ -225,14 +225,14 @@ class _Versions:
             raise CannotRunAgainError(f"it ends in an error on these inputs: {_first_line(found)}")
         return found
 
-    def compared(self, before: int, after: int) -> tuple[Difference | None, bool]:
+    def compared(self, before: int, after: int) -> tuple[ValueDifference | None, bool]:
         """Return how two versions differ, and whether they are the same to the last bit."""
         old, new = self._at(before), self._at(after)
         if isinstance(old, Exception):
             where = "" if before == 0 else f" before rewrite {before}"
             raise CannotRunAgainError(f"it ends in an error on these inputs{where}: {_first_line(old)}")
         if isinstance(new, Exception):
-            return Difference("what is computed", f"it ends in an error now: {_first_line(new)}"), False
+            return ValueDifference("what is computed", f"it ends in an error now: {_first_line(new)}"), False
         exact = all(np.array_equal(a, b, equal_nan=_floating(a)) for a, b in zip(old, new, strict=True))
         return compare(old, new, _labels(self._function, self._graphs[after])), exact
 
@@ -253,22 +253,22 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
-def compare(before: Sequence[Any], after: Sequence[Any], labels: Sequence[str]) -> Difference | None:
+def compare(before: Sequence[Any], after: Sequence[Any], labels: Sequence[str]) -> ValueDifference | None:
     """Return the first output that differs, None where all agree."""
     for first, second, label in zip(before, after, labels, strict=True):
         a, b = np.asarray(first), np.asarray(second)
         if a.dtype != b.dtype or a.shape != b.shape:
-            return Difference(label, f"{a.dtype}{list(a.shape)} became {b.dtype}{list(b.shape)}")
+            return ValueDifference(label, f"{a.dtype}{list(a.shape)} became {b.dtype}{list(b.shape)}")
         if not _floating(a):
             if not np.array_equal(a, b):
-                return Difference(label, f"{int(np.sum(a != b))} of {a.size} numbers differ")
+                return ValueDifference(label, f"{int(np.sum(a != b))} of {a.size} numbers differ")
             continue
         largest = float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)))
         allowed = TOLERANCE[a.dtype.name] * max(largest, 1e-300)
         if not np.allclose(a, b, rtol=0.0, atol=allowed, equal_nan=True):
             finite = np.isfinite(a) & np.isfinite(b)
             off = float(np.max(np.abs(a - b), initial=0.0, where=finite))
-            return Difference(label, f"off by {off:.3g}, where the largest number is {largest:.3g}")
+            return ValueDifference(label, f"off by {off:.3g}, where the largest number is {largest:.3g}")
     return None
 
 

@@ -18,7 +18,7 @@ from scanviz.engine.ops.formulas import larger
 from scanviz.engine.scalar.blocks import Block, typed
 from scanviz.engine.scalar.expression import (
     Expression,
-    Function,
+    ScalarFunction,
     argument,
     carried,
     cast,
@@ -48,7 +48,7 @@ def _philox() -> tuple[Expression, ...]:
     return tuple(words)
 
 
-PHILOX = Function("philox", ("uint32",) * 6, _philox())
+PHILOX = ScalarFunction("philox", ("uint32",) * 6, _philox())
 
 
 def _wide(low: Expression, high: Expression) -> Expression:
@@ -66,7 +66,7 @@ def _block_at() -> tuple[Expression, ...]:
     return (*words, _wide(words[0], words[1]), _wide(words[2], words[3]))
 
 
-BLOCK_AT = Function("philox_at", (*("uint32",) * 6, "uint64", "uint32"), _block_at())
+BLOCK_AT = ScalarFunction("philox_at", (*("uint32",) * 6, "uint64", "uint32"), _block_at())
 STATE = tuple(argument(k) for k in range(6))
 NUMBER = argument(6)
 

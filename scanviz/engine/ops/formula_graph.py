@@ -14,7 +14,7 @@ from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.support import constant
 
 if TYPE_CHECKING:
-    from scanviz.engine.scalar.blocks import Block, Line
+    from scanviz.engine.scalar.blocks import Block, Statement
 
 _RENAMED = {
     "negate": e.negative,
@@ -27,7 +27,7 @@ _RENAMED = {
 _BITS = {"bit_and": "and", "bit_or": "or", "bit_xor": "xor"}
 
 
-def operation_of(line: Line, block: Block) -> ElementwiseDeclaration | None:
+def operation_of(line: Statement, block: Block) -> ElementwiseDeclaration | None:
     """Return the elementwise operation that does what a line does, None where there is none."""
     if line.op in _BITS:
         truths = block.dtypes[line.inputs[0]] == BOOLEAN
@@ -65,7 +65,7 @@ def values_of(
     return found
 
 
-def _value(line: Line, block: Block, known: dict[int, Variable]) -> Variable | None:
+def _value(line: Statement, block: Block, known: dict[int, Variable]) -> Variable | None:
     dtype = block.dtypes[line.outputs[0]]
     if line.op == "constant":
         assert isinstance(line.data, bytes)

@@ -17,7 +17,7 @@ from scanviz.engine.graph.types import BOOLEAN, TensorType, Type
 from scanviz.engine.ops import axes, index_axes
 from scanviz.engine.ops.index_pattern import (
     INPUT,
-    Entry,
+    IndexEntry,
     IndexParameters,
     input_count,
     input_entries,
@@ -29,7 +29,7 @@ from scanviz.engine.ops.shape import MAKE_VECTOR, stack_scalars
 from scanviz.engine.ops.support import as_variable, located, static_dims
 
 
-def _slice_size(entry: Entry, size: Any, position: int, dims: Dims) -> Any:
+def _slice_size(entry: IndexEntry, size: Any, position: int, dims: Dims) -> Any:
     """Return how many elements a slice entry picks; ``position`` is its first input among the op's inputs."""
     if entry.numbers() == (None, None, None):
         return size
@@ -79,7 +79,7 @@ def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return (tuple(result),)
 
 
-def _is_mask(entry: Entry) -> bool:
+def _is_mask(entry: IndexEntry) -> bool:
     return entry.stop == "mask"
 
 
@@ -105,7 +105,7 @@ def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     return (TensorType(kind.dtype, shape),)
 
 
-def _check_array(entry: Entry, index: Variable, source: Variable, axis: int) -> None:
+def _check_array(entry: IndexEntry, index: Variable, source: Variable, axis: int) -> None:
     kind = tensor_type(index)
     if kind.dtype == BOOLEAN:
         sizes = tensor_type(source).shape[axis : axis + entry.consumed]

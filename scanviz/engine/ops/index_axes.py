@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.facts import Along, Shape
 from scanviz.engine.ops.axes import Shapes, broadcast
-from scanviz.engine.ops.index_pattern import Entry, IndexParameters, input_entries, is_basic
+from scanviz.engine.ops.index_pattern import IndexEntry, IndexParameters, input_entries, is_basic
 
 
-def _is_whole(entry: Entry) -> bool:
+def _is_whole(entry: IndexEntry) -> bool:
     return entry.kind == "slice" and entry.numbers() == (None, None, None)
 
 

@@ -22,7 +22,7 @@ INPUT: Final = "input"
 Number = int | Literal["input", "mask"] | None
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """One part of an index: ``newaxis``, ``integer``, ``slice`` or ``array``.
 
     ``consumed`` is the number of dimensions of the indexed array that an ``array`` entry stands for: 1, or as many as a
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 class IndexParameters(NamedTuple):
     """The parts of an index, one for each dimension of the array from the first, new axes between."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[IndexEntry, ...]
 
     def __str__(self) -> str:
         parts = [_shown(each) for each in self.entries]
@@ -52,7 +52,7 @@ class IndexParameters(NamedTuple):
         return f"[{', '.join(parts)}]"
 
 
-def _shown(entry: Entry) -> str:
+def _shown(entry: IndexEntry) -> str:
     if entry.kind == "newaxis":
         return "None"
     if entry.kind == "array":
@@ -75,7 +75,7 @@ def parse_index(variable: Variable, key: Any) -> tuple[IndexParameters, list[Var
     """
     parts = list(key) if isinstance(key, tuple) else [key]
     ndim = tensor_type(variable).ndim
-    entries: list[Entry] = []
+    entries: list[IndexEntry] = []
     inputs: list[Variable] = []
     parsed = [each if each is Ellipsis else _entry(variable, each) for each in parts]
     used = sum(_consumed(each[0]) for each in parsed if each is not Ellipsis)
@@ -89,21 +89,21 @@ def parse_index(variable: Variable, key: Any) -> tuple[IndexParameters, list[Var
         )
     for each in parsed:
         if each is Ellipsis:
-            entries.extend([Entry("slice")] * (ndim - used))
+            entries.extend([IndexEntry("slice")] * (ndim - used))
         else:
             entries.append(each[0])
             inputs.extend(each[1])
-    entries.extend([Entry("slice")] * (ndim - used if not gaps else 0))
+    entries.extend([IndexEntry("slice")] * (ndim - used if not gaps else 0))
     return IndexParameters(tuple(entries)), inputs
 
 
-def _consumed(entry: Entry) -> int:
+def _consumed(entry: IndexEntry) -> int:
     return 0 if entry.kind == "newaxis" else entry.consumed
 
 
-def _entry(variable: Variable, part: Any) -> tuple[Entry, list[Variable]]:
+def _entry(variable: Variable, part: Any) -> tuple[IndexEntry, list[Variable]]:
     if part is None:
-        return Entry("newaxis"), []
+        return IndexEntry("newaxis"), []
     if isinstance(part, slice):
         numbers, inputs = [], []
         for each in (part.start, part.stop, part.step):
@@ -112,22 +112,22 @@ def _entry(variable: Variable, part: Any) -> tuple[Entry, list[Variable]]:
             inputs.extend(given)
         if numbers[2] == 0:
             raise ScanvizIndexError(f"the index of `{describe(variable)}` has a step of 0", where=user_line())
-        return Entry("slice", numbers[0], numbers[1], numbers[2]), inputs
+        return IndexEntry("slice", numbers[0], numbers[1], numbers[2]), inputs
     if isinstance(part, int | np.integer) and not isinstance(part, bool):
-        return Entry("integer", int(part)), []
+        return IndexEntry("integer", int(part)), []
     if isinstance(part, str | bytes):
         raise _no_index(variable, repr(part), type(part).__name__, None)
     index = as_variable(part)
     kind = tensor_type(index)
     if kind.dtype in INTEGERS and kind.ndim == 0:
         number, inputs = _number(index, variable)
-        return Entry("integer", number), inputs
+        return IndexEntry("integer", number), inputs
     if kind.dtype in INTEGERS:
-        return Entry("array"), [index]
+        return IndexEntry("array"), [index]
     if isinstance(part, list) and not part:
-        return Entry("array"), [as_variable(np.zeros(0, np.int64))]
+        return IndexEntry("array"), [as_variable(np.zeros(0, np.int64))]
     if kind.dtype == BOOLEAN and kind.ndim >= 1:
-        return Entry("array", consumed=kind.ndim), [index]
+        return IndexEntry("array", consumed=kind.ndim), [index]
     castable = isinstance(part, Variable) and kind.dtype.startswith("float")
     raise _no_index(variable, f"`{describe(index)}`", kind, "T.cast(index, 'int64')" if castable else None)
 
@@ -161,7 +161,7 @@ def numpy_index(parameters: IndexParameters, values: Sequence[Any]) -> tuple[Any
     return tuple(_numpy_part(each, given) for each in parameters.entries)
 
 
-def _numpy_part(entry: Entry, given: Iterator[Any]) -> Any:
+def _numpy_part(entry: IndexEntry, given: Iterator[Any]) -> Any:
     if entry.kind == "newaxis":
         return None
     if entry.kind == "array":
@@ -170,7 +170,7 @@ def _numpy_part(entry: Entry, given: Iterator[Any]) -> Any:
     return numbers[0] if entry.kind == "integer" else slice(*numbers)
 
 
-def input_entries(parameters: IndexParameters) -> Iterator[tuple[Entry, int, int]]:
+def input_entries(parameters: IndexParameters) -> Iterator[tuple[IndexEntry, int, int]]:
     """Iterate over entries with the position of the first of their inputs, from 0, and how many they have."""
     position = 0
     for entry in parameters.entries:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.graph.declaration import Declaration, Held, Op, Part
+from scanviz.engine.graph.declaration import Declaration, GraphPart, Held, Op
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.flatten import reduce_op
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build, describe
@@ -74,7 +74,7 @@ class Subgraph(Op):
     def held(self) -> Held:
         """Return its graph as a part, which ops that share it share."""
         about = (self.parameters.title, self.inputs, self.parameters.own, self.pullback)
-        return Held(_restore, None, [Part(self.results, _part, about, self.results)])
+        return Held(_restore, None, [GraphPart(self.results, _part, about, self.results)])
 
     def at(self, inputs: Sequence[Variable]) -> list[Variable]:
         """Return its results over other inputs."""

@@ -18,7 +18,7 @@ from scanviz.engine.rewrites.changes import Delta, NodeId
 from scanviz.engine.rewrites.cost import Cost, Scope, node_cost
 
 
-class Sizes:
+class SizeNumbers:
     """Numbers for what variables are to those who ask what operations cost: equal for equal types, names and sizes."""
 
     def __init__(self) -> None:
@@ -59,11 +59,11 @@ class Costs:
 
     Parameters
     ----------
-    sizes : Sizes
+    sizes : SizeNumbers
         What knows the sizes of the graph's variables.
     """
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: SizeNumbers) -> None:
         zero = Polynomial.of(0)
         self._sizes = sizes
         self._known: dict[Hashable, tuple[Op, Cost]] = {}

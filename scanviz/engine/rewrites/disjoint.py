@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scanviz.engine.ops.index_pattern import Entry
+from scanviz.engine.ops.index_pattern import IndexEntry
 from scanviz.engine.rewrites.places import as_slice, has_row
 
 LARGEST = 12  # numbers in patterns; places far apart are not compared
 
 
-def surely_elsewhere(read: Sequence[Entry], written: Sequence[Entry], shape: Sequence[Any]) -> bool:
+def surely_elsewhere(read: Sequence[IndexEntry], written: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
     """Return whether what is read is surely no part of what is written, and the place that is written surely there.
 
     All parts are integers and slices with known numbers, one an axis.
 
     Examples
     --------
-    >>> first, last = Entry("integer", 0), Entry("integer", -1)
+    >>> first, last = Entry("integer", 0), IndexEntry("integer", -1)
     >>> from scanviz import tensor as T
     >>> n = T.vector("x").shape[0]
-    >>> surely_elsewhere([Entry("integer", 1)], [first], [n]), surely_elsewhere([last], [first], [n])
+    >>> surely_elsewhere([IndexEntry("integer", 1)], [first], [n]), surely_elsewhere([last], [first], [n])
     (True, False)
     """
     apart = False
@@ -35,12 +35,12 @@ def surely_elsewhere(read: Sequence[Entry], written: Sequence[Entry], shape: Seq
     return apart
 
 
-def _both_errors(reads: Entry, writes: Entry, sizes: Sequence[int] | None) -> bool:
+def _both_errors(reads: IndexEntry, writes: IndexEntry, sizes: Sequence[int] | None) -> bool:
     """Return whether what is read does not exist wherever what is written does not."""
     return sizes is not None and all(_rows(writes, n) is not None or _rows(reads, n) is None for n in sizes)
 
 
-def _sizes(first: Entry, second: Entry, size: Any) -> Sequence[int] | None:
+def _sizes(first: IndexEntry, second: IndexEntry, size: Any) -> Sequence[int] | None:
     """Return sizes to try: beyond all numbers of the patterns nothing new happens, as bounds move alike."""
     if isinstance(size, int):
         return [size] if size <= 1000 else None
@@ -53,7 +53,7 @@ def _sizes(first: Entry, second: Entry, size: Any) -> Sequence[int] | None:
     return range(2 * LARGEST + 2 * period + 2)
 
 
-def _rows(entry: Entry, size: int) -> range | None:
+def _rows(entry: IndexEntry, size: int) -> range | None:
     """Return the rows that a part picks, None for an error."""
     if entry.kind == "slice":
         return range(size)[as_slice(entry)]

@@ -14,7 +14,7 @@ START: Bound = (False, 0)
 END: Bound = (True, 0)
 
 
-class Interval(NamedTuple):
+class RowInterval(NamedTuple):
     """The rows from ``low`` up to but without ``high``, from the first on, or from the last back if ``down``."""
 
     low: Bound = START
@@ -23,7 +23,7 @@ class Interval(NamedTuple):
     stride: int = 1
 
 
-class Row(NamedTuple):
+class RowIndex(NamedTuple):
     """One row of an interval.
 
     Attributes
@@ -38,7 +38,7 @@ class Row(NamedTuple):
     needs: int
 
 
-def interval_of(start: int | None, stop: int | None, step: int | None) -> Interval:
+def interval_of(start: int | None, stop: int | None, step: int | None) -> RowInterval:
     """Return the interval of a slice.
 
     Examples
@@ -49,10 +49,10 @@ def interval_of(start: int | None, stop: int | None, step: int | None) -> Interv
     if step is None or step > 0:
         low = START if start is None else _bound(start)
         high = END if stop is None else _bound(stop)
-        return Interval(low, high, False, step or 1)
+        return RowInterval(low, high, False, step or 1)
     high = END if start is None else _after(start)
     low = START if stop is None else _after(stop)
-    return Interval(low, high, True, -step)
+    return RowInterval(low, high, True, -step)
 
 
 def _bound(number: int) -> Bound:
@@ -64,12 +64,12 @@ def _after(number: int) -> Bound:
     return (False, number + 1) if number >= 0 else (True, -number - 1)
 
 
-def slice_of(interval: Interval) -> tuple[int | None, int | None, int | None] | None:
+def slice_of(interval: RowInterval) -> tuple[int | None, int | None, int | None] | None:
     """Return start, stop and step of an interval; None for one that surely has no rows and no such slice.
 
     Examples
     --------
-    >>> slice_of(Interval((False, 1), (True, 0), down=True))
+    >>> slice_of(RowInterval((False, 1), (True, 0), down=True))
     (None, 0, -1)
     """
     low, high, down, stride = interval
@@ -84,7 +84,7 @@ def slice_of(interval: Interval) -> tuple[int | None, int | None, int | None] | 
     return start, stop, -stride
 
 
-def taken(inner: Interval, outer: Interval, rows: int) -> Interval | None:
+def taken(inner: RowInterval, outer: RowInterval, rows: int) -> RowInterval | None:
     """Return the interval of an interval of an interval.
 
     Examples
@@ -104,10 +104,10 @@ def taken(inner: Interval, outer: Interval, rows: int) -> Interval | None:
     high = _smaller(inner.high, _moved(inner, last, rows), rows)
     if low is None or high is None:
         return None
-    return Interval(low, high, inner.down != outer.down, inner.stride * outer.stride)
+    return RowInterval(low, high, inner.down != outer.down, inner.stride * outer.stride)
 
 
-def row_of(inner: Interval, index: int, rows: int) -> Row | None:
+def row_of(inner: RowInterval, index: int, rows: int) -> RowIndex | None:
     """Return the row of an interval that has an index in it.
 
     Examples
@@ -122,35 +122,35 @@ def row_of(inner: Interval, index: int, rows: int) -> Row | None:
     return _from_low(inner, index, rows) if index >= 0 else _from_high(inner, -index, rows)
 
 
-def _from_low(inner: Interval, steps: int, rows: int) -> Row | None:
+def _from_low(inner: RowInterval, steps: int, rows: int) -> RowIndex | None:
     """Return the row so many steps above the first of an interval, None where there surely is none."""
     place = _moved(inner, (False, steps), rows)
     if place is None or (place[0] and rows < inner.low[1]):  # fewer rows: the interval begins at the start
         return None
     back, limit = inner.high
     if place[0]:
-        return Row(-place[1], 0) if back and place[1] > limit else None
+        return RowIndex(-place[1], 0) if back and place[1] > limit else None
     if back:
-        return Row(place[1], place[1] + limit + 1 if limit else 0)
-    return Row(place[1], 0) if place[1] < limit else None
+        return RowIndex(place[1], place[1] + limit + 1 if limit else 0)
+    return RowIndex(place[1], 0) if place[1] < limit else None
 
 
-def _from_high(inner: Interval, steps: int, rows: int) -> Row | None:
+def _from_high(inner: RowInterval, steps: int, rows: int) -> RowIndex | None:
     """Return the row so many steps below the end of an interval, None where there surely is none."""
     (back, far), (low_back, limit) = inner.high, inner.low
     if back:
         if low_back:
-            return Row(-far - steps, 0) if far + steps <= limit else None
-        return Row(-far - steps, far + steps + limit if limit else 0)
+            return RowIndex(-far - steps, 0) if far + steps <= limit else None
+        return RowIndex(-far - steps, far + steps + limit if limit else 0)
     found = far - steps
-    return Row(found, 0) if rows >= far and not low_back and found >= limit else None
+    return RowIndex(found, 0) if rows >= far and not low_back and found >= limit else None
 
 
 def _mirrored(bound: Bound) -> Bound:
     return (not bound[0], bound[1])
 
 
-def _moved(inner: Interval, bound: Bound, rows: int) -> Bound | None:
+def _moved(inner: RowInterval, bound: Bound, rows: int) -> Bound | None:
     """Return a bound within an interval as a bound of the whole."""
     from_end, distance = bound
     if not from_end:

@@ -16,7 +16,7 @@ from scanviz.engine.scan.loop import Scan, ScanView
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class LoopGroup:
     """Loops that become one.
 
     Attributes
@@ -38,17 +38,17 @@ class Groups:
     """The groups of one level, in the order of their first loops."""
 
     def __init__(self) -> None:
-        self.all: list[Group] = []
-        self.of: dict[Apply, Group] = {}
+        self.all: list[LoopGroup] = []
+        self.of: dict[Apply, LoopGroup] = {}
 
-    def among(self, bits: int) -> Iterator[Group]:
+    def among(self, bits: int) -> Iterator[LoopGroup]:
         """Return the groups of a set, in order."""
         return (self.all[k] for k in _positions(bits))
 
-    def put(self, view: ScanView, group: Group | None, needs: int) -> Group:
+    def put(self, view: ScanView, group: LoopGroup | None, needs: int) -> LoopGroup:
         """Put a loop that needs some groups into another one, None for a group of its own."""
         if group is None:
-            group = Group(1 << len(self.all), needs, [])
+            group = LoopGroup(1 << len(self.all), needs, [])
             self.all.append(group)
         elif needs & ~group.needs:
             group.needs |= needs

@@ -24,8 +24,8 @@ from scanviz.engine.graph.types import fits
 from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.rule import PHASES, Phase, Rule
+from scanviz.engine.rewrites.rule_pass import Applied, Levels, Said, apply_rule
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.rewrites.sweep import Applied, Levels, Said, apply_rule
 from scanviz.engine.scan.loop import Scan
 
 ROUNDS_BEFORE_LOOKING = (

@@ -9,34 +9,34 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, input_entries
+from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, input_entries
 from scanviz.engine.ops.sizes import surely_at_most
 
-WHOLE = Entry("slice")
+WHOLE = IndexEntry("slice")
 
 
-class Part(NamedTuple):
+class IndexPart(NamedTuple):
     """One part of an index with its run-time numbers."""
 
-    entry: Entry
+    entry: IndexEntry
     inputs: tuple[Variable, ...] = ()
 
 
-def parts_of(parameters: IndexParameters, inputs: Sequence[Variable]) -> list[Part]:
+def parts_of(parameters: IndexParameters, inputs: Sequence[Variable]) -> list[IndexPart]:
     """Return the parts of an index from its pattern and the inputs that belong to it."""
     return [
-        Part(entry, tuple(inputs[position : position + count]))
+        IndexPart(entry, tuple(inputs[position : position + count]))
         for entry, position, count in input_entries(parameters)
     ]
 
 
-def is_whole(entry: Entry) -> bool:
+def is_whole(entry: IndexEntry) -> bool:
     """Return whether a part picks all rows in order, whatever there are."""
     kind, start, stop, step, _ = entry
     return kind == "slice" and stop is None and (start is None or start == 0) and (step is None or step == 1)
 
 
-def is_known(entries: Iterable[Entry]) -> bool:
+def is_known(entries: Iterable[IndexEntry]) -> bool:
     """Return whether parts are integers and slices, all of their numbers known."""
     return all(
         each.kind in ("integer", "slice") and INPUT not in (each.start, each.stop, each.step)
@@ -44,7 +44,7 @@ def is_known(entries: Iterable[Entry]) -> bool:
     )
 
 
-def indexed(variable: Variable, parts: Sequence[Part]) -> Variable | None:
+def indexed(variable: Variable, parts: Sequence[IndexPart]) -> Variable | None:
     """Return a variable indexed by parts, itself if they pick everything; None if that is surely an error."""
     if all(is_whole(each.entry) for each in parts):
         return variable
@@ -61,7 +61,7 @@ def whole_number(number: Any) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def as_slice(entry: Entry) -> slice:
+def as_slice(entry: IndexEntry) -> slice:
     """Return the Python slice of a slice part whose numbers are known."""
     return slice(*(whole_number(each) for each in entry.numbers()))
 
@@ -79,7 +79,7 @@ def has_row(size: Any, index: int) -> bool:
     return surely_at_most(index + 1 if index >= 0 else -index, size)
 
 
-def surely_exists(entries: Sequence[Entry], shape: Sequence[Any]) -> bool:
+def surely_exists(entries: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
     """Return whether an index of integers and slices is surely no error."""
     axis = 0
     for each in entries:
@@ -100,6 +100,6 @@ def rank(variable: Variable) -> int:
     return tensor_type(variable).ndim
 
 
-def index_parts(node: Apply) -> list[Part]:
+def index_parts(node: Apply) -> list[IndexPart]:
     """Return the parts of an ``index`` node."""
     return parts_of(node.op.parameters, node.inputs[1:])

@@ -11,7 +11,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, rebuild, tensor_type
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, Number, input_entries
+from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, Number, input_entries
 from scanviz.engine.ops.sizes import as_size, size_of, surely_not_negative
 
 
@@ -44,7 +44,7 @@ class Read:
     exists: Dim
 
 
-def first_entry(node: Apply, position: int) -> Entry | None:
+def first_entry(node: Apply, position: int) -> IndexEntry | None:
     """Return the part of an index that is about rows, None of what is no index of its input at ``position``."""
     found = _rows_entry(node, position)
     return None if found is None else node.op.parameters.entries[found]
@@ -174,7 +174,7 @@ def reindexed(read: Read, result: Variable, n: Dim, steps: Dim, fewer: Dim, kept
     kept : int or None
         How many last rows the loop keeps, None for all.
     """
-    entry: Entry = read.node.op.parameters.entries[read.entry]
+    entry: IndexEntry = read.node.op.parameters.entries[read.entry]
     start: Dim
     stop: Dim
     if entry.kind == "integer":
@@ -222,7 +222,7 @@ def _with_numbers(read: Read, result: Variable, start: Dim, stop: Dim) -> Variab
     node = read.node
     parameters: IndexParameters = node.op.parameters
     inputs: list[Variable] = []
-    entries: list[Entry] = []
+    entries: list[IndexEntry] = []
     for k, (entry, first, count) in enumerate(input_entries(parameters)):
         if k != read.entry:
             entries.append(entry)

@@ -15,7 +15,7 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.ops.sizes import size_key
 from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loop_groups import Group, Groups, loops_and_needs
+from scanviz.engine.rewrites.loop_groups import Groups, LoopGroup, loops_and_needs
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.effects import effects_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
@@ -44,7 +44,7 @@ class _Placed:
         self._of_steps: dict[Hashable, int] = {}
         self._of_kind: dict[Hashable, int] = {}  # steps, and how they are to be run
         self._reading: dict[Variable, int] = {}
-        self._inner: dict[Group, set[Variable]] = {}
+        self._inner: dict[LoopGroup, set[Variable]] = {}
 
     def place(self, view: ScanView, needs: int) -> None:
         """Put a loop into the first group that it fits, or into one of its own."""
@@ -66,7 +66,7 @@ class _Placed:
         for each in read:
             self._reading[each] = self._reading.get(each, 0) | group.bit
 
-    def _fitting(self, view: ScanView, candidates: int) -> Group | None:
+    def _fitting(self, view: ScanView, candidates: int) -> LoopGroup | None:
         """Return the first of some groups that a loop can join."""
         for group in self.groups.among(candidates):
             if effects_of(group.members[0].op):
@@ -75,7 +75,7 @@ class _Placed:
                 return group
         return None
 
-    def _holds(self, group: Group, view: ScanView) -> bool:
+    def _holds(self, group: LoopGroup, view: ScanView) -> bool:
         """Return whether a group has variables of a loop's step already."""
         return not self._inner[group].isdisjoint(view.op.inner_inputs)
 

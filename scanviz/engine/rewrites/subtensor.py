@@ -19,15 +19,15 @@ from typing import Any
 
 from scanviz.engine.graph.nodes import Apply, tensor_type
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import INPUT, Entry
+from scanviz.engine.ops.index_pattern import INPUT, IndexEntry
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.identities import Answer, rewritten
-from scanviz.engine.rewrites.intervals import Interval, interval_of, row_of, slice_of, taken
+from scanviz.engine.rewrites.intervals import RowInterval, interval_of, row_of, slice_of, taken
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.places import (
     WHOLE,
-    Part,
+    IndexPart,
     as_slice,
     index_parts,
     indexed,
@@ -62,7 +62,7 @@ def subtensor_chains(node: Apply, level: Level) -> Answer:
     return NOT_MERGED if found is None else rewritten(node, found, "an index of an index is one index")
 
 
-def _may_be_whole(entry: Entry) -> bool:
+def _may_be_whole(entry: IndexEntry) -> bool:
     """Return whether a part may pick all rows in order, its stop left aside."""
     kind, start, stop, step, _ = entry
     if kind != "slice" or (step is not None and step != 1) or (start is not None and start != 0):
@@ -91,9 +91,11 @@ def _picks_all(node: Apply, level: Level) -> bool:
     return True
 
 
-def _merged(inner: Sequence[Part], outer: Sequence[Part], size_of: SizeOf) -> list[Part] | Refusal:
+def _merged(
+    inner: Sequence[IndexPart], outer: Sequence[IndexPart], size_of: SizeOf
+) -> list[IndexPart] | Refusal:
     """Return the parts of an index that picks what two, one after the other, pick."""
-    found: list[Part] = []
+    found: list[IndexPart] = []
     rest = iter(outer)
     axis = 0
     for each in inner:
@@ -117,26 +119,26 @@ def _merged(inner: Sequence[Part], outer: Sequence[Part], size_of: SizeOf) -> li
     return found
 
 
-def _next_axis(rest: Iterator[Part], found: list[Part]) -> Part:
+def _next_axis(rest: Iterator[IndexPart], found: list[IndexPart]) -> IndexPart:
     """Return the next part that indexes an axis; new axes before it are kept."""
     for each in rest:
         if each.entry.kind != "newaxis":
             return each
         found.append(each)
-    return Part(WHOLE)
+    return IndexPart(WHOLE)
 
 
-def _of_one(part: Part) -> list[Part] | None:
+def _of_one(part: IndexPart) -> list[IndexPart] | None:
     """Return what a part makes of a new axis, which has one row; None for an error or no rows."""
     entry = part.entry
     if entry.kind == "integer":
         return [] if entry.start in (0, -1) else None
     if part.inputs or len(range(1)[as_slice(entry)]) != 1:
         return None
-    return [Part(Entry("newaxis"))]
+    return [IndexPart(IndexEntry("newaxis"))]
 
 
-def _both(first: Part, second: Part, axis: int, size_of: SizeOf) -> Part | Refusal:
+def _both(first: IndexPart, second: IndexPart, axis: int, size_of: SizeOf) -> IndexPart | Refusal:
     """Return the part that picks what a part of a slice picks."""
     if is_whole(second.entry):
         return first
@@ -153,29 +155,29 @@ def _both(first: Part, second: Part, axis: int, size_of: SizeOf) -> Part | Refus
     numbers = None if together is None else slice_of(together)
     if numbers is None and isinstance(size_of(axis), int):
         numbers = _numbers(range(size_of(axis))[as_slice(first.entry)][as_slice(second.entry)])
-    return NOT_MERGED if numbers is None else Part(Entry("slice", *numbers))
+    return NOT_MERGED if numbers is None else IndexPart(IndexEntry("slice", *numbers))
 
 
-def _row(interval: Interval, entry: Entry, axis: int, size_of: SizeOf) -> Part | Refusal:
+def _row(interval: RowInterval, entry: IndexEntry, axis: int, size_of: SizeOf) -> IndexPart | Refusal:
     """Return the part that picks a row of an interval."""
     index = whole_number(entry.start)
     assert index is not None
     found = row_of(interval, index, 0)
     if found is not None and not found.needs:
-        return Part(Entry("integer", found.place))
+        return IndexPart(IndexEntry("integer", found.place))
     size, numbers = size_of(axis), slice_of(interval)
     if isinstance(size, int) and numbers is not None:
         there = range(size)[slice(*numbers)]
         if not -len(there) <= index < len(there):
             return Refusal(f"the slice has only {some(len(there), 'row')}: the index is an error", 2)
-        return Part(Entry("integer", found.place if found is not None else there[index]))
+        return IndexPart(IndexEntry("integer", found.place if found is not None else there[index]))
     rows = least_rows(size)
     found = row_of(interval, index, rows)
     if found is None:
         return NOT_MERGED
     if found.needs > rows:
         return Refusal(f"it is not known that there are {some(found.needs, 'row')}, which the index needs", 2)
-    return Part(Entry("integer", found.place))
+    return IndexPart(IndexEntry("integer", found.place))
 
 
 def _numbers(picked: range) -> tuple[int | None, int | None, int | None] | None:

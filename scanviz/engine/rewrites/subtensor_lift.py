@@ -19,7 +19,7 @@ from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.elementwise import CAST, cast
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import Entry
+from scanviz.engine.ops.index_pattern import IndexEntry
 from scanviz.engine.ops.join import CONCATENATE
 from scanviz.engine.ops.shape import (
     ALLOC,
@@ -36,7 +36,7 @@ from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.places import (
     WHOLE,
-    Part,
+    IndexPart,
     as_slice,
     has_row,
     indexed,
@@ -46,7 +46,7 @@ from scanviz.engine.rewrites.places import (
 )
 from scanviz.engine.rewrites.rule import Refusal, rule
 
-Lift = Callable[[Apply, Apply, Sequence[Entry], Level], Variable | Refusal | None]
+Lift = Callable[[Apply, Apply, Sequence[IndexEntry], Level], Variable | Refusal | None]
 READ_ELSEWHERE = Refusal("all of it is read elsewhere too", 1)
 BROADCAST = Refusal("it is not known which operands are broadcast along an indexed axis", 2)
 NOT_THERE = Refusal("it is not known that there are so many rows", 2)
@@ -76,7 +76,7 @@ def subtensor_lift(node: Apply, level: Level) -> Answer:
     return rewritten(node, found, f"rows of {source.op.name} are picked before it is computed")
 
 
-def _is_less(entries: Sequence[Entry], shape: Sequence[Any]) -> bool:
+def _is_less(entries: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
     """Return whether an index surely picks much less than there is, where there are many rows."""
     for entry, size in zip(entries, shape, strict=True):
         if entry.kind == "integer":
@@ -94,25 +94,25 @@ def _is_less(entries: Sequence[Entry], shape: Sequence[Any]) -> bool:
 
 
 def _operand(
-    operand: Variable, entries: Sequence[Entry], whole: Sequence[Any], level: Level
+    operand: Variable, entries: Sequence[IndexEntry], whole: Sequence[Any], level: Level
 ) -> Variable | Refusal | None:
     """Return what an index of a result picks of an operand that broadcasts to it."""
-    found: list[Part] = []
+    found: list[IndexPart] = []
     shape = level.shape(operand)
     before = len(entries) - len(shape)
     for axis, size in enumerate(shape):
         entry = entries[before + axis]
         if is_whole(entry) or surely_equal(size, whole[before + axis]):
-            found.append(Part(entry))
+            found.append(IndexPart(entry))
         elif isinstance(size, int) and size == 1:
-            found.append(Part(WHOLE if entry.kind == "slice" else Entry("integer", 0)))
+            found.append(IndexPart(WHOLE if entry.kind == "slice" else IndexEntry("integer", 0)))
         else:
             return BROADCAST
     return indexed(operand, found)
 
 
 def _elementwise(
-    node: Apply, source: Apply, entries: Sequence[Entry], level: Level
+    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
 ) -> Variable | Refusal | None:
     whole = level.shape(node.inputs[0])
     if not _is_less(entries, whole):
@@ -126,7 +126,9 @@ def _elementwise(
     return build_one(source.op, *inputs)
 
 
-def _alloc(node: Apply, source: Apply, entries: Sequence[Entry], level: Level) -> Variable | Refusal | None:
+def _alloc(
+    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
+) -> Variable | Refusal | None:
     value, *sizes = source.inputs
     whole = level.shape(node.inputs[0])
     for entry, size in zip(entries, whole, strict=True):
@@ -149,17 +151,17 @@ def _alloc(node: Apply, source: Apply, entries: Sequence[Entry], level: Level) -
 
 
 def _dimshuffle(
-    node: Apply, source: Apply, entries: Sequence[Entry], level: Level
+    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
 ) -> Variable | Refusal | None:
     (given,), order = source.inputs, source.op.parameters.order
     if not any(entry.kind == "integer" for entry in entries) and not _is_less(
         entries, level.shape(node.inputs[0])
     ):
         return None
-    parts = [Part(WHOLE)] * rank(given)
+    parts = [IndexPart(WHOLE)] * rank(given)
     for axis, entry in zip(order, entries, strict=True):
         if axis is not None:
-            parts[axis] = Part(entry)
+            parts[axis] = IndexPart(entry)
         elif not is_whole(entry) and not (entry.kind == "integer" and entry.start in (0, -1)):
             return None
     picked = indexed(given, parts)
@@ -174,7 +176,7 @@ def _dimshuffle(
 
 
 def _make_vector(
-    node: Apply, source: Apply, entries: Sequence[Entry], level: Level
+    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
 ) -> Variable | Refusal | None:
     (entry,) = entries
     dtype = tensor_type(node.outputs[0]).dtype
@@ -187,7 +189,7 @@ def _make_vector(
 
 
 def _assigned(
-    node: Apply, source: Apply, entries: Sequence[Entry], level: Level
+    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
 ) -> Variable | Refusal | None:
     """Read an array as it was before another place of it was changed."""
     array, value = source.inputs[:2]
@@ -199,11 +201,11 @@ def _assigned(
         return None
     if rank(value) and not same_shape(build_one(Op(INDEX, place), array), value):
         return Refusal("the value may not fit its place, which would be an error", 2)
-    return indexed(array, [Part(each) for each in entries])
+    return indexed(array, [IndexPart(each) for each in entries])
 
 
 def _concatenate(
-    node: Apply, source: Apply, entries: Sequence[Entry], level: Level
+    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
 ) -> Variable | Refusal | None:
     axis, arrays = source.op.parameters.axis, list(source.inputs)
     shapes = [level.shape(each) for each in arrays]
@@ -219,24 +221,24 @@ def _concatenate(
         if isinstance(found, Refusal):
             return found
         number, index = found
-        wanted = [Part(each) for each in entries]
-        wanted[axis] = Part(Entry("integer", index))
+        wanted = [IndexPart(each) for each in entries]
+        wanted[axis] = IndexPart(IndexEntry("integer", index))
         return indexed(arrays[number], wanted)
     kept = _parts_of_slice(sizes, entry)
     if kept is None:
         return None
     first, last, cut = kept
     joined = arrays[first] if last - first == 1 else build_one(source.op, *arrays[first:last])
-    wanted = [Part(each) for each in entries]
-    wanted[axis] = Part(cut)
+    wanted = [IndexPart(each) for each in entries]
+    wanted[axis] = IndexPart(cut)
     return indexed(joined, wanted)
 
 
-def _all_parts(source: Apply, entries: Sequence[Entry], level: Level) -> Variable | None:
+def _all_parts(source: Apply, entries: Sequence[IndexEntry], level: Level) -> Variable | None:
     """Pick the same of all arrays that are joined along another axis."""
     if not _is_less(entries, level.shape(source.outputs[0])):
         return None
-    parts = [indexed(each, [Part(entry) for entry in entries]) for each in source.inputs]
+    parts = [indexed(each, [IndexPart(entry) for entry in entries]) for each in source.inputs]
     axis = source.op.parameters.axis
     place = axis - sum(1 for entry in entries[:axis] if entry.kind == "integer")
     given = [each for each in parts if each is not None]
@@ -256,7 +258,7 @@ def _part_with(sizes: Sequence[Any], index: int) -> tuple[int, int] | Refusal:
     return NOT_THERE
 
 
-def _parts_of_slice(sizes: Sequence[Any], entry: Entry) -> tuple[int, int, Entry] | None:
+def _parts_of_slice(sizes: Sequence[Any], entry: IndexEntry) -> tuple[int, int, IndexEntry] | None:
     """Return from which to which of several arrays a slice reaches, and the slice of these; None where it may be all."""
     if entry.step not in (None, 1):
         return None
@@ -286,7 +288,7 @@ def _parts_of_slice(sizes: Sequence[Any], entry: Entry) -> tuple[int, int, Entry
             last -= 1
     if (first, last) == (0, len(sizes)):
         return None
-    return first, last, Entry("slice", start or None, stop)
+    return first, last, IndexEntry("slice", start or None, stop)
 
 
 def _below(size: Any, bound: int) -> bool:

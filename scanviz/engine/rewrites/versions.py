@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.changes import Delta, NodeId
-from scanviz.engine.rewrites.cost_history import Sizes
-from scanviz.engine.rewrites.sweep import Applied
+from scanviz.engine.rewrites.cost_history import SizeNumbers
+from scanviz.engine.rewrites.rule_pass import Applied
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import kind_of, taps_of
 
@@ -73,14 +73,14 @@ class Versions:
 
     Attributes
     ----------
-    sizes : Sizes
+    sizes : SizeNumbers
         What is known of the variables' sizes.
     occurrences : dict of Apply to int
         Which of the nodes with its node id an Apply is, where it is not the first.
     """
 
     def __init__(self) -> None:
-        self.sizes = Sizes()
+        self.sizes = SizeNumbers()
         self.occurrences: dict[Apply, int] = {}
         self._nodes: dict[NodeId, _Node] = {}
         self._refs: dict[Variable, _Ref] = {}

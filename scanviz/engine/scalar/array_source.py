@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.errors import BackendError
-from scanviz.engine.scalar.blocks import Block, Line
+from scanviz.engine.scalar.blocks import Block, Statement
 from scanviz.engine.scalar.primitives import KINDS
 
 Arrays = Callable[..., tuple[Any, ...]]
@@ -135,12 +135,12 @@ class _Source:
         self.namespace[hint] = value
         return hint
 
-    def _bind_constant(self, line: Line) -> None:
+    def _bind_constant(self, line: Statement) -> None:
         (number,) = line.outputs
         assert isinstance(line.data, bytes)
         self.bind(f"v{number}", np.frombuffer(line.data, self.block.dtypes[number])[0])
 
-    def _line(self, line: Line) -> str:
+    def _line(self, line: Statement) -> str:
         given = ", ".join(f"v{number}" for number in line.inputs)
         targets = ", ".join(f"v{number}" for number in line.outputs)
         dtype = self.block.dtypes[line.outputs[0]]

@@ -14,11 +14,11 @@ import numpy as np
 
 from scanviz.engine.errors import InternalError, ScanvizTypeError
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.scalar.expression import Expression, Function, LoopParts
+from scanviz.engine.scalar.expression import BoundedLoop, Expression, ScalarFunction
 from scanviz.engine.scalar.primitives import KINDS, PRIMITIVES
 
 
-class Line(NamedTuple):
+class Statement(NamedTuple):
     """One operation of a block.
 
     Attributes
@@ -49,7 +49,7 @@ class Block(NamedTuple):
         How many values are given; they have the first numbers.
     dtypes : tuple of str
         The dtype of each value.
-    lines : tuple of Line
+    lines : tuple of Statement
         What is computed, in order.
     results : tuple of int
         The values that are wanted.
@@ -57,7 +57,7 @@ class Block(NamedTuple):
 
     arguments: int
     dtypes: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[Statement, ...]
     results: tuple[int, ...]
 
 
@@ -93,7 +93,7 @@ class _Builder:
 
     def __init__(self, dtypes: list[str]) -> None:
         self.count, self.dtypes = len(dtypes), dtypes
-        self.lines: list[Line] = []
+        self.lines: list[Statement] = []
         self.known: dict[Expression, int] = {}  # strong expressions
         self.names: dict[str, int] = {}  # values that a loop carries
         self.scope: frozenset[str] = frozenset()  # names of all loops around
@@ -118,7 +118,7 @@ class _Builder:
             first = len(self.dtypes)
             found = self._equal[key] = tuple(range(first, first + len(dtypes)))
             self.dtypes += dtypes
-            self.lines.append(Line(op, tuple(inputs), found, data, blocks))
+            self.lines.append(Statement(op, tuple(inputs), found, data, blocks))
         return found
 
     def constant(self, value: float, dtype: str) -> int:
@@ -260,12 +260,12 @@ class _Builder:
 
     def _several(self, each: Expression) -> tuple[int, ...]:
         """Return the values of what has several: a loop, or a function."""
-        if isinstance(each.data, Function):
+        if isinstance(each.data, ScalarFunction):
             return self._call(each, each.data)
-        assert isinstance(each.data, LoopParts)
+        assert isinstance(each.data, BoundedLoop)
         return self._loop(each, each.data)
 
-    def _call(self, each: Expression, function: Function) -> tuple[int, ...]:
+    def _call(self, each: Expression, function: ScalarFunction) -> tuple[int, ...]:
         inputs = [self.value(given) for given in each.inputs]
         dtypes = tuple(self.dtypes[number] for number in inputs)
         if dtypes != function.arguments:
@@ -274,7 +274,7 @@ class _Builder:
         given = [body.dtypes[number] for number in body.results]
         return self.line("call", inputs, given, function.name, (body,))
 
-    def _loop(self, each: Expression, parts: LoopParts) -> tuple[int, ...]:
+    def _loop(self, each: Expression, parts: BoundedLoop) -> tuple[int, ...]:
         count = len(parts.names)
         start = [self.value(given) for given in each.inputs[:count]]
         going, steps = each.inputs[count], each.inputs[count + 1 :]
@@ -322,4 +322,4 @@ def _limit(which: str, dtype: str) -> float:
     return -np.inf if KINDS[dtype] == "floating" else int(np.iinfo(dtype).min)
 
 
-__all__ = ["Block", "Line", "typed"]
+__all__ = ["Block", "Statement", "typed"]

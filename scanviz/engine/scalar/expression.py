@@ -44,7 +44,7 @@ class Expression:
         for each in inputs:
             if each.free:
                 free |= each.free
-        self.free = free - frozenset(data.names) if isinstance(data, LoopParts) else free
+        self.free = free - frozenset(data.names) if isinstance(data, BoundedLoop) else free
 
     def __add__(self, other: Operand) -> Expression:
         return primitive("add", self, other)
@@ -114,7 +114,7 @@ class Expression:
 Operand = Expression | float
 
 
-class LoopParts:
+class BoundedLoop:
     """Names of what a loop carries, and the most steps it takes; inputs are initial values, the condition, new values."""
 
     __slots__ = ("limit", "names")
@@ -126,7 +126,7 @@ class LoopParts:
         return f"{', '.join(self.names)}; {self.limit}"
 
 
-class Function:
+class ScalarFunction:
     """A named expression of several results, which a backend may know a quicker way to compute to the same bits.
 
     Attributes
@@ -252,7 +252,7 @@ def loop(
     if set(step) != set(names):
         raise InternalError("a loop gives what it carries", expected=names, found=tuple(step))
     inputs = (*start.values(), going, *(step[each] for each in names))
-    made = Expression("loop", inputs, LoopParts(names, limit))
+    made = Expression("loop", inputs, BoundedLoop(names, limit))
     return {name: Expression("item", (made,), k) for k, name in enumerate(names)}
 
 
@@ -264,10 +264,10 @@ def when(condition: Expression, value: Expression, otherwise: Expression) -> Exp
 x, y, z = argument(0), argument(1), argument(2)
 
 __all__ = [
+    "BoundedLoop",
     "Expression",
-    "Function",
-    "LoopParts",
     "Operand",
+    "ScalarFunction",
     "argument",
     "bits",
     "carried",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scanviz.engine.scalar.blocks import Block, Line
+from scanviz.engine.scalar.blocks import Block, Statement
 
 
 def text_of(block: Block, name: str = "formula") -> str:
@@ -51,7 +51,7 @@ def _lines(block: Block, indent: str) -> Iterator[str]:
     yield f"{indent}give {', '.join(map(named, block.results))}"
 
 
-def _what(line: Line, block: Block) -> str:
+def _what(line: Statement, block: Block) -> str:
     if line.op == "table":
         assert isinstance(line.data, bytes)
         values = np.frombuffer(line.data, block.dtypes[line.outputs[0]])
@@ -61,7 +61,7 @@ def _what(line: Line, block: Block) -> str:
     return str(line.data) if line.op == "call" else line.op
 
 
-def _number(line: Line, dtype: str) -> str:
+def _number(line: Statement, dtype: str) -> str:
     assert isinstance(line.data, bytes)
     return str(np.frombuffer(line.data, dtype)[0])
 

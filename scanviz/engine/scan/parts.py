@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
-from scanviz.engine.graph.declaration import Part
+from scanviz.engine.graph.declaration import GraphPart
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.scan.variables import (
     Carry,
@@ -19,22 +19,22 @@ from scanviz.engine.scan.variables import (
 )
 
 
-def part_of(each: LoopVariable | Until) -> Part:
+def part_of(each: LoopVariable | Until) -> GraphPart:
     """Return a loop variable or stop condition as plain data and the results of the step that it takes."""
     match each:
         case Sequence():
-            return Part(each, _sequence, (each.name, each.slice, each.tap, each.argument), ())
+            return GraphPart(each, _sequence, (each.name, each.slice, each.tap, each.argument), ())
         case NonSequence():
-            return Part(each, _non_sequence, (each.name, each.variable, each.captured), ())
+            return GraphPart(each, _non_sequence, (each.name, each.variable, each.captured), ())
         case State():
             about = (each.name, dict(each.reads), tuple(each.writes), each.keep, each.shared)
-            return Part(each, _state, about, inner_outputs(each))
+            return GraphPart(each, _state, about, inner_outputs(each))
         case StepOutput():
-            return Part(each, _step_output, (each.name, each.keep), inner_outputs(each))
+            return GraphPart(each, _step_output, (each.name, each.keep), inner_outputs(each))
         case Carry():
-            return Part(each, _carry, (each.name, each.read, each.shared), inner_outputs(each))
+            return GraphPart(each, _carry, (each.name, each.read, each.shared), inner_outputs(each))
         case Until():
-            return Part(each, _until, (), (each.condition,))
+            return GraphPart(each, _until, (), (each.condition,))
 
 
 def _sequence(about: tuple[Any, ...], results: SequenceOf[Variable]) -> Sequence:

@@ -51,7 +51,7 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class SourcePlace:
     """A loop that ran, and what is known of it.
 
     Attributes
@@ -112,7 +112,7 @@ class Place:
         return next(found, None)
 
 
-def places(record: ProfileRecord) -> Iterator[Place]:
+def places(record: ProfileRecord) -> Iterator[SourcePlace]:
     """Return every loop that took steps, with its graph."""
     functions = {each.key: each for each in record.functions}
     graphs = {each.key: _loops_in(each.graph) for each in record.functions}
@@ -120,7 +120,7 @@ def places(record: ProfileRecord) -> Iterator[Place]:
         function = functions.get(loop.function)
         if function is not None and loop.steps:
             snapshot, around = graphs[function.key].get(loop.key, (None, None))
-            yield Place(record, function, loop, snapshot, around)
+            yield SourcePlace(record, function, loop, snapshot, around)
 
 
 def _loops_in(graph: GraphSnapshot | None) -> dict[int, tuple[LoopSnapshot, GraphSnapshot]]:
@@ -153,4 +153,4 @@ def is_selected(selection: str, rule: str, tags: tuple[str, ...]) -> bool:
     return found
 
 
-__all__ = ["LARGE_BYTES", "WORTH", "Advice", "Place", "is_selected", "places"]
+__all__ = ["LARGE_BYTES", "WORTH", "Advice", "SourcePlace", "is_selected", "places"]

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from scanviz.profiler.advice.item import LARGE_BYTES, Advice, Place
+from scanviz.profiler.advice.item import LARGE_BYTES, Advice, SourcePlace
 from scanviz.profiler.report.units import amount, duration, share, size
 from scanviz.record.graph import LoopSnapshot, NodeSnapshot
 from scanviz.record.loops import LoopVariableRecord
@@ -16,7 +16,7 @@ _LAST = re.compile(r"index\[-(\d+):?[,\]]")  # reads the last rows, and how many
 _MUCH_COPYING = 0.1  # of a step
 
 
-def rows_kept(place: Place) -> Iterator[Advice]:
+def rows_kept(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on results of which all rows are kept though nothing reads them."""
     if place.snapshot is None or place.around is None or place.loop.gradient_of is not None:
         return  # what a gradient's loop keeps is not the user's to change
@@ -66,7 +66,7 @@ def _unread(readers: list[NodeSnapshot], is_free: bool) -> tuple[str, str] | Non
     )
 
 
-def _rows_advice(place: Place, variable: LoopVariableRecord, said: tuple[str, str]) -> Advice:
+def _rows_advice(place: SourcePlace, variable: LoopVariableRecord, said: tuple[str, str]) -> Advice:
     loop = place.loop
     only, todo = said
     touched = _touched(place, variable.row_bytes)
@@ -86,7 +86,7 @@ def _rows_advice(place: Place, variable: LoopVariableRecord, said: tuple[str, st
     )
 
 
-def _touched(place: Place, room: int) -> float | None:
+def _touched(place: SourcePlace, room: int) -> float | None:
     """Return the bytes of rows that were written: of a loop that ended early, what it did not reach takes no memory."""
     if not place.loop.has_until:
         return float(room)
@@ -94,7 +94,7 @@ def _touched(place: Place, room: int) -> float | None:
     return None if steps is None else room * min(1.0, place.loop.longest_run / max(steps, 1))
 
 
-def checkpoints(place: Place) -> Iterator[Advice]:
+def checkpoints(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on loops that keep much for their gradient."""
     loop = place.loop
     kept, steps = loop.kept_bytes, loop.longest_run
@@ -117,7 +117,7 @@ def checkpoints(place: Place) -> Iterator[Advice]:
     )
 
 
-def _is_checkpointed(place: Place) -> bool:
+def _is_checkpointed(place: SourcePlace) -> bool:
     """Return whether a loop is one of those that scan_checkpoints makes."""
     name = given_name(place.loop.name)
     if not name.endswith("_outer"):
@@ -128,7 +128,7 @@ def _is_checkpointed(place: Place) -> bool:
     )
 
 
-def copies(place: Place) -> Iterator[Advice]:
+def copies(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on loops that spend much of their time storing rows that their gradient does not need."""
     loop = place.loop
     if loop.gradient_of is not None:  # nobody wrote its step

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from scanviz.profiler.advice.item import Advice, Place, is_selected
+from scanviz.profiler.advice.item import Advice, SourcePlace, is_selected
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
 from scanviz.record.model import OperationRecord
@@ -17,7 +17,7 @@ _TAGS = ("push_out", "scan")
 _PRODUCTS = ("dot", "matmul", "batched_dot", "tensordot")
 
 
-def non_sequences(place: Place) -> Iterator[Advice]:
+def non_sequences(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on work of non-sequences alone that is done again at every step."""
     loop = place.loop
     if place.snapshot is None:
@@ -42,7 +42,7 @@ def non_sequences(place: Place) -> Iterator[Advice]:
     )
 
 
-def sequence_products(place: Place) -> Iterator[Advice]:
+def sequence_products(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on products of sequences, which one product of all rows could replace."""
     loop = place.loop
     if place.snapshot is None:
@@ -93,12 +93,12 @@ def _name(op: str) -> str:
     return op.partition("{")[0].partition("[")[0]
 
 
-def _timed(place: Place, nodes: Sequence[NodeSnapshot]) -> list[OperationRecord]:
+def _timed(place: SourcePlace, nodes: Sequence[NodeSnapshot]) -> list[OperationRecord]:
     found = {each.operation: place.operation(each.operation) for each in nodes}
     return [each for each in found.values() if each is not None and each.mean_ns > 0]
 
 
-def _bounded(place: Place, nanoseconds: float) -> float:
+def _bounded(place: SourcePlace, nanoseconds: float) -> float:
     """Return an estimate that is no more than the operations of the loop took."""
     return min(nanoseconds, place.loop.body_ns * place.loop.steps, float(place.loop.total_ns))
 
@@ -112,7 +112,7 @@ def _labels(operations: Sequence[OperationRecord]) -> str:
     )
 
 
-def _why(place: Place, rule: str) -> str:
+def _why(place: SourcePlace, rule: str) -> str:
     rewrites = place.function.rewrites
     if rewrites is None:
         return "The record does not say why it stayed in the loop."
@@ -129,13 +129,13 @@ def _why(place: Place, rule: str) -> str:
     return f"{rule} left it: {refusal.why}."
 
 
-def _spent(place: Place, operations: Sequence[OperationRecord]) -> str:
+def _spent(place: SourcePlace, operations: Sequence[OperationRecord]) -> str:
     mean = sum(each.mean_ns for each in operations)
     part = share(mean, place.loop.body_ns)
     return f"{duration(mean)} of {duration(place.loop.body_ns)} a step ({part}), {amount(place.loop.steps)} steps"
 
 
-def _of(place: Place, gain: float) -> str:
+def _of(place: SourcePlace, gain: float) -> str:
     return f"{duration(gain)} of the {duration(place.record.wall_ns)} of the run ({share(gain, place.record.wall_ns)})"
 
 

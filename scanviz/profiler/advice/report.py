@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scanviz.profiler.advice.item import Advice
-from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, Line, clipped, styled
+from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, clipped, styled
 from scanviz.profiler.report.units import duration, share, size
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
@@ -47,34 +47,34 @@ def render_advice(
     return "".join(styled(line, width, color) + "\n" for line in lines)
 
 
-def _header(record: ProfileRecord) -> list[Line]:
+def _header(record: ProfileRecord) -> list[ReportLine]:
     called = plain(" ".join([record.script, *record.arguments]).strip() or "profile")
-    lines = [Line(f"{called} · {duration(record.wall_ns)}", HEADING, wraps=True)]
+    lines = [ReportLine(f"{called} · {duration(record.wall_ns)}", HEADING, wraps=True)]
     if record.outcome.status not in ("ok", "exit", "running"):
         lines.append(
-            Line(
+            ReportLine(
                 f"the run ended early ({record.outcome.status}): only its part is known", WARNING, wraps=True
             )
         )
     return lines
 
 
-def _body(record: ProfileRecord, advice: Sequence[Advice], width: int) -> list[Line]:
+def _body(record: ProfileRecord, advice: Sequence[Advice], width: int) -> list[ReportLine]:
     if not advice:
         nothing = "nothing to advise: the record shows nothing that a change would surely better"
-        return [Line(nothing, QUIET, wraps=True)]
+        return [ReportLine(nothing, QUIET, wraps=True)]
     lines = []
     for number, each in enumerate(advice, 1):
-        lines.append(Line(""))
-        lines.append(Line(f"{number}. {plain(each.title)}{_gain(record, each)}", TITLE, wraps=True))
+        lines.append(ReportLine(""))
+        lines.append(ReportLine(f"{number}. {plain(each.title)}{_gain(record, each)}", TITLE, wraps=True))
         if each.source is not None:
             where = f"   {plain(str(each.source))}"
-            lines.append(Line(clipped(f"{where}  {plain(each.source.text)}".rstrip(), width), QUIET))
-        lines.append(Line(f"   {plain(each.evidence)}", wraps=True))
-        lines.append(Line(f"   {plain(each.text)}", wraps=True))
+            lines.append(ReportLine(clipped(f"{where}  {plain(each.source.text)}".rstrip(), width), QUIET))
+        lines.append(ReportLine(f"   {plain(each.evidence)}", wraps=True))
+        lines.append(ReportLine(f"   {plain(each.text)}", wraps=True))
     if sum(each.gain_ns is not None for each in advice) > 1:
         note = "Gains are estimates from this record; those about the same loop don't add up."
-        lines += [Line(""), Line(note, QUIET, wraps=True)]
+        lines += [ReportLine(""), ReportLine(note, QUIET, wraps=True)]
     return lines
 
 

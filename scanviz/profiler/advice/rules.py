@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from scanviz.profiler.advice import run as advice_run
-from scanviz.profiler.advice.item import Advice, Place, places
+from scanviz.profiler.advice.item import Advice, SourcePlace, places
 from scanviz.profiler.advice.memory import checkpoints, copies, rows_kept
 from scanviz.profiler.advice.moving import non_sequences, sequence_products
 from scanviz.profiler.report.units import amount, counted, duration, share
@@ -25,7 +25,7 @@ _MUCH_SETUP = 0.3  # of a loop's time
 _MANY_SHAPES = 8
 
 
-def tiny_steps(place: Place) -> Iterator[Advice]:
+def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on runs that could be one run of larger steps."""
     loop = place.loop
     if loop.parent is not None or loop.gradient_of is not None or loop.runs < 2 or loop.steps < _MANY_STEPS:
@@ -56,13 +56,13 @@ def tiny_steps(place: Place) -> Iterator[Advice]:
     )
 
 
-def _is_updating(place: Place) -> bool:
+def _is_updating(place: SourcePlace) -> bool:
     """Return whether the function works on shared variables: its calls then need one another."""
     graph = place.function.graph
     return graph is None or any(each.role == "shared" for each in graph.variables)
 
 
-def short_inner_loops(place: Place) -> Iterator[Advice]:
+def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on loops in loops of which starting them is a large part."""
     loop = place.loop
     if loop.parent is None or loop.has_until or loop.gradient_of is not None or not loop.runs:
@@ -90,7 +90,7 @@ def short_inner_loops(place: Place) -> Iterator[Advice]:
     )
 
 
-def many_shapes(place: Place) -> Iterator[Advice]:
+def many_shapes(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on loops for which code was made again and again."""
     loop = place.loop
     count, total = sum(each.count for each in loop.tiers), sum(each.total_ns for each in loop.tiers)
@@ -110,7 +110,7 @@ def many_shapes(place: Place) -> Iterator[Advice]:
     )
 
 
-RULES: tuple[Callable[[Place], Iterator[Advice]], ...] = (
+RULES: tuple[Callable[[SourcePlace], Iterator[Advice]], ...] = (
     non_sequences,
     sequence_products,
     short_inner_loops,
@@ -118,7 +118,7 @@ RULES: tuple[Callable[[Place], Iterator[Advice]], ...] = (
     copies,
     many_shapes,
 )
-MEMORY_RULES: tuple[Callable[[Place], Iterator[Advice]], ...] = (rows_kept, checkpoints)
+MEMORY_RULES: tuple[Callable[[SourcePlace], Iterator[Advice]], ...] = (rows_kept, checkpoints)
 
 
 def advice_of(record: ProfileRecord) -> list[Advice]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator
 
-from scanviz.profiler.advice.item import WORTH, Advice, Place
+from scanviz.profiler.advice.item import WORTH, Advice, SourcePlace
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
@@ -199,7 +199,7 @@ def _cost_in_loops(record: ProfileRecord) -> float:
     return total
 
 
-def unnamed(record: ProfileRecord, found: list[Place]) -> Iterator[Advice]:
+def unnamed(record: ProfileRecord, found: list[SourcePlace]) -> Iterator[Advice]:
     """Give advice on loops without a name: one piece for all of them."""
     without = [
         each.loop

@@ -15,8 +15,8 @@ from scanviz.profiler.compare.interval import (
     CONFIDENCE,
     FLOOR_ONCE,
     FLOOR_REPEATED,
+    ConfidenceInterval,
     Estimate,
-    Interval,
     interval,
     mean_ns,
 )
@@ -39,7 +39,7 @@ class Compared:
         ``"slower"``, ``"faster"``, ``"same"`` (within noise), ``"new"``, ``"gone"`` or ``"not measured"``.
     a_ns, b_ns : float or None
         The time of a call, a step or one operation: the geometric mean of the runs' averages or medians, as the interval is.
-    interval : Interval or None
+    interval : ConfidenceInterval or None
         The ratio of B to A and its bounds, where both were measured.
     lost_ns : float
         What B spends more on it in a whole run; negative for what it saves.
@@ -51,7 +51,7 @@ class Compared:
     verdict: Verdict
     a_ns: float | None
     b_ns: float | None
-    interval: Interval | None
+    interval: ConfidenceInterval | None
     lost_ns: float
     of_new: bool = False
 
@@ -170,7 +170,7 @@ def _moved(
     return found
 
 
-def _confirmed(ratio: Interval, difference: float, around: float) -> Interval:
+def _confirmed(ratio: ConfidenceInterval, difference: float, around: float) -> ConfidenceInterval:
     """Return the interval of an operation, made to hold 1 unless the call or step around it changed alike.
 
     A record has but the average of an operation, and one timing that another process got into makes it a hundredfold.

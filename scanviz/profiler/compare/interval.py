@@ -57,7 +57,7 @@ class Estimate(NamedTuple):
     cold: bool = False
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     """A ratio and the bounds that noise leaves of it.
 
     Attributes
@@ -89,7 +89,7 @@ def of_steps(times: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[float, int]:
     return float(means.std(ddof=1) / math.sqrt(count) / means.mean()), count - 1
 
 
-def interval(before: Sequence[Estimate], after: Sequence[Estimate], doubt: float) -> Interval:
+def interval(before: Sequence[Estimate], after: Sequence[Estimate], doubt: float) -> ConfidenceInterval:
     """Return the ratio of what is after to what was before, with the bounds that noise leaves of it.
 
     Parameters
@@ -113,10 +113,12 @@ def interval(before: Sequence[Estimate], after: Sequence[Estimate], doubt: float
     error = math.sqrt(sum(max(each.error for each in side) ** 2 for side in (before, after)))
     freedom = min(each.freedom for each in (*before, *after))
     wider = _widened(FLOOR_COLD if cold else FLOOR_ONCE, _quantile(doubt, freedom) * error)
-    return Interval(ratios[0], min(ratios) / wider, max(ratios) * wider)
+    return ConfidenceInterval(ratios[0], min(ratios) / wider, max(ratios) * wider)
 
 
-def _between_repeats(before: Sequence[Estimate], after: Sequence[Estimate], doubt: float) -> Interval:
+def _between_repeats(
+    before: Sequence[Estimate], after: Sequence[Estimate], doubt: float
+) -> ConfidenceInterval:
     """Return the interval of the averages or of the medians: the first that shows a difference, else the narrower."""
     means, medians = (_of_means(before, after, doubt / 2, name) for name in ("ns", "typical_ns"))
     for each in (means, medians):
@@ -127,7 +129,7 @@ def _between_repeats(before: Sequence[Estimate], after: Sequence[Estimate], doub
 
 def _of_means(
     before: Sequence[Estimate], after: Sequence[Estimate], doubt: float, name: Statistic
-) -> Interval:
+) -> ConfidenceInterval:
     """Return Welch's interval of what each run is summed up by."""
     old, new = (np.log([_positive(getattr(each, name)) for each in side]) for side in (before, after))
     shares = [float(side.var(ddof=1)) / len(side) for side in (old, new)]
@@ -138,7 +140,7 @@ def _of_means(
         freedom = math.floor(variance**2 / sum(weights) + 1e-9)  # with few runs, unrounded misses too often
         error = _quantile(doubt, freedom) * math.sqrt(variance)
     wider = _widened(FLOOR_REPEATED, error)
-    return Interval(ratio, ratio / wider, ratio * wider, name)
+    return ConfidenceInterval(ratio, ratio / wider, ratio * wider, name)
 
 
 def mean_ns(side: Sequence[Estimate], name: Statistic = "ns") -> float:
@@ -170,8 +172,8 @@ __all__ = [
     "CONFIDENCE",
     "FLOOR_ONCE",
     "FLOOR_REPEATED",
+    "ConfidenceInterval",
     "Estimate",
-    "Interval",
     "Statistic",
     "interval",
     "mean_ns",

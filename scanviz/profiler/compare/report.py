@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanviz.profiler.compare.comparison import Compared, Comparison
-from scanviz.profiler.report.text import HEADING, HOT, QUIET, TITLE, WARNING, Line, styled, table
+from scanviz.profiler.report.text import HEADING, HOT, QUIET, TITLE, WARNING, ReportLine, styled, table
 from scanviz.profiler.report.units import counted, duration, quantity
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
@@ -71,40 +71,42 @@ def render_refusal(comparison: Comparison, *, width: int = 80, color: bool = Fal
     --anyway compares them all the same
     """
     lines = [
-        Line("scanviz: these runs are not alike, so their times say nothing about the code", HEADING, True)
+        ReportLine(
+            "scanviz: these runs are not alike, so their times say nothing about the code", HEADING, True
+        )
     ]
     lines.extend(_unlike(comparison))
-    lines.append(Line("--anyway compares them all the same", "", True))
+    lines.append(ReportLine("--anyway compares them all the same", "", True))
     return "".join(styled(line, max(NARROWEST, width), color) + "\n" for line in lines)
 
 
-def _unlike(comparison: Comparison) -> Iterator[Line]:
+def _unlike(comparison: Comparison) -> Iterator[ReportLine]:
     for each in comparison.unlike[:12]:
         what, a, b, fix = map(plain, each)
-        yield Line(f"  {what}: A {a}, B {b}", WARNING, wraps=True)
-        yield Line(f"    {fix}", QUIET, wraps=True)
+        yield ReportLine(f"  {what}: A {a}, B {b}", WARNING, wraps=True)
+        yield ReportLine(f"    {fix}", QUIET, wraps=True)
     if len(comparison.unlike) > 12:
-        yield Line(f"  and {counted(len(comparison.unlike) - 12, 'more difference')}", WARNING)
+        yield ReportLine(f"  and {counted(len(comparison.unlike) - 12, 'more difference')}", WARNING)
 
 
-def _header(comparison: Comparison) -> Iterator[Line]:
+def _header(comparison: Comparison) -> Iterator[ReportLine]:
     a, b = comparison.a, comparison.b
-    yield Line(plain(" ".join([b.script, *b.arguments]).strip() or "profile"), HEADING, wraps=True)
-    yield Line(f"A: {_run(a)} · B: {_run(b)}", wraps=True)
+    yield ReportLine(plain(" ".join([b.script, *b.arguments]).strip() or "profile"), HEADING, wraps=True)
+    yield ReportLine(f"A: {_run(a)} · B: {_run(b)}", wraps=True)
     if comparison.unlike:
-        yield Line("not alike: these times compare more than the code", WARNING, wraps=True)
+        yield ReportLine("not alike: these times compare more than the code", WARNING, wraps=True)
         yield from _unlike(comparison)
     for warning in comparison.warnings:
-        yield Line(plain(warning), WARNING, wraps=True)
+        yield ReportLine(plain(warning), WARNING, wraps=True)
     if not comparison.rows:
-        yield Line("nothing to compare: no scanviz function was called", WARNING)
+        yield ReportLine("nothing to compare: no scanviz function was called", WARNING)
         return
     floor = f"below {100 * comparison.floor:.0f} % counts as noise"
     if min(comparison.runs) > 1:
-        yield Line(f"intervals hold, all at once, in 95 of 100 comparisons; {floor}", QUIET, wraps=True)
+        yield ReportLine(f"intervals hold, all at once, in 95 of 100 comparisons; {floor}", QUIET, wraps=True)
         return
-    yield Line(f"with one run on a side {floor}; runs may differ by more:", QUIET, wraps=True)
-    yield Line("scanviz profile --repeat 5 shows by how much", QUIET, wraps=True)
+    yield ReportLine(f"with one run on a side {floor}; runs may differ by more:", QUIET, wraps=True)
+    yield ReportLine("scanviz profile --repeat 5 shows by how much", QUIET, wraps=True)
 
 
 def _run(record: ProfileRecord) -> str:
@@ -116,7 +118,7 @@ def _run(record: ProfileRecord) -> str:
     return ", ".join([*parts, *([plain(record.started[:16].replace("T", " "))] if record.started else [])])
 
 
-def _changes(comparison: Comparison, top: int) -> Iterator[Line]:
+def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
     """Yield what is slower, faster, new or gone; what is inside of something new or gone goes without saying."""
     told = [each for each in comparison.rows if each.verdict in _STYLES and not each.of_new]
     least = _WORTH * sum(
@@ -125,26 +127,30 @@ def _changes(comparison: Comparison, top: int) -> Iterator[Line]:
     changed = [each for each in told if each.interval is not None or abs(each.lost_ns) >= least]
     small = len(told) - len(changed)
     if comparison.rows and not told:
-        yield Line("")
-        yield Line("the same within noise everywhere", TITLE)
+        yield ReportLine("")
+        yield ReportLine("the same within noise everywhere", TITLE)
     for each in changed[:top]:
-        yield Line("")
+        yield ReportLine("")
         yield from _change(each)
     if len(changed) > top:
-        yield Line("")
-        yield Line(f"{counted(len(changed) - top, 'more change')} (--top {len(changed)} shows them)", QUIET)
+        yield ReportLine("")
+        yield ReportLine(
+            f"{counted(len(changed) - top, 'more change')} (--top {len(changed)} shows them)", QUIET
+        )
     if small:
-        yield Line("")
+        yield ReportLine("")
         what = f"{counted(small, 'more part')} of the program new or gone, each below 1 % of the time (--json has them)"
-        yield Line(what, QUIET, wraps=True)
+        yield ReportLine(what, QUIET, wraps=True)
 
 
-def _change(row: Compared) -> Iterator[Line]:
+def _change(row: Compared) -> Iterator[ReportLine]:
     figure = row.figure
-    yield Line(f"{row.verdict:<7} {figure.kind} {_named(row)}", _STYLES[row.verdict], wraps=False)
-    yield Line(f"        {_times(row)}", wraps=True)
+    yield ReportLine(f"{row.verdict:<7} {figure.kind} {_named(row)}", _STYLES[row.verdict], wraps=False)
+    yield ReportLine(f"        {_times(row)}", wraps=True)
     if figure.source is not None:
-        yield Line(f"        {plain(str(figure.source))}: {plain(figure.source.text)}".rstrip(": "), QUIET)
+        yield ReportLine(
+            f"        {plain(str(figure.source))}: {plain(figure.source.text)}".rstrip(": "), QUIET
+        )
 
 
 def _named(row: Compared) -> str:
@@ -178,7 +184,7 @@ def _lost(ns: float) -> str:
     return f"{duration(abs(ns))} {'lost' if ns >= 0 else 'saved'} in all"
 
 
-def _same(comparison: Comparison, width: int, top: int) -> Iterator[Line]:
+def _same(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
     """Yield a table of functions and loops that are the same, and how many operations are."""
     same = [each for each in comparison.rows if each.verdict == "same"]
     larger = [each for each in same if each.figure.kind != "operation"]
@@ -186,11 +192,11 @@ def _same(comparison: Comparison, width: int, top: int) -> Iterator[Line]:
     operations = len(same) - len(larger)
     unmeasured = sum(each.verdict == "not measured" for each in comparison.rows)
     if same:
-        yield Line("")
+        yield ReportLine("")
         counts = [
             counted(sum(each.figure.kind == kind for each in same), kind) for kind in ("function", "loop")
         ]
-        yield Line(
+        yield ReportLine(
             f"same within noise: {', '.join([*counts, counted(operations, 'operation')])}", TITLE, wraps=True
         )
     rows = [
@@ -202,14 +208,14 @@ def _same(comparison: Comparison, width: int, top: int) -> Iterator[Line]:
         ]
         for each in larger[:top]
     ]
-    yield from (Line(text) for text in table(rows, 1, width))
+    yield from (ReportLine(text) for text in table(rows, 1, width))
     if len(larger) > top:
-        yield Line(f"  and {len(larger) - top} more (--top {len(larger)} shows them)", QUIET)
+        yield ReportLine(f"  and {len(larger) - top} more (--top {len(larger)} shows them)", QUIET)
     if unmeasured:
-        yield Line(f"not measured in both: {unmeasured}", QUIET)
+        yield ReportLine(f"not measured in both: {unmeasured}", QUIET)
 
 
-def _numbers(comparison: Comparison, width: int, top: int) -> Iterator[Line]:
+def _numbers(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
     """Yield a table of sizes and counts that differ."""
     rows = [["  sizes and counts that differ", "A", "B"]]
     for each in comparison.numbers[:top]:
@@ -217,21 +223,21 @@ def _numbers(comparison: Comparison, width: int, top: int) -> Iterator[Line]:
         rows.append([f"  loop {plain(each.loop.name)}: {each.measure.title}", *values])
     if len(rows) > 1:
         heading, *others = table(rows, 1, width)
-        yield from (Line(""), Line(heading, TITLE), *map(Line, others))
+        yield from (ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others))
     if len(comparison.numbers) > top:
-        yield Line(f"  and {len(comparison.numbers) - top} more (--json has them)", QUIET)
+        yield ReportLine(f"  and {len(comparison.numbers) - top} more (--json has them)", QUIET)
 
 
-def _failures(comparison: Comparison, fail_over: float) -> Iterator[Line]:
+def _failures(comparison: Comparison, fail_over: float) -> Iterator[ReportLine]:
     failed = comparison.slower_than(fail_over)
     asked = f"{100 * fail_over:.6g} %"
-    yield Line("")
+    yield ReportLine("")
     if not failed:
-        yield Line(f"passes: nothing is slower by more than {asked}, noise allowed for", wraps=True)
+        yield ReportLine(f"passes: nothing is slower by more than {asked}, noise allowed for", wraps=True)
         return
     names = ", ".join(f"{each.figure.kind} {_named(each)}" for each in failed[:4])
     more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
-    yield Line(f"fails: slower by more than {asked}, noise allowed for: {names}{more}", HOT, wraps=True)
+    yield ReportLine(f"fails: slower by more than {asked}, noise allowed for: {names}{more}", HOT, wraps=True)
 
 
 __all__ = ["USUAL_TOP", "render_comparison", "render_refusal"]

@@ -12,7 +12,7 @@ import json
 from typing import Any
 
 from scanviz.profiler.export.frames import clear
-from scanviz.profiler.export.timeline import LAYOUT, Slice, edges, tracks_of
+from scanviz.profiler.export.timeline import LAYOUT, TimeSlice, edges, tracks_of
 from scanviz.record.model import ProfileRecord
 
 _PROCESS = 1
@@ -46,7 +46,7 @@ def _named(what: str, thread: int, **arguments: Any) -> dict[str, Any]:
     return {"ph": "M", "pid": _PROCESS, "tid": thread, "name": what, "args": arguments}
 
 
-def _event(part: Slice, begins: bool, thread: int) -> dict[str, Any]:
+def _event(part: TimeSlice, begins: bool, thread: int) -> dict[str, Any]:
     time = part.start_ns if begins else part.end_ns
     event: dict[str, Any] = {
         "ph": "B" if begins else "E",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from scanviz.profiler.export.frames import Frame, frames_of, stacks
+from scanviz.profiler.export.frames import StackFrame, frames_of, stacks
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
 
@@ -25,7 +25,7 @@ def export(record: ProfileRecord) -> dict[str, bytes]:
     return {"": "".join(f"{name} {own}\n" for name, own in lines.items()).encode()}
 
 
-def _name(frame: Frame) -> str:
+def _name(frame: StackFrame) -> str:
     """Return a frame's name with the line of an operation, which tells those with one label apart."""
     place = f" ({frame.source})" if frame.kind == "operation" and frame.source is not None else ""
     return safe(frame.name + place)

@@ -28,7 +28,7 @@ ESTIMATED, MEASURED = "estimated", "measured"
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class StackFrame:
     """Something that took time.
 
     Attributes
@@ -39,7 +39,7 @@ class Frame:
         ``"script"``, ``"building"``, ``"function"``, ``"loop"``, ``"operation"`` or ``"part"`` (of a loop: copies, overhead, …).
     total_ns : int
         It and all inside it.
-    inside : tuple of Frame
+    inside : tuple of StackFrame
         What is inside it.
     source : SourceRecord or None
         The user's line, made harmless.
@@ -52,7 +52,7 @@ class Frame:
     name: str
     kind: str
     total_ns: int
-    inside: tuple[Frame, ...] = ()
+    inside: tuple[StackFrame, ...] = ()
     source: SourceRecord | None = None
     facts: Mapping[str, int | str] = field(default_factory=dict)
     loop: LoopRecord | None = None
@@ -63,7 +63,7 @@ class Frame:
         return self.total_ns - time_of(self.inside)
 
 
-def frames_of(record: ProfileRecord) -> Frame:
+def frames_of(record: ProfileRecord) -> StackFrame:
     """Return the tree of a record's times.
 
     Examples
@@ -75,7 +75,7 @@ def frames_of(record: ProfileRecord) -> Frame:
     ('rnn.py', 100, 70, ['f'])
     """
     outermost = _outermost_loops(record)
-    inside: list[Frame] = []
+    inside: list[StackFrame] = []
     for each in record.functions:
         inside.extend(_building(each))
         loops = outermost.get(each.key, [])
@@ -85,19 +85,21 @@ def frames_of(record: ProfileRecord) -> Frame:
     total = record.wall_ns
     if time_of(inside) > total:  # functions may have run beside one another, in threads
         total, facts = time_of(inside), {"time": "the sum of what is inside", "wall_ns": record.wall_ns}
-    return Frame(clear(record.script, "run"), "script", total, tuple(inside), facts=facts)
+    return StackFrame(clear(record.script, "run"), "script", total, tuple(inside), facts=facts)
 
 
-def stacks(root: Frame) -> Iterator[tuple[tuple[Frame, ...], int]]:
+def stacks(root: StackFrame) -> Iterator[tuple[tuple[StackFrame, ...], int]]:
     """Yield each frame with those around it, outermost first, and its own time, in order of the tree.
 
     Examples
     --------
-    >>> [(len(stack), own) for stack, own in stacks(Frame("a", "script", 5, (Frame("b", "function", 2),)))]
+    >>> [(len(stack), own) for stack, own in stacks(Frame("a", "script", 5, (StackFrame("b", "function", 2),)))]
     [(1, 3), (2, 2)]
     """
 
-    def walk(frame: Frame, around: tuple[Frame, ...]) -> Iterator[tuple[tuple[Frame, ...], int]]:
+    def walk(
+        frame: StackFrame, around: tuple[StackFrame, ...]
+    ) -> Iterator[tuple[tuple[StackFrame, ...], int]]:
         here = (*around, frame)
         yield here, frame.self_ns
         for each in frame.inside:
@@ -106,7 +108,7 @@ def stacks(root: Frame) -> Iterator[tuple[tuple[Frame, ...], int]]:
     yield from walk(root, ())
 
 
-def time_of(frames: Iterable[Frame]) -> int:
+def time_of(frames: Iterable[StackFrame]) -> int:
     """Return the time of frames together."""
     return sum(each.total_ns for each in frames)
 
@@ -127,17 +129,19 @@ def _line(source: SourceRecord | None) -> SourceRecord | None:
     return None if source is None else SourceRecord(clear(source.file, "?"), source.line, clear(source.text))
 
 
-def _building(function: FunctionRecord) -> list[Frame]:
+def _building(function: FunctionRecord) -> list[StackFrame]:
     stages = [
-        Frame(clear(name, "stage"), "building", time) for name, time in function.build_ns.items() if time > 0
+        StackFrame(clear(name, "stage"), "building", time)
+        for name, time in function.build_ns.items()
+        if time > 0
     ]
     if not stages:
         return []
     name = f"building {clear(function.name, 'function')}"
-    return [Frame(name, "building", time_of(stages), tuple(stages), _line(function.source))]
+    return [StackFrame(name, "building", time_of(stages), tuple(stages), _line(function.source))]
 
 
-def _function_frame(function: FunctionRecord, loops: list[Frame]) -> Frame:
+def _function_frame(function: FunctionRecord, loops: list[StackFrame]) -> StackFrame:
     operations = [
         _operation_frame(each, each.samples, MEASURED)
         for each in function.operations
@@ -152,16 +156,16 @@ def _function_frame(function: FunctionRecord, loops: list[Frame]) -> Frame:
     total = max(function.total_ns, time_of(loops))
     inside = (*loops, *_fitted(operations, total - time_of(loops)))
     name = clear(function.name, "function")
-    return Frame(name, "function", total, inside, _line(function.source), facts)
+    return StackFrame(name, "function", total, inside, _line(function.source), facts)
 
 
-def _outermost_loops(record: ProfileRecord) -> dict[int, list[Frame]]:
+def _outermost_loops(record: ProfileRecord) -> dict[int, list[StackFrame]]:
     """Return the frames of the outermost loops that ran, by function, inner loops inside them."""
     depths: dict[int, int] = {}
     for each in record.loops:  # a loop stands after the one around it
         depths[each.key] = 0 if each.parent is None else depths.get(each.parent, 0) + 1
-    inner: dict[int, list[Frame]] = {}
-    outermost: dict[int, list[Frame]] = {}
+    inner: dict[int, list[StackFrame]] = {}
+    outermost: dict[int, list[StackFrame]] = {}
     for each in reversed(record.loops):
         if not each.runs and not each.running:
             continue
@@ -174,7 +178,7 @@ def _outermost_loops(record: ProfileRecord) -> dict[int, list[Frame]]:
     return {function: frames[::-1] for function, frames in outermost.items()}
 
 
-def _loop_frame(loop: LoopRecord, inner: list[Frame]) -> Frame:
+def _loop_frame(loop: LoopRecord, inner: list[StackFrame]) -> StackFrame:
     whole = max(loop.total_ns, loop.setup_ns + loop.step_times.total_ns, time_of(inner))
     room = whole - time_of(inner)
     around = min(loop.setup_ns, room)
@@ -186,31 +190,31 @@ def _loop_frame(loop: LoopRecord, inner: list[Frame]) -> Frame:
     estimates = [*_without_loops(operations, loop.operations, inner), *_rest_of_the_steps(loop)]
     parts = _fitted([each for each in estimates if each.total_ns], room - around)
     if around:
-        parts = [Frame("around the steps", "part", around, facts={"time": MEASURED}), *parts]
+        parts = [StackFrame("around the steps", "part", around, facts={"time": MEASURED}), *parts]
     facts: dict[str, int | str] = {"runs": loop.runs, "steps": loop.steps, "time": MEASURED}
     name = clear(loop.name, "loop")
-    return Frame(name, "loop", whole, (*inner, *parts), _line(loop.source), facts, loop)
+    return StackFrame(name, "loop", whole, (*inner, *parts), _line(loop.source), facts, loop)
 
 
-def _rest_of_the_steps(loop: LoopRecord) -> list[Frame]:
+def _rest_of_the_steps(loop: LoopRecord) -> list[StackFrame]:
     times = {
         "copies of rows": loop.copy_ns * loop.steps,
         "loop overhead": loop.overhead_ns * loop.steps,
         "recording": loop.cost_ns,
     }
-    return [Frame(name, "part", round(time), facts={"time": ESTIMATED}) for name, time in times.items()]
+    return [StackFrame(name, "part", round(time), facts={"time": ESTIMATED}) for name, time in times.items()]
 
 
-def _operation_frame(operation: OperationRecord, count: int, how: str) -> Frame:
+def _operation_frame(operation: OperationRecord, count: int, how: str) -> StackFrame:
     name = clear(operation.label, operation.kind)
     facts: dict[str, int | str] = {"count": count, "timed": operation.samples, "time": how}
     total = round(operation.mean_ns * count)
-    return Frame(name, operation.kind, total, (), _line(operation.source), facts)
+    return StackFrame(name, operation.kind, total, (), _line(operation.source), facts)
 
 
 def _without_loops(
-    frames: list[Frame], operations: tuple[OperationRecord, ...], loops: list[Frame]
-) -> list[Frame]:
+    frames: list[StackFrame], operations: tuple[OperationRecord, ...], loops: list[StackFrame]
+) -> list[StackFrame]:
     """Return frames of operations, those of branches without the time of the loops that ran in them.
 
     Such loops stand beside the branches: a record doesn't say which loop is in which.
@@ -230,7 +234,7 @@ def _without_loops(
     ]
 
 
-def _fitted(frames: list[Frame], room: int) -> list[Frame]:
+def _fitted(frames: list[StackFrame], room: int) -> list[StackFrame]:
     """Return frames that together take no more than there is room for, each scaled down alike if they took more."""
     total = time_of(frames)
     if total <= room:
@@ -242,9 +246,9 @@ def _fitted(frames: list[Frame], room: int) -> list[Frame]:
     return [_scaled(each, ends[k + 1] - ends[k]) for k, each in enumerate(frames)]
 
 
-def _scaled(frame: Frame, time: int) -> Frame:
+def _scaled(frame: StackFrame, time: int) -> StackFrame:
     how = f"{frame.facts.get('time', ESTIMATED)}, scaled down to fit"
     return replace(frame, total_ns=time, facts={**frame.facts, "time": how, "unscaled_ns": frame.total_ns})
 
 
-__all__ = ["DEEPEST", "LONGEST", "Frame", "clear", "frames_of", "stacks", "time_of"]
+__all__ = ["DEEPEST", "LONGEST", "StackFrame", "clear", "frames_of", "stacks", "time_of"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from scanviz.profiler.export.frames import clear
-from scanviz.profiler.export.timeline import LAYOUT, Slice, Track, edges, tracks_of
+from scanviz.profiler.export.timeline import LAYOUT, TimeSlice, Track, edges, tracks_of
 from scanviz.record.model import ProfileRecord
 
 _PROCESS_TRACK, _PROCESS, _SEQUENCE = 1, 1, 1
@@ -96,7 +96,7 @@ def _packet(time: int, event: bytes) -> bytes:
     return _message(PACKET, timestamp=time, sequence=_SEQUENCE, event=event)
 
 
-def _begin(part: Slice, uuid: int) -> bytes:
+def _begin(part: TimeSlice, uuid: int) -> bytes:
     event = _message(EVENT, type=_BEGIN, track=uuid, name=part.name, category=part.kind)
     facts: dict[str, int | str] = dict(part.facts)
     if part.source is not None:

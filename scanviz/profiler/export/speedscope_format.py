@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scanviz.profiler.export.frames import Frame, clear, frames_of, stacks
+from scanviz.profiler.export.frames import StackFrame, clear, frames_of, stacks
 from scanviz.profiler.export.timeline import WHOLE
 from scanviz.record.model import LoopRecord, ProfileRecord, SourceRecord
 
@@ -40,7 +40,7 @@ def export(record: ProfileRecord) -> dict[str, bytes]:
     frames = _Frames()
     root = frames_of(record)
     samples, weights = [], []
-    loops: list[tuple[Frame, LoopRecord]] = []
+    loops: list[tuple[StackFrame, LoopRecord]] = []
     for stack, own in stacks(root):
         innermost = stack[-1]
         if innermost.loop is not None and len(innermost.loop.series):
@@ -73,7 +73,7 @@ def _profile(name: str, samples: list[list[int]], weights: list[int]) -> dict[st
     }
 
 
-def _steps(frame: Frame, loop: LoopRecord, frames: _Frames) -> dict[str, Any]:
+def _steps(frame: StackFrame, loop: LoopRecord, frames: _Frames) -> dict[str, Any]:
     """Return the recorded steps of a loop, with those of one run under it."""
     samples, weights = [], []
     outer = frames.number(frame.name, frame.source)

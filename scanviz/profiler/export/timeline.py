@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from scanviz.profiler.export.frames import Frame, frames_of
+from scanviz.profiler.export.frames import StackFrame, frames_of
 from scanviz.record.model import SAMPLE_REASONS, LoopRecord, ProfileRecord, SourceRecord
 
 LAYOUT = (
@@ -24,7 +24,7 @@ WHOLE = "the whole run: totals to scale, order made up"
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class TimeSlice:
     """A piece of a track, of a length above zero.
 
     Attributes
@@ -60,7 +60,7 @@ class Track:
     """Slices that nest, in order of their starts, each before those within it."""
 
     name: str
-    slices: tuple[Slice, ...]
+    slices: tuple[TimeSlice, ...]
 
 
 def tracks_of(record: ProfileRecord) -> list[Track]:
@@ -76,16 +76,16 @@ def tracks_of(record: ProfileRecord) -> list[Track]:
     return [Track(WHOLE, tuple(_slices(root, 0, 0))), *_steps(root, 0)]
 
 
-def edges(track: Track) -> Iterator[tuple[Slice, bool]]:
+def edges(track: Track) -> Iterator[tuple[TimeSlice, bool]]:
     """Yield each slice where it begins (True) and again where it ends (False), in order of time.
 
     Examples
     --------
-    >>> track = Track("t", (Slice("a", "loop", 0, 9), Slice("b", "part", 2, 7, 1)))
+    >>> track = Track("t", (Slice("a", "loop", 0, 9), TimeSlice("b", "part", 2, 7, 1)))
     >>> [(part.name, begins) for part, begins in edges(track)]
     [('a', True), ('b', True), ('b', False), ('a', False)]
     """
-    around: list[Slice] = []
+    around: list[TimeSlice] = []
     for each in track.slices:
         while len(around) > each.depth:
             yield around.pop(), False
@@ -95,16 +95,16 @@ def edges(track: Track) -> Iterator[tuple[Slice, bool]]:
         yield around.pop(), False
 
 
-def _slices(frame: Frame, start: int, depth: int) -> Iterator[Slice]:
+def _slices(frame: StackFrame, start: int, depth: int) -> Iterator[TimeSlice]:
     if not frame.total_ns:
         return
-    yield Slice(frame.name, frame.kind, start, frame.total_ns, depth, frame.source, frame.facts)
+    yield TimeSlice(frame.name, frame.kind, start, frame.total_ns, depth, frame.source, frame.facts)
     for each in frame.inside:
         yield from _slices(each, start, depth + 1)
         start += each.total_ns
 
 
-def _steps(frame: Frame, start: int) -> Iterator[Track]:
+def _steps(frame: StackFrame, start: int) -> Iterator[Track]:
     """Yield a track of recorded steps for each loop within a frame."""
     if frame.loop is not None:
         slices = tuple(_recorded(frame.loop, start))
@@ -115,19 +115,19 @@ def _steps(frame: Frame, start: int) -> Iterator[Track]:
         start += each.total_ns
 
 
-def _recorded(loop: LoopRecord, start: int) -> Iterator[Slice]:
+def _recorded(loop: LoopRecord, start: int) -> Iterator[TimeSlice]:
     kept = (each for each in loop.timed() if each.time_ns > 0)
     for run, rows in groupby(kept, key=lambda each: each.run):
         steps = list(rows)
         count, whole = sum(each.covers for each in steps), sum(each.total_ns for each in steps)
         facts = {"run": run, "recorded steps": count, "time": "the sum of the recorded steps"}
-        yield Slice(f"run {run}", "run", start, whole, 0, None, facts)
+        yield TimeSlice(f"run {run}", "run", start, whole, 0, None, facts)
         for each in steps:
             kept_as = SAMPLE_REASONS.get(each.reason, "?")
             known = {"run": run, "step": each.step, "kept as": kept_as, "time": "measured"}
             known |= {"steps": each.covers} if each.covers > 1 else {}
-            yield Slice(each.words, "step", start, each.total_ns, 1, None, known)
+            yield TimeSlice(each.words, "step", start, each.total_ns, 1, None, known)
             start += each.total_ns
 
 
-__all__ = ["LAYOUT", "Slice", "Track", "edges", "tracks_of"]
+__all__ = ["LAYOUT", "TimeSlice", "Track", "edges", "tracks_of"]

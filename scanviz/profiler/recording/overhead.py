@@ -19,7 +19,7 @@ from scanviz.engine.observe import Observer
 from scanviz.engine.runtime.events import Watch
 
 
-class Price(NamedTuple):
+class OverheadCalibration(NamedTuple):
     """Nanoseconds that recording costs.
 
     Attributes
@@ -37,7 +37,7 @@ class Price(NamedTuple):
     chunk_ns: float = 0.0
 
 
-FREE = Price()
+FREE = OverheadCalibration()
 _STAMPS = 400
 _RUNS = 15
 _ROUNDS = 7
@@ -72,9 +72,9 @@ def chunk_cost() -> float:
     return max(0.0, difference / _RUNS - 2 * (stamp_cost() + telling_cost()))
 
 
-def measured_price() -> Price:
+def measured_overhead() -> OverheadCalibration:
     """Return what recording costs on this machine, measured once a process in a few milliseconds."""
-    return Price(stamp_cost(), telling_cost(), chunk_cost())
+    return OverheadCalibration(stamp_cost(), telling_cost(), chunk_cost())
 
 
 def _typical(work: Callable[[], object]) -> float:

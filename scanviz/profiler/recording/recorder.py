@@ -18,10 +18,10 @@ from typing import Any, Literal
 import numpy as np
 
 from scanviz.engine.observe import CompiledFunction, Observer, StepSeries
+from scanviz.profiler.recording.aggregates import DETAIL_BYTES, FunctionAggregate, LoopAggregate
 from scanviz.profiler.recording.budget import Budget, affordable_function, affordable_loop
 from scanviz.profiler.recording.deferred import DeferredRewrites, PlansMet
-from scanviz.profiler.recording.overhead import Price, measured_price
-from scanviz.profiler.recording.tally import DETAIL_BYTES, FunctionTally, LoopTally
+from scanviz.profiler.recording.overhead import OverheadCalibration, measured_overhead
 from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
 from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
@@ -47,7 +47,7 @@ class Recorder(Observer):
         counted.
     clock : callable
         Gives nanoseconds; replaced in tests.
-    price : Price, optional
+    calibration : OverheadCalibration, optional
         What the engine's telling costs; measured here when not given.
     steps_a_stamp : int
         How many steps may share one time where steps are very short.
@@ -64,20 +64,20 @@ class Recorder(Observer):
         detail: Literal["steps", "ops"] = "steps",
         max_bytes: int = DEFAULT_BYTES,
         clock: Callable[[], int] = time.perf_counter_ns,
-        price: Price | None = None,
+        calibration: OverheadCalibration | None = None,
         steps_a_stamp: int = 1,
     ) -> None:
         self.detail: Literal["steps", "ops"] = detail
         self.steps_a_stamp = steps_a_stamp
         self._clock = clock
         self._lock = threading.RLock()  # not a Lock: a signal's handler may ask for the record at any moment
-        self._price = price if price is not None else measured_price()
+        self._calibration = calibration if calibration is not None else measured_overhead()
         self._budget = Budget(max_bytes)
         self._rewrites_budget = Budget(max_bytes // REWRITES)
         self._programs_budget = Budget(max_bytes // PROGRAMS)
-        self._functions: dict[int, FunctionTally] = {}
+        self._functions: dict[int, FunctionAggregate] = {}
         self._rewrites = DeferredRewrites(self._keep_rewrites)
-        self._loops: dict[int, LoopTally] = {}
+        self._loops: dict[int, LoopAggregate] = {}
         self._plans = PlansMet()
         self._dropped: set[int] = set()
         self._left_out = 0
@@ -119,15 +119,15 @@ class Recorder(Observer):
             return
         self._left_out += kept is not record
         self._rewrites.add(event)
-        function = self._functions[event.key] = FunctionTally(kept)
+        function = self._functions[event.key] = FunctionAggregate(kept)
         self._plans.add(event)
         for loop in loop_records(event.key, event.program):
             outside = loop.parent is None or loop.parent in self._loops
             affordable = affordable_loop(loop, self._budget) if outside else None
             self._left_out += affordable is not loop
             if affordable is not None:
-                tally = self._loops[loop.key] = LoopTally(affordable, self._price)
-                function.loops.append(tally)
+                aggregate = self._loops[loop.key] = LoopAggregate(affordable, self._calibration)
+                function.loops.append(aggregate)
 
     def _keep_rewrites(self, key: int, whole: RewritesRecord, program: bytes) -> None:
         """Keep a function's Program and graph, and what rules did to that: all of it, the list alone, or nothing."""
@@ -166,9 +166,9 @@ class Recorder(Observer):
     ) -> None:
         """Count an operation outside of loops, or one in a step that is told on its own."""
         with self._lock:
-            tally = self._functions.get(function) if loop is None else self._loops.get(loop)
-            if tally is not None:
-                tally.timed(index, elapsed_ns)
+            aggregate = self._functions.get(function) if loop is None else self._loops.get(loop)
+            if aggregate is not None:
+                aggregate.timed(index, elapsed_ns)
 
     def specialised(self, function: int, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
         """Count code made for a loop."""
@@ -278,9 +278,9 @@ class Recorder(Observer):
         loops = self._loops.values()
         return CostRecord(
             stamps=sum(each.stamps for each in loops),
-            stamp_ns=self._price.stamp_ns + self._price.telling_ns,
+            stamp_ns=self._calibration.stamp_ns + self._calibration.telling_ns,
             chunks=sum(each.chunks for each in loops),
-            chunk_ns=self._price.chunk_ns,
+            chunk_ns=self._calibration.chunk_ns,
             recorder_ns=self._recorder_ns + sum(each.recorder_ns for each in loops),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from scanviz.profiler.report.text import HEADING, HOT, QUIET, Line, styled
+from scanviz.profiler.report.text import HEADING, HOT, QUIET, ReportLine, styled
 from scanviz.profiler.report.units import amount, counted
 from scanviz.profiler.report.values import number
 from scanviz.record.codec import encode
@@ -52,39 +52,41 @@ def _strict(data: Any) -> Any:
     return data
 
 
-def _nothing(record: CheckedRecord) -> list[Line]:
+def _nothing(record: CheckedRecord) -> list[ReportLine]:
     if not record.calls:
-        return [Line("scanviz check: no scanviz function was called, nothing was looked at", wraps=True)]
+        return [
+            ReportLine("scanviz check: no scanviz function was called, nothing was looked at", wraps=True)
+        ]
     parts = [
         f"nothing found in {counted(record.values, 'value')} of {counted(record.operations, 'operation')}",
         f"{counted(record.steps, 'step')} of loops",
         counted(record.calls, "call"),
     ]
-    return [Line("scanviz check: " + ", ".join(parts), wraps=True)]
+    return [ReportLine("scanviz check: " + ", ".join(parts), wraps=True)]
 
 
-def _found(found: FindingRecord) -> list[Line]:
-    lines = [Line(f"scanviz check: {_PROBLEMS[found.problem]} {_where(found)}", HEADING, wraps=True)]
+def _found(found: FindingRecord) -> list[ReportLine]:
+    lines = [ReportLine(f"scanviz check: {_PROBLEMS[found.problem]} {_where(found)}", HEADING, wraps=True)]
     call = f"{plain(found.function)}, call {amount(found.call)}"
-    lines.append(Line(f"  function   {call}", wraps=True))
-    lines += [Line(f"  loop       {_loop(each)}", wraps=True) for each in reversed(found.loops)]
-    lines.append(Line(f"  operation  {plain(found.operation)}", wraps=True))
+    lines.append(ReportLine(f"  function   {call}", wraps=True))
+    lines += [ReportLine(f"  loop       {_loop(each)}", wraps=True) for each in reversed(found.loops)]
+    lines.append(ReportLine(f"  operation  {plain(found.operation)}", wraps=True))
     if found.source is not None:
-        lines.append(Line(f"  line       {_line(found.source)}", wraps=True))
-    lines += [Line(f"  gave       {_value(found.result)}", HOT, wraps=True)]
-    lines += [Line(f"  read       by loop {_loop(each)}", wraps=True) for each in found.read_at]
+        lines.append(ReportLine(f"  line       {_line(found.source)}", wraps=True))
+    lines += [ReportLine(f"  gave       {_value(found.result)}", HOT, wraps=True)]
+    lines += [ReportLine(f"  read       by loop {_loop(each)}", wraps=True) for each in found.read_at]
     if found.problem == "inf":
-        lines.append(Line(f"  meant?     {MEANT}", QUIET, wraps=True))
+        lines.append(ReportLine(f"  meant?     {MEANT}", QUIET, wraps=True))
     if found.expected:
-        lines.append(Line(f"  expected   {plain(found.expected)}", wraps=True))
-    lines.append(Line(f"  {_made_of(found)}", QUIET, wraps=True))
+        lines.append(ReportLine(f"  expected   {plain(found.expected)}", wraps=True))
+    lines.append(ReportLine(f"  {_made_of(found)}", QUIET, wraps=True))
     for each in found.inputs:
-        lines.append(Line(f"    {plain(each.name)}  {_value(each)}", wraps=True))
+        lines.append(ReportLine(f"    {plain(each.name)}  {_value(each)}", wraps=True))
         if each.where is not None and each.origin:
-            lines.append(Line(f"      it came so from outside: {plain(each.origin)}", HOT, wraps=True))
+            lines.append(ReportLine(f"      it came so from outside: {plain(each.origin)}", HOT, wraps=True))
     if found.step_inputs:
-        lines.append(Line("  the step began with:", QUIET))
-    lines += [Line(f"    {plain(each.name)}  {_value(each)}", wraps=True) for each in found.step_inputs]
+        lines.append(ReportLine("  the step began with:", QUIET))
+    lines += [ReportLine(f"    {plain(each.name)}  {_value(each)}", wraps=True) for each in found.step_inputs]
     return lines
 
 

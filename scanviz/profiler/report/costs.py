@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanviz.profiler.report.text import QUIET, TITLE, Line
+from scanviz.profiler.report.text import QUIET, TITLE, ReportLine
 from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import GraphCostRecord, RewriteRecord, RewritesRecord
 
@@ -16,7 +16,7 @@ _MEASURES = (
 )
 
 
-def cost_lines(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[Line]:
+def cost_lines(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[ReportLine]:
     """Return what the graph cost before and after an application, and how many operations a step of each loop has.
 
     Examples
@@ -34,23 +34,23 @@ def cost_lines(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[Line]:
     """
     before, after = cost_at(rewrites, each.index), cost_at(rewrites, each.index + 1)
     if before is None or after is None:
-        yield Line("  costs were not worked out", QUIET)
+        yield ReportLine("  costs were not worked out", QUIET)
         return
     old, new = rewrites.steps(each.index), rewrites.steps(each.index + 1)
     loops = list(dict.fromkeys((*old, *new)))
     if loops:
-        yield Line("  operations of a step", TITLE)
+        yield ReportLine("  operations of a step", TITLE)
     for loop in loops:
         counts = [str(each[loop]) if loop in each else "no loop" for each in (old, new)]
-        yield Line(f"    {plain(loop)}: {' → '.join(dict.fromkeys(counts))}", wraps=True)
+        yield ReportLine(f"    {plain(loop)}: {' → '.join(dict.fromkeys(counts))}", wraps=True)
     for what, attribute in _MEASURES:
         pair = [plain(getattr(cost, attribute)) for cost in (before, after)]
-        yield Line(f"  {what}", TITLE)
+        yield ReportLine(f"  {what}", TITLE)
         if pair[0] == pair[1]:
-            yield Line(f"    before and after  {pair[0]}", wraps=True)
+            yield ReportLine(f"    before and after  {pair[0]}", wraps=True)
         else:
-            yield Line(f"    before  {pair[0]}", wraps=True)
-            yield Line(f"    after   {pair[1]}", wraps=True)
+            yield ReportLine(f"    before  {pair[0]}", wraps=True)
+            yield ReportLine(f"    after   {pair[1]}", wraps=True)
 
 
 def cost_at(rewrites: RewritesRecord, after: int) -> GraphCostRecord | None:

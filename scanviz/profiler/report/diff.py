@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 
-from scanviz.profiler.report.text import HOT, QUIET, WARNING, Line, clipped, columns
+from scanviz.profiler.report.text import HOT, QUIET, WARNING, ReportLine, clipped, columns
 
 ADDED, GONE = "32", HOT
 CONTEXT = 2  # unchanged lines around a change
 
 
-def marked(before: Sequence[str], after: Sequence[str], whole: bool) -> Iterator[Line]:
+def marked(before: Sequence[str], after: Sequence[str], whole: bool) -> Iterator[ReportLine]:
     """Return two versions as one list of lines with + and -, unchanged ones left out but for a few around."""
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for kind, a, b, c, d in matcher.get_opcodes():
@@ -20,24 +20,24 @@ def marked(before: Sequence[str], after: Sequence[str], whole: bool) -> Iterator
             if not whole and len(lines) > 2 * CONTEXT + 1:
                 head = lines[:CONTEXT] if a else []
                 tail = lines[-CONTEXT:] if b < len(before) else []
-                yield from (Line(f"    {each}", QUIET) for each in head)
-                yield Line(f"    … {len(lines) - len(head) - len(tail)} lines stay", QUIET)
-                yield from (Line(f"    {each}", QUIET) for each in tail)
+                yield from (ReportLine(f"    {each}", QUIET) for each in head)
+                yield ReportLine(f"    … {len(lines) - len(head) - len(tail)} lines stay", QUIET)
+                yield from (ReportLine(f"    {each}", QUIET) for each in tail)
             else:
-                yield from (Line(f"    {each}", QUIET) for each in lines)
+                yield from (ReportLine(f"    {each}", QUIET) for each in lines)
             continue
-        yield from (Line(f"  - {each}", GONE) for each in before[a:b])
-        yield from (Line(f"  + {each}", ADDED) for each in after[c:d])
+        yield from (ReportLine(f"  - {each}", GONE) for each in before[a:b])
+        yield from (ReportLine(f"  + {each}", ADDED) for each in after[c:d])
 
 
-def side_by_side(before: Sequence[str], after: Sequence[str], width: int) -> Iterator[Line]:
+def side_by_side(before: Sequence[str], after: Sequence[str], width: int) -> Iterator[ReportLine]:
     """Return two versions next to one another, clipped to a width."""
     half = max(20, (width - 7) // 2)
 
-    def row(left: str, mark: str, right: str, style: str) -> Line:
+    def row(left: str, mark: str, right: str, style: str) -> ReportLine:
         cut = clipped(left, half)
         space = " " * (half - columns(cut))
-        return Line(f"  {cut}{space} {mark} {clipped(right, half)}", style)
+        return ReportLine(f"  {cut}{space} {mark} {clipped(right, half)}", style)
 
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for kind, a, b, c, d in matcher.get_opcodes():

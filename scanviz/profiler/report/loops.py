@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, Line, clipped, table
+from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table
 from scanviz.profiler.report.units import amount, counted, duration, quantity, share, size, sparkline
 from scanviz.record.measures import columns, shown
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
@@ -21,7 +21,7 @@ def place(name: str, source: SourceRecord | None) -> str:
     return f" ({plain(str(source))})" if source is not None and str(source) not in name else ""
 
 
-def function_lines(record: ProfileRecord, function: FunctionRecord, width: int, top: int) -> list[Line]:
+def function_lines(record: ProfileRecord, function: FunctionRecord, width: int, top: int) -> list[ReportLine]:
     """Return a function's line and a table of its loops."""
     times = function.call_times
     head = (
@@ -43,10 +43,10 @@ def function_lines(record: ProfileRecord, function: FunctionRecord, width: int, 
         rows.append(
             _row(["  outside of loops", duration(outside_ns), share(outside_ns, times.total_ns)], width)
         )
-    lines = [Line(""), Line(" · ".join(parts), TITLE, wraps=True)]
+    lines = [ReportLine(""), ReportLine(" · ".join(parts), TITLE, wraps=True)]
     if rows:
         heading, *others = table([_row(list(_COLUMNS), width), *rows], 1, width)
-        lines += [Line(heading, QUIET), *map(Line, others)]
+        lines += [ReportLine(heading, QUIET), *map(ReportLine, others)]
     return lines
 
 
@@ -84,7 +84,7 @@ def step_ns(loop: LoopRecord) -> float:
     return loop.body_ns + loop.copy_ns + loop.overhead_ns
 
 
-def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool = False) -> list[Line]:
+def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool = False) -> list[ReportLine]:
     """Return one loop: a heading, how its time divides, its operations, and with ``whole`` its variables too."""
     parts = [
         f"{plain(title)}{place(loop.name, loop.source)}",
@@ -94,7 +94,7 @@ def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool =
         *headings(loop),
     ]
     lines = [
-        Line(" · ".join(parts), TITLE, wraps=True),
+        ReportLine(" · ".join(parts), TITLE, wraps=True),
         *_notes(loop),
         *_division(loop),
         *_series_line(loop, width),
@@ -103,7 +103,7 @@ def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool =
     if whole:
         lines.extend(_variables(loop, width))
         lines.extend(
-            Line(
+            ReportLine(
                 f"  code: {plain(each.tier)}, {plain(each.why)} (×{each.count}, {duration(each.total_ns)})",
                 QUIET,
             )
@@ -117,7 +117,7 @@ def headings(loop: LoopRecord) -> list[str]:
     return [f"{each.title} {quantity(value, each.unit)}" for each, value in shown(loop, "heading")]
 
 
-def _notes(loop: LoopRecord) -> list[Line]:
+def _notes(loop: LoopRecord) -> list[ReportLine]:
     """Return what must be known before the numbers are believed."""
     found = []
     if loop.failed_runs:
@@ -134,26 +134,26 @@ def _notes(loop: LoopRecord) -> list[Line]:
         )
     if loop.cost_ns > _COSTLY * loop.total_ns:
         found.append(f"about {share(loop.cost_ns, loop.total_ns)} of its time is the cost of recording")
-    return [Line("  " + " · ".join(found), WARNING, wraps=True)] if found else []
+    return [ReportLine("  " + " · ".join(found), WARNING, wraps=True)] if found else []
 
 
-def _division(loop: LoopRecord) -> list[Line]:
+def _division(loop: LoopRecord) -> list[ReportLine]:
     times = loop.step_times
     if not times.count:
         return []
     parts = [f"mean {duration(times.mean_ns)}", f"p50 {duration(times.p50_ns)}"]
     parts += [f"p95 {duration(times.p95_ns)}", f"max {duration(times.max_ns)}"]
     text = "  a step: " + ", ".join(parts) + _slowest(loop)
-    lines = [Line(text, wraps=True)]
+    lines = [ReportLine(text, wraps=True)]
     if loop.sampled_steps:
         parts = [f"operations {duration(loop.body_ns)}", f"copies {duration(loop.copy_ns)}"]
         parts.append(f"loop overhead {duration(loop.overhead_ns)}")
         among = f"estimated from {counted(loop.sampled_steps, 'timed step')}"
-        lines.append(Line(f"  of it: {', '.join(parts)} ({among})", wraps=True))
+        lines.append(ReportLine(f"  of it: {', '.join(parts)} ({among})", wraps=True))
     if loop.setup_ns:
         before = f"  around the steps: {duration(loop.setup_ns)}"
         first = f", the first run took {duration(loop.first_run_ns)}" if loop.runs > 1 else ""
-        lines.append(Line(before + first, QUIET, wraps=True))
+        lines.append(ReportLine(before + first, QUIET, wraps=True))
     return lines
 
 
@@ -165,7 +165,7 @@ def _slowest(loop: LoopRecord) -> str:
     return f" ({named}" + (f" of run {amount(slowest.run)})" if loop.runs > 1 else ")")
 
 
-def _series_line(loop: LoopRecord, width: int) -> list[Line]:
+def _series_line(loop: LoopRecord, width: int) -> list[ReportLine]:
     """Return a sparkline of the run with the most steps kept: in each part of it, the slowest of them."""
     series = loop.drawn()
     if len(series) < 4:
@@ -181,7 +181,7 @@ def _series_line(loop: LoopRecord, width: int) -> list[Line]:
     full = FULL_BAR * loop.step_times.p50_ns or max(bins)
     line = sparkline(_filled(bins), full)
     where = f" of run {amount(run)}" if loop.runs > 1 else ""
-    return [Line(f"  steps 0–{amount(last)}{where} {line} █ ≥ {duration(full)}", QUIET)] if line else []
+    return [ReportLine(f"  steps 0–{amount(last)}{where} {line} █ ≥ {duration(full)}", QUIET)] if line else []
 
 
 def _filled(bins: list[float]) -> list[float]:
@@ -200,10 +200,10 @@ def _untimed(loop: LoopRecord) -> str:
     return "operations were not timed one by one in this tier"
 
 
-def _operation_table(loop: LoopRecord, width: int, top: int) -> list[Line]:
+def _operation_table(loop: LoopRecord, width: int, top: int) -> list[ReportLine]:
     timed = [each for each in loop.operations if each.samples]
     if not timed:
-        return [Line(f"  {_untimed(loop)}", QUIET)] if loop.operations else []
+        return [ReportLine(f"  {_untimed(loop)}", QUIET)] if loop.operations else []
     timed.sort(key=lambda each: -each.mean_ns)
     room = max(16, width // 2 - 14)
     more = columns(timed[:top])
@@ -214,12 +214,14 @@ def _operation_table(loop: LoopRecord, width: int, top: int) -> list[Line]:
         cells += ["" if value is None else quantity(value, unit) for value, unit in numbers]
         rows.append([clipped(f"  {plain(each.label)}", room), *cells])
     heading, *others = table(rows, 1, width)
-    lines = [Line(f"{heading}  line", QUIET)]
+    lines = [ReportLine(f"{heading}  line", QUIET)]
     for index, (text, each) in enumerate(zip(others, timed, strict=False)):
-        lines.append(Line(f"{text}  {_line_of(each)}", HOT if index == 0 and len(timed) > 1 else ""))
+        lines.append(ReportLine(f"{text}  {_line_of(each)}", HOT if index == 0 and len(timed) > 1 else ""))
     if len(timed) > top:
         rest = sum(each.mean_ns for each in timed[top:])
-        lines.append(Line(f"  {counted(len(timed) - top, 'more operation')}, {duration(rest)} a step", QUIET))
+        lines.append(
+            ReportLine(f"  {counted(len(timed) - top, 'more operation')}, {duration(rest)} a step", QUIET)
+        )
     return lines
 
 
@@ -228,7 +230,7 @@ def _line_of(operation: OperationRecord) -> str:
     return "" if source is None else f"{plain(str(source))}  {plain(source.text)}".rstrip()
 
 
-def _variables(loop: LoopRecord, width: int) -> list[Line]:
+def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
     if not loop.variables:
         return []
     rows = [["  variable", "kind", "taps", "type", "outer input", "outer output", "keeps"]]
@@ -240,7 +242,7 @@ def _variables(loop: LoopRecord, width: int) -> list[Line]:
         outer = [plain(each.outer_input or "–"), plain(each.outer_output or "–")]
         rows.append([f"  {plain(each.name)}", each.kind, taps, plain(each.type), *outer, keeps])
     heading, *others = table(rows, 7, width)
-    return [Line(heading, QUIET), *map(Line, others)]
+    return [ReportLine(heading, QUIET), *map(ReportLine, others)]
 
 
 def pairs(record: ProfileRecord) -> list[tuple[LoopRecord, list[LoopRecord]]]:
@@ -252,7 +254,7 @@ def pairs(record: ProfileRecord) -> list[tuple[LoopRecord, list[LoopRecord]]]:
     return [(each, backward[each.key]) for each in record.loops if each.runs and each.key in backward]
 
 
-def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[Line]:
+def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
     """Return a table with one line a loop that has a gradient; nothing where there is none.
 
     Time and steps of a loop are those of all its runs; the gradient's of all its backward loops.  "keeps" are the rows that the
@@ -271,9 +273,9 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[Line]:
         rows.append([*cells, size(loop.kept_bytes), _listed(kept)])
     count = 7 if width >= MIDDLE else 6
     heading, *others = table([each[:count] for each in rows], 1, width)
-    lines = [Line(""), Line(heading, TITLE), *map(Line, others)]
+    lines = [ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others)]
     if len(found) > top:
-        lines.append(Line(f"  {len(found) - top} more pairs", QUIET))
+        lines.append(ReportLine(f"  {len(found) - top} more pairs", QUIET))
     return lines
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_lines
-from scanviz.profiler.report.text import HEADING, QUIET, WARNING, Line, styled, wants_color, width_of
+from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine, styled, wants_color, width_of
 from scanviz.profiler.report.units import counted, duration, share
 from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
@@ -79,7 +79,7 @@ def print_report(
     )
 
 
-def _header(record: ProfileRecord) -> list[Line]:
+def _header(record: ProfileRecord) -> list[ReportLine]:
     called = " ".join([record.script, *record.arguments]).strip() or "profile"
     parts = [plain(called), duration(record.wall_ns)]
     status = {"ok": "", "running": "still running", "exit": f"exit code {record.outcome.code}"}
@@ -88,46 +88,46 @@ def _header(record: ProfileRecord) -> list[Line]:
     if record.functions:
         parts.append(f"{counted(calls, 'call')} of {counted(len(record.functions), 'function')}")
     parts.append(", ".join(sorted({plain(each.backend) for each in record.functions})))
-    lines = [Line(" · ".join(each for each in parts if each), HEADING, wraps=True)]
+    lines = [ReportLine(" · ".join(each for each in parts if each), HEADING, wraps=True)]
     if record.outcome.message and record.outcome.status != "ok":
-        lines.append(Line(plain(record.outcome.message.split("\n")[0]), WARNING, wraps=True))
+        lines.append(ReportLine(plain(record.outcome.message.split("\n")[0]), WARNING, wraps=True))
     return lines
 
 
-def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) -> list[Line]:
+def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) -> list[ReportLine]:
     if scan_name is not None:
         return _one_scan(record, width, top, scan_name)
     called = sorted(
         (each for each in record.functions if each.calls or each.running), key=lambda each: -each.total_ns
     )
     if not called:
-        return [Line("no scanviz function was called", WARNING)]
-    lines: list[Line] = []
+        return [ReportLine("no scanviz function was called", WARNING)]
+    lines: list[ReportLine] = []
     for function in called[:top]:
         lines.extend(function_lines(record, function, width, top))
     if len(called) > top:
         rest = sum(each.total_ns for each in called[top:])
         text = f"{counted(len(called) - top, 'more function')}, {duration(rest)} (--top {len(called)} shows them)"
-        lines.append(Line(text, QUIET, wraps=True))
+        lines.append(ReportLine(text, QUIET, wraps=True))
     return [*lines, *gradient_lines(record, width, top), *_hottest(record, width, top)]
 
 
-def _hottest(record: ProfileRecord, width: int, top: int) -> list[Line]:
+def _hottest(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
     """Return the loops that take most, each with its operations: two, or more where more rows are asked for."""
     own, titles = {each.key: own_ns(record, each) for each in record.loops}, loop_titles(record)
     whole = sum(own.values())
     loops = sorted((each for each in record.loops if each.runs), key=lambda each: -own[each.key])
     shown = loops[: 2 if top <= USUAL_TOP else top]
     shown = [each for k, each in enumerate(shown) if k == 0 or own[each.key] >= _WORTH * whole]
-    lines: list[Line] = []
+    lines: list[ReportLine] = []
     for k, loop in enumerate(shown):
-        lines.append(Line(""))
+        lines.append(ReportLine(""))
         lines.extend(loop_lines(loop, titles[loop.key], width, top if k == 0 else max(3, top // 2)))
     keys = {each.key for each in shown}
     others = [plain(titles[each.key]) for each in loops if each.key not in keys]
     if others:
         listed = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
-        lines.append(Line(f"other loops: --scan NAME ({listed})", QUIET, wraps=True))
+        lines.append(ReportLine(f"other loops: --scan NAME ({listed})", QUIET, wraps=True))
     return lines
 
 
@@ -137,16 +137,16 @@ def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:
     return max(0, loop.total_ns - inside)
 
 
-def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[Line]:
+def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[ReportLine]:
     problem = not_one_loop(record, name)
     if problem:
-        return [Line(problem, WARNING, wraps=True)]
+        return [ReportLine(problem, WARNING, wraps=True)]
     (loop,) = loops_called(record, name)
     title = loop_titles(record)[loop.key]
-    return [Line(""), *loop_lines(loop, title, width, max(top, 30), whole=True)]
+    return [ReportLine(""), *loop_lines(loop, title, width, max(top, 30), whole=True)]
 
 
-def _footer(record: ProfileRecord) -> list[Line]:
+def _footer(record: ProfileRecord) -> list[ReportLine]:
     if not record.functions:
         return []
     built = sum(sum(each.build_ns.values()) for each in record.functions)
@@ -156,16 +156,18 @@ def _footer(record: ProfileRecord) -> list[Line]:
     looking = f", of it {duration(cost.values_ns)} for values" if cost.values_ns else ""
     part = share(cost.total_ns, record.wall_ns)
     parts.append(f"recording cost about {duration(cost.total_ns)} ({part}{looking})")
-    lines = [Line(""), Line(" · ".join(parts), QUIET, wraps=True)]
+    lines = [ReportLine(""), ReportLine(" · ".join(parts), QUIET, wraps=True)]
     if record.detail == "ops":
         lines.append(
-            Line("every operation of every step was timed: loops ran slower than alone", QUIET, wraps=True)
+            ReportLine(
+                "every operation of every step was timed: loops ran slower than alone", QUIET, wraps=True
+            )
         )
     if record.detail == "values":
-        lines.append(Line(f"{TWICE} (scanviz report FILE --values shows them)", QUIET, wraps=True))
+        lines.append(ReportLine(f"{TWICE} (scanviz report FILE --values shows them)", QUIET, wraps=True))
     if record.left_out:
         lines.append(
-            Line(
+            ReportLine(
                 f"{record.left_out} functions or loops beyond the size limit: totals at most",
                 QUIET,
                 wraps=True,

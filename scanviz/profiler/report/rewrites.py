@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from scanviz.profiler.report.costs import cost_lines
 from scanviz.profiler.report.diff import marked, side_by_side
-from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, Line, styled
+from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, styled
 from scanviz.profiler.report.units import duration
 from scanviz.profiler.report.why import why_lines
 from scanviz.record.model import FunctionRecord, ProfileRecord
@@ -23,7 +23,7 @@ FEW = 3  # rewrites of one rule or loop that are shown line by line without bein
 MORE = "--step N shows one rewrite line by line; --why NAME tells where something comes from; more: --help"
 
 
-class RewritesView(NamedTuple):
+class RewritesOptions(NamedTuple):
     """What is asked for.
 
     Attributes
@@ -53,7 +53,7 @@ class RewritesView(NamedTuple):
 
 
 def render_rewrites(
-    record: ProfileRecord, view: RewritesView | None = None, *, width: int = 100, color: bool = False
+    record: ProfileRecord, view: RewritesOptions | None = None, *, width: int = 100, color: bool = False
 ) -> str:
     """Return what rules did to the functions of a run, as text.
 
@@ -61,7 +61,7 @@ def render_rewrites(
     ----------
     record : ProfileRecord
         What to show.
-    view : RewritesView
+    view : RewritesOptions
         What of it.
     width : int
         Columns.
@@ -73,22 +73,22 @@ def render_rewrites(
     >>> print(render_rewrites(ProfileRecord()), end="")
     no function's rewrites were recorded
     """
-    asked = view if view is not None else RewritesView()
-    lines: list[Line] = []
+    asked = view if view is not None else RewritesOptions()
+    lines: list[ReportLine] = []
     functions = [each for each in chosen(record, asked) if each.rewrites is not None]
     if asked.step is not None:  # functions that were rewritten so often; all, to say so, where none was
         functions = [each for each in functions if _has_step(each, asked.step)] or functions
     for function in functions:
         if function.rewrites is not None:
             lines += [
-                *([Line("")] if lines else []),
+                *([ReportLine("")] if lines else []),
                 *_function_lines(function, function.rewrites, asked, width),
             ]
     if lines and (asked.step, asked.rule, asked.scan, asked.why, asked.why_not) == (None,) * 5:
-        lines += [Line(""), Line(MORE, QUIET, wraps=True)]
+        lines += [ReportLine(""), ReportLine(MORE, QUIET, wraps=True)]
     if not lines:
         what = f"no function named {plain(asked.function)!r}" if asked.function else "no function's rewrites"
-        lines = [Line(f"{what} {'were' if not asked.function else 'was'} recorded", WARNING)]
+        lines = [ReportLine(f"{what} {'were' if not asked.function else 'was'} recorded", WARNING)]
     return "\n".join(styled(each, width, color) for each in lines) + "\n"
 
 
@@ -98,17 +98,17 @@ def _has_step(function: FunctionRecord, step: int) -> bool:
     )
 
 
-def chosen(record: ProfileRecord, view: RewritesView) -> list[FunctionRecord]:
+def chosen(record: ProfileRecord, view: RewritesOptions) -> list[FunctionRecord]:
     """Return the functions that are asked for, those that took most time first."""
     found = list(record.functions) if view.function is None else functions_called(record, view.function)
     return sorted(found, key=lambda each: -each.total_ns)
 
 
 def _function_lines(
-    function: FunctionRecord, rewrites: RewritesRecord, view: RewritesView, width: int
-) -> Iterator[Line]:
+    function: FunctionRecord, rewrites: RewritesRecord, view: RewritesOptions, width: int
+) -> Iterator[ReportLine]:
     count = len(rewrites.applications)
-    yield Line(f"{plain(function.name)}: {_told(function, rewrites)}", TITLE)
+    yield ReportLine(f"{plain(function.name)}: {_told(function, rewrites)}", TITLE)
     if view.why is not None:
         yield from why_lines(rewrites, view.why)
     elif view.why_not is not None:
@@ -116,7 +116,7 @@ def _function_lines(
     elif view.step is not None:
         found = [each for each in rewrites.applications if each.index == view.step]
         if not found:
-            yield Line(f"  there is no rewrite {view.step}: {_numbers(count)}", WARNING)
+            yield ReportLine(f"  there is no rewrite {view.step}: {_numbers(count)}", WARNING)
         for each in found:
             yield from step_lines(rewrites, each, view, width)
     else:
@@ -133,14 +133,14 @@ def _told(function: FunctionRecord, rewrites: RewritesRecord) -> str:
     return told + chosen_rules + spent + called
 
 
-def _list_or_steps(rewrites: RewritesRecord, view: RewritesView, width: int) -> Iterator[Line]:
+def _list_or_steps(rewrites: RewritesRecord, view: RewritesOptions, width: int) -> Iterator[ReportLine]:
     """Return the list; where one rule or loop leaves few of it, or a style is asked for, these line by line."""
     narrow = applications_of(rewrites, view) if view.rule or view.scan else []
     if not narrow or not (len(narrow) <= FEW or view.style):
         yield from _list(rewrites, view)
         return
     for k, each in enumerate(narrow):
-        yield from [Line("")] if k else []
+        yield from [ReportLine("")] if k else []
         yield from step_lines(rewrites, each, view, width)
     if view.everything:
         yield from _refused(rewrites)
@@ -154,7 +154,7 @@ def _some(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def applications_of(rewrites: RewritesRecord, view: RewritesView) -> list[RewriteRecord]:
+def applications_of(rewrites: RewritesRecord, view: RewritesOptions) -> list[RewriteRecord]:
     """Return the applications that a view asks for."""
     found = [each for each in rewrites.applications if view.rule in (None, each.rule)]
     return found if view.scan is None else [each for each in found if _concerns(each, view.scan)]
@@ -172,27 +172,27 @@ def _is_in(scan: str, path: str) -> bool:
     return f"/{scan}/" in f"/{path}/"
 
 
-def _list(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
+def _list(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLine]:
     listed = applications_of(rewrites, view)
     phase = ""
     for each in listed:
         if each.phase != phase:
             phase = each.phase
-            yield Line(f"  {phase}", QUIET)
-        yield Line(f"  {each.index:>3}  {each.rule}{_nodes(each)}  {duration(each.time_ns)}", HEADING)
-        yield Line(f"       {plain(each.says)}", wraps=True)
+            yield ReportLine(f"  {phase}", QUIET)
+        yield ReportLine(f"  {each.index:>3}  {each.rule}{_nodes(each)}  {duration(each.time_ns)}", HEADING)
+        yield ReportLine(f"       {plain(each.says)}", wraps=True)
         effect = rewrites.effect(each.rule)
         if effect is not None:
-            yield Line(f"       {effect.words()}", QUIET, wraps=True)
+            yield ReportLine(f"       {effect.words()}", QUIET, wraps=True)
         for text in _bought(rewrites, each, LONGEST):
-            yield Line(f"       {text}", QUIET, wraps=True)
+            yield ReportLine(f"       {text}", QUIET, wraps=True)
         for text in each.loop_variables[:4]:
-            yield Line(f"       {plain(text)}", QUIET, wraps=True)
+            yield ReportLine(f"       {plain(text)}", QUIET, wraps=True)
     if not listed and rewrites.applications:
-        yield Line("  nothing of that was done", WARNING)
+        yield ReportLine("  nothing of that was done", WARNING)
     if view.rule is None and view.scan is None:
         for text in _steps(rewrites.steps(0), rewrites.steps(len(rewrites.applications))):
-            yield Line(f"  in all: {text}", HEADING, wraps=True)
+            yield ReportLine(f"  in all: {text}", HEADING, wraps=True)
     if view.everything:
         yield from _refused(rewrites)
 
@@ -264,18 +264,18 @@ def _steps(before: dict[str, int], after: dict[str, int]) -> Iterator[str]:
             yield f"loop `{plain(loop)}`: {old} → {new} operations a step"
 
 
-def _refused(rewrites: RewritesRecord) -> Iterator[Line]:
+def _refused(rewrites: RewritesRecord) -> Iterator[ReportLine]:
     counts: dict[str, int] = {}
     for each in rewrites.refusals:
         counts[each.rule] = counts.get(each.rule, 0) + 1
     if counts:
-        yield Line("  refused", QUIET)
+        yield ReportLine("  refused", QUIET)
     for rule, count in sorted(counts.items()):
         where = "place" if count == 1 else "places"
-        yield Line(f"       {plain(rule)}: at {count} {where}  (--why-not {plain(rule)})", wraps=True)
+        yield ReportLine(f"       {plain(rule)}: at {count} {where}  (--why-not {plain(rule)})", wraps=True)
 
 
-def why_not_lines(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line]:
+def why_not_lines(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLine]:
     """Return where the rule that is asked about did not fire, and why."""
     found = [each for each in rewrites.refusals if each.rule == view.why_not]
     if view.scan is not None:
@@ -283,38 +283,42 @@ def why_not_lines(rewrites: RewritesRecord, view: RewritesView) -> Iterator[Line
     if any(each.rule == view.why_not for each in rewrites.applications):
         times = sum(each.rule == view.why_not for each in rewrites.applications)
         often = "once" if times == 1 else f"{times} times"
-        yield Line(f"  {view.why_not} was applied {often}; where it was not:", QUIET)
+        yield ReportLine(f"  {view.why_not} was applied {often}; where it was not:", QUIET)
     for each in found:
         place = f" ({plain(each.source)})" if each.source else ""
         inside = f" in the step of `{plain(each.loop)}`" if each.loop else ""
-        yield Line(f"  {plain(each.node)}{inside}{place}", HEADING, wraps=True)
-        yield Line(f"       {plain(each.why)}", wraps=True)
+        yield ReportLine(f"  {plain(each.node)}{inside}{place}", HEADING, wraps=True)
+        yield ReportLine(f"       {plain(each.why)}", wraps=True)
     if not found:
-        yield Line(f"  {view.why_not} was nowhere refused: there was nothing that it is meant for", QUIET)
+        yield ReportLine(
+            f"  {view.why_not} was nowhere refused: there was nothing that it is meant for", QUIET
+        )
 
 
 def step_lines(
-    rewrites: RewritesRecord, each: RewriteRecord, view: RewritesView, width: int
-) -> Iterator[Line]:
+    rewrites: RewritesRecord, each: RewriteRecord, view: RewritesOptions, width: int
+) -> Iterator[ReportLine]:
     """Return one application: what it did and bought, and the graph's lines before and after."""
     spent = duration(each.time_ns)
     heading = f"  {each.index}  {each.rule}{_nodes(each)}  {spent}  ({each.phase}, {each.where})"
-    yield Line(heading, HEADING, wraps=True)
-    yield Line(f"     {plain(each.says)}", wraps=True)
+    yield ReportLine(heading, HEADING, wraps=True)
+    yield ReportLine(f"     {plain(each.says)}", wraps=True)
     effect = rewrites.effect(each.rule)
     if effect is not None:
-        yield Line(f"     {effect.words()}", QUIET, wraps=True)
+        yield ReportLine(f"     {effect.words()}", QUIET, wraps=True)
     for text in (*_bought(rewrites, each), *map(plain, (*_moved(each), *each.loop_variables))):
-        yield Line(f"     {text}", QUIET, wraps=True)
-    yield Line("")
+        yield ReportLine(f"     {text}", QUIET, wraps=True)
+    yield ReportLine("")
     if view.style == "costs":
         yield from cost_lines(rewrites, each)
         return
     before, after = ([plain(line) for line in rewrites.lines(k)] for k in (each.index, each.index + 1))
     if not rewrites.has_versions:
-        yield Line("  only the list was kept of this function: its graphs were too large", QUIET, wraps=True)
+        yield ReportLine(
+            "  only the list was kept of this function: its graphs were too large", QUIET, wraps=True
+        )
     elif before == after:
-        yield Line("  the graph stays; the program changes", QUIET)
+        yield ReportLine("  the graph stays; the program changes", QUIET)
     elif view.style == "side-by-side":
         yield from side_by_side(before, after, width)
     else:

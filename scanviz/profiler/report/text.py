@@ -17,7 +17,7 @@ HEADING, TITLE, QUIET, WARNING, HOT = "1", "1;36", "2", "33", "31"
 _WITH_UNIT = re.compile(r"(?<=\d) (?=(?:[µnm]?s|%|[KMG]?i?B)(?!\w))")
 
 
-class Line(NamedTuple):
+class ReportLine(NamedTuple):
     """A line of the report.
 
     Attributes
@@ -94,12 +94,12 @@ def _padded(text: str, width: int, left: bool) -> str:
     return text + space if left else space + text
 
 
-def styled(line: Line, width: int, color: bool) -> str:
+def styled(line: ReportLine, width: int, color: bool) -> str:
     """Return a line fitted to the width, perhaps as several, with its style where colours are wanted.
 
     Examples
     --------
-    >>> print(styled(Line("mean 3 s, max 5 s", wraps=True), 12, False))
+    >>> print(styled(ReportLine("mean 3 s, max 5 s", wraps=True), 12, False))
     mean 3 s,
         max 5 s
     """

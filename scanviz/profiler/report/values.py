@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, Line, clipped, styled, table
+from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, styled, table
 from scanviz.profiler.report.units import amount, counted
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.model import ProfileRecord
@@ -89,10 +89,12 @@ def render_values(
     return "".join(styled(line, width, color) + "\n" for line in _lines(record, width, step, scan_name))
 
 
-def _lines(record: ProfileRecord, width: int, step: int | None, scan_name: str | None) -> list[Line]:
+def _lines(record: ProfileRecord, width: int, step: int | None, scan_name: str | None) -> list[ReportLine]:
     if not record.traces:
         return [
-            Line("no values were recorded: scanviz profile --values SCRIPT records them", WARNING, wraps=True)
+            ReportLine(
+                "no values were recorded: scanviz profile --values SCRIPT records them", WARNING, wraps=True
+            )
         ]
     loops, titles = {each.key: each for each in record.loops}, loop_titles(record)
     shown = list(record.traces)
@@ -100,12 +102,12 @@ def _lines(record: ProfileRecord, width: int, step: int | None, scan_name: str |
         traced = [loops[key] for key in dict.fromkeys(each.loop for each in record.traces)]
         problem = not_one_loop(record, scan_name, traced)
         if problem:
-            return [Line(f"no values are shown: {problem}", WARNING, wraps=True)]
+            return [ReportLine(f"no values are shown: {problem}", WARNING, wraps=True)]
         meant = {each.key for each in loops_called(record, scan_name)}
         shown = [each for each in shown if each.loop in meant]
-    lines = [Line(TWICE, QUIET, wraps=True)]
+    lines = [ReportLine(TWICE, QUIET, wraps=True)]
     for each in shown:
-        lines += [Line(""), *_trace_lines(record, each, loops[each.loop], titles, width, step)]
+        lines += [ReportLine(""), *_trace_lines(record, each, loops[each.loop], titles, width, step)]
     return lines
 
 
@@ -127,34 +129,38 @@ def _trace_lines(
     titles: dict[int, str],
     width: int,
     step: int | None,
-) -> list[Line]:
+) -> list[ReportLine]:
     kept = counted(trace.total_steps, "step")
     head = f"{plain(titles[loop.key])} · run {trace.run} · {kept}, values kept of {amount(len(trace.steps))}"
-    lines = [Line(head, TITLE, wraps=True)]
+    lines = [ReportLine(head, TITLE, wraps=True)]
     bad = {what: first_bad(trace, what) for what in _WORDS}
     lines += [_bad_line(what, found) for what, found in bad.items() if found is not None]
     if trace.left_out:
         lines.append(
-            Line(f"  the budget had no room for {counted(trace.left_out, 'variable')}", QUIET, wraps=True)
+            ReportLine(
+                f"  the budget had no room for {counted(trace.left_out, 'variable')}", QUIET, wraps=True
+            )
         )
     if not trace.steps or not trace.variables:
         return lines
     place, note = _place_of(trace, step, [each.step for each in bad.values() if each is not None])
     forward = _forward(record, trace, loop, titles, trace.steps[place])
     why = _REASONS.get(trace.reasons[place], "")
-    lines.append(Line(f"  at step {amount(trace.steps[place])} ({why}){forward}{note}", QUIET, wraps=True))
+    lines.append(
+        ReportLine(f"  at step {amount(trace.steps[place])} ({why}){forward}{note}", QUIET, wraps=True)
+    )
     lines += _variables(trace, place, width)
     for variable in loop.variables:
         if variable.kind in _STATES:
-            lines += [Line(text, QUIET) for text in ruler(variable, trace.steps[place], width)]
+            lines += [ReportLine(text, QUIET) for text in ruler(variable, trace.steps[place], width)]
     return lines
 
 
-def _bad_line(what: str, found: FirstBad) -> Line:
+def _bad_line(what: str, found: FirstBad) -> ReportLine:
     source = found.variable.source
     where = f" ({plain(str(source))}: {plain(source.text)})" if source is not None else ""
     came = "came in" if found.given else "in"
-    return Line(
+    return ReportLine(
         f"  first {_WORDS[what]}: step {amount(found.step)}, {came} {plain(found.variable.name)}{where}",
         HOT,
         wraps=True,
@@ -169,7 +175,7 @@ def _place_of(trace: TraceRecord, step: int | None, events: list[int]) -> tuple[
     return nearest, "" if trace.steps[nearest] == step else f", the nearest kept to step {amount(step)}"
 
 
-def _variables(trace: TraceRecord, place: int, width: int) -> list[Line]:
+def _variables(trace: TraceRecord, place: int, width: int) -> list[ReportLine]:
     rows = [["variable", "type", "min", "max", "mean", "NaN", "inf"]]
     for each in trace.variables:
         low, high, mean, nan, infinite = each.statistics[place].tolist()
@@ -177,12 +183,12 @@ def _variables(trace: TraceRecord, place: int, width: int) -> list[Line]:
         cells = [number(low), number(high), number(mean), _count(nan), _count(infinite)]
         rows.append([_called(each), kind, *cells])
     heading, *lines = table(rows, 2, width - 2)
-    found = [Line(f"  {heading}", QUIET)]
+    found = [ReportLine(f"  {heading}", QUIET)]
     for text, each in zip(lines, trace.variables, strict=True):
         bad = each.statistics[place, 3] > 0 or each.statistics[place, 4] > 0
         room = width - len(text) - 6
         numbers = _numbers(each, place, room) if room >= 12 else ""
-        found.append(Line(f"  {text}    {numbers}".rstrip(), HOT if bad else ""))
+        found.append(ReportLine(f"  {text}    {numbers}".rstrip(), HOT if bad else ""))
     return found
 
 

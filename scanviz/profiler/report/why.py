@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from scanviz.profiler.report.text import HEADING, QUIET, WARNING, Line
+from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine
 from scanviz.record.plain_text import plain
 from scanviz.record.rewrites import OriginRecord, RewritesRecord
 from scanviz.record.versions import VersionsRecord
@@ -19,15 +19,17 @@ DEEPEST = 40  # links of a chain that are followed
 _AGAIN = re.compile(r"~\d+$")  # what is added to a name that is taken
 
 
-def why_lines(rewrites: RewritesRecord, asked: str) -> Iterator[Line]:
+def why_lines(rewrites: RewritesRecord, asked: str) -> Iterator[ReportLine]:
     """Return where what is asked for comes from, as lines."""
     if rewrites.graphs is None or not rewrites.has_versions:
-        yield Line("  only the list was kept of this function: its graphs were too large", QUIET, wraps=True)
+        yield ReportLine(
+            "  only the list was kept of this function: its graphs were too large", QUIET, wraps=True
+        )
         return
     origins = rewrites.origins
     found = _meant(rewrites.graphs, origins, asked)
     if not found:
-        yield Line(f"  {_nothing(rewrites.graphs, origins, asked)}", WARNING, wraps=True)
+        yield ReportLine(f"  {_nothing(rewrites.graphs, origins, asked)}", WARNING, wraps=True)
     known, told = {each.name: each for each in origins}, set[str]()
     for each in found:
         yield from _chain(each, known, "  ", told)
@@ -86,16 +88,16 @@ def _number(origin: OriginRecord) -> str:
 
 def _chain(
     origin: OriginRecord, known: Mapping[str, OriginRecord], indent: str, told: set[str]
-) -> Iterator[Line]:
+) -> Iterator[ReportLine]:
     """Return a node, the rule that made it and what it was made from, down to the user's line, but for what was told before."""
     told.add(origin.name)
     made = f"made by {plain(origin.rule)}" if origin.rule else "written"
     at = f" at {plain(origin.source)}" if origin.source and not origin.rule else ""
     style = HEADING if indent == "  " else ""
-    yield Line(f"{indent}{plain(origin.name)} = {plain(origin.op)}(…)  {made}{at}", style, wraps=True)
+    yield ReportLine(f"{indent}{plain(origin.name)} = {plain(origin.op)}(…)  {made}{at}", style, wraps=True)
     parents = [known[name] for name in origin.parents if name in known and name != origin.name]
     if not parents and origin.rule and origin.source:
-        yield Line(f"{indent}  for the line {plain(origin.source)}", QUIET)
+        yield ReportLine(f"{indent}  for the line {plain(origin.source)}", QUIET)
     for each in parents if len(indent) < 2 * DEEPEST else ():
         if each.name not in told:
             yield from _chain(each, known, indent + "  ", told)

@@ -11,13 +11,13 @@ from scanviz.engine import observe
 from scanviz.profiler.report.check import check_as_json, render_check
 from scanviz.profiler.report.text import wants_color, width_of
 from scanviz.profiler.run.exits import EXIT, watch_the_end
-from scanviz.profiler.run.runner import CannotRunError, Program, run
-from scanviz.profiler.values.checking import Checker, Wanted
+from scanviz.profiler.run.runner import CannotRunError, Script, run
+from scanviz.profiler.values.checking import Checker, CheckOptions
 from scanviz.record.finding import FindingRecord
 from scanviz.record.plain_text import write_json, write_text
 
 
-def run_checked(program: Program, wanted: Wanted, as_json: bool) -> int:
+def run_checked(program: Script, wanted: CheckOptions, as_json: bool) -> int:
     """Run a program with every value looked at, and return 1 if something was found, else 0.
 
     Raises

@@ -23,7 +23,7 @@ from typing import IO, Any, Literal, NamedTuple
 LONGEST = 2**24  # bytes of a program that is no file
 
 
-class Program(NamedTuple):
+class Script(NamedTuple):
     """What to run.
 
     Attributes
@@ -84,7 +84,7 @@ class Loaded(NamedTuple):
     path0: str
 
 
-def load(program: Program) -> Loaded:
+def load(program: Script) -> Loaded:
     """Find a program and compile it; ``sys.argv`` and ``sys.path`` are set as python has them at that moment.
 
     Raises

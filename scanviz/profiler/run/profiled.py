@@ -20,7 +20,7 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.run.exits import EXIT, at_the_end, watch_the_end
 from scanviz.profiler.run.live_file import live_file
 from scanviz.profiler.run.progress import Progress
-from scanviz.profiler.run.runner import CannotRunError, Program, run
+from scanviz.profiler.run.runner import CannotRunError, Script, run
 from scanviz.record.file import is_profile, save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
 from scanviz.record.plain_text import plain, write_text
@@ -84,7 +84,7 @@ def free_name(path: Path) -> Path:
     return candidate
 
 
-def run_profiled(program: Program, options: RunOptions) -> None:
+def run_profiled(program: Script, options: RunOptions) -> None:
     """Run a program with every scanviz function recorded; save and report when python ends."""
     tracer = None if options.values is None else _tracer(options.values)
     recorder = Recorder(

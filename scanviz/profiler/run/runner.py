@@ -20,10 +20,10 @@ from types import CodeType, TracebackType
 from scanviz.engine.config import config
 from scanviz.engine.tracebacks import frames, is_own, tidy_chain
 from scanviz.profiler.run.exits import EXIT
-from scanviz.profiler.run.load import CannotRunError, Program, load, set_path0
+from scanviz.profiler.run.load import CannotRunError, Script, load, set_path0
 
 
-def run(program: Program) -> None:
+def run(program: Script) -> None:
     """Run a program as ``__main__`` and return when its main thread ends.
 
     Raises
@@ -95,4 +95,4 @@ def _below(trace: TracebackType | None, entry: CodeType) -> TracebackType | None
     return trace
 
 
-__all__ = ["CannotRunError", "Program", "run", "show_program_only"]
+__all__ = ["CannotRunError", "Script", "run", "show_program_only"]

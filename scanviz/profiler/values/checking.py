@@ -22,12 +22,12 @@ from scanviz.engine.observe import CompiledFunction, Observer
 from scanviz.engine.program.casts import as_written, is_added_cast
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
 from scanviz.profiler.values.finding import finding_of
-from scanviz.profiler.values.frame import Frame
+from scanviz.profiler.values.frame import OpenCall
 from scanviz.profiler.values.origin import moves_only
 from scanviz.record.finding import CheckedRecord, FindingRecord
 
 
-class Wanted(NamedTuple):
+class CheckOptions(NamedTuple):
     """What to look for.
 
     Attributes
@@ -54,7 +54,7 @@ class Checker(Observer):
 
     Parameters
     ----------
-    wanted : Wanted
+    wanted : CheckOptions
         What to look for.
     stops : bool
         Whether to end the program by raising ``SystemExit`` at the first finding: ``except Exception`` does not hold that.
@@ -77,8 +77,8 @@ class Checker(Observer):
 
     detail = "values"
 
-    def __init__(self, wanted: Wanted | None = None, stops: bool = True) -> None:
-        self.wanted = wanted if wanted is not None else Wanted()
+    def __init__(self, wanted: CheckOptions | None = None, stops: bool = True) -> None:
+        self.wanted = wanted if wanted is not None else CheckOptions()
         self.finding: FindingRecord | None = None
         self.on_found: Callable[[FindingRecord], None] | None = None
         self._stops, self._checks = stops, number_checks(self.wanted)
@@ -87,7 +87,7 @@ class Checker(Observer):
         self._runs: dict[int, itertools.count[int]] = {}
         self._calls: dict[int, itertools.count[int]] = {}
         # by thread: calls going on, outer first; of each the function, then loops going on, outer first
-        self._stacks: dict[int, list[tuple[int, list[Frame]]]] = {}
+        self._stacks: dict[int, list[tuple[int, list[OpenCall]]]] = {}
         self._lock = threading.Lock()
         self._counted = [0, 0, 0, 0]  # calls, steps, operations, values
 
@@ -110,7 +110,7 @@ class Checker(Observer):
         event = self._events.get(function)
         if event is not None and self.finding is None:
             number = next(self._calls[function])
-            frames = [Frame(event, event.program, None, number, True)]
+            frames = [OpenCall(event, event.program, None, number, True)]
             self._stacks.setdefault(threading.get_ident(), []).append((call, frames))
             self._count(0, 1)
 
@@ -122,7 +122,7 @@ class Checker(Observer):
         if not stack:
             self._stacks.pop(threading.get_ident(), None)
 
-    def _frames(self) -> list[Frame]:
+    def _frames(self) -> list[OpenCall]:
         """Return the call that this thread is in, and its loops."""
         stack = self._stacks.get(threading.get_ident())
         return stack[-1][1] if stack else []
@@ -133,7 +133,7 @@ class Checker(Observer):
         if frames and found is not None:
             inside = any(each is found for each in frames[-1].program.instructions)
             run = next(self._runs[loop])
-            frames.append(Frame(frames[0].event, found.body, found, run, inside, n_steps))
+            frames.append(OpenCall(frames[0].event, found.body, found, run, inside, n_steps))
 
     def loop_end(
         self,
@@ -159,7 +159,7 @@ class Checker(Observer):
             frame.inputs = values
             frame.values = dict(zip(frame.program.inputs, values, strict=True))
 
-    def _frame(self, loop: int | None) -> Frame | None:
+    def _frame(self, loop: int | None) -> OpenCall | None:
         frames = self._frames()
         if not frames or self.finding is not None:
             return None
@@ -186,7 +186,7 @@ class Checker(Observer):
                 frame.values.pop(number, None)
 
     def _problem(
-        self, frame: Frame, index: int, register: int, value: np.ndarray[Any, Any]
+        self, frame: OpenCall, index: int, register: int, value: np.ndarray[Any, Any]
     ) -> tuple[str, str] | None:
         """Return what is wrong with a result, and what was expected."""
         self._count(3, value.size)
@@ -227,12 +227,14 @@ class Checker(Observer):
             self._counted[what] += more
 
 
-def number_checks(wanted: Wanted) -> Mapping[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]]:
+def number_checks(
+    wanted: CheckOptions,
+) -> Mapping[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]]:
     """Return, by problem, what tells the numbers that have it.
 
     Examples
     --------
-    >>> {name: is_bad(np.array([1.0, np.inf])).tolist() for name, is_bad in number_checks(Wanted()).items()}
+    >>> {name: is_bad(np.array([1.0, np.inf])).tolist() for name, is_bad in number_checks(CheckOptions()).items()}
     {'nan': [False, False], 'inf': [False, True]}
     """
     found: dict[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]] = {}
@@ -246,7 +248,7 @@ def number_checks(wanted: Wanted) -> Mapping[str, Callable[[np.ndarray[Any, Any]
     return found
 
 
-def _narrower_inputs(frame: Frame, index: int, dtype: np.dtype[Any]) -> str:
+def _narrower_inputs(frame: OpenCall, index: int, dtype: np.dtype[Any]) -> str:
     """Return the narrowest floating dtype among an operation's inputs if its result is wider; empty if it is not.
 
     A cast that the user wrote is wanted, and so is a value stored in a wider array.
@@ -262,4 +264,4 @@ def _narrower_inputs(frame: Frame, index: int, dtype: np.dtype[Any]) -> str:
     return str(min(narrow, key=lambda each: each.itemsize)) if narrow else ""
 
 
-__all__ = ["Checker", "Wanted", "number_checks"]
+__all__ = ["CheckOptions", "Checker", "number_checks"]

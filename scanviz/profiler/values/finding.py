@@ -11,7 +11,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.casts import as_written
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction
 from scanviz.engine.scan.loop import Scan
-from scanviz.profiler.values.frame import Frame
+from scanviz.profiler.values.frame import OpenCall
 from scanviz.profiler.values.origin import origin_of
 from scanviz.profiler.values.sampling import statistics_of
 from scanviz.record.finding import FindingRecord, LoopPlaceRecord, ValueRecord
@@ -25,13 +25,13 @@ Bad = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 
 
 def finding_of(
-    frames: Sequence[Frame], index: int, register: int, problem: str, expected: str, is_bad: Bad | None
+    frames: Sequence[OpenCall], index: int, register: int, problem: str, expected: str, is_bad: Bad | None
 ) -> FindingRecord:
     """Return what is said of an operation's result that should not be.
 
     Parameters
     ----------
-    frames : sequence of Frame
+    frames : sequence of OpenCall
         The call, then the loops around the operation, outer first.
     index : int
         The operation in the innermost program.
@@ -65,7 +65,7 @@ def finding_of(
     )
 
 
-def _operation(frame: Frame, index: int) -> OperationRecord:
+def _operation(frame: OpenCall, index: int) -> OperationRecord:
     if frame.loop is None:
         return function_record(frame.event).operations[index]
     records = loop_records(frame.event.key, frame.event.program)
@@ -73,7 +73,7 @@ def _operation(frame: Frame, index: int) -> OperationRecord:
 
 
 def _inputs(
-    frames: Sequence[Frame], instruction: AnyInstruction, is_bad: Bad | None
+    frames: Sequence[OpenCall], instruction: AnyInstruction, is_bad: Bad | None
 ) -> Iterator[ValueRecord]:
     frame = frames[-1]
     pairs = zip(as_written(frame.program, instruction), instruction.inputs, strict=True)
@@ -84,7 +84,7 @@ def _inputs(
             yield _value(value_name(frame.program, number), value, is_bad, origin)
 
 
-def _step_inputs(frame: Frame, instruction: AnyInstruction, is_bad: Bad | None) -> Iterator[ValueRecord]:
+def _step_inputs(frame: OpenCall, instruction: AnyInstruction, is_bad: Bad | None) -> Iterator[ValueRecord]:
     """Iterate over what the step began with, as far as the operation does not read it itself; constants come last."""
     shown = 0
     for number, value in zip(frame.program.inputs, frame.inputs, strict=True):
@@ -106,7 +106,7 @@ def _value(name: str, value: Any, is_bad: Bad | None, origin: str = "") -> Value
     return ValueRecord(name, str(array.dtype), shape, statistics_of(array), numbers, where, origin)
 
 
-def _place(frames: Sequence[Frame], depth: int) -> LoopPlaceRecord:
+def _place(frames: Sequence[OpenCall], depth: int) -> LoopPlaceRecord:
     frame, around = frames[depth], frames[depth - 1]
     loop = frame.loop
     assert loop is not None and isinstance(loop.op, Scan)
@@ -122,7 +122,7 @@ def _place(frames: Sequence[Frame], depth: int) -> LoopPlaceRecord:
     )
 
 
-def _read_at(frame: Frame, register: int, where: tuple[int, ...]) -> Iterator[LoopPlaceRecord]:
+def _read_at(frame: OpenCall, register: int, where: tuple[int, ...]) -> Iterator[LoopPlaceRecord]:
     """Iterate over the steps of loops that read the row of a result that should not be, as far as they read it directly."""
     for each in frame.program.instructions:
         if isinstance(each, LoopInstruction):
@@ -135,7 +135,7 @@ def _read_at(frame: Frame, register: int, where: tuple[int, ...]) -> Iterator[Lo
                     yield LoopPlaceRecord(each.name, source, None, where[0], name, back)
 
 
-def _forward_step(loop: LoopInstruction, step: int, steps: int, around: Frame | None) -> int | None:
+def _forward_step(loop: LoopInstruction, step: int, steps: int, around: OpenCall | None) -> int | None:
     """Return the step that a step of a gradient's loop goes back over, None where that is not known.
 
     The forward loop's steps are known where it ran in the frame around; elsewhere they are as many as the gradient's, unless

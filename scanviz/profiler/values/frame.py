@@ -8,7 +8,7 @@ from scanviz.engine.observe import CompiledFunction
 from scanviz.engine.program.instructions import LoopInstruction, Program
 
 
-class Frame:
+class OpenCall:
     """A call of a function, or a run of a loop in it, that is going on.
 
     Attributes

@@ -15,7 +15,7 @@ from scanviz.engine.program.instructions import (
     LoopInstruction,
     Program,
 )
-from scanviz.profiler.values.frame import Frame
+from scanviz.profiler.values.frame import OpenCall
 
 MOST = 200  # registers that are looked at
 _Up = Callable[[int], list[str]]  # of an input of a program: where that comes from
@@ -29,7 +29,7 @@ def moves_only(instruction: AnyInstruction) -> bool:
     return declaration.views is not None and declaration.family != "reduce"
 
 
-def origin_of(frames: Sequence[Frame], register: int) -> str:
+def origin_of(frames: Sequence[OpenCall], register: int) -> str:
     """Return where the value of a register of the innermost frame came in; empty if it was computed.
 
     A state that was passed on may hold what it began with or what a step put into it: then both are named.
@@ -44,7 +44,7 @@ class _Following:
     def __init__(self) -> None:
         self._seen: set[tuple[int, int]] = set()
 
-    def in_frame(self, frames: Sequence[Frame], depth: int, register: int) -> list[str]:
+    def in_frame(self, frames: Sequence[OpenCall], depth: int, register: int) -> list[str]:
         """Return where a register of a call or run that is going on comes from."""
         return self._in(frames[depth].program, register, lambda each: self._entered(frames, depth, each))
 
@@ -70,7 +70,7 @@ class _Following:
             case _:
                 return []
 
-    def _entered(self, frames: Sequence[Frame], depth: int, register: int) -> list[str]:
+    def _entered(self, frames: Sequence[OpenCall], depth: int, register: int) -> list[str]:
         """Return where an input of a frame comes from: of a run, from the step before or from around the loop."""
         frame = frames[depth]
         loop = frame.loop
@@ -106,7 +106,7 @@ class _Following:
         return [each if each.endswith(way) else each + way for each in found]
 
 
-def _given(frame: Frame, register: int) -> str:
+def _given(frame: OpenCall, register: int) -> str:
     """Return what a function's program was given in a register."""
     place = frame.program.inputs.index(register)
     name = frame.program.registers[register].name or f"number {place}"

@@ -12,7 +12,7 @@ from scanviz.record.errors import ScanvizValueError
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain
-from scanviz.render.diagram.drawing import Level, Picture
+from scanviz.render.diagram.drawing import PictureBuilder, PictureLevel
 from scanviz.render.diagram.folding import close_loops, depths, only_loops
 from scanviz.render.diagram.heat import HeatMap, function_of
 from scanviz.render.diagram.model import Diagram
@@ -88,8 +88,8 @@ def unknown_loop(name: str, names: Collection[str]) -> ScanvizValueError:
 
 def whole_picture(graph: GraphSnapshot, heat: HeatMap) -> Diagram:
     """Return the picture of a graph with every loop open."""
-    picture = Picture(heat)
-    Level(picture, graph, None, "", None).draw()
+    picture = PictureBuilder(heat)
+    PictureLevel(picture, graph, None, "", None).draw()
     return Diagram(graph.title, tuple(picture.nodes), tuple(picture.clusters), tuple(picture.edges))
 
 

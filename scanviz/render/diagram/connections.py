@@ -16,7 +16,7 @@ from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot, Vari
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import plain
 from scanviz.render.diagram.build import whole_picture
-from scanviz.render.diagram.entries import Entry, entries_of
+from scanviz.render.diagram.entries import ListEntry, entries_of
 from scanviz.render.diagram.folding import inside
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Cluster, Diagram, Node
@@ -42,7 +42,7 @@ class ConnectionMatrix:
         Outer outputs in the documents' order.
     cells : tuple of tuple of bool
         ``[row][column]``.
-    row_entries, column_entries : tuple of Entry
+    row_entries, column_entries : tuple of ListEntry
         The same with their kinds and loop variables.
     """
 
@@ -50,8 +50,8 @@ class ConnectionMatrix:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: tuple[tuple[bool, ...], ...]
-    row_entries: tuple[Entry, ...] = ()
-    column_entries: tuple[Entry, ...] = ()
+    row_entries: tuple[ListEntry, ...] = ()
+    column_entries: tuple[ListEntry, ...] = ()
 
     def as_text(self) -> str:
         """Return the matrix as text, ``●`` where an input reaches an output."""
@@ -236,7 +236,7 @@ def _called(node: Node) -> str:
     return f"result {plain(node.label)}" if node.kind == "port" and node.side == "out" else plain(node.label)
 
 
-def _chosen(entries: tuple[Entry, ...], wanted: int | str, what: str, loop: LoopRecord) -> Entry:
+def _chosen(entries: tuple[ListEntry, ...], wanted: int | str, what: str, loop: LoopRecord) -> ListEntry:
     if isinstance(wanted, int):
         if 0 <= wanted < len(entries):
             return entries[wanted]
@@ -267,7 +267,7 @@ def _box(picture: Diagram, loop: LoopRecord) -> Cluster:
     return found[0]
 
 
-def _port(nodes: Iterable[Node], box: Cluster, entry: Entry, side: str) -> str | None:
+def _port(nodes: Iterable[Node], box: Cluster, entry: ListEntry, side: str) -> str | None:
     for each in nodes:
         if (each.cluster, each.kind, each.side, each.variable) == (box.id, "port", side, entry.variable):
             return each.id

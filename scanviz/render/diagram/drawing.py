@@ -18,7 +18,7 @@ _SHORT = 12  # characters of a constant that is written into its reader's label
 _LEAVES: dict[str, NodeKind] = {"shared": "shared", "constant": "constant"}
 
 
-class Picture:
+class PictureBuilder:
     """Collects a picture's parts, and gives ids that nothing else has."""
 
     def __init__(self, heat: HeatMap) -> None:
@@ -29,12 +29,12 @@ class Picture:
         self.ids = TakenNames()  # names come from scripts
 
 
-class Level:
+class PictureLevel:
     """Draws one graph: that of the function, or a loop's step."""
 
     def __init__(
         self,
-        picture: Picture,
+        picture: PictureBuilder,
         graph: GraphSnapshot,
         cluster: str | None,
         path: str,
@@ -146,7 +146,7 @@ class Level:
         self.picture.clusters.append(
             Cluster(box, loop.name, self.cluster, loop.key, loop.gradient_of or "", time, share)
         )
-        _Loop(self, Level(self.picture, loop.step, box, f"{box}/", loop), node, loop, box).draw(
+        _Loop(self, PictureLevel(self.picture, loop.step, box, f"{box}/", loop), node, loop, box).draw(
             steps, counted
         )
 
@@ -154,7 +154,9 @@ class Level:
 class _Loop:
     """Draws what joins a loop's step to what is around it: ports, the step's inputs and results, recurrence."""
 
-    def __init__(self, outer: Level, inner: Level, node: NodeSnapshot, loop: LoopSnapshot, box: str) -> None:
+    def __init__(
+        self, outer: PictureLevel, inner: PictureLevel, node: NodeSnapshot, loop: LoopSnapshot, box: str
+    ) -> None:
         self.outer, self.inner, self.apply, self.loop, self.box = outer, inner, node, loop, box
         self.inputs: dict[tuple[int, int], str] = {}
 
@@ -262,4 +264,4 @@ def _with(node: Node, name: str, cluster: str | None, loop: LoopSnapshot | None)
     return replace(node, id=name, cluster=cluster, loop=loop.key if loop is not None else node.loop)
 
 
-__all__ = ["Level", "Picture"]
+__all__ = ["PictureBuilder", "PictureLevel"]

@@ -27,7 +27,7 @@ ORDERS: dict[Column, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ListEntry:
     """A place in one of the four lists.
 
     Attributes
@@ -51,7 +51,7 @@ class Entry:
     variable: int
 
 
-def entries_of(loop: LoopRecord) -> dict[Column, tuple[Entry, ...]]:
+def entries_of(loop: LoopRecord) -> dict[Column, tuple[ListEntry, ...]]:
     """Return the four lists.
 
     Examples
@@ -61,14 +61,14 @@ def entries_of(loop: LoopRecord) -> dict[Column, tuple[Entry, ...]]:
     >>> [each.label for column in lists.values() for each in column]
     ['n_steps', 'h', 'h[t-1]', 'h[t]', 'h']
     """
-    found: dict[Column, tuple[Entry, ...]] = {}
+    found: dict[Column, tuple[ListEntry, ...]] = {}
     for column in COLUMNS:
-        start = [Entry(column, 0, "n_steps", "n_steps", -1)] if column == "outer_inp" else []
+        start = [ListEntry(column, 0, "n_steps", "n_steps", -1)] if column == "outer_inp" else []
         for kind in ORDERS[column]:
             for place, variable in enumerate(loop.variables):
                 if variable.kind == kind:
                     start += [
-                        Entry(column, len(start) + k, label, kind, place)
+                        ListEntry(column, len(start) + k, label, kind, place)
                         for k, label in enumerate(_labels(column, variable))
                     ]
         found[column] = tuple(start)
@@ -97,4 +97,4 @@ def _outer_label(variable: LoopVariableRecord) -> str:
     return variable.name
 
 
-__all__ = ["COLUMNS", "ORDERS", "Column", "Entry", "entries_of"]
+__all__ = ["COLUMNS", "ORDERS", "Column", "ListEntry", "entries_of"]

@@ -10,14 +10,14 @@ from itertools import zip_longest
 
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import plain
-from scanviz.render.diagram.entries import COLUMNS, Column, Entry, entries_of
+from scanviz.render.diagram.entries import COLUMNS, Column, ListEntry, entries_of
 
 _HEADINGS = ("outer inputs", "inner inputs", "inner outputs", "outer outputs")
 _LONGEST = 30  # characters of a label in text
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MappingLine:
     """A line of the table: from an entry of one column to an entry of a column to the right."""
 
     left: Column
@@ -27,7 +27,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class MappingGroup:
     """The rows of one loop variable.
 
     Attributes
@@ -36,14 +36,14 @@ class Group:
         Its index in the loop, -1 for the number of steps.
     name, kind : str
         What it is.
-    cells : tuple of tuple of Entry
+    cells : tuple of tuple of ListEntry
         Its entries in the four columns.
     """
 
     variable: int
     name: str
     kind: str
-    cells: tuple[tuple[Entry, ...], ...]
+    cells: tuple[tuple[ListEntry, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +54,22 @@ class MappingsTable:
     ----------
     loop : str
         The loop's name.
-    groups : tuple of Group
+    groups : tuple of MappingGroup
         In the order of the outer inputs.
-    lines : tuple of Line
+    lines : tuple of MappingLine
         Between any two columns; those of neighbouring columns are drawn.
     """
 
     loop: str
-    groups: tuple[Group, ...]
-    lines: tuple[Line, ...]
+    groups: tuple[MappingGroup, ...]
+    lines: tuple[MappingLine, ...]
 
-    def entries(self, column: Column) -> tuple[Entry, ...]:
+    def entries(self, column: Column) -> tuple[ListEntry, ...]:
         """Return one column, in order."""
         place = COLUMNS.index(column)
         return tuple(sorted((e for g in self.groups for e in g.cells[place]), key=lambda each: each.index))
 
-    def counterparts(self, column: Column, index: int) -> tuple[Entry, ...]:
+    def counterparts(self, column: Column, index: int) -> tuple[ListEntry, ...]:
         """Return what lines join with an entry, in the other three columns."""
         ends = [((a.left, a.left_index), (a.right, a.right_index)) for a in self.lines]
         here = (column, index)
@@ -131,20 +131,20 @@ def mappings_table(loop: LoopRecord) -> MappingsTable:
             tuple(each for each in lists[column] if each.variable == first.variable) for column in COLUMNS
         )
         name = loop.variables[first.variable].name if first.variable >= 0 else "n_steps"
-        groups.append(Group(first.variable, name, first.kind, cells))
+        groups.append(MappingGroup(first.variable, name, first.kind, cells))
     return MappingsTable(loop.name, tuple(groups), _lines(loop, {k: len(v) for k, v in lists.items()}))
 
 
-def _lines(loop: LoopRecord, sizes: dict[Column, int]) -> tuple[Line, ...]:
+def _lines(loop: LoopRecord, sizes: dict[Column, int]) -> tuple[MappingLine, ...]:
     """Return what the maps say, each line once: a map leads from an index to indices of another list."""
-    found: dict[Line, None] = {}
+    found: dict[MappingLine, None] = {}
     for a, left in enumerate(COLUMNS):
         for right in COLUMNS[a + 1 :]:
             pairs = [(i, j) for i, js in _read(loop, f"{right}_from_{left}") for j in js]
             pairs += [(i, j) for j, indices in _read(loop, f"{left}_from_{right}") for i in indices]
             for i, j in sorted(set(pairs)):
                 if 0 <= i < sizes[left] and 0 <= j < sizes[right]:
-                    found[Line(left, i, right, j)] = None
+                    found[MappingLine(left, i, right, j)] = None
     return tuple(found)
 
 
@@ -153,21 +153,21 @@ def _read(loop: LoopRecord, name: str) -> list[tuple[int, tuple[int, ...]]]:
     return [(int(index), found) for index, found in entries.items() if index.isdecimal()]
 
 
-def _cell(entry: Entry | None) -> str:
+def _cell(entry: ListEntry | None) -> str:
     if entry is None:
         return ""
     label = plain(entry.label)
     return f"{entry.index} " + (label if len(label) <= _LONGEST else label[: _LONGEST - 1] + "…")
 
 
-def _joint(group: Group, drawn: frozenset[Line], column: int, row: int) -> str:
+def _joint(group: MappingGroup, drawn: frozenset[MappingLine], column: int, row: int) -> str:
     """Return what is drawn between two neighbouring columns in one row of a group: a line, or a part of a branching one."""
     left, right = group.cells[column], group.cells[column + 1]
     joined = {
         (i, j)
         for i, a in enumerate(left)
         for j, b in enumerate(right)
-        if Line(a.column, a.index, b.column, b.index) in drawn
+        if MappingLine(a.column, a.index, b.column, b.index) in drawn
     }
     if not joined or row >= max(len(left), len(right)):
         return ""
@@ -193,4 +193,4 @@ def _corner(left: bool, right: bool, up: bool, down: bool) -> str:
     return signs[2] if up and down else signs[1] if up else signs[0]
 
 
-__all__ = ["Group", "Line", "MappingsTable", "mappings_table"]
+__all__ = ["MappingGroup", "MappingLine", "MappingsTable", "mappings_table"]

@@ -19,9 +19,9 @@ from scanviz.render.layout.placed import (
     SMALL,
     SMALL_LINE,
     Box,
+    BoxSize,
     Placed,
     Point,
-    Size,
     node_size,
     port_width,
 )
@@ -107,7 +107,7 @@ class _Layout:
             self._finish_route(number, edge)
         return self.placed
 
-    def _box(self, cluster: str | None, depth: int) -> Size:
+    def _box(self, cluster: str | None, depth: int) -> BoxSize:
         """Lay out what stands in a box, from its upper left corner, and return the box's size."""
         parts = self.inside[cluster]
         sizes = [self._size_of(each, depth) for each in parts]
@@ -134,9 +134,9 @@ class _Layout:
             if cluster is None
             else text_width(cluster_lines(self.clusters[cluster])[0], LETTER * 1.15) + 10
         )
-        return Size(max(right + MARGIN, title + 2 * MARGIN), level.height + 2 * MARGIN + head)
+        return BoxSize(max(right + MARGIN, title + 2 * MARGIN), level.height + 2 * MARGIN + head)
 
-    def _size_of(self, part: str, depth: int) -> Size:
+    def _size_of(self, part: str, depth: int) -> BoxSize:
         node = self.nodes.get(part)
         size = node_size(node, self.types) if node is not None else self._box(part, depth + 1)
         self.placed.boxes[part] = Box(0.0, 0.0, *size)
@@ -291,7 +291,7 @@ class _Level:
 
     def __init__(
         self,
-        sizes: list[Size],
+        sizes: list[BoxSize],
         edges: list[tuple[int, int, int]],
         first: dict[int, int],
         last: dict[int, int],
@@ -319,7 +319,7 @@ class _Level:
             a, b = b, a
         chain = [a]
         for layer in range(self.layer[a] + 1, self.layer[b]):
-            self.sizes.append(Size(EDGE_ROOM, 0.0))
+            self.sizes.append(BoxSize(EDGE_ROOM, 0.0))
             self.layer.append(layer)
             chain.append(len(self.sizes) - 1)
         chain.append(b)

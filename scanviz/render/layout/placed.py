@@ -69,14 +69,14 @@ PAD = 7.0
 PORT_LONGEST = 24  # characters of a closed loop's port
 
 
-class Size(NamedTuple):
+class BoxSize(NamedTuple):
     """Width and height."""
 
     width: float
     height: float
 
 
-def node_size(node: Node, types: bool) -> Size:
+def node_size(node: Node, types: bool) -> BoxSize:
     """Return how large a node is drawn.
 
     Examples
@@ -88,9 +88,9 @@ def node_size(node: Node, types: bool) -> Size:
     widest = max(text_width(each, SMALL if k else LETTER) for k, each in enumerate(lines))
     height = LINE + SMALL_LINE * (len(lines) - 1) + 8.0
     if node.kind != "loop":
-        return Size(max(26.0, widest + 2 * PAD), height)
+        return BoxSize(max(26.0, widest + 2 * PAD), height)
     rows = [ports_width(node, side) for side in ("in", "out")]
-    return Size(max(widest + 2 * PAD, *rows), height + 26.0 * sum(width > 0 for width in rows))
+    return BoxSize(max(widest + 2 * PAD, *rows), height + 26.0 * sum(width > 0 for width in rows))
 
 
 def ports_width(node: Node, side: str) -> float:

@@ -22,7 +22,7 @@ from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.testing.comparing import check_same
-from scanviz.testing.expressions import Expression
+from scanviz.testing.expressions import RandomExpression
 from scanviz.testing.laws.law import law
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
@@ -49,8 +49,8 @@ NESTED_STEPS = 3
 
 
 def _with_looks(
-    expression: Expression, count: int, looks: Sequence[bool], look: Callable[[int], Operation]
-) -> Expression:
+    expression: RandomExpression, count: int, looks: Sequence[bool], look: Callable[[int], Operation]
+) -> RandomExpression:
     """Return an expression with another operation after those where ``looks``, repeated, says so, and after its value."""
     steps: list[tuple[Operation, tuple[int, ...]]] = []
     moved = dict(enumerate(range(count)))
@@ -61,7 +61,7 @@ def _with_looks(
             steps.append((look(place), (moved[place],)))
             moved[place] = count + len(steps) - 1
     steps.append((look(-1), (moved[expression.final],)))
-    return Expression(tuple(steps), count + len(steps) - 1)
+    return RandomExpression(tuple(steps), count + len(steps) - 1)
 
 
 def _looked_at(
@@ -101,7 +101,7 @@ def _expected_lines(case: LoopCase, done: int) -> Counter[str]:
     return found
 
 
-def _printed_places(expression: Expression, count: int, label: str) -> list[str]:
+def _printed_places(expression: RandomExpression, count: int, label: str) -> list[str]:
     needed = expression.needed(count)
     return [
         operation.symbolic.message

@@ -110,7 +110,7 @@ def a_number_reaches_record_file_report_and_tables_as_it_was_declared(
 ) -> None:
     """Every number is in the record with the value that its declaration makes of what was notified, and views show it."""
     declared, notified = drawn
-    f, recorder = _two_loops(), Recorder(price=FREE)
+    f, recorder = _two_loops(), Recorder(calibration=FREE)
     keys = [each.key for each in f.program.instructions if isinstance(each, LoopInstruction)]
     with _declaring(declared):
         recorder.compiled(CompiledFunction(f.key, f.name, f, f.program, f.backend, f.build_ns, f.where))

@@ -19,7 +19,7 @@ from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.program.instructions import all_loops
 from scanviz.profiler.compare.comparison import compare
 from scanviz.profiler.compare.matching import figures
-from scanviz.profiler.export.frames import Frame, frames_of
+from scanviz.profiler.export.frames import StackFrame, frames_of
 from scanviz.profiler.export.tables import TABLES
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
@@ -111,7 +111,7 @@ def named_functions(draw: st.DrawFn) -> NamedFunction:
 
 def recorded(functions: Sequence[Any], cases: Sequence[NamedFunction]) -> ProfileRecord:
     """Return the record of the calls that the cases ask for, with values."""
-    recorder, tracer = Recorder(price=FREE), Tracer(every=8)
+    recorder, tracer = Recorder(calibration=FREE), Tracer(every=8)
     with observe.observed_by(recorder), observe.observed_by(tracer):
         for f, case in zip(functions, cases, strict=True):
             for _ in range(case.calls):
@@ -209,7 +209,7 @@ def _check_views(record: ProfileRecord) -> None:
     assert all(any(str(each.steps) in row for row in rows) for each in record.loops if each.runs), whole
 
 
-def _framed(frame: Frame) -> Iterator[int]:
+def _framed(frame: StackFrame) -> Iterator[int]:
     if frame.loop is not None:
         yield frame.loop.key
     for each in frame.inside:

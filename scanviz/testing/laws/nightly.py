@@ -23,7 +23,7 @@ _RESULT = "scanviz-law-slice "  # begins the line of a slice's output that holds
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class SearchSlice:
     """What one process found of one law: how many examples it tried, for how many seconds, and what broke the law."""
 
     law: str
@@ -39,9 +39,9 @@ class Search:
 
     examples: Counter[str] = field(default_factory=Counter)
     seconds: Counter[str] = field(default_factory=Counter)
-    findings: list[Slice] = field(default_factory=list)
+    findings: list[SearchSlice] = field(default_factory=list)
 
-    def add(self, one: Slice) -> None:
+    def add(self, one: SearchSlice) -> None:
         """Count a slice."""
         self.examples[one.law] += one.examples
         self.seconds[one.law] += one.seconds  # type: ignore[assignment]  # a Counter adds floats as well
@@ -49,7 +49,7 @@ class Search:
             self.findings.append(one)
 
 
-def run_here(law: Law, seed: int, seconds: float) -> Slice:
+def run_here(law: Law, seed: int, seconds: float) -> SearchSlice:
     """Try a law in this process for about ``seconds``, or until an example breaks it."""
     begun = time.monotonic()
     tried, examples, finding = 0, max(law.sample, 10), None
@@ -61,7 +61,7 @@ def run_here(law: Law, seed: int, seconds: float) -> Slice:
             break
         if time.monotonic() - begun > seconds:
             break
-    return Slice(law.name, seed, tried, time.monotonic() - begun, finding)
+    return SearchSlice(law.name, seed, tried, time.monotonic() - begun, finding)
 
 
 def _tell_first() -> None:
@@ -69,7 +69,7 @@ def _tell_first() -> None:
     print(f"broken first by:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
 
 
-def run_apart(law: Law, seed: int, seconds: float, patience: float) -> Slice:
+def run_apart(law: Law, seed: int, seconds: float, patience: float) -> SearchSlice:
     """Try a law in a process of its own, which is ended after ``patience`` seconds."""
     begun = time.monotonic()
     command = [sys.executable, "-m", "scanviz.testing.laws", "--slice", law.name]
@@ -79,15 +79,15 @@ def run_apart(law: Law, seed: int, seconds: float, patience: float) -> Slice:
     except subprocess.TimeoutExpired as error:
         said = getattr(error, "stderr", None) or b""  # bytes here, even where text was asked for
         told = f"no end after {patience:.0f} s\n{said.decode('utf-8', 'replace')}"
-        return Slice(law.name, seed, 0, time.monotonic() - begun, told)
+        return SearchSlice(law.name, seed, 0, time.monotonic() - begun, told)
     for line in reversed(done.stdout.splitlines()):
         if line.startswith(_RESULT):
-            return Slice(**json.loads(line.removeprefix(_RESULT)))
+            return SearchSlice(**json.loads(line.removeprefix(_RESULT)))
     told = f"the process ended with {done.returncode}\n{done.stdout}{done.stderr}"
-    return Slice(law.name, seed, 0, time.monotonic() - begun, told)
+    return SearchSlice(law.name, seed, 0, time.monotonic() - begun, told)
 
 
-def print_slice(one: Slice) -> None:
+def print_slice(one: SearchSlice) -> None:
     """Print a slice for the process that asked for it."""
     fields = {name: getattr(one, name) for name in ("law", "seed", "examples", "seconds", "finding")}
     print(_RESULT + json.dumps(fields), flush=True)
@@ -95,12 +95,12 @@ def print_slice(one: Slice) -> None:
 
 def search(
     names: Sequence[str], seconds: float, *, jobs: int = 2, seed: int = 0, slice_seconds: float = 20.0
-) -> Iterator[Slice]:
+) -> Iterator[SearchSlice]:
     """Yield each slice when it is done, until the time is over."""
     laws, until = all_laws(names), time.monotonic() + seconds
     turns = ((law, round_) for round_ in itertools.count(seed) for law in laws)
     with ThreadPoolExecutor(jobs) as pool:
-        running: set[Future[Slice]] = set()
+        running: set[Future[SearchSlice]] = set()
         while True:
             while len(running) < jobs and time.monotonic() < until:
                 law, round_ = next(turns)

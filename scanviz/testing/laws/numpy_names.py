@@ -15,7 +15,7 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array, Variable, tensor_type
 from scanviz.testing.comparing import assert_close
 from scanviz.testing.laws.law import law
-from scanviz.testing.numpy_calls import CALLS, Call
+from scanviz.testing.numpy_calls import CALLS, NumpyCall
 from scanviz.testing.verify import verify_grad
 
 TIERS = [Mode("reference", "none"), Mode("numpy", "all"), Mode("numpy", "none")]
@@ -26,7 +26,7 @@ def _several(results: Any) -> list[Any]:
     return list(results) if isinstance(results, tuple | list) else [results]
 
 
-def _plainly(call: Call, arrays: Sequence[Array]) -> list[Array] | None:
+def _plainly(call: NumpyCall, arrays: Sequence[Array]) -> list[Array] | None:
     """Return what NumPy gives, None where that is an error."""
     try:
         with np.errstate(all="ignore"):
@@ -35,7 +35,7 @@ def _plainly(call: Call, arrays: Sequence[Array]) -> list[Array] | None:
         return None
 
 
-def _symbols(call: Call, rng: Random, arrays: Sequence[Array], leading: bool = False) -> list[Variable]:
+def _symbols(call: NumpyCall, rng: Random, arrays: Sequence[Array], leading: bool = False) -> list[Variable]:
     """Return inputs for arrays whose sizes are all known, all hidden, or some of both."""
     share = rng.choice((0.0, 0.5, 1.0)) if call.hidden else 0.0
     front = (None,) if leading else ()
@@ -47,7 +47,7 @@ def _symbols(call: Call, rng: Random, arrays: Sequence[Array], leading: bool = F
     ]
 
 
-def _fails(call: Call, inputs: Sequence[Variable], arrays: Sequence[Array], mode: Mode) -> bool:
+def _fails(call: NumpyCall, inputs: Sequence[Variable], arrays: Sequence[Array], mode: Mode) -> bool:
     try:
         function(inputs, _several(call.symbolic(*inputs)), mode=mode, on_unused_input="ignore")(*arrays)
     except (ScanvizError, ValueError, TypeError, IndexError):
@@ -55,7 +55,7 @@ def _fails(call: Call, inputs: Sequence[Variable], arrays: Sequence[Array], mode
     return False
 
 
-def _check_once(call: Call, rng: Random, mode: Mode) -> bool:
+def _check_once(call: NumpyCall, rng: Random, mode: Mode) -> bool:
     """Compare one call; return whether NumPy gives something."""
     arrays = call.fill(rng)
     expected = _plainly(call, arrays)
@@ -75,7 +75,7 @@ def _check_once(call: Call, rng: Random, mode: Mode) -> bool:
     return True
 
 
-def _check_in_loop(call: Call, rng: Random, mode: Mode) -> None:
+def _check_in_loop(call: NumpyCall, rng: Random, mode: Mode) -> None:
     """Compare the calls of three steps of a loop, each with values of its own."""
     rows = [call.fill(rng) for _ in range(3)]
     expected = [_plainly(call, each) for each in rows]

@@ -151,7 +151,7 @@ def _assert_whole(code: int, said: str) -> None:
 
 @law(sample=12, found=hostile.changes_of_texts(), words=st.sampled_from(_READING), terminal=st.booleans())
 def no_text_of_a_record_steers_a_terminal_or_a_file(
-    found: list[hostile.Change], words: str, terminal: bool
+    found: list[hostile.Damage], words: str, terminal: bool
 ) -> None:
     """Whatever texts a record holds, no command prints or writes a control character of theirs, or fails."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
@@ -166,7 +166,7 @@ def no_text_of_a_record_steers_a_terminal_or_a_file(
 
 
 @law(sample=25, found=hostile.changes(), words=st.sampled_from(_READING))
-def a_changed_record_is_refused_in_words_or_shown(found: list[hostile.Change], words: str) -> None:
+def a_changed_record_is_refused_in_words_or_shown(found: list[hostile.Damage], words: str) -> None:
     """Whatever stands in a record's fields, a command says why it cannot be shown, or shows it."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
         code, said = _said(words)
@@ -207,7 +207,7 @@ def a_damaged_archive_is_refused_in_words_or_taken(where: int, piece: bytes, len
 
 
 @law(sample=12, found=hostile.changes() | hostile.changes_of_texts())
-def a_record_that_is_taken_comes_back_from_its_file_as_it_was(found: list[hostile.Change]) -> None:
+def a_record_that_is_taken_comes_back_from_its_file_as_it_was(found: list[hostile.Damage]) -> None:
     """What is taken for a profile can be saved, and is the same when it is read again."""
     with _folder_with(hostile.archive_of(hostile.changed(found))) as path:
         try:
@@ -219,7 +219,7 @@ def a_record_that_is_taken_comes_back_from_its_file_as_it_was(found: list[hostil
 
 
 @law(sample=1, found=hostile.changes_of_texts())
-def no_text_of_a_record_gets_into_a_page_as_code(found: list[hostile.Change]) -> None:
+def no_text_of_a_record_gets_into_a_page_as_code(found: list[hostile.Damage]) -> None:
     """The HTML page of any record has our scripts and no others, and no control characters."""
     with _folder_with(hostile.archive_of(hostile.changed(found))):
         code, said = _said("html -o out.html")
@@ -261,7 +261,7 @@ def _assert_no_foreign_code(text: str) -> None:
     keys=st.lists(st.sampled_from(_KEYS), max_size=4),
 )
 def no_text_of_a_record_steers_the_terminal_of_the_application(
-    found: list[hostile.Change], keys: list[str]
+    found: list[hostile.Damage], keys: list[str]
 ) -> None:
     """No tab of the terminal application draws a control character that a record holds."""
     with _folder_with(hostile.archive_of(hostile.changed(found))) as path:

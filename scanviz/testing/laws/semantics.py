@@ -12,7 +12,7 @@ from scanviz import Mode, ScanvizError, function, grad, jacobian, scan
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.replace import replace
-from scanviz.testing.expressions import Expression, expressions
+from scanviz.testing.expressions import RandomExpression, expressions
 from scanviz.testing.laws.law import law
 from scanviz.testing.loops import LoopCase, random_loops
 from scanviz.testing.plain import run_plainly
@@ -183,7 +183,7 @@ def _computed(variable: Variable, how: str) -> Variable:
     scalar_steps=st.booleans(),
 )
 def a_gradient_in_the_step_with_respect_to_a_non_sequence_is_a_row_of_the_jacobian(
-    first: Expression, second: Expression, seed: int, scalar_steps: bool
+    first: RandomExpression, second: RandomExpression, seed: int, scalar_steps: bool
 ) -> None:
     """Gradients in a step, of work done before it with respect to what was passed, are the rows of a Jacobian."""
     x, w = T.vector("x"), T.vector("w")

@@ -168,7 +168,7 @@ def profiled_calls_in_threads_take_each_step_once(lengths: list[list[int]], deta
     """Many short calls of a profiled loop in threads count their steps right, and the profile counts the same."""
     x = T.vector("x")
     counts, _ = scanviz.scan(lambda x_t, count: count + x_t, x, T.constant(0.0), name="counting")
-    f, recorder = function([x], counts, mode=Mode("numpy")), Recorder(detail, price=FREE)
+    f, recorder = function([x], counts, mode=Mode("numpy")), Recorder(detail, calibration=FREE)
     with observe.observed_by(recorder):
         found = at_once([partial(lambda mine: [f(np.ones(each)) for each in mine], mine) for mine in lengths])
     for mine, results in zip(lengths, found, strict=True):

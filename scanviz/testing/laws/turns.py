@@ -169,7 +169,7 @@ def profiled_calls_that_take_turns_take_each_step_once(
     def example(turns: ByTurns) -> None:
         x = T.vector("x")
         counts, _ = scanviz.scan(lambda x_t, count: count + x_t, x, T.constant(0.0), name="counting")
-        f, recorder = function([x], counts, mode=Mode("numpy")), Recorder(detail, price=FREE)
+        f, recorder = function([x], counts, mode=Mode("numpy")), Recorder(detail, calibration=FREE)
         with observe.observed_by(recorder):
             f(np.ones(0))  # what is told of the function itself takes longest
             found = turns(
@@ -198,7 +198,10 @@ def calls_that_take_turns_fail_where_they_would_fail_alone(
     """Calls by turns of which some fail in the middle fail and give as alone; what is recorded is what they did together."""
 
     def example(turns: ByTurns) -> None:
-        f, recorder = case.build(Mode(tier, "all" if rewrites else "none")), Recorder(detail, price=FREE)
+        f, recorder = (
+            case.build(Mode(tier, "all" if rewrites else "none")),
+            Recorder(detail, calibration=FREE),
+        )
         with observe.observed_by(recorder):
             found = turns([lambda: [_walked(f, table) for table in case.tables]] * threads)
         expected = Expected()

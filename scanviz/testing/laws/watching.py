@@ -165,7 +165,7 @@ def runs_have_failed_if_an_error_ended_them(
 ) -> None:
     """What is recorded as failed is what failed, wherever it was called: in an except block, a generator, beside values."""
     f = case.build(Mode(tier, "all" if rewrites else "none"))
-    recorder, expected = Recorder(detail, price=FREE), Expected()
+    recorder, expected = Recorder(detail, calibration=FREE), Expected()
     observers: list[observe.Observer] = [recorder, *([Tracer()] if values else [])]
     for each in observers:
         observe.attach(each)
@@ -232,7 +232,7 @@ def nothing_stays_open_when_an_observer_raises(
     case: Walk, tier: str, after: int, error: type[BaseException], detail: Any, first: bool
 ) -> None:
     """However a call ends, also by an error of another observer, its end and those of its loops are told."""
-    f, recorder = case.build(Mode(tier)), Recorder(detail, price=FREE)
+    f, recorder = case.build(Mode(tier)), Recorder(detail, calibration=FREE)
     breaker, raised, calls = _Breaker(after, error, detail), 0, 0
     observers: list[observe.Observer] = [breaker, recorder] if first else [recorder, breaker]
     for each in observers:

@@ -4,10 +4,10 @@ One function a name, in the file of its family; :data:`CALLS` has them all.  Law
 """
 
 from scanviz.testing.numpy_calls import arrays, joining, matrices, order, products, special
-from scanviz.testing.numpy_calls.call import CALLS, Call
+from scanviz.testing.numpy_calls.call import CALLS, NumpyCall
 
 FAMILIES = (arrays, joining, matrices, order, products, special)
-__all__ = ["CALLS", "FAMILIES", "Call"]
+__all__ = ["CALLS", "FAMILIES", "NumpyCall"]
 
 
 def __dir__() -> list[str]:

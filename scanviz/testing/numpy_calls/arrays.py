@@ -11,11 +11,11 @@ import numpy as np
 from scanviz import tensor as T
 from scanviz.engine.graph.types import FLOATS, INTEGERS
 from scanviz.testing.comparing import ONE_OPERATION
-from scanviz.testing.numpy_calls.call import Call, a_dtype, a_shape, call_of, specials, uniform
+from scanviz.testing.numpy_calls.call import NumpyCall, a_dtype, a_shape, call_of, specials, uniform
 
 
 @call_of("linspace")
-def _linspace(rng: Random) -> Call:
+def _linspace(rng: Random) -> NumpyCall:
     shape = a_shape(rng, most=2)
     second = rng.choice((shape, shape[1:], ()))
     num = rng.choice((0, 1, 2, 3, 7, 50))  # of many, rounding moves whole numbers
@@ -31,7 +31,7 @@ def _linspace(rng: Random) -> Call:
     values = specials(shapes, dtypes)
     computed = np.result_type(*map(np.dtype, dtypes), 0.0).name
     number = np.asarray(num)
-    return Call(
+    return NumpyCall(
         (lambda rng: [*values(rng), number]) if counted else values,
         lambda a, b, n=num: T.linspace(a, b, n, **options),
         lambda a, b, n=num: np.linspace(a, b, int(n), **options),
@@ -43,13 +43,13 @@ def _linspace(rng: Random) -> Call:
 
 
 @call_of("diff")
-def _diff(rng: Random) -> Call:
+def _diff(rng: Random) -> NumpyCall:
     shape = a_shape(rng, 1)
     axis, times = rng.randrange(-len(shape), len(shape)), rng.choice((0, 1, 1, 2, 3))
     edge = tuple(2 if k == axis % len(shape) else n for k, n in enumerate(shape))
     shapes = [shape, rng.choice(((), edge)), rng.choice(((), edge))][: rng.choice((1, 1, 2, 3))]
     dtypes = [a_dtype(rng)] * len(shapes)
-    return Call(
+    return NumpyCall(
         specials(shapes, dtypes),
         lambda a, *edges: T.diff(a, times, axis, *edges),
         lambda a, *edges: np.diff(a, times, axis, *edges),
@@ -59,7 +59,7 @@ def _diff(rng: Random) -> Call:
 
 
 @call_of("pad")
-def _pad(rng: Random) -> Call:
+def _pad(rng: Random) -> NumpyCall:
     shape = a_shape(rng, 0)
     mode = rng.choice(("constant", "edge", "reflect", "symmetric", "wrap"))
     options: dict[str, Any] = {"mode": mode}
@@ -67,7 +67,7 @@ def _pad(rng: Random) -> Call:
         options["constant_values"] = rng.choice((1, (1, 0), [(0, 1)] * len(shape) or 1))
     several: Any = [(rng.randint(0, 3), rng.randint(0, 5)) for _ in shape] or 1
     width: Any = rng.choice((rng.randint(0, 4), (1, 3), [(0, 2)], several, {0: 2, -1: (1, 0)}))
-    return Call(
+    return NumpyCall(
         specials([shape], [a_dtype(rng)]),
         lambda a: T.pad(a, width, **options),
         lambda a: np.pad(a, width, **options),
@@ -77,7 +77,7 @@ def _pad(rng: Random) -> Call:
 
 
 @call_of("clip")
-def _clip(rng: Random) -> Call:
+def _clip(rng: Random) -> NumpyCall:
     shape = a_shape(rng)
     low, high = (rng.choice((None, -1, 0, 1.5, "array")) for _ in range(2))
     dtype = a_dtype(rng, (*FLOATS, *INTEGERS))
@@ -94,7 +94,7 @@ def _clip(rng: Random) -> Call:
         first, last = limits(more)
         return function(a, min=first, max=last) if newer else function(a, first, last)
 
-    return Call(
+    return NumpyCall(
         specials([shape] * count, [dtype] * count),
         lambda a, *more: called(T.clip, a, more),
         lambda a, *more: called(np.clip, a, more),
@@ -104,10 +104,10 @@ def _clip(rng: Random) -> Call:
 
 
 @call_of("round")
-def _round(rng: Random) -> Call:
+def _round(rng: Random) -> NumpyCall:
     decimals = rng.choice((0, 1, 2, 7, -1, -2))
     dtype = a_dtype(rng, (*FLOATS, "int64", "int16", "uint8"))
-    return Call(
+    return NumpyCall(
         specials([a_shape(rng)], [dtype]),
         lambda a: T.round(a, decimals),
         lambda a: np.round(a, decimals),
@@ -116,25 +116,25 @@ def _round(rng: Random) -> Call:
 
 
 @call_of("where")
-def _where(rng: Random) -> Call:
+def _where(rng: Random) -> NumpyCall:
     shape = a_shape(rng, 1)
     if rng.random() < 0.5:
-        return Call(specials([shape], [a_dtype(rng)]), T.where, np.where, "where alone", varying=True)
+        return NumpyCall(specials([shape], [a_dtype(rng)]), T.where, np.where, "where alone", varying=True)
     dtypes = ["bool", a_dtype(rng), a_dtype(rng)]
     shapes = [shape, rng.choice((shape, ())), rng.choice((shape, shape[1:]))]
 
     def points(rng: Random) -> list[Any]:
         return [specials(shapes[:1], ["bool"])(rng)[0], *uniform(shapes[1:])(rng)]
 
-    return Call(specials(shapes, dtypes), T.where, np.where, "where", points=points)
+    return NumpyCall(specials(shapes, dtypes), T.where, np.where, "where", points=points)
 
 
 @call_of("divmod")
-def _divmod(rng: Random) -> Call:
+def _divmod(rng: Random) -> NumpyCall:
     shape = a_shape(rng)
     dtypes = [a_dtype(rng, ("float32", "float64", "int64", "int8", "uint16"))] * 2
     function = rng.choice((T.divmod, divmod))
-    return Call(
+    return NumpyCall(
         specials([shape, rng.choice((shape, ()))], dtypes),
         function,
         np.divmod,
@@ -144,7 +144,9 @@ def _divmod(rng: Random) -> Call:
 
 
 @call_of("matrix_transpose")
-def _matrix_transpose(rng: Random) -> Call:
+def _matrix_transpose(rng: Random) -> NumpyCall:
     shape = a_shape(rng, 1, 4)
     ours = rng.choice((T.matrix_transpose, operator.attrgetter("mT")))
-    return Call(specials([shape], [a_dtype(rng)]), ours, np.matrix_transpose, "mT", points=uniform([shape]))
+    return NumpyCall(
+        specials([shape], [a_dtype(rng)]), ours, np.matrix_transpose, "mT", points=uniform([shape])
+    )

@@ -17,7 +17,7 @@ Fill = Callable[[Random], list[Array]]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class NumpyCall:
     """A call of a function.
 
     Attributes
@@ -51,13 +51,13 @@ class Call:
     smooth: Callable[..., Any] | None = None
 
 
-CALLS: dict[str, Callable[[Random], Call]] = {}
+CALLS: dict[str, Callable[[Random], NumpyCall]] = {}
 
 
-def call_of(name: str) -> Callable[[Callable[[Random], Call]], Callable[[Random], Call]]:
+def call_of(name: str) -> Callable[[Callable[[Random], NumpyCall]], Callable[[Random], NumpyCall]]:
     """Decorate the function that draws calls of a name."""
 
-    def keep(draw: Callable[[Random], Call]) -> Callable[[Random], Call]:
+    def keep(draw: Callable[[Random], NumpyCall]) -> Callable[[Random], NumpyCall]:
         CALLS[name] = draw
         return draw
 

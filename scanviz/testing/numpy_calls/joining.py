@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from scanviz import tensor as T
-from scanviz.testing.numpy_calls.call import Call, Fill, a_dtype, a_shape, call_of, specials, uniform
+from scanviz.testing.numpy_calls.call import Fill, NumpyCall, a_dtype, a_shape, call_of, specials, uniform
 
 
-def _joined(name: str, rng: Random, shapes: list[tuple[int, ...]], **options: Any) -> Call:
+def _joined(name: str, rng: Random, shapes: list[tuple[int, ...]], **options: Any) -> NumpyCall:
     ours: Callable[..., Any] = getattr(T, name)
     theirs: Callable[..., Any] = getattr(np, name)
     dtypes = [a_dtype(rng) for _ in shapes]
-    return Call(
+    return NumpyCall(
         specials(shapes, dtypes),
         lambda *arrays: ours(list(arrays), **options),
         lambda *arrays: theirs(list(arrays), **options),
@@ -44,44 +44,44 @@ def _wanted(rng: Random) -> dict[str, Any]:
 
 
 @call_of("vstack")
-def _vstack(rng: Random) -> Call:
+def _vstack(rng: Random) -> NumpyCall:
     return _joined(
         "vstack", rng, _alike(rng, 0, least=2) if rng.random() < 0.6 else [(2,), (1, 2), (2,)], **_wanted(rng)
     )
 
 
 @call_of("hstack")
-def _hstack(rng: Random) -> Call:
+def _hstack(rng: Random) -> NumpyCall:
     shapes = _alike(rng, 1, least=2) if rng.random() < 0.5 else [(), (rng.choice((0, 1, 2)),), (3,)]
     return _joined("hstack", rng, shapes, **_wanted(rng))
 
 
 @call_of("dstack")
-def _dstack(rng: Random) -> Call:
+def _dstack(rng: Random) -> NumpyCall:
     return _joined(
         "dstack", rng, rng.choice([_alike(rng, 2, least=3), [(2,), (1, 2, 2)], [(2, 1), (2, 1, 0)], [(), ()]])
     )
 
 
 @call_of("column_stack")
-def _column_stack(rng: Random) -> Call:
+def _column_stack(rng: Random) -> NumpyCall:
     rows = rng.choice((0, 1, 2, 3))
     return _joined("column_stack", rng, rng.choices([(rows,), (rows, 0), (rows, 2)], k=rng.randint(1, 3)))
 
 
 @call_of("stack")
-def _stack(rng: Random) -> Call:
+def _stack(rng: Random) -> NumpyCall:
     shape = a_shape(rng)
     axis = rng.randint(-len(shape) - 1, len(shape))
     return _joined("stack", rng, [shape] * rng.randint(1, 3), axis=axis, **_wanted(rng))
 
 
 @call_of("append")
-def _append(rng: Random) -> Call:
+def _append(rng: Random) -> NumpyCall:
     axis = rng.choice((None, 0, -1))
     shapes = [a_shape(rng), a_shape(rng)] if axis is None else (_alike(rng, 0, least=1) * 2)[:2]
     fill: Fill = specials(shapes, [a_dtype(rng) for _ in shapes])
-    return Call(
+    return NumpyCall(
         fill,
         lambda a, b: T.append(a, b, axis),
         lambda a, b: np.append(a, b, axis),
@@ -91,10 +91,10 @@ def _append(rng: Random) -> Call:
 
 
 @call_of("atleast")
-def _atleast(rng: Random) -> Call:
+def _atleast(rng: Random) -> NumpyCall:
     name = rng.choice(("atleast_1d", "atleast_2d", "atleast_3d"))
     shapes = [a_shape(rng, most=4) for _ in range(rng.randint(1, 2))]
-    return Call(
+    return NumpyCall(
         specials(shapes, [a_dtype(rng) for _ in shapes]),
         getattr(T, name),
         getattr(np, name),

@@ -10,7 +10,7 @@ import numpy as np
 
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array
-from scanviz.testing.numpy_calls.call import Call, Fill, call_of
+from scanviz.testing.numpy_calls.call import Fill, NumpyCall, call_of
 
 _KINDS = ("float64", "float32", "int64", "bool")
 _CLOSE = {"float64": 1e-8, "float32": 2e-3, "int64": 1e-8, "bool": 1e-8}
@@ -49,10 +49,10 @@ def _call(
     square: bool = False,
     symmetric: bool = False,
     smooth: bool = True,
-) -> Call:
+) -> NumpyCall:
     shape, dtype = _shape(rng, square), rng.choice(_KINDS)
     fill = _matrices(rng, [shape], [dtype], symmetric)
-    return Call(
+    return NumpyCall(
         fill,
         ours,
         theirs,
@@ -73,7 +73,7 @@ def _whole(values: Any, vectors: Any) -> Any:
 
 
 @call_of("linalg.eigh")
-def _eigh(rng: Random) -> Call:
+def _eigh(rng: Random) -> NumpyCall:
     uplo = rng.choice(("L", "U", "l"))
 
     def told(module: Any, x: Any) -> list[Any]:
@@ -81,7 +81,7 @@ def _eigh(rng: Random) -> Call:
         return [values, _whole(values, vectors), abs(vectors)]
 
     found = _call(rng, lambda x: told(T, x), lambda x: told(np, x), f"eigh {uplo}", True, rng.random() < 0.7)
-    return Call(
+    return NumpyCall(
         found.fill,
         found.symbolic,
         found.plain,
@@ -93,7 +93,7 @@ def _eigh(rng: Random) -> Call:
 
 
 @call_of("linalg.eigvalsh")
-def _eigvalsh(rng: Random) -> Call:
+def _eigvalsh(rng: Random) -> NumpyCall:
     uplo = rng.choice(("L", "U"))
     found = _call(
         rng,
@@ -102,7 +102,7 @@ def _eigvalsh(rng: Random) -> Call:
         f"eigvalsh {uplo}",
         square=True,
     )
-    return Call(
+    return NumpyCall(
         found.fill,
         found.symbolic,
         found.plain,
@@ -114,7 +114,7 @@ def _eigvalsh(rng: Random) -> Call:
 
 
 @call_of("linalg.qr")
-def _qr(rng: Random) -> Call:
+def _qr(rng: Random) -> NumpyCall:
     mode = rng.choice(("reduced", "complete", "r"))
     smooth = mode != "complete"
 
@@ -128,7 +128,7 @@ def _qr(rng: Random) -> Call:
 
 
 @call_of("linalg.svd")
-def _svd(rng: Random) -> Call:
+def _svd(rng: Random) -> NumpyCall:
     full, vectors = rng.random() < 0.5, rng.random() < 0.8
 
     def told(module: Any, x: Any) -> list[Any]:
@@ -150,12 +150,12 @@ def _svd(rng: Random) -> Call:
 
 
 @call_of("linalg.svdvals")
-def _svdvals(rng: Random) -> Call:
+def _svdvals(rng: Random) -> NumpyCall:
     return _call(rng, T.linalg.svdvals, np.linalg.svdvals, "svdvals")
 
 
 @call_of("linalg.pinv")
-def _pinv(rng: Random) -> Call:
+def _pinv(rng: Random) -> NumpyCall:
     options: Any = rng.choice(({}, {"rcond": 1e-3}, {"rtol": None}, {"rtol": 1e-4}))
 
     def theirs(x: Array) -> Array:
@@ -165,7 +165,7 @@ def _pinv(rng: Random) -> Call:
 
 
 @call_of("linalg.lstsq")
-def _lstsq(rng: Random) -> Call:
+def _lstsq(rng: Random) -> NumpyCall:
     rows, columns = rng.choice((0, 1, 2, 3, 4)), rng.choice((0, 1, 2, 3))
     right = rng.choice(((), (0,), (1,), (2,)))
     dtypes = [rng.choice(_KINDS), rng.choice(("float64", "float32"))]
@@ -178,7 +178,7 @@ def _lstsq(rng: Random) -> Call:
     def told(module: Any, a: Any, b: Any) -> Any:
         return module.linalg.lstsq(a, b)
 
-    return Call(
+    return NumpyCall(
         fill(dtypes),
         lambda a, b: told(T, a, b),
         lambda a, b: _rank_as_int64(told(np, a, b)),
@@ -195,7 +195,7 @@ def _rank_as_int64(results: Any) -> list[Array]:
 
 
 @call_of("linalg.matrix_power")
-def _matrix_power(rng: Random) -> Call:
+def _matrix_power(rng: Random) -> NumpyCall:
     times = rng.choice((0, 1, 2, 3, 5, -1, -3))
     return _call(
         rng,
@@ -207,7 +207,7 @@ def _matrix_power(rng: Random) -> Call:
 
 
 @call_of("linalg.expm")
-def _expm(rng: Random) -> Call:
+def _expm(rng: Random) -> NumpyCall:
     def theirs(x: Array) -> Array:
         import scipy.linalg
 
@@ -219,7 +219,7 @@ def _expm(rng: Random) -> Call:
 
 
 @call_of("linalg.norm")
-def _norm(rng: Random) -> Call:
+def _norm(rng: Random) -> NumpyCall:
     order = rng.choice((None, "fro", "nuc", 1, -1, 2, -2, 3, np.inf, -np.inf))
     options: Any = {"ord": order, "keepdims": rng.random() < 0.4}
     shape = tuple(rng.choice((1, 2, 3)) for _ in range(rng.randint(1, 3)))
@@ -227,7 +227,7 @@ def _norm(rng: Random) -> Call:
         several = tuple(rng.sample(range(-len(shape), 0), 2)) if len(shape) > 1 else -1
         options["axis"] = rng.choice((rng.randrange(-len(shape), len(shape)), several))
     dtype = rng.choice(_KINDS)
-    return Call(
+    return NumpyCall(
         _matrices(rng, [shape], [dtype]),
         lambda x: T.linalg.norm(x, **options),
         lambda x: np.linalg.norm(x if x.dtype.kind == "f" else x.astype("float64"), **options),

@@ -10,13 +10,13 @@ import numpy as np
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import DTYPES, FLOATS, INTEGERS
-from scanviz.testing.numpy_calls.call import Call, a_dtype, a_shape, call_of, specials, uniform
+from scanviz.testing.numpy_calls.call import NumpyCall, a_dtype, a_shape, call_of, specials, uniform
 
 numpy: Any = np  # texts that it takes are drawn
 
 
 @call_of("searchsorted")
-def _searchsorted(rng: Random) -> Call:
+def _searchsorted(rng: Random) -> NumpyCall:
     shapes = [a_shape(rng, 1, 1), a_shape(rng)]
     dtypes = [a_dtype(rng), a_dtype(rng)]
     sorts = rng.random() < 0.3
@@ -26,7 +26,7 @@ def _searchsorted(rng: Random) -> Call:
         a, v = specials(shapes, dtypes)(rng)
         return [a, v, np.argsort(a, kind="stable")] if sorts else [np.sort(a), v]
 
-    return Call(
+    return NumpyCall(
         fill,
         lambda a, v, *sorter: T.searchsorted(a, v, side, *sorter),
         lambda a, v, sorter=None: np.searchsorted(a, v, side, sorter),
@@ -35,7 +35,7 @@ def _searchsorted(rng: Random) -> Call:
 
 
 @call_of("bincount")
-def _bincount(rng: Random) -> Call:
+def _bincount(rng: Random) -> NumpyCall:
     count, least = rng.choice((0, 1, 3, 6)), rng.choice((0, 0, 2, 9))
     dtype = a_dtype(rng, (*INTEGERS, "bool"))
     weights = rng.choice((None, *DTYPES))
@@ -47,7 +47,7 @@ def _bincount(rng: Random) -> Call:
     def fill(rng: Random) -> list[Array]:
         return [numbers(rng), *(specials([(count,)], [weights])(rng) if weights else [])]
 
-    return Call(
+    return NumpyCall(
         fill,
         lambda x, *more: T.bincount(x, more[0] if more else None, least),
         lambda x, *more: (
@@ -81,11 +81,11 @@ def _apart(shapes: list[tuple[int, ...]]) -> Any:
 
 
 @call_of("median")
-def _median(rng: Random) -> Call:
+def _median(rng: Random) -> NumpyCall:
     shape = a_shape(rng)
     options = {"axis": _axes(rng, shape), "keepdims": rng.random() < 0.4}
     dtype = a_dtype(rng)
-    return Call(
+    return NumpyCall(
         specials([shape], [dtype]),
         lambda a: T.median(a, **options),
         lambda a: np.median(
@@ -96,7 +96,7 @@ def _median(rng: Random) -> Call:
     )
 
 
-def _shared(rng: Random, name: str, most: int) -> Call:
+def _shared(rng: Random, name: str, most: int) -> NumpyCall:
     shape = a_shape(rng)
     options = {"axis": _axes(rng, shape), "keepdims": rng.random() < 0.4}
     dtype = a_dtype(rng, (*FLOATS, *INTEGERS))
@@ -115,14 +115,14 @@ def _shared(rng: Random, name: str, most: int) -> Call:
         def moving(rng: Random) -> list[Array]:
             return [*_apart([shape])(rng), np.array([0.23, 0.61]) * most]
 
-        return Call(
+        return NumpyCall(
             lambda rng: [*specials([shape], [dtype])(rng), np.array([rng.random(), 1.0]) * most],
             lambda a, q: getattr(T, name)(a, q, **options),
             lambda a, q: getattr(np, name)(a, q, **options),
             f"{name} {options}",
             points=moving if points else None,
         )
-    return Call(
+    return NumpyCall(
         specials([shape], [dtype]),
         lambda a: getattr(T, name)(a, q, **options),
         lambda a: getattr(np, name)(a, q, **options),
@@ -132,12 +132,12 @@ def _shared(rng: Random, name: str, most: int) -> Call:
 
 
 @call_of("quantile")
-def _quantile(rng: Random) -> Call:
+def _quantile(rng: Random) -> NumpyCall:
     return _shared(rng, "quantile", 1)
 
 
 @call_of("percentile")
-def _percentile(rng: Random) -> Call:
+def _percentile(rng: Random) -> NumpyCall:
     return _shared(rng, "percentile", 100)
 
 
@@ -146,7 +146,7 @@ def _sizes(rng: Random) -> tuple[int, ...]:
 
 
 @call_of("unravel_index")
-def _unravel_index(rng: Random) -> Call:
+def _unravel_index(rng: Random) -> NumpyCall:
     sizes, shape, order = _sizes(rng), a_shape(rng, 0, 2), rng.choice(("C", "F"))
     dtype, counted = rng.choice(("int64", "int8", "uint16")), rng.random() < 0.4
     beyond = rng.random() < 0.1
@@ -156,7 +156,7 @@ def _unravel_index(rng: Random) -> Call:
         indices = generator.integers(0, np.prod(sizes) + 3 * beyond, shape).astype(dtype)
         return [indices, np.array(sizes)] if counted else [indices]
 
-    return Call(
+    return NumpyCall(
         fill,
         lambda i, s=sizes: T.unravel_index(i, s, order),
         lambda i, s=sizes: [np.asarray(each, "int64") for each in numpy.unravel_index(i, tuple(s), order)],
@@ -166,7 +166,7 @@ def _unravel_index(rng: Random) -> Call:
 
 
 @call_of("ravel_multi_index")
-def _ravel_multi_index(rng: Random) -> Call:
+def _ravel_multi_index(rng: Random) -> NumpyCall:
     sizes, shape, order = _sizes(rng), a_shape(rng, 0, 2), rng.choice(("C", "F"))
     several = tuple(rng.choice(("wrap", "clip")) for _ in sizes)
     mode: Any = rng.choice(("raise", "wrap", "clip", several))
@@ -180,7 +180,7 @@ def _ravel_multi_index(rng: Random) -> Call:
             for size, each in zip(sizes, shapes, strict=True)
         ]
 
-    return Call(
+    return NumpyCall(
         fill,
         lambda *indices: T.ravel_multi_index(list(indices), sizes, mode, order),
         lambda *indices: np.asarray(numpy.ravel_multi_index(list(indices), sizes, mode, order), "int64"),

@@ -9,13 +9,13 @@ import numpy as np
 
 from scanviz import tensor as T
 from scanviz.engine.graph.types import FLOATS, INTEGERS
-from scanviz.testing.numpy_calls.call import Call, a_dtype, a_shape, call_of, specials, uniform
+from scanviz.testing.numpy_calls.call import NumpyCall, a_dtype, a_shape, call_of, specials, uniform
 
 _PRODUCTS = 2e-3  # float16 and float32 among them
 
 
 @call_of("einsum")
-def _einsum(rng: Random) -> Call:
+def _einsum(rng: Random) -> NumpyCall:
     letters = "ijklAz"[: rng.randint(1, 6)]
     sizes = {letter: rng.choice((0, 1, 2, 2, 3)) for letter in letters}
     dots = a_shape(rng, 0, 2)
@@ -42,7 +42,7 @@ def _einsum(rng: Random) -> Call:
     dtypes = [a_dtype(rng, ("float32", "float64", "int64", "int8", "bool")) for _ in shapes]
     if rng.random() < 0.2:
         options["dtype"] = "float64"
-    return Call(
+    return NumpyCall(
         _tame(shapes, dtypes),
         lambda *arrays: T.einsum(subscripts, *arrays, optimize=optimize, **options),
         lambda *arrays: _in_dtype(np.einsum(subscripts, *arrays, **options), options),
@@ -69,7 +69,7 @@ def _tame(shapes: list[tuple[int, ...]], dtypes: list[str]) -> Any:
 
 
 @call_of("cross")
-def _cross(rng: Random) -> Call:
+def _cross(rng: Random) -> NumpyCall:
     rest = a_shape(rng, 0, 2)
     places = [rng.randrange(-len(rest) - 1, len(rest) + 1) for _ in range(3)]
     shapes = []
@@ -78,7 +78,7 @@ def _cross(rng: Random) -> Call:
         shape.insert(place % (len(rest) + 1), 3)
         shapes.append(tuple(shape))
     dtypes = [a_dtype(rng, (*FLOATS, *INTEGERS)) for _ in shapes]
-    return Call(
+    return NumpyCall(
         specials(shapes, dtypes),
         lambda a, b: T.cross(a, b, *places),
         lambda a, b: np.cross(a, b, *places),
@@ -88,8 +88,10 @@ def _cross(rng: Random) -> Call:
 
 
 @call_of("vdot")
-def _vdot(rng: Random) -> Call:
+def _vdot(rng: Random) -> NumpyCall:
     shape = a_shape(rng)
     shapes = [shape, rng.choice((shape, tuple(reversed(shape))))]
     dtypes = [a_dtype(rng, ("float32", "float64", "int64", "int8", "bool")) for _ in shapes]
-    return Call(_tame(shapes, dtypes), T.vdot, np.vdot, "vdot", tolerance=_PRODUCTS, points=uniform(shapes))
+    return NumpyCall(
+        _tame(shapes, dtypes), T.vdot, np.vdot, "vdot", tolerance=_PRODUCTS, points=uniform(shapes)
+    )

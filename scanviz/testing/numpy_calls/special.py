@@ -10,7 +10,7 @@ import numpy as np
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import FLOATS
-from scanviz.testing.numpy_calls.call import Call, a_dtype, a_shape, call_of, specials, uniform
+from scanviz.testing.numpy_calls.call import NumpyCall, a_dtype, a_shape, call_of, specials, uniform
 
 # name → how many arguments, between which numbers each has a derivative, and of which it has one
 _DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
@@ -25,7 +25,7 @@ _DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
 _ONLY_SECOND = ("gammainc", "gammaincc")
 
 
-def _call(name: str, rng: Random) -> Call:
+def _call(name: str, rng: Random) -> NumpyCall:
     domains = _DOMAINS[name]
     shape = a_shape(rng)
     shapes = [shape, rng.choice((shape, (), shape[1:]))][: len(domains)]
@@ -51,7 +51,7 @@ def _call(name: str, rng: Random) -> Call:
         return found[1:] if name in _ONLY_SECOND else found
 
     ours: Any = getattr(T, name)
-    return Call(
+    return NumpyCall(
         fill,
         ours,
         theirs,

@@ -1,6 +1,6 @@
 """The tabs, in their order: a new one is a file and a line here."""
 
-from scanviz.tui.views.base import View
+from scanviz.tui.views.base import TabView
 from scanviz.tui.views.graph import GraphView
 from scanviz.tui.views.output import OutputView
 from scanviz.tui.views.profile import ProfileView
@@ -10,7 +10,7 @@ from scanviz.tui.views.steps import StepsView
 from scanviz.tui.views.values import ValuesView
 from scanviz.tui.views.variables import VariablesView
 
-VIEWS: tuple[type[View], ...] = (
+VIEWS: tuple[type[TabView], ...] = (
     ProfileView,
     StepsView,
     GraphView,
@@ -21,7 +21,7 @@ VIEWS: tuple[type[View], ...] = (
     OutputView,
 )
 
-__all__ = ["VIEWS", "View"]
+__all__ = ["VIEWS", "TabView"]
 
 
 def __dir__() -> list[str]:

@@ -52,7 +52,7 @@ class TextBlock(Static):
         return len(lengths) if whole else lengths
 
 
-class View(Widget):
+class TabView(Widget):
     """A tab.
 
     Attributes

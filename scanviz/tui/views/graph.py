@@ -17,7 +17,7 @@ from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.summary import summarised
 from scanviz.tui.linked_selection import NO_SIGN, SIGN, linked_selection
 from scanviz.tui.state import ViewState
-from scanviz.tui.views.base import View
+from scanviz.tui.views.base import TabView
 from scanviz.tui.views.steps import quoted
 
 MOST_NODES = 400  # of a picture that is drawn whole
@@ -37,7 +37,7 @@ class GraphPane(ScrollableContainer, can_focus=True):
     ]
 
 
-class GraphView(View):
+class GraphView(TabView):
     """The tab."""
 
     TITLE = "Graph"

@@ -11,12 +11,12 @@ from scanviz.profiler.report.units import amount
 from scanviz.record.plain_text import plain
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState
-from scanviz.tui.views.base import TextBlock, View
+from scanviz.tui.views.base import TabView, TextBlock
 
 MOST_LINES = 100_000  # that are kept to be shown
 
 
-class OutputView(View):
+class OutputView(TabView):
     """The tab."""
 
     TITLE = "Output"

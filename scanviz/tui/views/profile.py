@@ -18,7 +18,7 @@ from scanviz.record.plain_text import plain
 from scanviz.tui.colours import CYAN
 from scanviz.tui.linked_selection import SIGN, linked_selection
 from scanviz.tui.state import ViewState
-from scanviz.tui.views.base import TextBlock, View
+from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
@@ -38,7 +38,7 @@ def table_columns(operations: Sequence[OperationRecord]) -> list[Column]:
     return [*_COLUMNS, *(Column(each.title, number=True) for each in columns(operations))]
 
 
-class ProfileView(View):
+class ProfileView(TabView):
     """The tab."""
 
     TITLE = "Profile"

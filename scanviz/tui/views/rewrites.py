@@ -12,9 +12,9 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.geometry import Size
 from textual.widgets import DataTable
 
-from scanviz.profiler.report.rewrites import RewritesView as Options
+from scanviz.profiler.report.rewrites import RewritesOptions as Options
 from scanviz.profiler.report.rewrites import applications_of, step_lines, why_not_lines
-from scanviz.profiler.report.text import Line
+from scanviz.profiler.report.text import ReportLine
 from scanviz.profiler.report.units import duration
 from scanviz.profiler.report.why import why_lines
 from scanviz.record.errors import ScanvizError
@@ -25,7 +25,7 @@ from scanviz.tui.colours import report_text
 from scanviz.tui.linked_selection import NO_SIGN, SIGN, LinkedSelection, linked_selection
 from scanviz.tui.search_input import focus_now
 from scanviz.tui.state import ViewState
-from scanviz.tui.views.base import TextBlock, View
+from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
 COLUMNS = (
@@ -40,7 +40,7 @@ BAR = 3  # columns of the scroll bar and of a margin
 STYLES = ("unified", "side-by-side", "tree", "costs")
 
 
-class RewritesView(View):
+class RewritesView(TabView):
     """The tab."""
 
     TITLE = "Rewrites"
@@ -146,7 +146,7 @@ class RewritesView(View):
         try:
             return self._told(width)
         except ScanvizError as error:  # what a record holds of a graph is looked at only now
-            return report_text([Line(each) for each in str(error).split("\n")], width)
+            return report_text([ReportLine(each) for each in str(error).split("\n")], width)
 
     def _told(self, width: int) -> Text:
         history, loop = self.history, self.state.loop_record

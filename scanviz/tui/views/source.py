@@ -13,7 +13,7 @@ from scanviz.record.plain_text import plain
 from scanviz.record.values import SourceRecord
 from scanviz.tui.linked_selection import NO_SIGN, SIGN, linked_selection
 from scanviz.tui.state import ViewState
-from scanviz.tui.views.base import TextBlock, View
+from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.tables import Cell, Column, SortedTable, text_cell
 
 COLUMNS = (
@@ -66,7 +66,7 @@ def line_times(record: ProfileRecord) -> list[LineTime]:
     return list(found.values())
 
 
-class SourceView(View):
+class SourceView(TabView):
     """The tab."""
 
     TITLE = "Source"

@@ -19,7 +19,7 @@ from scanviz.tui.linked_selection import SIGN
 from scanviz.tui.ruler import touched
 from scanviz.tui.search_input import SearchInput
 from scanviz.tui.state import ViewState
-from scanviz.tui.views.base import TextBlock, View
+from scanviz.tui.views.base import TabView, TextBlock
 
 SLOW = 2  # a step that took so many times the median is marked
 APART = 30  # a slowest step so many times the median would flatten all others on an even scale
@@ -37,7 +37,7 @@ class StepsChart(TextBlock, can_focus=True):
             view.redraw()
 
 
-class StepsView(View):
+class StepsView(TabView):
     """The tab."""
 
     TITLE = "Steps"

@@ -21,7 +21,7 @@ from scanviz.tui.ruler import rulers
 from scanviz.tui.search_input import SearchInput
 from scanviz.tui.state import ViewState
 from scanviz.tui.value_text import SHOWN, number, value_text
-from scanviz.tui.views.base import TextBlock, View
+from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 from scanviz.tui.watch import WatchError, watched
@@ -42,7 +42,7 @@ COLUMNS = (
 )
 
 
-class ValuesView(View):
+class ValuesView(TabView):
     """The tab."""
 
     TITLE = "Values"

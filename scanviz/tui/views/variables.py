@@ -21,7 +21,7 @@ from scanviz.tui.colours import GREEN
 from scanviz.tui.linked_selection import NO_SIGN, SIGN
 from scanviz.tui.origin import origin
 from scanviz.tui.state import ViewState
-from scanviz.tui.views.base import TextBlock, View
+from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
@@ -39,7 +39,7 @@ COLUMNS = (
 PIECES = ("variables", "mappings", "connections")
 
 
-class VariablesView(View):
+class VariablesView(TabView):
     """The tab."""
 
     TITLE = "Variables"
@@ -174,11 +174,11 @@ class ConnectionTable(DataTable[Text]):
         Binding("l", "cursor_right", "right", show=False),
     ]
 
-    class Asked(View.Moved):
+    class Asked(TabView.Moved):
         """A cell was chosen."""
 
         def __init__(self, row: int, column: int) -> None:
-            super(View.Moved, self).__init__()
+            super(TabView.Moved, self).__init__()
             self.row, self.column = row, column
 
     def fill(self, loop: LoopRecord) -> None:

@@ -20,7 +20,7 @@ from scanviz.engine.rewrites.history import RewriteHistory, places
 from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, sweeps
 from scanviz.engine.rewrites.rule import PHASES, Match, Refusal
 from scanviz.engine.rewrites.selection import Selection, as_selection
-from scanviz.profiler.report.rewrites import RewritesView, render_rewrites
+from scanviz.profiler.report.rewrites import RewritesOptions, render_rewrites
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_what_was_refused_is_kept_where_rules_undo_one_another(extra):
         with f.rewrites.held():
             assert f.rewrites.refusals("shy") == [found]
     assert found.why == "it does not want to"
-    text = render_rewrites(p.record, RewritesView(why_not="shy"))
+    text = render_rewrites(p.record, RewritesOptions(why_not="shy"))
     assert "exp" in text and "it does not want to" in text
 
 

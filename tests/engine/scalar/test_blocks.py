@@ -12,7 +12,7 @@ from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.scalar.array_source import NUMPY, Target, compiled, on_arrays
 from scanviz.engine.scalar.blocks import typed
 from scanviz.engine.scalar.expression import (
-    Function,
+    ScalarFunction,
     argument,
     bits,
     carried,
@@ -159,7 +159,7 @@ def test_a_condition_spares_the_others():
 
 
 def test_a_function_gives_several_results():
-    both = Function("both", ("int64", "int64"), (x + y, x - y))
+    both = ScalarFunction("both", ("int64", "int64"), (x + y, x - y))
     total, difference = both(argument(0), argument(0) + 1)
     block = typed([total, difference], ["int64"])
     assert [line.op for line in block.lines] == ["constant", "add", "call"]
@@ -216,7 +216,7 @@ def test_every_primitive_takes_the_kinds_that_it_says():
 
 
 def test_a_target_may_know_a_function_better():
-    both = Function("both", ("int64", "int64"), (x + y, x - y))
+    both = ScalarFunction("both", ("int64", "int64"), (x + y, x - y))
     calls = []
 
     def known(a, b):

@@ -6,18 +6,18 @@ import pytest
 
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.profiler.recording import overhead
-from scanviz.profiler.recording.overhead import FREE, chunk_cost, measured_price, stamp_cost, telling_cost
+from scanviz.profiler.recording.overhead import FREE, chunk_cost, measured_overhead, stamp_cost, telling_cost
 
 
 def test_prices_are_of_the_size_of_a_python_call() -> None:
-    price = measured_price()
+    price = measured_overhead()
     assert 1 <= price.stamp_ns <= 5_000
     assert 1 <= price.telling_ns <= 5_000
     assert 100 <= price.chunk_ns <= 500_000
 
 
 def test_prices_are_measured_once() -> None:
-    assert (stamp_cost(), telling_cost(), chunk_cost()) == tuple(measured_price())
+    assert (stamp_cost(), telling_cost(), chunk_cost()) == tuple(measured_overhead())
 
 
 def test_one_disturbed_round_does_not_change_a_price(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,9 @@ from scanviz import tensor as T
 from scanviz.engine.backends import registry
 from scanviz.engine.observe import observed_by
 from scanviz.profiler.recording import recorder as recording
-from scanviz.profiler.recording.overhead import Price
+from scanviz.profiler.recording.aggregates import TIERS
+from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.recording.tally import TIERS
 from scanviz.record.model import LoopRecord, OutcomeRecord
 from scanviz.record.rewrites_snapshot import RewritesSource
 from scanviz.testing.arena_tier import ArenaTier
@@ -117,7 +117,7 @@ def test_the_first_timed_steps_pay_for_cold_code_and_are_not_taken() -> None:
 
 
 def test_the_cost_of_stamps_is_taken_off_steps_whose_operations_were_timed() -> None:
-    made = recorder(price=Price(stamp_ns=10.0))
+    made = recorder(calibration=OverheadCalibration(stamp_ns=10.0))
     made.loop_begin(1, CELLS, 2, 0)
     made.loop_steps(timed(CELLS, [[50, 50], [30, 30]], [20, 20], around=40))  # 4 stamps in each step
     made.loop_end(1, CELLS, 2, 300, 0, None)
@@ -130,7 +130,7 @@ def test_the_cost_of_stamps_is_taken_off_steps_whose_operations_were_timed() -> 
 
 
 def test_what_took_time_never_becomes_nothing() -> None:
-    made = recorder(price=Price(stamp_ns=1000.0))
+    made = recorder(calibration=OverheadCalibration(stamp_ns=1000.0))
     made.loop_begin(1, CELLS, 1, 0)
     made.loop_steps(timed(CELLS, [[50], [30]], [20], around=40))
     found = loop(made, CELLS)

@@ -8,7 +8,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.profiler.report.diff import side_by_side
-from scanviz.profiler.report.rewrites import RewritesView, render_rewrites
+from scanviz.profiler.report.rewrites import RewritesOptions, render_rewrites
 from scanviz.profiler.report.text import columns
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.rewrites_snapshot import rewrites_of
@@ -37,26 +37,26 @@ def test_the_list_says_what_each_did_and_what_it_bought(record):
     assert re.search(r"loop `rnn`: 3 → 2 operations a step", text)
     assert "in all: loop `rnn`: 3 → 2 operations a step" in text
     assert "--why-not" not in text and "--why-not PushOutNonSeqScan" in render_rewrites(
-        record, RewritesView(everything=True)
+        record, RewritesOptions(everything=True)
     )
 
 
 def test_one_rule_or_one_loop_alone(record):
-    text = render_rewrites(record, RewritesView(rule="PushOutDot1"))
+    text = render_rewrites(record, RewritesOptions(rule="PushOutDot1"))
     assert set(steps(text)) == {"PushOutDot1"}
-    of_rnn = render_rewrites(record, RewritesView(scan="rnn"))
+    of_rnn = render_rewrites(record, RewritesOptions(scan="rnn"))
     assert "PushOutSeqScan" in of_rnn and "grad_of_rnn`: " not in of_rnn
 
 
 def test_what_leaves_a_loop_is_done_to_it_too(record):
-    of_gradient = render_rewrites(record, RewritesView(scan="grad_of_rnn"))
+    of_gradient = render_rewrites(record, RewritesOptions(scan="grad_of_rnn"))
     assert "PushOutDot1" in steps(of_gradient) and "`grad_w` (sitsot) leaves `grad_of_rnn`" in of_gradient
 
 
 @pytest.mark.parametrize("style", ["unified", "side-by-side", "tree"])
 def test_one_change_line_by_line(record, style):
-    step = steps(render_rewrites(record, RewritesView(scan="rnn")))["PushOutSeqScan"]
-    text = render_rewrites(record, RewritesView(step=step, style=style), width=120)
+    step = steps(render_rewrites(record, RewritesOptions(scan="rnn")))["PushOutSeqScan"]
+    text = render_rewrites(record, RewritesOptions(step=step, style=style), width=120)
     assert "dot(x[t], w)" in text and "sequence dot(x[t], w)" in text
     rewrites = record.functions[0].rewrites
     unchanged = set(rewrites.lines(step)) & set(rewrites.lines(step + 1))
@@ -67,36 +67,36 @@ def test_one_change_line_by_line(record, style):
 def test_why_follows_the_rules_down_to_the_users_line(record):
     rewrites = record.functions[0].rewrites
     made = next(each for each in reversed(rewrites.origins) if each.rule == "PushOutDot1" and each.parents)
-    text = render_rewrites(record, RewritesView(why=made.name))
+    text = render_rewrites(record, RewritesOptions(why=made.name))
     assert f"{made.name} = {made.op}(…)  made by PushOutDot1" in text
     assert "test_rewrites.py:" in text
     line = next(each.source for each in rewrites.origins if each.op.startswith("scan{rnn"))
-    assert "scan{rnn}(…)  written" in render_rewrites(record, RewritesView(why=line.rpartition(":")[2]))
-    assert "nothing is called 'nonsense'" in render_rewrites(record, RewritesView(why="nonsense"))
+    assert "scan{rnn}(…)  written" in render_rewrites(record, RewritesOptions(why=line.rpartition(":")[2]))
+    assert "nothing is called 'nonsense'" in render_rewrites(record, RewritesOptions(why="nonsense"))
 
 
 def test_why_not_says_the_precondition_in_words(record):
-    text = render_rewrites(record, RewritesView(why_not="inline_one_step"))
+    text = render_rewrites(record, RewritesOptions(why_not="inline_one_step"))
     assert "loop `rnn`" in text and "the number of steps of `rnn` is not known when building, not 1" in text
-    nowhere = render_rewrites(record, RewritesView(why_not="split_factorisation"))
+    nowhere = render_rewrites(record, RewritesOptions(why_not="split_factorisation"))
     assert "nowhere refused" in nowhere
 
 
 def test_colours_and_control_characters(record):
-    coloured = render_rewrites(record, RewritesView(step=0), color=True)
-    assert "\x1b[" in coloured and "\x1b[" not in render_rewrites(record, RewritesView(step=0))
+    coloured = render_rewrites(record, RewritesOptions(step=0), color=True)
+    assert "\x1b[" in coloured and "\x1b[" not in render_rewrites(record, RewritesOptions(step=0))
     x = T.vector("bad\x1b[31mname")
     f = scanviz.function([x], T.exp(x) + T.exp(x), name="evil\x07")
     function = FunctionRecord(
         key=1, name=f.name, source=None, backend="numpy", calls=1, rewrites=rewrites_of(f)
     )
-    text = render_rewrites(ProfileRecord(functions=(function,)), RewritesView(step=0))
+    text = render_rewrites(ProfileRecord(functions=(function,)), RewritesOptions(step=0))
     assert "\x1b" not in text and "\x07" not in text and "bad\\x1b[31mname" in text
 
 
 def test_a_number_that_is_no_rewrite_and_a_record_without_rewrites(record):
-    assert "there is no rewrite 99" in render_rewrites(record, RewritesView(step=99))
-    assert "no function named 'g' was recorded" in render_rewrites(record, RewritesView(function="g"))
+    assert "there is no rewrite 99" in render_rewrites(record, RewritesOptions(step=99))
+    assert "no function named 'g' was recorded" in render_rewrites(record, RewritesOptions(function="g"))
     assert render_rewrites(ProfileRecord()) == "no function's rewrites were recorded\n"
 
 
@@ -141,17 +141,17 @@ def test_the_list_and_one_change_as_they_are_printed():
     found = recorded(scanviz.function([x], T.exp(x) + T.exp(x)), "twice")
     assert without_times(render_rewrites(found)) == GOLDEN
     for view in (
-        RewritesView(step=0),
-        RewritesView(rule="merge_equal"),
+        RewritesOptions(step=0),
+        RewritesOptions(rule="merge_equal"),
     ):  # the few of a rule are shown at once
         assert without_times(render_rewrites(found, view)) == GOLDEN_STEP
 
 
 def test_a_style_shows_all_rewrites_of_a_loop_line_by_line(record, monkeypatch):
     monkeypatch.setattr("scanviz.profiler.report.rewrites.FEW", 1)
-    listed = render_rewrites(record, RewritesView(scan="rnn"))
+    listed = render_rewrites(record, RewritesOptions(scan="rnn"))
     assert len(steps(listed)) > 1 and "return " not in listed
-    shown = render_rewrites(record, RewritesView(scan="rnn", style="tree"))
+    shown = render_rewrites(record, RewritesOptions(scan="rnn", style="tree"))
     assert steps(shown) == steps(listed) and shown.count("return ") >= 2
 
 
@@ -182,7 +182,7 @@ def test_what_a_rule_made_anew_is_found_by_the_name_it_had():
     cost = T.sum(h[-1] ** 2)
     cost.name = "cost"
     found = recorded(scanviz.function([x, w], [cost, scanviz.grad(cost, w)]), "train")
-    text = render_rewrites(found, RewritesView(why="d(cost)/d(w)"))
+    text = render_rewrites(found, RewritesOptions(why="d(cost)/d(w)"))
     assert re.search(
         r"^  d\(cost\)/d\(w\)~\d+ = state_shape\{.*\}\(…\)  made by PushOutDot1$", text, re.MULTILINE
     )
@@ -190,12 +190,12 @@ def test_what_a_rule_made_anew_is_found_by_the_name_it_had():
 
 def test_loops_their_results_and_lines_with_some_of_the_path_may_be_asked_for(record):
     told = [
-        render_rewrites(record, RewritesView(why=each)).splitlines()[1:]
+        render_rewrites(record, RewritesOptions(why=each)).splitlines()[1:]
         for each in ("rnn", "h", f"test_rewrites.py:{line_of(record)}")
     ]
     assert told[0] == told[1] and told[0][0].startswith("  h = scan{rnn}(…)  written at ")
     assert told[0][0] in told[2] and len(told[2]) > len(told[0])
-    gone = render_rewrites(record, RewritesView(why="grad_w"))
+    gone = render_rewrites(record, RewritesOptions(why="grad_w"))
     assert "scan{grad_of_rnn}(…)  made by gradient" in gone
 
 
@@ -206,14 +206,14 @@ def line_of(record):
 
 def test_what_no_operation_makes_is_told_to_be_given(record):
     for name in ("w", "x[t]"):
-        assert f"no operation makes '{name}'" in render_rewrites(record, RewritesView(why=name))
-    assert "nearest: " in render_rewrites(record, RewritesView(why="99999"))
-    nothing = render_rewrites(record, RewritesView(why="y"))
+        assert f"no operation makes '{name}'" in render_rewrites(record, RewritesOptions(why=name))
+    assert "nearest: " in render_rewrites(record, RewritesOptions(why="99999"))
+    nothing = render_rewrites(record, RewritesOptions(why="y"))
     assert "nothing is called 'y'" in nothing
 
 
 def test_nothing_is_told_twice_where_a_line_made_much(record):
-    lines = render_rewrites(record, RewritesView(why=line_of(record))).splitlines()[1:]
+    lines = render_rewrites(record, RewritesOptions(why=line_of(record))).splitlines()[1:]
     names = [line.split(" = ")[0].strip() for line in lines if " = " in line]
     assert len(names) == len(set(names)) > 3
 
@@ -237,21 +237,21 @@ def test_long_costs_are_cut_between_terms_in_the_list_and_whole_line_by_line(rec
     long = ProfileRecord(functions=(replace(function, rewrites=rewrites),))
     listed = " ".join(render_rewrites(long).split())
     assert f"floating-point operations: -{' - '.join(terms[:3])} … " in listed and terms[3] not in listed
-    shown = " ".join(render_rewrites(long, RewritesView(step=first.index)).split())
+    shown = " ".join(render_rewrites(long, RewritesOptions(step=first.index)).split())
     assert f"floating-point operations: -{' - '.join(terms)} " in shown
 
 
 def test_refusals_are_counted_with_what_tells_more(record):
-    text = render_rewrites(record, RewritesView(everything=True), width=60)
+    text = render_rewrites(record, RewritesOptions(everything=True), width=60)
     counted = text[text.index("  refused\n") :]
     assert "(--why-not remove_constants_and_unused_inputs_scan)" in " ".join(counted.split())
     (function,) = record.functions
     none = ProfileRecord(functions=(replace(function, rewrites=replace(function.rewrites, refusals=())),))
-    assert "refused" not in render_rewrites(none, RewritesView(everything=True))
+    assert "refused" not in render_rewrites(none, RewritesOptions(everything=True))
 
 
 def test_how_often_a_rule_was_applied_is_told_in_words(record):
-    text = render_rewrites(record, RewritesView(why_not="PushOutSeqScan"))
+    text = render_rewrites(record, RewritesOptions(why_not="PushOutSeqScan"))
     times = sum(each.rule == "PushOutSeqScan" for each in record.functions[0].rewrites.applications)
     assert (
         f"PushOutSeqScan was applied {'once' if times == 1 else f'{times} times'}; where it was not:" in text
@@ -263,7 +263,7 @@ def test_how_often_a_rule_was_applied_is_told_in_words(record):
 @pytest.mark.parametrize("width", [40, 80, 160])
 def test_every_view_stays_within_its_width(record, style, width):
     for step in range(len(record.functions[0].rewrites.applications)):
-        text = render_rewrites(record, RewritesView(step=step, style=style), width=width)
+        text = render_rewrites(record, RewritesOptions(step=step, style=style), width=width)
         assert max(map(columns, text.splitlines())) <= width
 
 
@@ -276,9 +276,9 @@ def test_a_loop_called_by_the_path_of_its_file_is_found():
 
     h, _ = scanviz.scan(step, x, T.constant(0.0), name="at a/out.py:1")
     found = recorded(scanviz.function([x], h), "f")
-    refused = render_rewrites(found, RewritesView(why_not="inline_one_step", scan="at a/out.py:1"))
+    refused = render_rewrites(found, RewritesOptions(why_not="inline_one_step", scan="at a/out.py:1"))
     assert "loop `at a/in.py:2` in the step of `at a/out.py:1`" in refused
-    none = render_rewrites(found, RewritesView(why_not="inline_one_step", scan="in.py:2"))
+    none = render_rewrites(found, RewritesOptions(why_not="inline_one_step", scan="in.py:2"))
     assert "nowhere refused" in none
 
 
@@ -286,5 +286,5 @@ def test_that_only_the_list_was_kept_is_said(record):
     (function,) = record.functions
     small = ProfileRecord(functions=(replace(function, rewrites=function.rewrites.list_alone()),))
     assert "PushOutDot1" in render_rewrites(small)
-    shown = render_rewrites(small, RewritesView(step=0))
+    shown = render_rewrites(small, RewritesOptions(step=0))
     assert "only the list was kept of this function" in shown and "the graph stays" not in shown

@@ -7,7 +7,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.profiler.run.load import CannotRunError, Program, load
+from scanviz.profiler.run.load import CannotRunError, Script, load
 from scanviz.profiler.run.runner import show_program_only
 
 
@@ -31,12 +31,12 @@ def _process_is_left_as_it_was(monkeypatch, tmp_path):
     ],
 )
 def test_a_profile_is_named_after_the_program(kind, target, stem):
-    assert Program(kind, target, []).stem == stem
+    assert Script(kind, target, []).stem == stem
 
 
 def test_a_script_that_begins_like_an_archive_is_a_script(tmp_path):
     (tmp_path / "script.py").write_text("PK = 3\n")
-    loaded = load(Program("script", "script.py", []))
+    loaded = load(Script("script", "script.py", []))
     assert loaded.code.co_names == ("PK",) and loaded.attributes["__file__"] == str(tmp_path / "script.py")
     assert (loaded.argv0, loaded.path0) == ("script.py", str(tmp_path))
 
@@ -47,14 +47,14 @@ def test_folders_and_archives_run_their_main(tmp_path):
     (folder / "__main__.py").write_text("x = 1\n")
     zipapp.create_archive(folder, tmp_path / "app.pyz", interpreter="/usr/bin/env python3")
     for name in ("app", "app.pyz"):
-        loaded = load(Program("script", name, []))
+        loaded = load(Script("script", name, []))
         assert loaded.path0 == str(tmp_path / name) and loaded.attributes["__package__"] == ""
         assert loaded.attributes["__file__"] == str(tmp_path / name / "__main__.py")
 
 
 def test_future_statements_of_scanviz_do_not_leak(tmp_path):
     (tmp_path / "script.py").write_text("x: undefined = 1\n")
-    for program in (Program("script", "script.py", []), Program("code", "x: undefined = 1", [])):
+    for program in (Script("script", "script.py", []), Script("code", "x: undefined = 1", [])):
         with pytest.raises(NameError):
             exec(load(program).code, {"__annotations__": {}})
 
@@ -73,7 +73,7 @@ def test_future_statements_of_scanviz_do_not_leak(tmp_path):
 )
 def test_what_is_not_there_is_said_as_python_says_it(kind, target, code, part):
     with pytest.raises(CannotRunError) as caught:
-        load(Program(kind, target, []))
+        load(Script(kind, target, []))
     assert caught.value.code == code and part in str(caught.value)
 
 

@@ -13,13 +13,13 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.profiler.report.check import check_as_json, render_check
-from scanviz.profiler.values.checking import Checker, Wanted
+from scanviz.profiler.values.checking import Checker, CheckOptions
 from scanviz.record.finding import CheckedRecord, FindingRecord, LoopPlaceRecord
 
 
 def found(f: Any, *values: Any, **wanted: Any) -> FindingRecord:
     """Return what a check of one call finds; the call does not come to its end."""
-    checker = Checker(Wanted(**wanted))
+    checker = Checker(CheckOptions(**wanted))
     with observe.observed_by(checker), pytest.raises(SystemExit):
         f(*values)
     assert checker.finding is not None
@@ -28,7 +28,7 @@ def found(f: Any, *values: Any, **wanted: Any) -> FindingRecord:
 
 def nothing(f: Any, *values: Any, **wanted: Any) -> CheckedRecord:
     """Return what a check of one call looked at, which must have found nothing."""
-    checker = Checker(Wanted(**wanted))
+    checker = Checker(CheckOptions(**wanted))
     with observe.observed_by(checker):
         f(*values)
     assert checker.finding is None

@@ -12,7 +12,7 @@ from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.connections import connecting_path, connection_matrix
 from scanviz.render.diagram.entries import COLUMNS, entries_of
-from scanviz.render.diagram.mappings import Line, mappings_table
+from scanviz.render.diagram.mappings import MappingLine, mappings_table
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import compiled, run_of_several_taps
 
@@ -70,7 +70,7 @@ def test_the_table_says_what_the_twelve_maps_say(case):
                     assert joined == wanted, (target, source, index)
                     for each in wanted:
                         line = (source, int(index), target, each)
-                        assert Line(*line) in drawn or Line(*line[2:], *line[:2]) in drawn
+                        assert MappingLine(*line) in drawn or MappingLine(*line[2:], *line[:2]) in drawn
 
 
 @pytest.fixture(scope="module")

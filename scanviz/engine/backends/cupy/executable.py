@@ -24,7 +24,7 @@ from scanviz.engine.program.instructions import AnyInstruction, Instruction, Pro
 from scanviz.engine.program.plan import Emits
 
 
-class Call:
+class DeviceCall:
     """One instruction as generated source calls it."""
 
     __slots__ = ("kinds", "op", "perform")
@@ -76,7 +76,7 @@ class DeviceCalls:
     def statements(self, emitter: Emitter, instruction: Instruction, out: str | None) -> list[str]:
         """Return the line of an instruction; ``out`` names the array that its result goes to."""
         kinds = [emitter.program.registers[number].type for number in instruction.outputs]
-        call = Call(self.perform, instruction.op, kinds)
+        call = DeviceCall(self.perform, instruction.op, kinds)
         values = "".join(f"{emitter.name(number)}, " for number in instruction.inputs)
         if out is not None:
             return [f"{emitter.bind(call.into, instruction.op.name)}(({values}), {out})"]

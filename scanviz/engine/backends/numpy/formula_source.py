@@ -17,7 +17,7 @@ from scanviz.engine.backends.numpy.emit import Emitter
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.scalar.array_source import NAMES
-from scanviz.engine.scalar.blocks import Block, Line
+from scanviz.engine.scalar.blocks import Block, Statement
 
 MOST_LINES = 4  # that one expression is written of
 _WRITTEN = {
@@ -70,7 +70,7 @@ def of_numbers(
     return texts[block.results[0]] if block.results[0] >= block.arguments else None
 
 
-def _expression(emitter: Emitter, line: Line, given: Sequence[str]) -> str | None:
+def _expression(emitter: Emitter, line: Statement, given: Sequence[str]) -> str | None:
     pattern = _WRITTEN.get(line.op)
     if pattern is not None:
         return pattern.format(*given)
@@ -78,12 +78,12 @@ def _expression(emitter: Emitter, line: Line, given: Sequence[str]) -> str | Non
     return None if ufunc is None else f"{emitter.bind(ufunc, ufunc.__name__)}({', '.join(given)})"
 
 
-def _ufunc(line: Line) -> np.ufunc | None:
+def _ufunc(line: Statement) -> np.ufunc | None:
     found = getattr(np, NAMES.get(line.op, line.op), None)
     return found if isinstance(found, np.ufunc) else None
 
 
-def _number(emitter: Emitter, line: Line, dtype: str) -> str:
+def _number(emitter: Emitter, line: Statement, dtype: str) -> str:
     assert isinstance(line.data, bytes)
     value = np.frombuffer(line.data, dtype)[0]
     return emitter.bind(value, f"c_{value}".replace("-", "m").replace(".", "p"))

@@ -10,7 +10,7 @@ import numpy as np
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, as_declared, never, nowhere
 from scanviz.engine.ops.assign import ASSIGN, add_at
 from scanviz.engine.ops.index import INDEX, LAST_ROW
-from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, is_basic, numpy_index
+from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, is_basic, numpy_index
 from scanviz.engine.program.instructions import Instruction, Program
 
 
@@ -23,7 +23,7 @@ def index_source(parameters: IndexParameters, inputs: Sequence[str]) -> str:
     return ", ".join(parts)
 
 
-def _part(entry: Entry, given: Iterator[str]) -> str:
+def _part(entry: IndexEntry, given: Iterator[str]) -> str:
     if entry.kind == "newaxis":
         return "None"
     if entry.kind == "array":

@@ -31,7 +31,7 @@ from scanviz.engine.scan.variables import LoopVariable, NonSequence, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
-class Rows(NamedTuple):
+class BatchedRows(NamedTuple):
     """A variable of the batched graph, and whether it has the leading axis."""
 
     variable: Variable
@@ -42,21 +42,21 @@ class RaggedError(Exception):
     """A value has another shape in each row, or a branch must not be taken in some: all is to be done row by row."""
 
 
-Known = Mapping[Variable, Rows]
+Known = Mapping[Variable, BatchedRows]
 # results(node, inputs, size of the axis) → all results, some perhaps without the axis; None for a form that has no such meaning
-RESULTS: MeaningTable[Callable[[Apply, Sequence[Rows], Variable], list[Rows] | None]] = MeaningTable(
-    "results over a new axis", "engine/rewrites/batching/{family}.py"
+RESULTS: MeaningTable[Callable[[Apply, Sequence[BatchedRows], Variable], list[BatchedRows] | None]] = (
+    MeaningTable("results over a new axis", "engine/rewrites/batching/{family}.py")
 )
 
 
-def batched_graph(outputs: Sequence[Variable], known: Known, count: Variable) -> list[Rows]:
+def batched_graph(outputs: Sequence[Variable], known: Known, count: Variable) -> list[BatchedRows]:
     """Return what outputs are where variables are replaced by others, some of which have a leading axis more.
 
     Parameters
     ----------
     outputs : sequence of Variable
         The graph.
-    known : mapping of Variable to Rows
+    known : mapping of Variable to BatchedRows
         What replaces its variables.
     count : Variable
         The size of the axis, int64 scalar.
@@ -71,12 +71,12 @@ def batched_graph(outputs: Sequence[Variable], known: Known, count: Variable) ->
     found = dict(known)
     _check_branches(outputs, known)
     for node in toposort(outputs, known):
-        given = [found.get(each, Rows(each, False)) for each in node.inputs]
+        given = [found.get(each, BatchedRows(each, False)) for each in node.inputs]
         if any(new.variable is not old for new, old in zip(given, node.inputs, strict=True)):
             with made_by("vmap", node.provenance, (node.node_id,)):
                 results = _batched_node(node, given, count)
             found.update(zip(node.outputs, results, strict=True))
-    return [found.get(each, Rows(each, False)) for each in outputs]
+    return [found.get(each, BatchedRows(each, False)) for each in outputs]
 
 
 def _check_branches(outputs: Sequence[Variable], known: Known) -> None:
@@ -96,7 +96,7 @@ def repeated(value: Variable, count: Variable) -> Variable:
     return alloc(value, [count, *(dimension(value, axis) for axis in range(tensor_type(value).ndim))])
 
 
-def with_axis(rows: Rows, count: Variable) -> Variable:
+def with_axis(rows: BatchedRows, count: Variable) -> Variable:
     """Return a variable with the leading axis, which it gets where it has none."""
     return rows.variable if rows.batched else repeated(rows.variable, count)
 
@@ -106,20 +106,20 @@ def axes_swapped(value: Variable) -> Variable:
     return dimshuffle(value, 1, 0, *range(2, tensor_type(value).ndim))
 
 
-def _batched_node(node: Apply, given: Sequence[Rows], count: Variable) -> list[Rows]:
+def _batched_node(node: Apply, given: Sequence[BatchedRows], count: Variable) -> list[BatchedRows]:
     """Return the results of a node over other inputs."""
     inputs, rows = [each.variable for each in given], [each.batched for each in given]
     if not any(rows):
-        return [Rows(each, False) for each in rebuild(node, inputs).outputs]
+        return [BatchedRows(each, False) for each in rebuild(node, inputs).outputs]
     special = RESULTS.get(node.op.declaration)
     results = None if special is None else special(node, given, count)
     if results is not None:
         return results
     found = batched(node, inputs, rows)
-    return row_by_row(node, given, count) if found is None else [Rows(found, True)]
+    return row_by_row(node, given, count) if found is None else [BatchedRows(found, True)]
 
 
-def row_by_row(node: Apply, given: Sequence[Rows], count: Variable) -> list[Rows]:
+def row_by_row(node: Apply, given: Sequence[BatchedRows], count: Variable) -> list[BatchedRows]:
     """Return the results of a node for each row, by a loop over them."""
     for each, old in zip(given, node.inputs, strict=True):
         if each.batched and not isinstance(old.type, TensorType):
@@ -139,7 +139,7 @@ def row_by_row(node: Apply, given: Sequence[Rows], count: Variable) -> list[Rows
             node, [getitem(each.variable, 0) if each.batched else each.variable for each in given]
         )
         found.update(
-            (old, Rows(new, False))
+            (old, BatchedRows(new, False))
             for old, new in zip(node.outputs, first.outputs, strict=True)
             if old not in found
         )
@@ -161,14 +161,14 @@ def _is_ragged(variable: Variable, known: Known) -> bool:
     return None in [substituted(size, in_every_row) for size in shape_of(variable)]
 
 
-def looped(outputs: Sequence[Variable], known: Known, count: Variable, name: str) -> list[Rows]:
+def looped(outputs: Sequence[Variable], known: Known, count: Variable, name: str) -> list[BatchedRows]:
     """Return what outputs are in each row, by a loop over the rows that computes all that depends on them."""
     depending = depending_on([old for old, rows in known.items() if rows.batched], outputs)
     variables: list[LoopVariable] = []
     outer: list[Variable] = []
     inner: dict[Variable, Variable] = {}
 
-    def give(old: Variable, rows: Rows) -> None:
+    def give(old: Variable, rows: BatchedRows) -> None:
         if isinstance(rows.variable, Constant) and not rows.batched:
             inner[old] = rows.variable
             return
@@ -182,7 +182,7 @@ def looped(outputs: Sequence[Variable], known: Known, count: Variable, name: str
     for node in toposort(outputs, known):
         for each in node.inputs:
             if node.outputs[0] in depending and each not in depending and each not in inner:
-                give(each, Rows(each, False))
+                give(each, BatchedRows(each, False))
     wanted = [each for each in outputs if each in depending]
     steps = replace(wanted, inner, check=False)
     variables += [
@@ -192,15 +192,15 @@ def looped(outputs: Sequence[Variable], known: Known, count: Variable, name: str
     loop = Scan(variables, None, ScanSettings(f"vmap of {name}"))
     results = iter(build(loop, [count, *outer], [each.name for each in wanted]))
     return [
-        Rows(next(results), True) if each in depending else known.get(each, Rows(each, False))
+        BatchedRows(next(results), True) if each in depending else known.get(each, BatchedRows(each, False))
         for each in outputs
     ]
 
 
 __all__ = [
     "RESULTS",
+    "BatchedRows",
     "RaggedError",
-    "Rows",
     "axes_swapped",
     "batched_graph",
     "looped",

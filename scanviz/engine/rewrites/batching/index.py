@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, input_entries
+from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, input_entries
 from scanviz.engine.rewrites.batching.table import BATCHING
 
-_EVERYTHING = Entry("slice")
+_EVERYTHING = IndexEntry("slice")
 
 
 @BATCHING.row(INDEX)
@@ -39,4 +39,4 @@ def _looked_up(node: Apply, inputs: Sequence[Variable]) -> Variable | None:
     picks = first.kind == "array" or (first.kind == "integer" and first.start == INPUT)
     if not picks or any(each != _EVERYTHING for each in rest):
         return None
-    return build_one(Op(INDEX, IndexParameters((Entry("array"), *rest))), *inputs)
+    return build_one(Op(INDEX, IndexParameters((IndexEntry("array"), *rest))), *inputs)

@@ -14,8 +14,8 @@ from scanviz.engine.ops.shape import alloc, dimension, dimshuffle
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.batching.graphs import (
     RESULTS,
+    BatchedRows,
     RaggedError,
-    Rows,
     axes_swapped,
     batched_graph,
     with_axis,
@@ -36,7 +36,7 @@ from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
 @RESULTS.row(SCAN)
-def batched_loop(node: Apply, given: Sequence[Rows], count: Variable) -> list[Rows] | None:
+def batched_loop(node: Apply, given: Sequence[BatchedRows], count: Variable) -> list[BatchedRows] | None:
     """Return a loop's results over other inputs, None where the loops of the rows end at different steps."""
     view = ScanView(node)
     op = view.op
@@ -49,7 +49,7 @@ def batched_loop(node: Apply, given: Sequence[Rows], count: Variable) -> list[Ro
         return None
     size = constant_integer(count)
     known = {
-        inner: Rows(
+        inner: BatchedRows(
             Variable(_wider(inner.type, size) if each in wide else inner.type, inner.name), each in wide
         )
         for each in op.variables
@@ -78,7 +78,7 @@ def batched_loop(node: Apply, given: Sequence[Rows], count: Variable) -> list[Ro
     )
     givers = [each for each in op.variables if has_outer_output(each)]
     return [
-        Rows(axes_swapped(result) if each in wide else result, each in wide)
+        BatchedRows(axes_swapped(result) if each in wide else result, each in wide)
         for each, result in zip(givers, made, strict=True)
     ]
 
@@ -107,8 +107,8 @@ def _wider(kind: Type, size: int | None) -> Type:
 def _rebuilt(
     variable: LoopVariable,
     wide: bool,
-    known: Mapping[Variable, Rows],
-    results: Mapping[Variable, Rows],
+    known: Mapping[Variable, BatchedRows],
+    results: Mapping[Variable, BatchedRows],
     count: Variable,
 ) -> LoopVariable:
     """Return a loop variable over the variables of the new step."""
@@ -135,7 +135,7 @@ def _rebuilt(
             )
 
 
-def _outer(variable: LoopVariable, rows: Rows, wide: bool, count: Variable) -> Variable:
+def _outer(variable: LoopVariable, rows: BatchedRows, wide: bool, count: Variable) -> Variable:
     """Return the outer input of a loop variable of the new loop; the steps' axis stays in front."""
     if not wide:
         return rows.variable

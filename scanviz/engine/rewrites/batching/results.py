@@ -17,51 +17,51 @@ from scanviz.engine.ops.decompose import EIGH, QR, SVD
 from scanviz.engine.ops.factorise import SLOGDET
 from scanviz.engine.ops.first_rows import FIRST_ROWS
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem
-from scanviz.engine.ops.index_pattern import INPUT, Entry, IndexParameters, is_basic
+from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, is_basic
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import DIMENSION, SPECIFY_SHAPE, dimension, specify_shape
-from scanviz.engine.rewrites.batching.graphs import RESULTS, Rows, axes_swapped, with_axis
+from scanviz.engine.rewrites.batching.graphs import RESULTS, BatchedRows, axes_swapped, with_axis
 from scanviz.engine.rewrites.batching.table import widened
 
-Results = list[Rows] | None
-_EVERYTHING = Entry("slice")
+Results = list[BatchedRows] | None
+_EVERYTHING = IndexEntry("slice")
 
 
-def _all(variable: Variable) -> list[Rows]:
-    return [Rows(variable, True)]
+def _all(variable: Variable) -> list[BatchedRows]:
+    return [BatchedRows(variable, True)]
 
 
 @RESULTS.row(DIMENSION)
-def _size(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
-    return [Rows(dimension(given[0].variable, node.op.parameters.axis + 1), False)]
+def _size(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
+    return [BatchedRows(dimension(given[0].variable, node.op.parameters.axis + 1), False)]
 
 
 @RESULTS.row(SPECIFY_SHAPE)
-def _specified(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
+def _specified(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     if any(each.batched for each in given[1:]):
         return None
     return _all(specify_shape(given[0].variable, [count, *(each.variable for each in given[1:])]))
 
 
 @RESULTS.row(SUM_TO_SHAPE)
-def _sum_to_shape(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
+def _sum_to_shape(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     if any(each.batched for each in given[1:]):
         return None
     return _all(build_one(node.op, given[0].variable, count, *(each.variable for each in given[1:])))
 
 
 @RESULTS.row(IFELSE)
-def _chosen(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
+def _chosen(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     """Return the branches of a condition that is the same for all rows; one that is not is asked row by row."""
     test, *branches = given
     if test.batched or any(not isinstance(each.variable.type, TensorType) for each in branches):
         return None
     made = build(node.op, [test.variable, *(with_axis(each, count) for each in branches)])
-    return [Rows(each, True) for each in made]
+    return [BatchedRows(each, True) for each in made]
 
 
 @RESULTS.row(FIRST_ROWS)
-def _first_rows(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
+def _first_rows(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     rows, steps = given
     if steps.batched:
         return None
@@ -69,13 +69,13 @@ def _first_rows(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
 
 
 @RESULTS.row(LAST_ROW)
-def _last_row(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
+def _last_row(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     rows, initial = (with_axis(each, count) for each in given)
     return _all(build_one(node.op, axes_swapped(rows), initial))
 
 
 @RESULTS.row(STATE_HISTORY)
-def _state_history(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
+def _state_history(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     rows, initial = (with_axis(each, count) for each in given)
     if tensor_type(rows).ndim == tensor_type(initial).ndim:
         initial = axes_swapped(initial)
@@ -83,7 +83,7 @@ def _state_history(node: Apply, given: Sequence[Rows], count: Variable) -> Resul
 
 
 @RESULTS.row(ASSIGN)
-def _assigned(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
+def _assigned(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     """Return rows with the same place of each written, by slices and integers that are the same for all."""
     entries = node.op.parameters.pattern.entries
     if any(each.batched for each in given[2:]) or not is_basic(node.op.parameters.pattern):
@@ -99,7 +99,7 @@ def _assigned(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
 
 
 @RESULTS.row(INDEX)
-def _picked(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
+def _picked(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     """Return one element, or row, of each row, by an integer a row; other forms are the table's."""
     first, *rest = node.op.parameters.entries
     by_integer = first.kind == "integer" and first.start == INPUT and len(given) == 2
@@ -109,6 +109,6 @@ def _picked(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
 
 
 @RESULTS.row(EIGH, QR, SVD, SLOGDET)
-def _of_matrices(node: Apply, given: Sequence[Rows], count: Variable) -> Results:
+def _of_matrices(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     """Return the results of matrices in a stack."""
-    return [Rows(each, True) for each in build(node.op, [given[0].variable])]
+    return [BatchedRows(each, True) for each in build(node.op, [given[0].variable])]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.ops.subgraph import SUBGRAPH, Subgraph
-from scanviz.engine.rewrites.batching.graphs import RESULTS, Rows, batched_graph
+from scanviz.engine.rewrites.batching.graphs import RESULTS, BatchedRows, batched_graph
 
 
 @RESULTS.row(SUBGRAPH)
-def _operations(node: Apply, given: Sequence[Rows], count: Variable) -> list[Rows] | None:
+def _operations(node: Apply, given: Sequence[BatchedRows], count: Variable) -> list[BatchedRows] | None:
     op = node.op
     assert isinstance(op, Subgraph)
     if op.pullback is not None:

@@ -14,7 +14,7 @@ from scanviz.engine.ops.support import as_integer, as_variable, constant, consta
 from scanviz.engine.rewrites.batching import loops as _loops  # noqa: F401  # they fill a table
 from scanviz.engine.rewrites.batching import results as _results  # noqa: F401
 from scanviz.engine.rewrites.batching import subgraph as _subgraph  # noqa: F401
-from scanviz.engine.rewrites.batching.graphs import RaggedError, Rows, batched_graph, looped, with_axis
+from scanviz.engine.rewrites.batching.graphs import BatchedRows, RaggedError, batched_graph, looped, with_axis
 
 
 def vmap(
@@ -132,7 +132,9 @@ def _axis_moved(variable: Variable, source: int, target: int) -> Variable:
     return variable if order == sorted(order) else dimshuffle(variable, *order)
 
 
-def _checked_rows(rows: Mapping[Variable, Variable], axis_size: Any) -> tuple[dict[Variable, Rows], Variable]:
+def _checked_rows(
+    rows: Mapping[Variable, Variable], axis_size: Any
+) -> tuple[dict[Variable, BatchedRows], Variable]:
     """Return what stands for what ``fn`` is called with, all of one number of rows, and that number."""
     if not rows and axis_size is None:
         raise ScanvizValueError(
@@ -151,7 +153,7 @@ def _checked_rows(rows: Mapping[Variable, Variable], axis_size: Any) -> tuple[di
         count: Variable = constant(sizes.pop(), "int64")
     else:
         count = wanted if axis_size is not None else dimension(next(iter(rows.values())), 0)
-    return {inner: Rows(_of_count(each, count), True) for inner, each in rows.items()}, count
+    return {inner: BatchedRows(_of_count(each, count), True) for inner, each in rows.items()}, count
 
 
 def _of_count(rows: Variable, count: Variable) -> Variable:
@@ -165,7 +167,9 @@ def _of_count(rows: Variable, count: Variable) -> Variable:
     return specify_shape(rows, [count, *own])
 
 
-def _returned(results: Any, out_axes: Any, known: Mapping[Variable, Rows], count: Variable, name: str) -> Any:
+def _returned(
+    results: Any, out_axes: Any, known: Mapping[Variable, BatchedRows], count: Variable, name: str
+) -> Any:
     """Return results over all rows, packed as they came."""
     many = type(results) in (list, tuple)
     axes = _axes_of("out_axes", out_axes, len(results) if many else 1)
@@ -187,7 +191,7 @@ def _note(value: Any, axis: int | None, found: list[tuple[Variable, int | None]]
     found.append((variable, axis))
 
 
-def _placed(rows: Rows, result: Variable, axis: int | None, count: Variable) -> Variable:
+def _placed(rows: BatchedRows, result: Variable, axis: int | None, count: Variable) -> Variable:
     """Return a result with its axis where it is wanted."""
     if axis is None:
         if rows.batched:

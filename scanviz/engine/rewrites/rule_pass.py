@@ -27,8 +27,8 @@ Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how
 
 
 @dataclass(slots=True)
-class Sweep:
-    """What one sweep of a rule did: one line a place, and how often."""
+class RulePass:
+    """What one pass of a rule did: one line a place, and how often."""
 
     says: list[Said] = field(default_factory=list)
 
@@ -40,8 +40,8 @@ class Sweep:
 class Applied:
     """One application: what was said where, and the graph after it, which is built when someone asks.
 
-    A sweep over a thousand loops gives a thousand applications, and a function needs the graph after the last.  What each
-    replaced, in the graph that all of the sweep were found in, tells :mod:`scanviz.engine.rewrites.versions` the graphs between.
+    A pass over a thousand loops gives a thousand applications, and a function needs the graph after the last.  What each
+    replaced, in the graph that all of the pass were found in, tells :mod:`scanviz.engine.rewrites.versions` the graphs between.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Applied:
         self._graph: list[Variable] | None = None
 
     def graph(self) -> list[Variable]:
-        """Return the outputs of the level it was found in, after it and all before it in the same sweep."""
+        """Return the outputs of the level it was found in, after it and all before it in the same pass."""
         if self._graph is None:
             self._graph = self._make()
         return self._graph
@@ -187,41 +187,41 @@ def apply_rule(
     asked = Asked(rule, levels, refusals)
     if rule.single:
         return _at_loops(asked, level)
-    sweep = Sweep()
-    fresh = _all(asked, level, sweep)
-    return [] if fresh is None else [Applied(tuple(sweep.says), lambda: fresh)]
+    done = RulePass()
+    fresh = _all(asked, level, done)
+    return [] if fresh is None else [Applied(tuple(done.says), lambda: fresh)]
 
 
-def _all(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
+def _all(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     """Apply a rule at all nodes, innermost steps first unless the rule says otherwise; None where nothing changes."""
     if asked.is_quiet(level):
         return None
     before = asked.count()
     if asked.rule.outermost_first:
-        fresh = _outermost_first(asked, level, sweep)
-    elif steps := _steps_rewritten(asked, level, sweep):
+        fresh = _outermost_first(asked, level, done)
+    elif steps := _steps_rewritten(asked, level, done):
         inside = Level(rebuilt(level.outputs, {}, steps), level.path, level.loop)
-        here = _here(asked, inside, sweep)
+        here = _here(asked, inside, done)
         return inside.outputs if here is None else here
     else:
-        fresh = _here(asked, level, sweep)
+        fresh = _here(asked, level, done)
     if fresh is None:
         asked.quiet(level, before)
     return fresh
 
 
-def _outermost_first(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
-    here = _whole(asked, level, sweep)
+def _outermost_first(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
+    here = _whole(asked, level, done)
     if here is not None:
         level = Level(here, level.path, level.loop)
-    steps = _steps_rewritten(asked, level, sweep)
+    steps = _steps_rewritten(asked, level, done)
     return rebuilt(level.outputs, {}, steps) if steps else here
 
 
-def _here(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
+def _here(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     """Apply a rule to a graph, without the steps of its loops."""
     if not asked.rule.on:
-        return _whole(asked, level, sweep)
+        return _whole(asked, level, done)
     found = [(node, asked.at(node, level)) for node in _meant(asked.rule, level)]
     answers = [(node, answer) for node, answer in found if answer is not None]
     fresh = _with_all(level, answers)
@@ -231,7 +231,7 @@ def _here(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
         if not keeps_effects(level, fresh):
             return None
     for text, count in Counter(answer.says for _, answer in answers).items():
-        sweep.add(level, text, count)
+        done.add(level, text, count)
     return fresh if answers else None
 
 
@@ -243,11 +243,11 @@ def _with_all(level: Level, answers: Sequence[tuple[Apply, Match]]) -> list[Vari
     return rebuilt(level.outputs, mapping, {}) if mapping else level.outputs
 
 
-def _whole(asked: Asked, level: Level, sweep: Sweep) -> list[Variable] | None:
+def _whole(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     found = asked.rule.act(level)
     if not isinstance(found, Rewritten) or not keeps_effects(level, found.outputs):
         return None
-    sweep.add(level, found.says)
+    done.add(level, found.says)
     return found.outputs
 
 
@@ -281,7 +281,7 @@ def _at_loops(asked: Asked, level: Level) -> list[Applied]:
 
 
 def _after(level: Level, mapping: Mapping[Variable, Variable], count: int) -> Callable[[], list[Variable]]:
-    """Return what gives a level's outputs after the first replacements of a sweep."""
+    """Return what gives a level's outputs after the first replacements of a pass."""
     return lambda: rebuilt(level.outputs, dict(itertools.islice(mapping.items(), count)), {})
 
 
@@ -335,12 +335,12 @@ def _meant(rule: Rule, level: Level) -> list[Apply]:
     return [node for node in level.nodes if node.op.declaration in rule.on]
 
 
-def _steps_rewritten(asked: Asked, level: Level, sweep: Sweep) -> dict[Apply, Scan]:
+def _steps_rewritten(asked: Asked, level: Level, done: RulePass) -> dict[Apply, Scan]:
     """Return the loops of a level whose steps change, with their new ops."""
     found: dict[Apply, Scan] = {}
     for node in level.loops:
         assert isinstance(node.op, Scan)
-        fresh = _all(asked, asked.levels.step(node.op, level.path), sweep)
+        fresh = _all(asked, asked.levels.step(node.op, level.path), done)
         if fresh is not None:
             found[node] = with_results(node.op, fresh)
     return found

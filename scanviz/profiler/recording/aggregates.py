@@ -13,7 +13,7 @@ import numpy as np
 
 from scanviz.engine.observe import StepSeries
 from scanviz.profiler.recording.operations import PENDING_TIMED, OperationTally
-from scanviz.profiler.recording.overhead import Price
+from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.model import FunctionRecord, LoopRecord, LoopVariableRecord, TierRecord
 from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
@@ -47,14 +47,14 @@ class _Call(NamedTuple):
     runs: list[int]  # of each loop, how many its thread had open before; empty where it had none of any loop
 
 
-class LoopTally:
+class LoopAggregate:
     """Totals and samples of one loop.
 
     Parameters
     ----------
     record : LoopRecord
         What the loop is.
-    price : Price
+    calibration : OverheadCalibration
         What to take off times of steps in which each operation was timed.
 
     Attributes
@@ -64,6 +64,7 @@ class LoopTally:
     """
 
     __slots__ = (
+        "_calibration",
         "_filled",
         "_foreign_ns",
         "_histogram",
@@ -71,7 +72,6 @@ class LoopTally:
         "_open",
         "_operations",
         "_pieces",
-        "_price",
         "_row_bytes",
         "_sample",
         "_steps",
@@ -85,8 +85,8 @@ class LoopTally:
         "stamps",
     )
 
-    def __init__(self, record: LoopRecord, price: Price) -> None:
-        self.record, self._price = record, price
+    def __init__(self, record: LoopRecord, calibration: OverheadCalibration) -> None:
+        self.record, self._calibration = record, calibration
         self.detailed: bool | None = None
         self._histogram, self._sample = Histogram(), StepSample()
         self._waiting = np.empty(0, np.int64)  # times that wait to be counted
@@ -99,7 +99,7 @@ class LoopTally:
         self._row_bytes: tuple[int, ...] = ()
         self._measures: dict[str, float] = {}
         self._steps = 0
-        self._foreign_ns = 0.0  # what stamps of other clocks cost beyond the price of the process's clock
+        self._foreign_ns = 0.0  # what stamps of other clocks cost beyond those of the process's clock
         self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
 
     @property
@@ -145,7 +145,7 @@ class LoopTally:
             times = np.maximum(times - int((a_step - 1) * self._stamp_ns()), np.minimum(times, 1))
         self.stamps += count * a_step
         if series.stamp_ns is not None:
-            self._foreign_ns += count * a_step * (series.stamp_ns - self._price.stamp_ns)
+            self._foreign_ns += count * a_step * (series.stamp_ns - self._calibration.stamp_ns)
         if self.detailed and count:
             run = self._open.get(thread)
             number = run.number if run is not None else 0
@@ -157,7 +157,7 @@ class LoopTally:
     def _stamp_ns(self) -> float:
         """Return what a stamp costs: as the tier says, else as was measured of the clock of the process."""
         told = self._totals.stamp_ns
-        return self._price.stamp_ns if told is None else told
+        return self._calibration.stamp_ns if told is None else told
 
     def _add_intervals(
         self, run: int, series: StepSeries, times: np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -251,9 +251,9 @@ class LoopTally:
 
     def cost_ns(self) -> float:
         """Return what recording this loop cost so far."""
-        price = self._price
-        each = price.stamp_ns + price.telling_ns
-        return self.recorder_ns + self.stamps * each + self._foreign_ns + self.chunks * price.chunk_ns
+        calibration = self._calibration
+        each = calibration.stamp_ns + calibration.telling_ns
+        return self.recorder_ns + self.stamps * each + self._foreign_ns + self.chunks * calibration.chunk_ns
 
     def snapshot(self, now: int) -> LoopRecord:
         """Return the record so far; runs that have not ended count up to now."""
@@ -325,12 +325,12 @@ class _Totals:
         self.clock, self.resolution_ns, self.stamp_ns = series.source, series.resolution_ns, series.stamp_ns
 
 
-class FunctionTally:
+class FunctionAggregate:
     """Totals of one function.
 
     Attributes
     ----------
-    loops : list of LoopTally
+    loops : list of LoopAggregate
         Its loops.
     """
 
@@ -338,7 +338,7 @@ class FunctionTally:
 
     def __init__(self, record: FunctionRecord) -> None:
         self.record = record
-        self.loops: list[LoopTally] = []
+        self.loops: list[LoopAggregate] = []
         self._histogram = Histogram()
         self._operations = OperationTally(len(record.operations))
         self._errors, self._first_ns = 0, 0

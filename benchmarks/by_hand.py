@@ -65,7 +65,7 @@ def _lstm(x, h0, c0, W, U, b, split):
         [gates[..., : 3 * size]] if split == 1 else [gates[..., k * size : (k + 1) * size] for k in range(3)]
     )
     last = gates[..., 3 * size :]
-    results = [np.empty(each.shape) for each in sources]
+    results = [np.empty(source.shape) for source in sources]
     i, f, o = [results[0][..., k * size : (k + 1) * size] for k in range(3)] if split == 1 else results
     z, pairs = np.empty_like(h0), list(zip(sources, results, strict=True))
     h, c, dot, add, multiply, tanh = h0, c0.copy(), np.dot, np.add, np.multiply, np.tanh

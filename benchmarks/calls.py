@@ -113,8 +113,8 @@ def measured(workers: list[Worker], name: str, how: str, rounds: int) -> dict[st
     """Return one row of the table."""
     found: list[list[float]] = [[] for _ in workers]
     for _ in range(rounds):
-        for times, each in zip(found, workers, strict=True):
-            times.append(each.ask(name, how))
+        for times, worker in zip(found, workers, strict=True):
+            times.append(worker.ask(name, how))
     row: dict[str, Any] = {"call": name, "how": how, "us": statistics.median(found[0])}
     if len(workers) == 2:
         row["before_us"] = statistics.median(found[1])
@@ -143,9 +143,9 @@ def main() -> None:
             rows.append(row)
             before = f"{row['before_us']:>9.1f} µs{row['ratio']:>8.3f}" if "ratio" in row else ""
             print(f"{name:<22}{how:>10}{row['us']:>9.1f} µs{before}", flush=True)
-    for each in workers:
-        each.process.stdin.close()
-        each.process.wait()
+    for worker in workers:
+        worker.process.stdin.close()
+        worker.process.wait()
     write_json(options.json, rows, "calls")
 
 

@@ -51,7 +51,7 @@ def peak(f, values) -> int:
     results = f(*values)
     held = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return held - sum(each.nbytes for each in results)
+    return held - sum(result.nbytes for result in results)
 
 
 def main() -> None:

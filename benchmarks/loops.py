@@ -25,31 +25,31 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{'loop':<36}{'by hand':>12}{'numpy':>12}{'ratio':>8}{'goal':>7}{'reference':>12}{'ratio':>8}")
     rows = []
-    for each in workloads(options.quick):
-        tiers = {mode: each.build(mode) for mode in ("numpy", "reference")}
-        expected = each.by_hand(*each.inputs)
+    for workload in workloads(options.quick):
+        tiers = {mode: workload.build(mode) for mode in ("numpy", "reference")}
+        expected = workload.by_hand(*workload.inputs)
         for f in tiers.values():
-            np.testing.assert_allclose(f(*each.inputs), expected, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(f(*workload.inputs), expected, rtol=1e-9, atol=1e-12)
         actions = [
-            lambda each=each: each.by_hand(*each.inputs),
-            lambda each=each, f=tiers["numpy"]: f(*each.inputs),
-            lambda each=each, f=tiers["reference"]: f(*each.inputs),
+            lambda each=workload: each.by_hand(*each.inputs),
+            lambda each=workload, f=tiers["numpy"]: f(*each.inputs),
+            lambda each=workload, f=tiers["reference"]: f(*each.inputs),
         ]
         hand, numpy_tier, reference = interleaved(actions, 5 if options.quick else 15)
         row = {
-            "loop": each.name,
+            "loop": workload.name,
             "by_hand_ms": 1e3 * statistics.median(hand),
             "numpy_ms": 1e3 * statistics.median(numpy_tier),
             "numpy_ratio": ratio(numpy_tier, hand),
-            "goal": each.goal,
+            "goal": workload.goal,
             "reference_ms": 1e3 * statistics.median(reference),
             "reference_ratio": ratio(reference, hand),
         }
         rows.append(row)
-        goal = f"{each.goal:.1f}" if each.goal else "–"
-        missed = " missed" if each.goal and row["numpy_ratio"] > each.goal else ""
+        goal = f"{workload.goal:.1f}" if workload.goal else "–"
+        missed = " missed" if workload.goal and row["numpy_ratio"] > workload.goal else ""
         print(
-            f"{each.name:<36}{row['by_hand_ms']:>9.2f} ms{row['numpy_ms']:>9.2f} ms{row['numpy_ratio']:>8.2f}{goal:>7}"
+            f"{workload.name:<36}{row['by_hand_ms']:>9.2f} ms{row['numpy_ms']:>9.2f} ms{row['numpy_ratio']:>8.2f}{goal:>7}"
             f"{row['reference_ms']:>9.2f} ms{row['reference_ratio']:>8.2f}{missed}"
         )
     write_json(options.json, rows, "loops")

@@ -48,7 +48,7 @@ def measured(width: int, times: int) -> dict[str, Any]:
 
     plain, recorded = interleaved([lambda: f(start, steps), watched], ROUNDS)
     record = session.record
-    cost, whole = record.cost.total_ns, sum(each.total_ns for each in record.loops)
+    cost, whole = record.cost.total_ns, sum(loop.total_ns for loop in record.loops)
     return {
         "steps": steps,
         "step_us": 1e6 * statistics.median(plain) / steps,

@@ -166,7 +166,7 @@ def wide(outputs, nodes):
         return results
 
     rows, _ = scanviz.scan(step, x, first, name="wide")
-    cost = sum((T.sum(each[-1]) for each in rows), T.constant(0.0))
+    cost = sum((T.sum(row[-1]) for row in rows), T.constant(0.0))
     return [cost, *scanviz.grad(cost, [x, *first])]
 
 

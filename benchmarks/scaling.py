@@ -39,7 +39,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 def exponent(sizes: list[int], times: list[float]) -> float:
     """Return the slope of the straight line that fits the logarithms best."""
-    x, y = [math.log(each) for each in sizes], [math.log(each) for each in times]
+    x, y = [math.log(size) for size in sizes], [math.log(each) for each in times]
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
     above = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
     return above / sum((a - mean_x) ** 2 for a in x)
@@ -76,7 +76,7 @@ def main() -> None:
     for name, sizes in SIZES.items():
         counts = [3, 6, 12] if options.quick else list(sizes)
         measured(name, 2)
-        found = [measured(name, each) for each in counts]
+        found = [measured(name, count) for count in counts]
         for row in found:
             times = "".join(f"{1e3 * row[part]:>10.2f} ms" for part in PARTS)
             print(f"{name:<10}{row['size']:>6}{times}")

@@ -174,7 +174,7 @@ def main() -> None:
             large(path, chosen.steps)
         record = load(path)
         nodes = sum(
-            len(f.graph.nodes) + sum(len(each.step.nodes) for each in f.graph.loops)
+            len(f.graph.nodes) + sum(len(loop.step.nodes) for loop in f.graph.loops)
             for f in record.functions
             if f.graph is not None
         )
@@ -186,7 +186,7 @@ def main() -> None:
     told = [
         {
             "what": "opening",
-            "steps": sum(each.steps for each in record.loops),
+            "steps": sum(loop.steps for loop in record.loops),
             "loops": len(record.loops),
             "nodes": nodes,
             "median s": round(statistics.median(opened), 3),

@@ -82,8 +82,8 @@ def test_it_stands_in_the_terminal_application(record: ProfileRecord) -> None:
             await at(app, pilot, "Profile")
             assert "chunks taken" in text_of(app, "#profile-about")
             table = app.view.table()
-            assert "numbers made" in " ".join(str(each.label) for each in table.columns.values())
-            assert any("77,000" in each for each in table.texts())
+            assert "numbers made" in " ".join(str(column.label) for column in table.columns.values())
+            assert any("77,000" in text for text in table.texts())
             assert "2.00 KiB" in drawn(app)
 
     asyncio.run(look())
@@ -100,7 +100,7 @@ def test_it_stands_in_the_page(record: ProfileRecord) -> None:
     text = page(record)
     data = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.DOTALL)[1])
     titles = [[each["title"] for each in loop["heading"]] for loop in data["loops"]]
-    assert all("chunks taken" in each for each in titles)
+    assert all("chunks taken" in title for title in titles)
     assert "numbers made" in [each["title"] for each in data["measures"]]
     assert data["loops"][0]["operations"][0]["measures"]["numbers_made"] >= 77_000
     assert "loop.heading.map" in text and "data.measures.filter" in text
@@ -112,8 +112,8 @@ def test_it_is_in_the_exports(record: ProfileRecord) -> None:
     rows = list(
         csv.DictReader(io.StringIO(next(text for name, text in files.items() if "operations" in name)))
     )
-    assert all(int(each["most_moved"]) == 2048 and int(each["chunks_taken"]) > 0 for each in loops)
-    assert {each["numbers_made"][:2] for each in rows} == {"", "77"}
+    assert all(int(loop["most_moved"]) == 2048 and int(loop["chunks_taken"]) > 0 for loop in loops)
+    assert {row["numbers_made"][:2] for row in rows} == {"", "77"}
     assert "chunks_taken" in b"".join(export(record, "json").values()).decode()
 
 
@@ -121,7 +121,7 @@ def test_two_runs_are_compared_by_it(record: ProfileRecord) -> None:
     loop = record.loops[0]
     other = replace(record, loops=(replace(loop, measures={"chunks_taken": 3.0}), *record.loops[1:]))
     found = compare(record, other)
-    assert [(each.measure.name, each.b) for each in found.numbers] == [("chunks_taken", 3)]
+    assert [(number.measure.name, number.b) for number in found.numbers] == [("chunks_taken", 3)]
     assert "loop sums: chunks taken" in render_comparison(found) and compare(record, record).numbers == ()
 
 
@@ -138,7 +138,7 @@ def test_a_number_that_nobody_declared_is_named(monkeypatch: pytest.MonkeyPatch)
 def test_every_number_that_the_engine_notifies_is_declared() -> None:
     sources = "\n".join(each.read_text("utf-8") for each in ENGINE.rglob("*.py"))
     names = set(re.findall(r"\.measured\([^\"()]*\"(\w+)\"", sources))
-    known = {each.name for each in measures.MEASURES if not each.field}
+    known = {measure.name for measure in measures.MEASURES if not measure.field}
     assert names == known
 
 

@@ -331,7 +331,7 @@ def lines_for_types(source: str) -> set[int]:
 def imports_between(modules: Mapping[str, str]) -> dict[str, set[str]]:
     """Return which of the modules, given with their sources, each imports, lazily too, but for annotations of recursive types."""
     found: dict[str, set[str]] = {}
-    packages = {each.rpartition(".")[0] for each in modules}
+    packages = {module.rpartition(".")[0] for module in modules}
     for module, source in modules.items():
         quiet = lines_for_types(source)
         short = module.removeprefix("scanviz.")

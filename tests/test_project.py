@@ -82,10 +82,10 @@ def third_party(folder: Path) -> set[str]:
     found = set()
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names = [node.module]
-            found.update(each.partition(".")[0] for each in names)
+            found.update(name.partition(".")[0] for name in names)
     return {each for each in found if each not in sys.stdlib_module_names and each != "scanviz"}
 
 

@@ -10,7 +10,7 @@ import scanviz
 
 PACKAGES = [
     "scanviz",
-    *(each.name for each in pkgutil.walk_packages(scanviz.__path__, "scanviz.") if each.ispkg),
+    *(package.name for package in pkgutil.walk_packages(scanviz.__path__, "scanviz.") if package.ispkg),
 ]
 OFFERING = [
     name for name in PACKAGES if not name.startswith("scanviz.engine") and hasattr(importlib.import_module(name), "__all__")

@@ -17,7 +17,7 @@ ORDER = packages()
 
 def folders(files):
     """Return the folders of files in the order that they are first met in."""
-    return list(dict.fromkeys(str(Path(each).parent) for each in files))
+    return list(dict.fromkeys(str(Path(file).parent) for file in files))
 
 
 def test_packages_are_known_from_the_lowest_to_the_highest():

@@ -53,7 +53,7 @@ def main(folder: Path) -> None:
         _name(font, style)
         font.save(TARGET / name)
         print(f"{name}: {len(font.getBestCmap())} characters, {(TARGET / name).stat().st_size} bytes")
-    lines = (each.rstrip() for each in licence.splitlines())
+    lines = (line.rstrip() for line in licence.splitlines())
     (TARGET / "LICENSE").write_text("\n".join([*lines, ""]), "utf-8")
 
 

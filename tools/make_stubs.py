@@ -21,10 +21,10 @@ def elementwise_stub() -> str:
     for name in sorted(elementwise.__all__):
         signature = inspect.signature(getattr(elementwise, name))
         parts = []
-        for each in signature.parameters.values():
-            default = "" if each.default is inspect.Parameter.empty else " = ..."
-            kind = "Any" if each.annotation is inspect.Parameter.empty else str(each.annotation)
-            parts.append(f"{each.name}: {kind}{default}")
+        for parameter in signature.parameters.values():
+            default = "" if parameter.default is inspect.Parameter.empty else " = ..."
+            kind = "Any" if parameter.annotation is inspect.Parameter.empty else str(parameter.annotation)
+            parts.append(f"{parameter.name}: {kind}{default}")
         lines.append(f"def {name}({', '.join(parts)}) -> Variable: ...")
     return "\n".join([*lines, "", _names(elementwise.__all__), ""])
 

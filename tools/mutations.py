@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="mutations of files whose path contains this")
     given = parser.parse_args()
     mutations = tomllib.loads((ROOT / "tests" / "mutations.toml").read_text(encoding="utf-8"))["mutation"]
-    chosen = [each for each in mutations if given.only in each["file"]]
+    chosen = [mutation for mutation in mutations if given.only in mutation["file"]]
     found = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"

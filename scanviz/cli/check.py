@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
 def _wanted(parsed: Parsed, big: float | None) -> CheckOptions:
     from scanviz.profiler.values.checking import CheckOptions
 
-    named = {each: each in parsed.options for each in ("nan", "inf", "dtype", "shape")}
+    named = {text: text in parsed.options for text in ("nan", "inf", "dtype", "shape")}
     if big is None and not any(named.values()):
         return CheckOptions()
     return CheckOptions(big=big, **named)

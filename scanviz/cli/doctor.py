@@ -54,15 +54,15 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"doctor takes no arguments, found {parsed.rest[0]!r}")
     findings = [*_backends(), *_libraries(), _dot(), _driver()]
     if "json" in parsed.options:
-        write_json([each._asdict() for each in findings], sys.stdout, indent=1)
+        write_json([finding._asdict() for finding in findings], sys.stdout, indent=1)
         return 0
     place = f"Python {platform.python_version()}, {platform.machine()} {platform.system()}"
     write_text(f"scanviz {sys.modules['scanviz'].__version__}, {place}\n", sys.stdout)
-    for kind in dict.fromkeys(each.kind for each in findings):
+    for kind in dict.fromkeys(finding.kind for finding in findings):
         write_text(f"\n{kind}\n", sys.stdout)
-        for each in findings:
-            if each.kind == kind:
-                write_text(_line(each), sys.stdout)
+        for finding in findings:
+            if finding.kind == kind:
+                write_text(_line(finding), sys.stdout)
     return 0
 
 

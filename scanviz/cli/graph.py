@@ -123,7 +123,7 @@ def _target(parsed: Parsed) -> DrawTarget:
     path = Path(given).absolute()
     form = path.suffix.removeprefix(".").lower()
     if form not in (*DRAWN, *WRITTEN):
-        known = ", ".join(f".{each}" for each in (*DRAWN, *WRITTEN))
+        known = ", ".join(f".{text}" for text in (*DRAWN, *WRITTEN))
         raise UsageError(
             f"the ending of {given} says no format{suggestion(form, (*DRAWN, *WRITTEN))}; endings: {known}"
         )
@@ -152,8 +152,8 @@ def _deliver(record: ProfileRecord, parsed: Parsed, target: DrawTarget, out: Tex
     with replacing(target.path, ours, "picture of scanviz") as stream:
         stream.write(marked(data, target.form))
     write_text(f"wrote {target.path.name}{f', laid out by {engine}' if engine else ''}\n", said)
-    for each in notes:
-        write_text(f"  {plain(each)}\n", said)
+    for note in notes:
+        write_text(f"  {plain(note)}\n", said)
 
 
 def _made(
@@ -188,29 +188,31 @@ def _columns(out: TextIO) -> int:
 def _function(record: ProfileRecord, parsed: Parsed) -> FunctionRecord:
     """Return the function that is drawn: the one that is asked for, or that has the loop, else the one that took most time."""
     name, scan = parsed.options.get("function"), parsed.options.get("scan")
-    keys = {each.key for each in record.functions}
+    keys = {function.key for function in record.functions}
     if name is not None:
         problem = not_one_function(record, name)
         if problem:
             raise UsageError(problem)
-        keys = {each.key for each in functions_called(record, name)}
+        keys = {function.key for function in functions_called(record, name)}
     if scan is not None:
         keys = {_loop_named(record, keys, scan).function}
-    functions = [each for each in record.functions if each.graph is not None and each.key in keys]
+    functions = [
+        function for function in record.functions if function.graph is not None and function.key in keys
+    ]
     if not functions:
         raise UsageError(
             "no function was called, or their graphs were too large to keep: there is nothing to draw"
         )
-    return max(functions, key=lambda each: each.total_ns)
+    return max(functions, key=lambda function: function.total_ns)
 
 
 def _loop_named(record: ProfileRecord, functions: Collection[int], scan: str) -> LoopRecord:
     """Return the loop of one of the functions that is asked for."""
-    among = [each for each in record.loops if each.function in functions]
+    among = [loop for loop in record.loops if loop.function in functions]
     problem = not_one_loop(record, scan, among)
     if problem:
         raise UsageError(problem)
-    return next(each for each in loops_called(record, scan) if each.function in functions)
+    return next(loop for loop in loops_called(record, scan) if loop.function in functions)
 
 
 def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) -> Diagram:
@@ -254,11 +256,11 @@ def _moments(function: FunctionRecord, wanted: str):  # type: ignore[no-untyped-
     history = function.rewrites
     applications = history.applications if history is not None else ()
     if wanted.isdigit():
-        found = [each.index for each in applications if each.index == int(wanted)]
+        found = [application.index for application in applications if application.index == int(wanted)]
     else:
-        found = [each.index for each in applications if each.rule == wanted]
+        found = [application.index for application in applications if application.rule == wanted]
     if not found or history is None:
-        rules = list(dict.fromkeys(each.rule for each in applications))
+        rules = list(dict.fromkeys(application.rule for application in applications))
         raise UsageError(
             f"no rewrite {wanted!r} changed {plain(function.name)}{suggestion(wanted, rules)};"
             f" there were 0 to {len(applications) - 1}: {', '.join(map(plain, rules))}"
@@ -277,10 +279,10 @@ def _loop(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) -> Lo
     scan = parsed.options.get("scan")
     if scan is not None:
         return _loop_named(record, {function.key}, scan)
-    loops = [each for each in record.loops if each.function == function.key]
+    loops = [loop for loop in record.loops if loop.function == function.key]
     if not loops:
         raise UsageError(f"{plain(function.name)} has no loop")
-    return max(loops, key=lambda each: each.total_ns)
+    return max(loops, key=lambda loop: loop.total_ns)
 
 
 def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form: str) -> bytes:
@@ -304,8 +306,8 @@ def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form
             "--connections takes the name or number of an input and of an output: --connections=W,h"
         )
     assert function.graph is not None
-    row, column = (int(each) if each.strip().isdigit() else each.strip() for each in (source, goal))
+    row, column = (int(text) if text.strip().isdigit() else text.strip() for text in (source, goal))
     path = connecting_path(function.graph, loop, row, column)
     if path is None:
         return f"{plain(source)} does not reach {plain(goal)}, however many steps there are\n".encode()
-    return "".join(f"{each}\n" for each in path.words).encode()
+    return "".join(f"{word}\n" for word in path.words).encode()

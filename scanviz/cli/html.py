@@ -72,8 +72,13 @@ def _advice(record: ProfileRecord) -> list[dict[str, str]]:
     from scanviz.profiler.advice import advice_of
 
     return [
-        {"title": each.title, "text": each.text, "evidence": each.evidence, "source": str(each.source or "")}
-        for each in advice_of(record)
+        {
+            "title": advice.title,
+            "text": advice.text,
+            "evidence": advice.evidence,
+            "source": str(advice.source or ""),
+        }
+        for advice in advice_of(record)
     ]
 
 

@@ -191,9 +191,9 @@ def ran_program() -> bool:
 def help_text(usage: str, about: str | None, options: Sequence[Option]) -> str:
     """Return a command's help."""
     rows = []
-    for each in (*options, HELP):
-        space = "" if each.may_lack_value else " "
-        names = ", ".join(each.names) + (f"{space}{each.value}" if each.value else "")
-        choices = f" ({', '.join(each.choices)})" if each.choices else ""
-        rows.append(f"  {names:<24} {each.help}{choices}")
+    for option in (*options, HELP):
+        space = "" if option.may_lack_value else " "
+        names = ", ".join(option.names) + (f"{space}{option.value}" if option.value else "")
+        choices = f" ({', '.join(option.choices)})" if option.choices else ""
+        rows.append(f"  {names:<24} {option.help}{choices}")
     return f"usage: scanviz {usage}\n\n{(about or '').strip()}\n\noptions:\n" + "\n".join(rows) + "\n"

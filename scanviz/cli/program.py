@@ -77,7 +77,7 @@ def _run(script, parsed: Parsed, target: Path | None) -> int:  # type: ignore[no
             return 0
         try:
             with contextlib.suppress(BrokenPipeError):  # nobody reads any more
-                _deliver([(each.program, _notes(each)) for each in built], parsed, target, out)
+                _deliver([(function.program, _notes(function)) for function in built], parsed, target, out)
         except UsageError as error:  # only at the script's end it is known what there is
             write_text(f"scanviz: {error}\n", sys.stderr)
             return 2
@@ -172,16 +172,16 @@ def _deliver(programs: Sequence[Known], parsed: Parsed, target: Path | None, out
     """Write or print the Programs that are asked for."""
     chosen = _chosen(programs, parsed)
     if target is not None:
-        _save([each for each, _ in chosen], target)
+        _save([program for program, _ in chosen], target)
         return
     from scanviz.engine.program.hashing import structural_hash
     from scanviz.engine.program.printer import program_text
 
-    for each, notes in chosen:
+    for program, notes in chosen:
         if "hash" in parsed.options:
-            write_text(f"{structural_hash(each)}  {plain(each.name)}\n", out)
+            write_text(f"{structural_hash(program)}  {plain(program.name)}\n", out)
         else:
-            text = program_text(each, parsed.options.get("scan"), notes)
+            text = program_text(program, parsed.options.get("scan"), notes)
             write_text("".join(f"{plain(line)}\n" for line in text.splitlines()), out)
     out.flush()
 
@@ -197,14 +197,14 @@ def _chosen(programs: Sequence[Known], parsed: Parsed) -> list[Known]:
     from scanviz.engine.program.printer import loop_names
 
     function, loop = parsed.options.get("function"), parsed.options.get("scan")
-    chosen = [each for each in programs if function in (None, each[0].name)]
+    chosen = [program for program in programs if function in (None, program[0].name)]
     if not chosen:
-        names = list(dict.fromkeys(each.name for each, _ in programs))
+        names = list(dict.fromkeys(program.name for program, _ in programs))
         raise UsageError(_none("function", function, names) if programs else "no function was built")
     found = [each for each in chosen if loop is None or loop in loop_names(each[0])]
     if not found:
         raise UsageError(
-            _none("loop", loop, list(dict.fromkeys(n for each, _ in chosen for n in loop_names(each))))
+            _none("loop", loop, list(dict.fromkeys(n for program, _ in chosen for n in loop_names(program))))
         )
     return found
 
@@ -219,7 +219,7 @@ def _save(chosen: Sequence[Program], target: Path) -> None:
     from scanviz.record.writing import replacing
 
     if len(chosen) != 1:
-        names = ", ".join(plain(each.name) for each in chosen)
+        names = ", ".join(plain(program.name) for program in chosen)
         raise UsageError(f"-o writes the Program of one function: choose with --function among {names}")
     data = to_bytes(chosen[0])
     with replacing(target, None, "Program") as stream:

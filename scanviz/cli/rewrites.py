@@ -147,7 +147,7 @@ def _with_uncalled(record: ProfileRecord, functions: Sequence[Function]) -> Prof
     from scanviz.record.program_snapshot import function_record
     from scanviz.record.rewrites_snapshot import rewrites_of
 
-    known = {each.key for each in record.functions}
+    known = {function.key for function in record.functions}
     more = [
         replace(
             function_record(CompiledFunction(f.key, f.name, f, f.program, f.backend, f.build_ns, f.where)),
@@ -179,7 +179,7 @@ def _view(parsed: Parsed) -> RewritesOptions:
     step = options.get("step")
     if step is not None and not step.isdigit():
         raise UsageError(f"--step takes the number of a rewrite, not {step!r}")
-    style = next((each for each in STYLES if each in options), "")
+    style = next((text for text in STYLES if text in options), "")
     return RewritesOptions(
         options.get("function"),
         options.get("scan"),
@@ -198,7 +198,7 @@ def _go_together(options: Mapping[str, str]) -> None:
     shown = ["step", "why", "why-not", "all", "json", *STYLES]
     apart = [
         *((one, other) for one in measured for other in shown),
-        *(("bisect", each) for each in ("rule", "scan")),
+        *(("bisect", text) for text in ("rule", "scan")),
         *itertools.combinations(("step", "why", "why-not"), 2),
         *itertools.combinations(STYLES, 2),
         *itertools.product(("why", "why-not"), STYLES),
@@ -213,7 +213,7 @@ def _go_together(options: Mapping[str, str]) -> None:
 def _known_rule(name: str) -> None:
     from scanviz.engine.rewrites.families import all_rules
 
-    known = [each.name for each in all_rules()]
+    known = [rule.name for rule in all_rules()]
     if name not in known:
         raise UsageError(
             f"there is no rule named {name!r}{suggestion(name, known)}; scanviz rewrites --rules"
@@ -231,7 +231,7 @@ def _of_file(parsed: Parsed, view: RewritesOptions) -> int:
     problem = _unknown(record, view)
     if problem:
         raise UsageError(problem)
-    asked = [f"--{each}" for each in ("verify", "bisect", "ablate") if each in parsed.options]
+    asked = [f"--{text}" for text in ("verify", "bisect", "ablate") if text in parsed.options]
     if asked:
         raise UsageError(f"{asked[0]} runs functions again: it takes a SCRIPT, not a saved profile")
     _show(record, view, "json" in parsed.options, sys.stdout)
@@ -246,10 +246,10 @@ def _unknown(record: ProfileRecord, view: RewritesOptions) -> str:
         problem = not_one_function(record, view.function)
         if problem:
             return problem
-    keys = {each.key for each in chosen(record, view)}
-    loops = [each.name for each in record.loops if each.function in keys]
-    for each in chosen(record, view):
-        loops += each.rewrites.loops() if each.rewrites is not None else ()
+    keys = {function.key for function in chosen(record, view)}
+    loops = [loop.name for loop in record.loops if loop.function in keys]
+    for function in chosen(record, view):
+        loops += function.rewrites.loops() if function.rewrites is not None else ()
     if view.scan is not None and view.scan not in loops:
         known = ", ".join(map(plain, dict.fromkeys(loops))) or "none"
         return f"there is no loop named {view.scan!r}{suggestion(view.scan, loops)}; loops: {known}"
@@ -272,10 +272,10 @@ def _show(record: ProfileRecord, view: RewritesOptions, as_json: bool, stream: T
 
         data = [
             {
-                "function": each.name,
-                "rewrites": with_lines(each.rewrites) if each.rewrites is not None else None,
+                "function": function.name,
+                "rewrites": with_lines(function.rewrites) if function.rewrites is not None else None,
             }
-            for each in chosen(record, view)
+            for function in chosen(record, view)
         ]
         write_json(data, stream)
         stream.flush()
@@ -291,9 +291,9 @@ def _rules() -> str:
     lines: list[str] = []
     for phase in PHASES:
         lines.append(f"{phase}")
-        for each in all_rules():
-            if phase == each.phases[0]:
-                tags = ", ".join(sorted(each.tags - set(each.phases)))
-                again = f"; again in {', '.join(each.phases[1:])}" if len(each.phases) > 1 else ""
-                lines += [f"  {each.name}", f"      {each.doc}", f"      {each.where}  tags: {tags}{again}"]
+        for rule in all_rules():
+            if phase == rule.phases[0]:
+                tags = ", ".join(sorted(rule.tags - set(rule.phases)))
+                again = f"; again in {', '.join(rule.phases[1:])}" if len(rule.phases) > 1 else ""
+                lines += [f"  {rule.name}", f"      {rule.doc}", f"      {rule.where}  tags: {tags}{again}"]
     return "\n".join(lines) + "\n"

@@ -101,9 +101,9 @@ def run_and_measure(program: Script, wanted: MeasurementOptions) -> int:
 
 def _wait_for_threads() -> None:
     """Wait for the program's threads, as python does before it ends."""
-    for each in threading.enumerate():
-        if each is not threading.current_thread() and not each.daemon:
-            each.join()
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
 
 
 def show_measured(
@@ -116,7 +116,7 @@ def show_measured(
     width = width_of(stream)
     right = True
     try:
-        problem = wanted.problem([*(each.function for each in captured.calls), *captured.left_out, *uncalled])
+        problem = wanted.problem([*(call.function for call in captured.calls), *captured.left_out, *uncalled])
         if problem:
             write_text(f"scanviz: {problem}\n", stream)
             return 2
@@ -137,7 +137,7 @@ def _lines(
     captured: CapturedCalls, uncalled: list[Function], wanted: MeasurementOptions, width: int
 ) -> Iterator[ReportLine]:
     name = wanted.view.function
-    calls = [each for each in captured.calls if name in (None, each.function.name)]
+    calls = [call for call in captured.calls if name in (None, call.function.name)]
     for call in calls:
         yield from _of_function(call, wanted, wanted.seconds / len(calls), width)
     for function in captured.left_out:
@@ -160,13 +160,13 @@ def _of_function(
     yield ReportLine(f"{plain(function.name)}, on {which}", TITLE)
     try:
         if "verify" in flags:
-            found_wrong = verify(function, arrays, among=lambda each: _is_meant(each, view))
+            found_wrong = verify(function, arrays, among=lambda record: _is_meant(record, view))
             yield from _verified(found_wrong)
             yield _whole(function, found_wrong)
         if "bisect" in flags:
             yield from _bisected(bisect(function, arrays))
         if "ablate" in flags:
-            rules = {each.rule for each in function.rewrites if _is_meant(each, view)}
+            rules = {rewrite.rule for rewrite in function.rewrites if _is_meant(rewrite, view)}
             narrow = view.rule is not None or view.scan is not None
             yield ReportLine(
                 f"  measuring, about {duration(seconds * 1e9)}; ctrl+c shows what there is by then", QUIET
@@ -175,7 +175,9 @@ def _of_function(
             done: list[Effect] = []
             yield from _ablated(found, width, done)
             if wanted.into is not None:
-                yield put_into(wanted.into, function, [effect_record(each) for each in done if each.agrees])
+                yield put_into(
+                    wanted.into, function, [effect_record(effect) for effect in done if effect.agrees]
+                )
     except CannotRunAgainError as error:  # that may be what the script wanted to see
         yield ReportLine(f"  not looked at: {plain(str(error))}", QUIET, wraps=True)
 
@@ -213,14 +215,14 @@ def _verified(found: Verification) -> Iterator[ReportLine]:
     elif not total:
         yield ReportLine("  there is no rewrite of the graph to look at")
     else:
-        exact = sum(each.exact for each in found.checked)
+        exact = sum(checked.exact for checked in found.checked)
         yield ReportLine(
             f"  values agree before and after {_each(total)}: {_exact(exact, total)}", wraps=True
         )
         if found.skipped:
             yield ReportLine(f"  gradients were not compared: {plain(found.skipped)}", QUIET, wraps=True)
         else:
-            versions = ", ".join(str(each.index) for each in found.gradients)
+            versions = ", ".join(str(gradient.index) for gradient in found.gradients)
             noun = "rewrite" if len(found.gradients) == 1 else "rewrites"
             yield ReportLine(
                 f"  gradients agree with those of the graph as built, after {noun} {versions}", wraps=True
@@ -257,18 +259,21 @@ def put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> Rep
     That is the function of its name; of several, those that were rewritten as it was.
     """
     record = load(path)
-    named = [each for each in functions_called(record, measured.name) if each.rewrites is not None]
+    named = [
+        function for function in functions_called(record, measured.name) if function.rewrites is not None
+    ]
     if not named:
         text = f"  {path.name} has no function {plain(measured.name)} with rewrites: nothing was put into it"
         return ReportLine(text, WARNING)
     history = rewrites_record(measured.rewrites)
-    alike = [each for each in named if len(named) == 1 or _alike(each.rewrites, history)]
+    alike = [function for function in named if len(named) == 1 or _alike(function.rewrites, history)]
     if not alike:
         text = f"  none of the {len(named)} functions {plain(measured.name)} in {path.name} was rewritten like this one"
         return ReportLine(f"{text}: nothing was put into it", WARNING, wraps=True)
-    keys, rules = {each.key for each in alike}, {each.rule for each in effects}
+    keys, rules = {function.key for function in alike}, {effect.rule for effect in effects}
     functions = [
-        _with_effects(each, effects, rules) if each.key in keys else each for each in record.functions
+        _with_effects(function, effects, rules) if function.key in keys else function
+        for function in record.functions
     ]
     save(replace(record, functions=tuple(functions)), path)
     return ReportLine(f"  put into {path.name}", QUIET)
@@ -279,7 +284,11 @@ def _alike(kept: RewritesRecord | None, measured: RewritesRecord) -> bool:
     if kept is None:
         return False
     done, found = (
-        [(each.rule, each.says) for each in one.applications if each.phase != "memory"]
+        [
+            (application.rule, application.says)
+            for application in one.applications
+            if application.phase != "memory"
+        ]
         for one in (kept, measured)
     )
     return done == found
@@ -288,15 +297,15 @@ def _alike(kept: RewritesRecord | None, measured: RewritesRecord) -> bool:
 def _with_effects(function: FunctionRecord, effects: list[EffectRecord], rules: set[str]) -> FunctionRecord:
     if function.rewrites is None:
         return function
-    kept = [each for each in function.rewrites.effects if each.rule not in rules]
+    kept = [effect for effect in function.rewrites.effects if effect.rule not in rules]
     return replace(function, rewrites=replace(function.rewrites, effects=(*kept, *effects)))
 
 
 def _ablated(effects: Iterator[Effect], width: int, found: list[Effect]) -> Iterator[ReportLine]:
     """Return the effects as a table; also those that were measured before ctrl+c."""
     try:
-        for each in effects:
-            found.append(each)  # one by one: an interrupt leaves those that are done
+        for effect in effects:
+            found.append(effect)  # one by one: an interrupt leaves those that are done
     except KeyboardInterrupt:
         yield from _table(found, width)
         raise
@@ -307,20 +316,20 @@ def _table(effects: list[Effect], width: int) -> Iterator[ReportLine]:
     if not effects:
         yield ReportLine("  there is no rewrite to leave out")
         return
-    time_ns = statistics.median(each.with_ns for each in effects)
+    time_ns = statistics.median(effect.with_ns for effect in effects)
     yield ReportLine(f"  as it is: {duration(time_ns)} a call, peak memory {_bytes(effects[0].with_bytes)}")
     rows = [["without", "a call", "with it", "ratio", "quartiles", "peak", "ratio", "range"]]
-    for each in sorted(effects, key=lambda one: -one.ratio):
+    for effect in sorted(effects, key=lambda one: -one.ratio):
         rows.append(
             [
-                each.rule,
-                duration(each.without_ns),
-                duration(each.with_ns),
-                "noise" if each.is_noise else f"{each.ratio:.2f}",
-                f"{each.low:.2f}–{each.high:.2f}",
-                _bytes(each.without_bytes),
-                "same" if each.is_memory_noise else f"{each.memory_ratio:.2f}",
-                f"{each.memory_low:.2f}–{each.memory_high:.2f}",
+                effect.rule,
+                duration(effect.without_ns),
+                duration(effect.with_ns),
+                "noise" if effect.is_noise else f"{effect.ratio:.2f}",
+                f"{effect.low:.2f}–{effect.high:.2f}",
+                _bytes(effect.without_bytes),
+                "same" if effect.is_memory_noise else f"{effect.memory_ratio:.2f}",
+                f"{effect.memory_low:.2f}–{effect.memory_high:.2f}",
             ]
         )
     if width < WIDE:
@@ -330,9 +339,9 @@ def _table(effects: list[Effect], width: int) -> Iterator[ReportLine]:
     yield ReportLine(
         "  ratio: without the rule over with it, so more than 1 is what the rule saves", QUIET, wraps=True
     )
-    for each in effects:
-        if not each.agrees:
-            yield ReportLine(f"  without {each.rule} the results are not the same", WARNING)
+    for effect in effects:
+        if not effect.agrees:
+            yield ReportLine(f"  without {effect.rule} the results are not the same", WARNING)
 
 
 def _bytes(count: float) -> str:

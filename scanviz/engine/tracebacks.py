@@ -112,14 +112,14 @@ def tidy_chain(error: BaseException) -> None:
 
 def _tidy(error: BaseException) -> None:
     found = frames(error.__traceback__)
-    kept = [each for each in found if not is_own(each)]
-    last_own = max((place for place, each in enumerate(found) if is_own(each)), default=-1)
-    programs_error = any(_is_program(each) for each in found[last_own + 1 :])
+    kept = [traceback for traceback in found if not is_own(traceback)]
+    last_own = max((place for place, traceback in enumerate(found) if is_own(traceback)), default=-1)
+    programs_error = any(_is_program(traceback) for traceback in found[last_own + 1 :])
     if not kept or not (isinstance(error, ScanvizError) or programs_error):
         return
     shown: TracebackType | None = None
-    for each in reversed(kept):
-        shown = TracebackType(shown, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    for traceback in reversed(kept):
+        shown = TracebackType(shown, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
     error.__traceback__ = shown
 
 
@@ -138,7 +138,7 @@ def _unlink_inner_errors(error: BaseException) -> None:
 
 
 def _has_program_frames(error: BaseException) -> bool:
-    return any(_is_program(each) for each in frames(error.__traceback__))
+    return any(_is_program(frame) for frame in frames(error.__traceback__))
 
 
 __all__ = ["frames", "install", "is_own", "program_frames", "tidy_chain"]

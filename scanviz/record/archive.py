@@ -62,8 +62,8 @@ def entries_of(path: str | os.PathLike[str], limits: Limits) -> dict[str, bytes]
             with zipfile.ZipFile(_Directory(stream, limits.entries * _LONGEST_ENTRY_OF_DIRECTORY)) as archive:
                 _check(archive, name, limits)
                 return {
-                    each.filename: _unpacked(archive, each, limits.of(each.filename))
-                    for each in archive.infolist()
+                    member.filename: _unpacked(archive, member, limits.of(member.filename))
+                    for member in archive.infolist()
                 }
         except ScanvizError:
             raise
@@ -107,16 +107,16 @@ class _Directory:
 def _check(archive: zipfile.ZipFile, name: str, limits: Limits) -> None:
     """Refuse an archive by what its directory says."""
     entries = archive.infolist()
-    if len(entries) > limits.entries or sum(each.file_size for each in entries) > limits.total:
+    if len(entries) > limits.entries or sum(entry.file_size for entry in entries) > limits.total:
         raise ScanvizValueError(f"{name} is too large for a scanviz profile")
-    for each in entries:
-        if not limits.names.fullmatch(each.filename):
+    for entry in entries:
+        if not limits.names.fullmatch(entry.filename):
             raise ScanvizValueError(
-                f"{name} holds something that is no part of a profile", found=repr(each.filename[:80])
+                f"{name} holds something that is no part of a profile", found=repr(entry.filename[:80])
             )
-        if each.flag_bits & 1 or each.compress_type not in _PACKINGS:
+        if entry.flag_bits & 1 or entry.compress_type not in _PACKINGS:
             raise ScanvizValueError(f"{name} is encrypted or packed in an unknown way")
-    if len({each.filename for each in entries}) != len(entries):
+    if len({entry.filename for entry in entries}) != len(entries):
         raise ScanvizValueError(f"{name} holds an entry twice")
 
 

@@ -64,10 +64,10 @@ def check(record: ProfileRecord) -> None:
 
 def _by_key(items: tuple[Keyed, ...], what: str) -> dict[int, Keyed]:
     found: dict[int, Keyed] = {}
-    for each in items:
-        if each.key in found:
-            raise _refused(f"two {what}s have the key {each.key}")
-        found[each.key] = each
+    for item in items:
+        if item.key in found:
+            raise _refused(f"two {what}s have the key {item.key}")
+        found[item.key] = item
     return found
 
 
@@ -121,8 +121,8 @@ def _has_numbers(hint: Any, around: tuple[Any, ...]) -> bool:
         return hint is not VersionsRecord  # the numbers of a graph are looked at by check_versions
     if dataclasses.is_dataclass(hint):
         fields = field_types(cast(type, hint)).values()
-        return any(_has_numbers(each, (*around, hint)) for each in fields)
-    return any(_has_numbers(each, around) for each in get_args(hint))
+        return any(_has_numbers(field, (*around, hint)) for field in fields)
+    return any(_has_numbers(arg, around) for arg in get_args(hint))
 
 
 def _refused(what: str, found: object = None) -> ScanvizValueError:

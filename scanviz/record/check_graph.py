@@ -25,12 +25,15 @@ def check_versions(graphs: VersionsRecord) -> None:
     if graphs.first < 0:
         raise _refused("is after a negative number of rewrites")
     numbers = [
-        each.keep_last for node in graphs.nodes if node.loop is not None for each in node.loop.variables
+        variable.keep_last
+        for node in graphs.nodes
+        if node.loop is not None
+        for variable in node.loop.variables
     ]
-    if any(each is not None and each < 0 for each in numbers):
+    if any(number is not None and number < 0 for number in numbers):
         raise _refused("keeps a negative number of rows")
-    for each in graphs.operations:
-        if not 0 <= each.node < len(graphs.nodes) or each.operation < 0:
+    for operation in graphs.operations:
+        if not 0 <= operation.node < len(graphs.nodes) or operation.operation < 0:
             raise _refused("names an operation for a node that is not there")
     last = snapshot_of(graphs, graphs.last)  # goes through all versions
     assert last is not None
@@ -49,14 +52,14 @@ def check_graph(graph: GraphSnapshot) -> None:
     --------
     >>> check_graph(GraphSnapshot("f", (), (), (), (), ()))
     """
-    made = {k for k, each in enumerate(graph.variables) if each.role != "computed"}
+    made = {k for k, variable in enumerate(graph.variables) if variable.role != "computed"}
     loops: set[int] = set()
     for node in graph.nodes:
         _known(node.inputs, made, "reads a value that is not made yet")
-        for each in node.outputs:
-            if each in made or not 0 <= each < len(graph.variables):
+        for output in node.outputs:
+            if output in made or not 0 <= output < len(graph.variables):
                 raise _refused("makes a value twice, or one that is not there")
-            made.add(each)
+            made.add(output)
         if node.loop is not None:
             if node.loop in loops or not 0 <= node.loop < len(graph.loops):
                 raise _refused("names a loop twice, or one that is not there")
@@ -80,12 +83,12 @@ def _check_variable(variable: LoopVariableSnapshot, outer: Container[int], inner
     )
     if variable.keep_last is not None and variable.keep_last < 0:
         raise _refused("keeps a negative number of rows")
-    around = [each for each in (variable.outer_input, variable.outer_output) if each is not None]
+    around = [number for number in (variable.outer_input, variable.outer_output) if number is not None]
     _known(around, outer, "has a loop variable that is not around its loop")
 
 
 def _known(numbers: Iterable[int], known: Container[int], what: str) -> None:
-    if not all(each in known for each in numbers):
+    if not all(number in known for number in numbers):
         raise _refused(what)
 
 

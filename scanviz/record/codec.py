@@ -66,7 +66,7 @@ def _listed(value: Any) -> list[Any]:
 
 @cache
 def _defaults(kind: type) -> list[Any]:
-    return [each.default for each in dataclasses.fields(kind) if each.init]
+    return [field.default for field in dataclasses.fields(kind) if field.init]
 
 
 def _number(value: float) -> float | str:
@@ -118,7 +118,7 @@ class _MisfitError(Exception):
 def field_types(kind: type) -> dict[str, Any]:
     """Return the fields of a record class with their types, in order."""
     hints = typing.get_type_hints(kind)
-    return {each.name: hints[each.name] for each in dataclasses.fields(kind) if each.init}
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init}
 
 
 @cache
@@ -173,7 +173,7 @@ def _records(kind: type) -> Decoder:
 def _lists(kind: type) -> Decoder:
     """Return what reads a record of a class that is written as a list."""
     types = field_types(kind)
-    least = sum(each is dataclasses.MISSING for each in _defaults(kind))
+    least = sum(default is dataclasses.MISSING for default in _defaults(kind))
     readers: list[Decoder] = []
 
     def read(data: Any) -> Any:
@@ -270,7 +270,7 @@ def _float(data: Any) -> float:
 
 def _series(data: Any) -> Any:
     rows = isinstance(data, list) and all(isinstance(row, list) and len(row) == 4 for row in data)
-    if not rows or not all(type(each) is int and abs(each) < _LIMIT for row in data for each in row):
+    if not rows or not all(type(number) is int and abs(number) < _LIMIT for row in data for number in row):
         raise _MisfitError("rows of four integers", data)
     return np.array(data, np.int64).reshape(-1, 4)
 
@@ -280,7 +280,7 @@ def _numbers(data: Any) -> Any:
     width = len(data[0]) if rows and data else 0
     if not rows or any(len(row) != width for row in data):
         raise _MisfitError("rows of numbers, all of one length", data)
-    plain = [[_NOT_FINITE.get(each, each) if isinstance(each, str) else each for each in row] for row in data]
+    plain = [[_NOT_FINITE.get(text, text) if isinstance(text, str) else text for text in row] for row in data]
     if not all(type(each) in (int, float) for row in plain for each in row):
         raise _MisfitError("rows of numbers", data)
     return np.array(plain, np.float64).reshape(len(data), width)

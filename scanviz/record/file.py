@@ -88,7 +88,9 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
         for function in record.functions:
             if function.program:
                 _put(archive, f"programs/{function.key}.program", function.program)
-        for number, variable in enumerate(each for trace in record.traces for each in trace.variables):
+        for number, variable in enumerate(
+            variable for trace in record.traces for variable in trace.variables
+        ):
             _put(archive, f"values/{number}.npy", packed(variable.values, "<f8"))
             _put(archive, f"statistics/{number}.npy", packed(variable.statistics, "<f8"))
 
@@ -117,10 +119,10 @@ def load(path: str | os.PathLike[str]) -> ProfileRecord:
     name = os.fspath(path)
     entries = entries_of(name, LIMITS)
     record = decode(ProfileRecord, upgraded(_document(entries, name)))
-    loops = tuple(_with_series(entries, each) for each in record.loops)
+    loops = tuple(_with_series(entries, loop) for loop in record.loops)
     functions = tuple(
-        replace(each, program=entries.get(f"programs/{each.key}.program", each.program))
-        for each in record.functions
+        replace(function, program=entries.get(f"programs/{function.key}.program", function.program))
+        for function in record.functions
     )
     traces = _with_values(entries, record.traces)
     record = replace(record, loops=loops, functions=functions, traces=traces)
@@ -156,8 +158,8 @@ def _document(entries: Mapping[str, bytes], name: str) -> Any:
 
 def _refuse_what_belongs_to_nothing(entries: Mapping[str, bytes], record: ProfileRecord, name: str) -> None:
     count = sum(len(trace.variables) for trace in record.traces)
-    meant = {_DOCUMENT, *(f"series/{each.key}.npy" for each in record.loops)}
-    meant.update(f"programs/{each.key}.program" for each in record.functions)
+    meant = {_DOCUMENT, *(f"series/{loop.key}.npy" for loop in record.loops)}
+    meant.update(f"programs/{function.key}.program" for function in record.functions)
     meant.update(f"{kind}/{k}.npy" for kind in ("values", "statistics") for k in range(count))
     others = sorted(set(entries) - meant)
     if others:
@@ -175,7 +177,7 @@ def _with_values(entries: Mapping[str, bytes], traces: tuple[TraceRecord, ...]) 
     """Return traces with their arrays; variables are numbered through all of them."""
     number, found = itertools.count(), []
     for trace in traces:
-        variables = [_with_numbers(entries, each, next(number)) for each in trace.variables]
+        variables = [_with_numbers(entries, variable, next(number)) for variable in trace.variables]
         found.append(replace(trace, variables=tuple(variables)))
     return tuple(found)
 

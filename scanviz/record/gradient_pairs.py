@@ -21,19 +21,19 @@ def _is_gradient_of(backward: LoopInstruction, forward: LoopInstruction) -> bool
 
 def forward_loop(loop: LoopInstruction, program: Program) -> int | None:
     """Return the key of the loop of the same program that a loop is the gradient of, None if there is none."""
-    for each in program.instructions:
-        if isinstance(each, LoopInstruction) and _is_gradient_of(loop, each):
-            return each.key
+    for instruction in program.instructions:
+        if isinstance(instruction, LoopInstruction) and _is_gradient_of(loop, instruction):
+            return instruction.key
     return None
 
 
 def read_backwards(forward: LoopInstruction, program: Program) -> set[int]:
     """Return the registers of a loop's results that loops of its gradient read."""
-    maker = {number: each for each in program.instructions for number in each.outputs}
+    maker = {number: instruction for instruction in program.instructions for number in instruction.outputs}
     found: set[int] = set()
-    for each in program.instructions:
-        if isinstance(each, LoopInstruction) and _is_gradient_of(each, forward):
-            found.update(_root(slot.outer, maker) for slot in each.sequences)
+    for instruction in program.instructions:
+        if isinstance(instruction, LoopInstruction) and _is_gradient_of(instruction, forward):
+            found.update(_root(slot.outer, maker) for slot in instruction.sequences)
     return found & set(forward.outputs)
 
 

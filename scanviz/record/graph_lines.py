@@ -52,7 +52,7 @@ def version_lines(record: VersionsRecord, version: GraphVersion) -> list[str]:
 
 def edits_of_versions(record: VersionsRecord) -> Iterator[list[LineEdit]]:
     """Iterate over what each rewrite changed in the lines, the last edit of each first."""
-    lines = (version_lines(record, each) for each in record.versions())
+    lines = (version_lines(record, version) for version in record.versions())
     return (line_edits(before, after) for before, after in itertools.pairwise(lines))
 
 
@@ -85,8 +85,8 @@ class _Lines:
         if len(indent) > DEEPEST * len(INDENT):
             raise ScanvizValueError("too many loops in one another in a graph of the profile")
         for node in nodes.ordered():
-            results = ", ".join(each.key for each in node.results)
-            read = [_shown(nodes, each) for each in node.inputs]
+            results = ", ".join(result.key for result in node.results)
+            read = [_shown(nodes, text) for text in node.inputs]
             if node.loop is None:
                 yield f"{indent}{results} = {node.op}({', '.join(read)})"
             else:
@@ -98,19 +98,19 @@ class _Lines:
         loop = node.loop
         assert loop is not None
         inner = self.level(loop.step)
-        for each in loop.variables:
-            yield f"{indent}{_variable(each, inner, around)}"
+        for variable in loop.variables:
+            yield f"{indent}{_variable(variable, inner, around)}"
         yield from self.nodes(inner, indent)
-        for each in loop.variables:
-            for name, key in taken(each):
-                yield f"{indent}{each.name if each.kind == 'nitsot' else name} := {_shown(inner, key)}"
+        for variable in loop.variables:
+            for name, key in taken(variable):
+                yield f"{indent}{variable.name if variable.kind == 'nitsot' else name} := {_shown(inner, key)}"
         if loop.until is not None:
             yield f"{indent}until {_shown(inner, loop.until)}"
 
 
 def _variable(variable: LoopVariableKeys, inner: LevelNodes, around: LevelNodes) -> str:
     """Return the line of a loop variable: its kind, what it reads from around the loop, what it gives."""
-    rows = ", ".join(_shown(inner, each) for each in variable.inner_inputs)
+    rows = ", ".join(_shown(inner, text) for text in variable.inner_inputs)
     outer, result = variable.outer_input, variable.outer_output
     kept = f" (last {variable.keep_last})" if variable.keep_last is not None else ""
     source = f" {rows} ← {_shown(around, outer)}" if outer is not None else ""

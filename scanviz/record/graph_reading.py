@@ -63,7 +63,7 @@ class LevelNodes:
             while waiting:
                 key = waiting[-1]
                 node = self.nodes[key]
-                missing = [maker[each] for each in node.inputs if each in maker and maker[each] not in done]
+                missing = [maker[text] for text in node.inputs if text in maker and maker[text] not in done]
                 if key in done or not missing:
                     waiting.pop()
                     if key not in done:
@@ -97,7 +97,7 @@ def taken(variable: LoopVariableKeys) -> list[tuple[str, str]]:
 
 def step_outputs(loop: LoopNodeRecord) -> list[tuple[str, str]]:
     """Return what a loop takes of its step, in order."""
-    found = [pair for each in loop.variables for pair in taken(each)]
+    found = [pair for variable in loop.variables for pair in taken(variable)]
     return found if loop.until is None else [*found, ("until", loop.until)]
 
 
@@ -129,12 +129,19 @@ def graph_of(record: VersionsRecord, version: GraphVersion) -> GraphSnapshot:
     ScanvizValueError
         If the nodes are no graph.
     """
-    linked = {each.node: each for each in record.operations} if version.number == record.last else {}
+    linked = (
+        {operation.node: operation for operation in record.operations}
+        if version.number == record.last
+        else {}
+    )
     try:
         builder = _Builder(levels_of(record.nodes, version), record.texts)
         builder.operations = {
-            (record.nodes[each.node].level, record.nodes[each.node].key): (each.operation, each.loop)
-            for each in linked.values()
+            (record.nodes[operation_of_node.node].level, record.nodes[operation_of_node.node].key): (
+                operation_of_node.operation,
+                operation_of_node.loop,
+            )
+            for operation_of_node in linked.values()
         }
         return builder.graph(
             0, record.title, (), list(zip(record.output_names, version.outputs, strict=True)), 0
@@ -175,13 +182,13 @@ class _Builder:
         self._read.add(level)
         nodes = self.levels.get(level, LevelNodes())
         numbers = _Numbers(nodes)
-        for each in parameters:
-            numbers.of(each)
+        for parameter in parameters:
+            numbers.of(parameter)
         made: list[NodeSnapshot] = []
         loops: list[LoopSnapshot] = []
         for node in nodes.ordered():
             read = tuple(numbers.of(each) for each in node.inputs)
-            given = tuple(numbers.made(each) for each in node.results)
+            given = tuple(numbers.made(result) for result in node.results)
             operation, key = self.operations.get((level, node.key), (None, None))
             number = None
             if node.loop is not None:
@@ -195,14 +202,14 @@ class _Builder:
 
     def step(self, loop: LoopNodeRecord, depth: int) -> GraphSnapshot:
         """Return the graph of a loop's step."""
-        parameters = [key for each in loop.variables for key in each.inner_inputs]
+        parameters = [key for variable in loop.variables for key in variable.inner_inputs]
         return self.graph(loop.step, loop.name, parameters, step_outputs(loop), depth)
 
     def loop(self, loop: LoopNodeRecord, outer: _Numbers, key: int | None, depth: int) -> LoopSnapshot:
         """Return a loop."""
         step = self.step(loop, depth + 1)
-        inner = {each.key: k for k, each in enumerate(step.variables)}
-        variables = tuple(_loop_variable(each, inner, outer) for each in loop.variables)
+        inner = {variable.key: k for k, variable in enumerate(step.variables)}
+        variables = tuple(_loop_variable(variable, inner, outer) for variable in loop.variables)
         until = None if loop.until is None else inner[loop.until]
         return LoopSnapshot(loop.name, variables, step, until, loop.gradient_of, key)
 
@@ -244,8 +251,8 @@ def _loop_variable(
         variable.name,
         variable.reads,
         variable.writes,
-        tuple(inner[each] for each in variable.inner_inputs),
-        tuple(inner[each] for each in variable.inner_outputs),
+        tuple(inner[text] for text in variable.inner_inputs),
+        tuple(inner[output] for output in variable.inner_outputs),
         None if variable.outer_input is None else outer.of(variable.outer_input),
         None if variable.outer_output is None else outer.of(variable.outer_output),
         variable.keep_last,

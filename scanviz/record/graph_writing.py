@@ -117,9 +117,9 @@ class NodeNames:
         known = self._results.get(id(op))
         if known is None:
             counts, found = Counter[str](), []
-            for each in filter(has_outer_output, op.variables):
-                found.append((each.name, counts[each.name]))
-                counts[each.name] += 1
+            for variable in filter(has_outer_output, op.variables):
+                found.append((variable.name, counts[variable.name]))
+                counts[variable.name] += 1
             known = self._results[id(op)] = (op, found)  # the op stays alive as long as its id stands for it
         return known[1][index]
 
@@ -166,7 +166,7 @@ class GraphWriter:
         """Write down a graph alone."""
         nodes = toposort(outputs)
         self._tell_apart(nodes)
-        self.become(Delta((), tuple((self.names.id(each), each) for each in nodes), dict(enumerate(outputs))))
+        self.become(Delta((), tuple((self.names.id(node), node) for node in nodes), dict(enumerate(outputs))))
 
     def loop_alone(self, op: Scan) -> LoopNodeRecord:
         """Write down a loop and its step, with nothing around it."""
@@ -184,11 +184,11 @@ class GraphWriter:
             found = self._of[known] = self._node(node, 0, ())
             after.update(found)
         outputs = self._wanted(delta.outputs, before, after)
-        was = {each: self._counts[each] > 0 for each in (*before, *after)}
+        was = {number: self._counts[number] > 0 for number in (*before, *after)}
         self._counts.subtract(before)
         self._counts.update(after)
-        removed = sorted(each for each, there in was.items() if there and not self._counts[each])
-        added = sorted(each for each, there in was.items() if not there and self._counts[each])
+        removed = sorted(number for number, there in was.items() if there and not self._counts[number])
+        added = sorted(number for number, there in was.items() if not there and self._counts[number])
         written = DeltaRecord(tuple(removed), tuple(added), outputs)
         if self._first is None:
             self._first = written
@@ -224,9 +224,9 @@ class GraphWriter:
             own = self._places.get(node.node_id, self.names.number(node))
             place = min(own, earliest.get(node.node_id, own))
             self._places.setdefault(node.node_id, place)
-            for each in node.inputs:
-                if each.owner is not None:
-                    earliest[each.owner.node_id] = min(place, earliest.get(each.owner.node_id, place))
+            for variable in node.inputs:
+                if variable.owner is not None:
+                    earliest[variable.owner.node_id] = min(place, earliest.get(variable.owner.node_id, place))
 
     def _row(self, node: NodeRecord) -> int:
         return self._table.setdefault(node, len(self._table))
@@ -244,14 +244,20 @@ class GraphWriter:
     def _node(self, node: Apply, level: int, inside: Collection[Variable]) -> list[int]:
         """Write a node, what it reads that no node gives, and its step if it is a loop."""
         of, op = self.names.of, node.op
-        results = tuple(ResultRecord(of(each), each.name or "", str(each.type)) for each in node.outputs)
+        results = tuple(
+            ResultRecord(of(output), output.name or "", str(output.type)) for output in node.outputs
+        )
         loop: LoopNodeRecord | None = None
         found: list[int] = []
         if isinstance(op, Scan):
             of(node.inputs[0])  # names go to those that people read first
             loop, found = self._loop(op, ScanView(node), self._level(level, self.names.id(node)))
-        leaves = [each for each in dict.fromkeys(node.inputs) if each.owner is None and each not in inside]
-        found = [*found, *(self._leaf(each, level, leaf_role(each)) for each in leaves)]
+        leaves = [
+            variable
+            for variable in dict.fromkeys(node.inputs)
+            if variable.owner is None and variable not in inside
+        ]
+        found = [*found, *(self._leaf(leaf, level, leaf_role(leaf)) for leaf in leaves)]
         read, key = tuple(map(of, node.inputs)), self.names.node(node)
         self._node_ids[level, key] = node.node_id
         place, source = self._places[node.node_id], self._source(node.provenance.source)
@@ -273,12 +279,12 @@ class GraphWriter:
 
     def _loop(self, op: Scan, view: ScanView | None, inner: int) -> tuple[LoopNodeRecord, list[int]]:
         """Write a loop's step, at its level; return it with what is in its step."""
-        for each in op.variables:
-            outer = view.outer_input(each) if view is not None else None
-            for named in (*inner_inputs(each), *([outer] if outer is not None else [])):
+        for variable in op.variables:
+            outer = view.outer_input(variable) if view is not None else None
+            for named in (*inner_inputs(variable), *([outer] if outer is not None else [])):
                 self.names.of(named)
         step = self._step(op, inner)
-        variables = tuple(self._variable(each, view) for each in op.variables)
+        variables = tuple(self._variable(variable, view) for variable in op.variables)
         until = self.names.of(op.until.condition) if op.until is not None else None
         forward = op.settings.gradient_of
         back_of = forward.name if forward is not None else None
@@ -294,9 +300,11 @@ class GraphWriter:
         nodes = toposort(outputs, inputs)
         self._tell_apart(nodes)
         self._put_in_place(nodes)
-        found = [self._leaf(each, level, "parameter") for each in inputs]
-        leaves = [each for each in dict.fromkeys(outputs) if each.owner is None and each not in inside]
-        found += [self._leaf(each, level, leaf_role(each)) for each in leaves]
+        found = [self._leaf(variable, level, "parameter") for variable in inputs]
+        leaves = [
+            output for output in dict.fromkeys(outputs) if output.owner is None and output not in inside
+        ]
+        found += [self._leaf(leaf, level, leaf_role(leaf)) for leaf in leaves]
         for node in nodes:
             block = self._blocks.get((node, level))
             if block is None:
@@ -334,7 +342,9 @@ class GraphWriter:
         """Return what was written; with a program, what the nodes of the last version became in it."""
         first = DeltaRecord() if self._first is None else self._first
         names = [*self._output_names, *[""] * len(self._outputs)][: len(self._outputs)]
-        last = GraphVersion(len(self._deltas), [each for each, count in self._counts.items() if count], ())
+        last = GraphVersion(
+            len(self._deltas), [number for number, count in self._counts.items() if count], ()
+        )
         return VersionsRecord(
             self._title,
             start=len(first.added),
@@ -344,19 +354,19 @@ class GraphWriter:
             deltas=tuple(self._deltas),
             origins=tuple(self._origins()),
             operations=() if program is None else tuple(self._operations(program, last)),
-            texts={name: each.text() for each, name in self._sources.items()},
+            texts={name: source_line.text() for source_line, name in self._sources.items()},
         )
 
     def files(self) -> set[str]:
         """Return the files that the nodes' lines are in."""
-        return {each.file for each in self._sources}
+        return {source.file for source in self._sources}
 
     def _origins(self) -> Iterator[OriginOfNode]:
         first = self.names.first
         for node in first.values():
             made = node.provenance
-            others = [first[each] for each in made.parents if each in first and each != node.node_id]
-            parents = dict.fromkeys(self.names.of(each.outputs[0]) for each in others)
+            others = [first[parent] for parent in made.parents if parent in first and parent != node.node_id]
+            parents = dict.fromkeys(self.names.of(other.outputs[0]) for other in others)
             if made.rule or parents:
                 yield OriginOfNode(self.names.of(node.outputs[0]), made.rule or "", tuple(parents))
 

@@ -298,12 +298,16 @@ class LoopRecord:
 
     def at(self, step: int) -> list[TimedSteps]:
         """Return what was kept of a step, of each run: its own time or that of its block."""
-        return [each for each in self.timed() if each.step <= step < each.step + each.covers]
+        return [
+            timed_steps
+            for timed_steps in self.timed()
+            if timed_steps.step <= step < timed_steps.step + timed_steps.covers
+        ]
 
     @property
     def kept_bytes(self) -> int:
         """Bytes of rows that the loop keeps for its gradient: the most of one run."""
-        return sum(each.row_bytes for each in self.variables if each.read_backwards)
+        return sum(variable.row_bytes for variable in self.variables if variable.read_backwards)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LoopRecord):

@@ -118,7 +118,7 @@ def measures(of: Of, view: View | None = None) -> list[Measure]:
     >>> [each.title for each in measures("loop", "heading")]
     ['buffers', 'rows made longer']
     """
-    return [each for each in MEASURES if each.of == of and (view is None or view in each.views)]
+    return [measure for measure in MEASURES if measure.of == of and (view is None or view in measure.views)]
 
 
 def declared(of: Of, name: str) -> Measure:
@@ -129,7 +129,9 @@ def declared(of: Of, name: str) -> Measure:
     InternalError
         If there is none: it has to be written into :data:`MEASURES`.
     """
-    found = next((each for each in MEASURES if (each.of, each.name, each.field) == (of, name, "")), None)
+    found = next(
+        (measure for measure in MEASURES if (measure.of, measure.name, measure.field) == (of, name, "")), None
+    )
     if found is None:
         raise InternalError(
             f"the number {name!r} of a {of} is not declared", fix="a line in record/measures.py"
@@ -156,16 +158,16 @@ def aggregated(before: dict[str, float], measure: Measure, value: float) -> None
 
 def shown(record: Measured, view: View) -> Iterator[tuple[Measure, float]]:
     """Iterate over the numbers of a loop that a view shows, with their values; not what was not measured."""
-    for each in measures("loop", view):
-        value = each.value(record)
+    for measure in measures("loop", view):
+        value = measure.value(record)
         if value is not None:
-            yield each, value
+            yield measure, value
 
 
 def columns(operations: Iterable[OperationRecord]) -> list[Measure]:
     """Return the numbers that some of the operations have, for a table of them."""
-    found = {name for each in operations for name in each.measures}
-    return [each for each in measures("operation") if each.name in found]
+    found = {name for operation in operations for name in operation.measures}
+    return [measure for measure in measures("operation") if measure.name in found]
 
 
 __all__ = ["MEASURES", "Measure", "aggregated", "columns", "declared", "measures", "shown"]

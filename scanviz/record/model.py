@@ -209,8 +209,8 @@ class ProfileRecord(Shown):
 
     def loops_of(self, function: int, parent: int | None = None) -> list[LoopRecord]:
         """Return the loops of a function directly inside ``parent`` (None: outermost), slowest first."""
-        found = [each for each in self.loops if each.function == function and each.parent == parent]
-        return sorted(found, key=lambda each: -each.total_ns)
+        found = [loop for loop in self.loops if loop.function == function and loop.parent == parent]
+        return sorted(found, key=lambda loop: -loop.total_ns)
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as plain JSON data (dicts, lists, numbers, strings), series included.

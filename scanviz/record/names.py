@@ -81,19 +81,19 @@ class TakenNames:
 
 def function_titles(record: ProfileRecord) -> dict[int, str]:
     """Return the name of each function by its key, no two of them equal."""
-    names = numbered([each.name for each in record.functions])
-    return {each.key: name for each, name in zip(record.functions, names, strict=True)}
+    names = numbered([function.name for function in record.functions])
+    return {function.key: name for function, name in zip(record.functions, names, strict=True)}
 
 
 def loop_titles(record: ProfileRecord) -> dict[int, str]:
     """Return by the key of each loop what it is called: its name, with its function's where another one has a loop of it."""
     functions = function_titles(record)
-    having = Counter(name for name, _ in {(each.name, each.function) for each in record.loops})
+    having = Counter(name for name, _ in {(loop.name, loop.function) for loop in record.loops})
     titles = [
-        each.name if having[each.name] == 1 else f"{functions.get(each.function, '?')}/{each.name}"
-        for each in record.loops
+        loop.name if having[loop.name] == 1 else f"{functions.get(loop.function, '?')}/{loop.name}"
+        for loop in record.loops
     ]
-    return {each.key: title for each, title in zip(record.loops, numbered(titles), strict=True)}
+    return {loop.key: title for loop, title in zip(record.loops, numbered(titles), strict=True)}
 
 
 def loops_called(record: ProfileRecord, asked: str) -> list[LoopRecord]:
@@ -105,39 +105,39 @@ def loops_called(record: ProfileRecord, asked: str) -> list[LoopRecord]:
     []
     """
     titles, functions = loop_titles(record), function_titles(record)
-    exact = [each for each in record.loops if titles[each.key] == asked]
+    exact = [loop for loop in record.loops if titles[loop.key] == asked]
     if exact:
         return exact
     found = []
-    for each in record.loops:
-        names = {each.name, given_name(each.name), given_name(titles[each.key])}
-        names |= {f"{functions.get(each.function)}/{name}" for name in names}
+    for loop in record.loops:
+        names = {loop.name, given_name(loop.name), given_name(titles[loop.key])}
+        names |= {f"{functions.get(loop.function)}/{name}" for name in names}
         if asked in names:
-            found.append(each)
+            found.append(loop)
     return found
 
 
 def functions_called(record: ProfileRecord, asked: str) -> list[FunctionRecord]:
     """Return the functions that may be meant: the one that is called so, else all that were given the name."""
     titles = function_titles(record)
-    exact = [each for each in record.functions if titles[each.key] == asked]
-    return exact or [each for each in record.functions if given_name(each.name) == asked]
+    exact = [function for function in record.functions if titles[function.key] == asked]
+    return exact or [function for function in record.functions if given_name(function.name) == asked]
 
 
 def not_one_loop(record: ProfileRecord, asked: str, among: Iterable[LoopRecord] | None = None) -> str:
     """Return why a name does not say which loop is meant, with those that may be; empty where it does."""
     found, titles = loops_called(record, asked), loop_titles(record)
     if among is not None:
-        keys = {each.key for each in among}
-        found = [each for each in found if each.key in keys]
+        keys = {loop.key for loop in among}
+        found = [loop for loop in found if loop.key in keys]
         titles = {key: title for key, title in titles.items() if key in keys}
-    return _not_one("loop", asked, [titles[each.key] for each in found], list(titles.values()))
+    return _not_one("loop", asked, [titles[loop.key] for loop in found], list(titles.values()))
 
 
 def not_one_function(record: ProfileRecord, asked: str) -> str:
     """Return why a name does not say which function is meant, with those that may be; empty where it does."""
     found, titles = functions_called(record, asked), function_titles(record)
-    return _not_one("function", asked, [titles[each.key] for each in found], list(titles.values()))
+    return _not_one("function", asked, [titles[function.key] for function in found], list(titles.values()))
 
 
 def _not_one(noun: str, asked: str, found: Sequence[str], names: Sequence[str]) -> str:

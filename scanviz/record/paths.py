@@ -25,8 +25,8 @@ def recorded_path(file: str) -> str:
     inside_here = _inside(full, here)
     if inside_here is not None:
         return inside_here
-    found = [_inside(full, os.path.abspath(each)) for each in sys.path if each]
-    return min((each for each in found if each), key=len, default=os.path.basename(file))
+    found = [_inside(full, os.path.abspath(text)) for text in sys.path if text]
+    return min((text for text in found if text), key=len, default=os.path.basename(file))
 
 
 def _inside(file: str, folder: str) -> str | None:

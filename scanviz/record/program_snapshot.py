@@ -88,7 +88,9 @@ def _named(name: str, line: object) -> str:
 
 def _operations(program: Program) -> tuple[OperationRecord, ...]:
     names = _Names(program)
-    return tuple(_operation(names, index, each) for index, each in enumerate(program.instructions))
+    return tuple(
+        _operation(names, index, instruction) for index, instruction in enumerate(program.instructions)
+    )
 
 
 def _operation(names: _Names, index: int, instruction: AnyInstruction) -> OperationRecord:
@@ -118,7 +120,9 @@ class _Names:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._makers = {number: each for each in program.instructions for number in each.outputs}
+        self._makers = {
+            number: instruction for instruction in program.instructions for number in instruction.outputs
+        }
 
     def label(self, instruction: AnyInstruction) -> str:
         """Return an operation with the names of what it reads."""
@@ -133,7 +137,7 @@ class _Names:
                 symbol = _symbol(instruction)
                 if symbol is None:
                     return f"{_short(str(instruction.op), instruction)}({', '.join(names)})"
-                return f" {symbol} ".join(f"({each})" if " " in each else each for each in names)
+                return f" {symbol} ".join(f"({name})" if " " in name else name for name in names)
 
     def of(self, number: int) -> str:
         """Return the user's name of a value, a constant number itself, or in short what made the value."""
@@ -185,7 +189,7 @@ def _loop_record(function: int, loop: LoopInstruction, parent: int | None, outer
         has_until=loop.until is not None,
         gradient_of=forward_loop(loop, outer),
         operations=_operations(loop.body),
-        variables=tuple(_variable(each, loop, outer, read_back) for each in scan.variables),
+        variables=tuple(_variable(variable, loop, outer, read_back) for variable in scan.variables),
         var_mappings={name: _as_tuples(entries) for name, entries in layout.var_mappings.items()},
         connection_pattern=tuple(map(tuple, layout.connection_pattern())),
         inner_connection_pattern=tuple(map(tuple, layout.inner_connection_pattern())),

@@ -288,10 +288,10 @@ class RewritesRecord:
         >>> RewritesRecord(cost=GraphCostRecord(per_step={"at a/b.py:1": 3, "at a/b.py:1/inner": 1})).loops()
         ('at a/b.py:1', 'inner')
         """
-        costs = [self.cost, *(each.cost for each in self.applications)]
+        costs = [self.cost, *(application.cost for application in self.applications)]
         paths = dict.fromkeys(path for cost in costs if cost is not None for path in cost.per_step)
         names = [
-            path[max((len(each) + 1 for each in paths if path.startswith(f"{each}/")), default=0) :]
+            path[max((len(text) + 1 for text in paths if path.startswith(f"{text}/")), default=0) :]
             for path in paths
         ]
         return tuple(dict.fromkeys(names))
@@ -307,8 +307,8 @@ class RewritesRecord:
         ('…', ())
         """
         listed = (
-            replace(each, moved_out=(), moved_in=(), loop_variables=(), cost=None, difference=None)
-            for each in self.applications
+            replace(application, moved_out=(), moved_in=(), loop_variables=(), cost=None, difference=None)
+            for application in self.applications
         )
         last = self.graphs.last_alone(len(self.applications)) if self.graphs is not None else None
         return RewritesRecord(self.selection, applications=tuple(listed), graphs=last)
@@ -316,10 +316,10 @@ class RewritesRecord:
     def steps(self, after: int) -> dict[str, int]:
         """Return the operations of one step of each loop after so many applications."""
         found = dict(self.cost.per_step) if self.cost is not None else {}
-        for each in self.applications[:after]:
-            if each.cost is not None:
-                found.update(each.cost.per_step)
-                for name in each.cost.gone:
+        for application in self.applications[:after]:
+            if application.cost is not None:
+                found.update(application.cost.per_step)
+                for name in application.cost.gone:
                     found.pop(name, None)
         return found
 
@@ -335,7 +335,10 @@ def with_lines(rewrites: RewritesRecord) -> dict[str, Any]:
     """
     found: dict[str, Any] = encode(replace(rewrites, graphs=None))
     del found["graphs"]
-    found["lines"], found["origins"] = list(rewrites.lines(0)), [encode(each) for each in rewrites.origins]
+    found["lines"], found["origins"] = (
+        list(rewrites.lines(0)),
+        [encode(origin) for origin in rewrites.origins],
+    )
     for each, edits in zip(found["applications"], rewrites.edits(), strict=True):
         each["edits"] = [encode(edit) for edit in edits]
     return found
@@ -343,7 +346,7 @@ def with_lines(rewrites: RewritesRecord) -> dict[str, Any]:
 
 def origins_of(graphs: VersionsRecord) -> Iterator[OriginRecord]:
     """Iterate over where the operations came from that there ever were."""
-    made = {each.name: each for each in graphs.origins}
+    made = {origin.name: origin for origin in graphs.origins}
     told: set[str] = set()
     for node in graphs.nodes:
         name = node.results[0].key if node.results else node.op

@@ -84,20 +84,20 @@ def _written(
     writer.become(first.delta)
     records: list[RewriteRecord] = []
     before = first.cost
-    for each in versions:
-        writer.become(each.delta)
-        records.append(_version(each, before))
-        before = each.cost
+    for version in versions:
+        writer.become(version.delta)
+        records.append(_version(version, before))
+        before = version.cost
     return writer, first.cost, records
 
 
 def _nearest(refusals: Sequence[Refused]) -> Iterator[Refused]:
     """Iterate over refusals, of each rule no more than the nearest few."""
     counts: Counter[str] = Counter()
-    for each in refusals:
-        counts[each.rule] += 1
-        if counts[each.rule] <= MOST_REFUSALS:
-            yield each
+    for refusal in refusals:
+        counts[refusal.rule] += 1
+        if counts[refusal.rule] <= MOST_REFUSALS:
+            yield refusal
 
 
 def _application(record: Application) -> RewriteRecord:
@@ -195,14 +195,18 @@ def effect_record(effect: Effect) -> EffectRecord:
 
 def with_planned(record: RewritesRecord, program: Program, plans: Plans) -> RewritesRecord:
     """Return a record with what memory rules did and refused in the plans of a program's loops."""
-    before = [each for each in record.applications if each.rule not in WHEN_PLANNED]
+    before = [application for application in record.applications if application.rule not in WHEN_PLANNED]
     planned = map(_application, planned_applications(program, plans))
-    numbered = (replace(each, index=k) for k, each in enumerate((*before, *planned)))
-    refused = [each for each in record.refusals if each.rule not in WHEN_PLANNED]
+    numbered = (replace(rewrite, index=k) for k, rewrite in enumerate((*before, *planned)))
+    refused = [refusal for refusal in record.refusals if refusal.rule not in WHEN_PLANNED]
     apart = tuple(map(_refusal, _nearest(planned_refusals(program, plans))))
-    lines = {each.provenance.source for loop, _ in all_loops(program) for each in loop.body.instructions}
+    lines = {
+        instruction.provenance.source
+        for loop, _ in all_loops(program)
+        for instruction in loop.body.instructions
+    }
     found = replace(record, applications=tuple(numbered), refusals=(*refused, *apart))
-    return with_recorded_paths(found, {each.file for each in lines if each is not None}) if apart else found
+    return with_recorded_paths(found, {line.file for line in lines if line is not None}) if apart else found
 
 
 def _refusal(each: Refused) -> RefusalRecord:
@@ -242,7 +246,7 @@ def _renamed(value: object, names: Sequence[tuple[str, str]], known: dict[str, s
 def size_of(record: RewritesRecord) -> int:
     """Return about how many bytes a record takes in memory."""
     graphs = record.graphs
-    changes = 0 if graphs is None else sum(len(each.removed) + len(each.added) for each in graphs.deltas)
+    changes = 0 if graphs is None else sum(len(delta.removed) + len(delta.added) for delta in graphs.deltas)
     nodes = 0 if graphs is None else len(graphs.nodes)
     return (
         2_000

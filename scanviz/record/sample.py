@@ -19,7 +19,7 @@ Columns = tuple[Samples, ...]  # run, first step, nanoseconds a step, steps
 
 
 def _picked(columns: Columns, which: slice | Samples) -> Samples:
-    return np.stack([each[which] for each in columns], axis=1)
+    return np.stack([column[which] for column in columns], axis=1)
 
 
 def _none() -> Samples:

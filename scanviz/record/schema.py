@@ -43,8 +43,8 @@ def record_classes(root: type = ProfileRecord) -> list[type]:
 def _records_in(hint: Any) -> Iterator[type]:
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         yield hint
-    for each in get_args(hint):
-        yield from _records_in(each)
+    for arg in get_args(hint):
+        yield from _records_in(arg)
 
 
 def json_type(hint: Any) -> str:
@@ -102,9 +102,9 @@ def _numbers() -> str:
     head = ["### Declared numbers", "", "What may stand in `measures` of a loop or an operation.", ""]
     rows = ["| name | of | unit | several values become | meaning |", "| --- | --- | --- | --- | --- |"]
     rows += [
-        f"| `{each.name}` | {each.of} | {each.unit} | {_BECOME[each.aggregate]} | {each.about} |"
-        for each in MEASURES
-        if not each.field
+        f"| `{measure.name}` | {measure.of} | {measure.unit} | {_BECOME[measure.aggregate]} | {measure.about} |"
+        for measure in MEASURES
+        if not measure.field
     ]
     return "\n".join([*head, *rows, ""])
 

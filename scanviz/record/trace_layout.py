@@ -99,7 +99,9 @@ def _outputs(loop: LoopInstruction, record: LoopRecord) -> Iterator[TraceHead]:
 
 
 def _output(loop: LoopInstruction, register: int, name: str, index: int | None, tap: int | None) -> TraceHead:
-    maker = next((k for k, each in enumerate(loop.body.instructions) if register in each.outputs), None)
+    maker = next(
+        (k for k, instruction in enumerate(loop.body.instructions) if register in instruction.outputs), None
+    )
     return TraceHead(
         register, TracedVariableRecord(name, "output", index, tap, maker, None, _dtype(loop, register))
     )
@@ -108,8 +110,8 @@ def _output(loop: LoopInstruction, register: int, name: str, index: int | None, 
 def _places(record: LoopRecord) -> dict[str, Iterator[int | None]]:
     """Return the indices of loop variables by kind: slots of a kind keep the variables' order."""
     found: dict[str, list[int | None]] = defaultdict(list)
-    for index, each in enumerate(record.variables):
-        found["state" if each.kind in _STATES else each.kind].append(index)
+    for index, variable in enumerate(record.variables):
+        found["state" if variable.kind in _STATES else variable.kind].append(index)
     return defaultdict(_unknown, {kind: iter([*places]) for kind, places in found.items()})
 
 

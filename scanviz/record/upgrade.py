@@ -76,7 +76,7 @@ def _function(function: Document) -> Document:
     applications = [dict(each) for each in history.get("applications", ())]
     for application in applications:
         application.pop("edits", None)
-    edits = [each.pop("row_edits", ()) for each in applications]
+    edits = [application.pop("row_edits", ()) for application in applications]
     graphs = None
     if old["rows"]:
         graphs = _of_rows(old["rows"], edits, old["texts"], old["origins"])
@@ -102,27 +102,27 @@ class _Table:
     def placed(self, nodes: Sequence[NodeRecord]) -> dict[int, None]:
         """Return where the nodes of a version are in the table, with those put in that are new."""
         levels: dict[int, LevelNodes] = {}
-        for number, each in enumerate(nodes):
-            if each.role == "computed":
-                levels.setdefault(each.level, LevelNodes()).add(number, each)
+        for number, node in enumerate(nodes):
+            if node.role == "computed":
+                levels.setdefault(node.level, LevelNodes()).add(number, node)
         for number, level in levels.items():
             self._put_in_place(number, level)
-        placed = (replace(each, place=self.places.get((each.level, each.key), 0)) for each in nodes)
-        return {self.nodes.setdefault(each, len(self.nodes)): None for each in placed}
+        placed = (replace(node, place=self.places.get((node.level, node.key), 0)) for node in nodes)
+        return {self.nodes.setdefault(node, len(self.nodes)): None for node in placed}
 
     def _put_in_place(self, number: int, level: LevelNodes) -> None:
         """Give nodes that are new their places: the next ones, or those of nodes that read them and were there before."""
-        new = [each for each in level.nodes if (number, each) not in self.places]
+        new = [node for node in level.nodes if (number, node) not in self.places]
         if not new:
             return
         own = {key: len(self.places) + k + 1 for k, key in enumerate(new)}
         earliest: dict[str, int] = {}  # place of those that read a value
         for node in reversed(list(level.ordered())):
-            read = [earliest[each.key] for each in node.results if each.key in earliest]
+            read = [earliest[result.key] for result in node.results if result.key in earliest]
             place = min([self.places.get((number, node.key), own.get(node.key, 0)), *read])
             self.places.setdefault((number, node.key), place)
-            for each in node.inputs:
-                earliest[each] = min(place, earliest.get(each, place))
+            for text in node.inputs:
+                earliest[text] = min(place, earliest.get(text, place))
 
 
 def _of_rows(
@@ -139,13 +139,13 @@ def _of_rows(
     first, outputs = root, root.outputs
     start, deltas = len(before), []
     last = max(
-        (k + 1 for k, each in enumerate(edits) if each), default=0
+        (k + 1 for k, edit in enumerate(edits) if edit), default=0
     )  # those after it are of the program
-    for each in edits[:last]:
-        if not each:
+    for sequence in edits[:last]:
+        if not sequence:
             deltas.append(DeltaRecord())
             continue
-        for edit in each:
+        for edit in sequence:
             current[edit["start"] : edit["stop"]] = edit["lines"]
         visited += len(current)
         if visited > MOST_ROWS:
@@ -156,7 +156,8 @@ def _of_rows(
         deltas.append(DeltaRecord(tuple(gone), tuple(new), root.outputs if root.outputs != outputs else None))
         before, outputs = after, root.outputs
     made = (
-        OriginOfNode(each["name"], each.get("rule", ""), tuple(each.get("parents", ()))) for each in origins
+        OriginOfNode(origin["name"], origin.get("rule", ""), tuple(origin.get("parents", ())))
+        for origin in origins
     )
     return VersionsRecord(
         first.title,
@@ -165,7 +166,9 @@ def _of_rows(
         output_names=first.names,
         nodes=tuple(table.nodes),
         deltas=tuple(deltas),
-        origins=tuple(each for each in made if each.rule or each.parents),
+        origins=tuple(
+            origin_of_node for origin_of_node in made if origin_of_node.rule or origin_of_node.parents
+        ),
         texts=texts,
     )
 
@@ -214,7 +217,7 @@ class _Rows:
             if kind != "n":
                 raise ValueError("a row stands where it does not belong")
             key, op, inputs, results, source = parts
-            made = tuple(ResultRecord(*each) for each in results)
+            made = tuple(ResultRecord(*result) for result in results)
             node = NodeRecord(level, key, op, 0, made, tuple(inputs), source)
             head = self._row(rows[place]) if place < len(rows) else [None, None]
             if head[:2] == [depth, "l"]:
@@ -334,7 +337,9 @@ def _loop_of(old: Document, step: int, keys: _Keys, inner: _Keys) -> LoopNodeRec
 
 def _operations(graphs: VersionsRecord, graph: Document) -> Iterator[OperationOfNode]:
     """Iterate over what the nodes of the last version became, as the graph with numbered variables says."""
-    places = {(graphs.nodes[each].level, graphs.nodes[each].key): each for each in graphs.live(graphs.last)}
+    places = {
+        (graphs.nodes[number].level, graphs.nodes[number].key): number for number in graphs.live(graphs.last)
+    }
     waiting = [(graph, 0)]
     while waiting:
         around, level = waiting.pop()

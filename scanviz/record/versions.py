@@ -269,20 +269,20 @@ class VersionsRecord:
             )
         live, outputs = dict.fromkeys(range(self.start)), self.outputs
         yield GraphVersion(self.first, live, outputs)
-        for number, each in enumerate(self.deltas, self.first + 1):
-            for gone in each.removed:
+        for number, delta in enumerate(self.deltas, self.first + 1):
+            for gone in delta.removed:
                 if gone not in live:
                     raise ScanvizValueError(
                         "a rewrite of the profile takes away a node that is not there", found=gone
                     )
                 del live[gone]
-            for new in each.added:
+            for new in delta.added:
                 if new in live or not 0 <= new < len(self.nodes):
                     raise ScanvizValueError(
                         "a rewrite of the profile puts in a node that is there, or none", found=new
                     )
                 live[new] = None
-            outputs = outputs if each.outputs is None else each.outputs
+            outputs = outputs if delta.outputs is None else delta.outputs
             yield GraphVersion(number, live, outputs)
 
     def live(self, number: int) -> list[int]:
@@ -296,10 +296,12 @@ class VersionsRecord:
         assert last is not None
         places = {old: new for new, old in enumerate(sorted(last.live))}
         operations = tuple(
-            replace(each, node=places[each.node]) for each in self.operations if each.node in places
+            replace(operation, node=places[operation.node])
+            for operation in self.operations
+            if operation.node in places
         )
-        nodes = tuple(self.nodes[each] for each in places)
-        sources = {each.source for each in nodes}
+        nodes = tuple(self.nodes[place] for place in places)
+        sources = {node.source for node in nodes}
         texts = {name: text for name, text in self.texts.items() if name in sources}
         return VersionsRecord(
             self.title,

@@ -86,8 +86,8 @@ class _Drawing:
         self.diagram, self.width, self.types = diagram, width, types
         self.widest = max(WIDEST_RAILS, width * 55 // 100)
         self.owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
-        self.nodes = {each.id: each for each in diagram.nodes}
-        self.clusters = {each.id: each for each in diagram.clusters}
+        self.nodes = {node.id: node for node in diagram.nodes}
+        self.clusters = {cluster.id: cluster for cluster in diagram.clusters}
         self.reads: dict[str, list[str]] = defaultdict(list)
         self.later: dict[str, list[Edge]] = defaultdict(list)
         self.before: dict[str, list[Edge]] = defaultdict(list)
@@ -97,7 +97,7 @@ class _Drawing:
         self.last = {source: k for k, node in enumerate(self.order) for source in self.reads[node.id]}
 
     def _edge(self, edge: Edge) -> None:
-        source, target = (self.owner.get(each, each) for each in (edge.source, edge.target))
+        source, target = (self.owner.get(text, text) for text in (edge.source, edge.target))
         if source not in self.nodes or target not in self.nodes:
             return
         if edge.role == "recurrence":
@@ -109,11 +109,11 @@ class _Drawing:
     def lines(self) -> Iterator[str]:
         """Iterate over all lines."""
         yield short(self.diagram.title, self.width)
-        yield from (short(each, self.width) for each in self.diagram.notes)
+        yield from (short(note, self.width) for note in self.diagram.notes)
         rows = list(self._rails())
-        room = max((len(each.rails) for each in rows), default=0)
+        room = max((len(row.rails) for row in rows), default=0)
         if room > self.widest:
-            rows = [_Row(SIGNS.get(each.node.kind, "●"), each.node) for each in rows]
+            rows = [_Row(SIGNS.get(row.node.kind, "●"), row.node) for row in rows]
             room = 1
         around: list[str] = []
         for row in rows:
@@ -126,7 +126,7 @@ class _Drawing:
     def _frames(self, around: list[str], row: _Row, room: int) -> Iterator[str]:
         """Close the boxes that a row is not in any more, and open those that it is in."""
         wanted = self._way(row.node.cluster)
-        passing = "".join(each if each in "│ " else "│" for each in self._open_before(row))
+        passing = "".join(text if text in "│ " else "│" for text in self._open_before(row))
         while around and around != wanted[: len(around)]:
             around.pop()
             yield f"{passing:<{room}}  {'║ ' * len(around)}╚═"
@@ -157,14 +157,14 @@ class _Drawing:
         )
         self.passing: dict[str, str] = {}
         for k, node in enumerate(self.order):
-            self.passing[node.id] = " ".join("│" if each is not None else " " for each in lanes)
+            self.passing[node.id] = " ".join("│" if lane is not None else " " for lane in lanes)
             inputs = [
-                place for place, each in enumerate(lanes) if each is not None and each in self.reads[node.id]
+                place for place, lane in enumerate(lanes) if lane is not None and lane in self.reads[node.id]
             ]
             ended = [place for place in inputs if self.last[lanes[place] or ""] <= k]
             own = next(iter(ended), None)
             if own is None:
-                free = (place for place, each in enumerate(lanes) if each is None and place != unread)
+                free = (place for place, lane in enumerate(lanes) if lane is None and place != unread)
                 own = next(free, len(lanes) + (len(lanes) == unread))
             while len(lanes) < own:
                 lanes.append(None)
@@ -201,7 +201,7 @@ class _Drawing:
         if node.loop_kind and node.kind == "port":
             side = {"in": "into", "out": "out of"}.get(node.side, "of")
             parts.append(f"({kind_name(node.loop_kind)} {side} the loop)")
-        sources = [short(self.nodes[each].label, 24) for each in self.reads[node.id]]
+        sources = [short(self.nodes[read].label, 24) for read in self.reads[node.id]]
         if sources and node.kind in (
             "operation",
             "output",
@@ -213,7 +213,7 @@ class _Drawing:
         ):
             parts.append("← " + ", ".join(sources))
         if node.kind == "loop":
-            outs = [short(each.label, 24) for each in node.ports if each.side == "out"]
+            outs = [short(port.label, 24) for port in node.ports if port.side == "out"]
             parts.append("→ " + ", ".join(outs) if outs else "")
         parts += [f"⇢ {self._name(each.target)} {short(each.label)} later" for each in self.later[node.id]]
         parts += [
@@ -223,7 +223,7 @@ class _Drawing:
             parts.append(f"[{plain(node.type)}]")
         if node.time_ns is not None:
             parts.append(f"· {time_text(node)}")
-        return "  ".join(each for each in parts if each).replace("  ← ", " ← ")
+        return "  ".join(part for part in parts if part).replace("  ← ", " ← ")
 
     def _name(self, part: str) -> str:
         node = self.nodes.get(self.owner.get(part, part))
@@ -239,4 +239,4 @@ def drawing_text(diagram: Diagram, width: int = 80, *, types: bool = False, asci
     >>> drawing_text(Diagram("f", (Node("x", "input", "x"),)), ascii_only=True)
     'f\no  x\n'
     """
-    return "".join(f"{each}\n" for each in drawing_lines(diagram, width, types=types, ascii_only=ascii_only))
+    return "".join(f"{line}\n" for line in drawing_lines(diagram, width, types=types, ascii_only=ascii_only))

@@ -88,20 +88,20 @@ class _Writer:
         self.names = names_of(diagram)
         self.inside: dict[str | None, list[Node]] = defaultdict(list)
         self.children: dict[str | None, list[Cluster]] = defaultdict(list)
-        clusters = {each.id for each in diagram.clusters}
+        clusters = {cluster.id for cluster in diagram.clusters}
         for node in diagram.nodes:
             self.inside[node.cluster if node.cluster in clusters else None].append(node)
         for cluster in diagram.clusters:
             self.children[cluster.parent if cluster.parent in clusters else None].append(cluster)
-        entered = {each.source for each in diagram.edges if each.role == "enters"}
-        left = {each.target for each in diagram.edges if each.role == "leaves"}
-        self.level = {each.id: _level(each, entered, left) for each in diagram.nodes}
+        entered = {edge.source for edge in diagram.edges if edge.role == "enters"}
+        left = {edge.target for edge in diagram.edges if edge.role == "leaves"}
+        self.level = {node.id: _level(node, entered, left) for node in diagram.nodes}
 
     def text(self) -> str:
         """Return the whole text."""
         # Rows of a grid go through several boxes, which only the newer way to rank can do; it has trouble with curves there.
         newrank = (
-            " newrank=true splines=line" if any(each.row is not None for each in self.diagram.nodes) else ""
+            " newrank=true splines=line" if any(node.row is not None for node in self.diagram.nodes) else ""
         )
         self.lines = [
             f"// {MARK}",
@@ -123,7 +123,7 @@ class _Writer:
         for node in self.inside[cluster]:
             self.lines.append(f"{indent}{self._node(node)}")
         for level in ("first", "inputs", "outputs", "last"):
-            same = [self.names[each.id] for each in self.inside[cluster] if self.level[each.id] == level]
+            same = [self.names[node.id] for node in self.inside[cluster] if self.level[node.id] == level]
             if len(same) > 1:
                 self.lines.append(f"{indent}{{rank=same; {'; '.join(same)}}}")
         for child in self.children[cluster]:
@@ -220,9 +220,9 @@ class _Writer:
         if not self.html:
             legend = legend_of(self.diagram)
             kinds = ", ".join(map(kind_name, legend.loop_kinds))
-            words = [short(self.diagram.title, 90), *(short(each, 160) for each in self.diagram.notes)]
+            words = [short(self.diagram.title, 90), *(short(note, 160) for note in self.diagram.notes)]
             words += [f"loop variables: {kinds}"] if kinds else []
-            return self._written([each for each in words if each] or ["picture"])
+            return self._written([word for word in words if word] or ["picture"])
         rows = [f'<TR><TD ALIGN="LEFT" COLSPAN="9"><B>{_text(short(self.diagram.title, 90))}</B></TD></TR>']
         for note in self.diagram.notes:
             rows.append(f'<TR><TD ALIGN="LEFT" COLSPAN="9">{_text(short(note, 160))}</TD></TR>')
@@ -265,14 +265,14 @@ def _text(text: str) -> str:
 def _label(lines: list[str], bold: bool = False) -> str:
     """Return lines as an HTML-like label, the first as it is and the others small."""
     first = f"<B>{_text(lines[0])}</B>" if bold else _text(lines[0])
-    rest = "".join(f'<BR/><FONT POINT-SIZE="8.5" COLOR="{FAINT}">{_text(each)}</FONT>' for each in lines[1:])
+    rest = "".join(f'<BR/><FONT POINT-SIZE="8.5" COLOR="{FAINT}">{_text(line)}</FONT>' for line in lines[1:])
     return f"<{first}{rest}>"
 
 
 def _table(node: Node, paint: Paint, types: bool) -> str:
     """Return a closed loop as a table: ports that go in, its name, ports that go out."""
-    lines = [_text(each) for each in node_lines(node, types)]
-    middle = f'<B>{lines[0]}</B><FONT POINT-SIZE="8.5" COLOR="{FAINT}">{"".join(f"<BR/>{each}" for each in lines[1:])} </FONT>'
+    lines = [_text(line) for line in node_lines(node, types)]
+    middle = f'<B>{lines[0]}</B><FONT POINT-SIZE="8.5" COLOR="{FAINT}">{"".join(f"<BR/>{line}" for line in lines[1:])} </FONT>'
     rows = [
         _ports(node, "in"),
         f'<TR><TD BGCOLOR="{paint.fill}" COLOR="{paint.line}" CELLPADDING="6">{middle}</TD></TR>',
@@ -293,7 +293,7 @@ def _record(node: Node, types: bool) -> str:
         ]
         return f"{{{'|'.join(fields)}}}" if fields else ""
 
-    middle = "\\n".join(field(each) for each in node_lines(node, types))
+    middle = "\\n".join(field(line) for line in node_lines(node, types))
     rows = [each for each in (ports("in"), middle, ports("out")) if each]
     inner = "|".join(rows).replace('"', "'")
     return f'"{{{inner}}}"'
@@ -331,23 +331,23 @@ def _legend_rows(diagram: Diagram) -> list[list[str]]:
     """Return the legend as rows of cells."""
     legend = legend_of(diagram)
     shapes = [
-        f'<TD BGCOLOR="{colours.NODE_KINDS[each].fill}" COLOR="{colours.NODE_KINDS[each].line}" BORDER="1">'
-        f"{_small(f'{colours.KIND_TEXT[each]} {_SIGNS.get(each, str())}'.strip())}</TD>"
-        for each in legend.kinds
+        f'<TD BGCOLOR="{colours.NODE_KINDS[kind].fill}" COLOR="{colours.NODE_KINDS[kind].line}" BORDER="1">'
+        f"{_small(f'{colours.KIND_TEXT[kind]} {_SIGNS.get(kind, str())}'.strip())}</TD>"
+        for kind in legend.kinds
     ]
     kinds = [
-        f'<TD BGCOLOR="{LOOP_KINDS[each].fill}" COLOR="{LOOP_KINDS[each].line}" BORDER="1">{_small(kind_name(each))}</TD>'
-        for each in legend.loop_kinds
+        f'<TD BGCOLOR="{LOOP_KINDS[kind].fill}" COLOR="{LOOP_KINDS[kind].line}" BORDER="1">{_small(kind_name(kind))}</TD>'
+        for kind in legend.loop_kinds
     ]
     lines = [
-        f'<TD><FONT COLOR="{EDGES[each]}">{"- - &gt;" if each == "recurrence" else "──&gt;"}</FONT>'
-        f" {_small(colours.ROLE_TEXT[each])}</TD>"
-        for each in legend.roles
-        if each in ("recurrence", "connection")
+        f'<TD><FONT COLOR="{EDGES[role]}">{"- - &gt;" if role == "recurrence" else "──&gt;"}</FONT>'
+        f" {_small(colours.ROLE_TEXT[role])}</TD>"
+        for role in legend.roles
+        if role in ("recurrence", "connection")
     ]
     changes = [
-        f'<TD COLOR="{CHANGES[each]}" BORDER="1">{_small(f"{colours.CHANGE_SIGNS[each]} {each}")}</TD>'
-        for each in legend.changes
+        f'<TD COLOR="{CHANGES[change]}" BORDER="1">{_small(f"{colours.CHANGE_SIGNS[change]} {change}")}</TD>'
+        for change in legend.changes
     ]
     heat = (
         [f'<TD BGCOLOR="{fill}" BORDER="0">{_small(" ")}</TD>' for fill in colours.HEAT]
@@ -358,7 +358,7 @@ def _legend_rows(diagram: Diagram) -> list[list[str]]:
         [f"<TD>{_small('part of the time: 0')}</TD>", *heat, f"<TD>{_small('all')}</TD>"] if heat else []
     )
     rows = [_one_cell(each) for each in (shapes, [*kinds, *lines, *changes], heat_row) if each]
-    return [[each] for each in rows]
+    return [[row] for row in rows]
 
 
 def _one_cell(cells: list[str]) -> str:

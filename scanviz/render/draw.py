@@ -114,12 +114,12 @@ def diagram_for(what: Any, **options: Any) -> Diagram:
         If it has no graph.
     """
     if isinstance(what, ProfileRecord):
-        drawable = [each for each in what.functions if each.graph is not None]
+        drawable = [function for function in what.functions if function.graph is not None]
         if not drawable:
             raise ScanvizValueError(
                 "this profile holds no graph: no function was called while it was recorded"
             )
-        slowest = max(drawable, key=lambda each: each.total_ns)
+        slowest = max(drawable, key=lambda function: function.total_ns)
         assert slowest.graph is not None
         return diagram_of(slowest.graph, record=what, function=slowest.key, **options)
     record = getattr(what, "record", None)

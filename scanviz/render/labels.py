@@ -102,7 +102,7 @@ def element_id(identity: str) -> str:
     ('n1', 'a\\x1b')
     """
     return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in identity
+        text if text.isprintable() else text.encode("unicode_escape").decode() for text in identity
     )
 
 
@@ -113,7 +113,7 @@ def node_title(node: Node) -> str:
     changed = [f"{node.change} by the rewrite"] if node.change else []
     place = [f"{plain(node.source)}: {plain(node.text).strip()}"] if node.source else []
     lines = [f"{what}{loop_kind}: {plain(node.label)}", plain(node.type), time_text(node), *place, *changed]
-    return "\n".join(each for each in lines if each)
+    return "\n".join(line for line in lines if line)
 
 
 def port_title(port: Port) -> str:
@@ -123,7 +123,7 @@ def port_title(port: Port) -> str:
 
 def cluster_title(cluster: Cluster) -> str:
     """Return what a tooltip says of an open loop."""
-    return "\n".join(each for each in ("loop " + plain(cluster.label), *cluster_lines(cluster)[1:]) if each)
+    return "\n".join(line for line in ("loop " + plain(cluster.label), *cluster_lines(cluster)[1:]) if line)
 
 
 def edge_title(edge: Edge) -> str:
@@ -132,24 +132,24 @@ def edge_title(edge: Edge) -> str:
         ROLE_TEXT.get(edge.role, edge.role) + (f": {plain(edge.label)}" if edge.label else ""),
         plain(edge.type),
     ]
-    return "\n".join(each for each in lines if each)
+    return "\n".join(line for line in lines if line)
 
 
 def legend_of(diagram: Diagram) -> Legend:
     """Return the signs that a picture has."""
-    kinds = {each.kind for each in diagram.nodes}
-    loop_kinds = {each.loop_kind for each in diagram.nodes} | {
-        port.kind for each in diagram.nodes for port in each.ports
+    kinds = {node.kind for node in diagram.nodes}
+    loop_kinds = {node.loop_kind for node in diagram.nodes} | {
+        port.kind for node in diagram.nodes for port in node.ports
     }
-    roles = {each.role for each in diagram.edges}
-    changes: set[str] = {each.change for each in diagram.nodes}
-    changes |= {each.change for each in diagram.clusters} | {each.change for each in diagram.edges}
+    roles = {edge.role for edge in diagram.edges}
+    changes: set[str] = {node.change for node in diagram.nodes}
+    changes |= {cluster.change for cluster in diagram.clusters} | {edge.change for edge in diagram.edges}
     return Legend(
-        tuple(each for each in KIND_TEXT if each in kinds),
-        tuple(each for each in LOOP_KINDS if each in loop_kinds),
-        tuple(each for each in ROLE_TEXT if each in roles),
-        tuple(each for each in CHANGE_SIGNS if each in changes),
-        any(each.share is not None for each in diagram.nodes),
+        tuple(text for text in KIND_TEXT if text in kinds),
+        tuple(kind for kind in LOOP_KINDS if kind in loop_kinds),
+        tuple(text for text in ROLE_TEXT if text in roles),
+        tuple(sign for sign in CHANGE_SIGNS if sign in changes),
+        any(node.share is not None for node in diagram.nodes),
     )
 
 

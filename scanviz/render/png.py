@@ -30,14 +30,14 @@ def to_png(svg: bytes) -> tuple[bytes, tuple[str, ...]]:
     import resvg_py
 
     root = ElementTree.fromstring(svg)
-    letters = "".join("".join(each.itertext()) for each in root.iter() if each.tag.endswith("}text"))
+    letters = "".join("".join(element.itertext()) for element in root.iter() if element.tag.endswith("}text"))
     pixels = _pixels(root.get("width", "")) * _pixels(root.get("height", ""))
     zoom = min(SCALE, (LARGEST / max(pixels, 1.0)) ** 0.5)
-    for each in root.iter():
-        if "font-family" in each.attrib:
-            each.set("font-family", fonts.FAMILY)
+    for element in root.iter():
+        if "font-family" in element.attrib:
+            element.set("font-family", fonts.FAMILY)
     with contextlib.ExitStack() as stack:
-        places = [str(stack.enter_context(resources.as_file(each))) for each in fonts.files()]
+        places = [str(stack.enter_context(resources.as_file(file))) for file in fonts.files()]
         data = resvg_py.svg_to_bytes(
             svg_string=ElementTree.tostring(root, encoding="unicode"),
             zoom=zoom,

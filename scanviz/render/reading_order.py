@@ -35,12 +35,12 @@ def reading_order(diagram: Diagram, reads: Mapping[str, Sequence[str]]) -> list[
 
 class _Order:
     def __init__(self, diagram: Diagram, reads: Mapping[str, Sequence[str]]) -> None:
-        self.nodes = {each.id: each for each in diagram.nodes}
-        boxes = {each.id for each in diagram.clusters}
+        self.nodes = {node.id: node for node in diagram.nodes}
+        boxes = {cluster.id for cluster in diagram.clusters}
         self.around: dict[str, str | None] = {
-            each.id: each.parent if each.parent in boxes else None for each in diagram.clusters
+            cluster.id: cluster.parent if cluster.parent in boxes else None for cluster in diagram.clusters
         }
-        self.around |= {each.id: each.cluster if each.cluster in boxes else None for each in diagram.nodes}
+        self.around |= {node.id: node.cluster if node.cluster in boxes else None for node in diagram.nodes}
         self.inside: dict[str | None, list[str]] = defaultdict(list)
         for part, box in self.around.items():
             self.inside[box].append(part)
@@ -64,7 +64,7 @@ class _Order:
     def level(self, box: str | None) -> Iterator[Node]:
         """Iterate over what stands in a box, and in the boxes in it."""
         for part in sorted(
-            self.inside[box], key=lambda each: (self.place(each), self.rank(each), self.first.get(each, 0))
+            self.inside[box], key=lambda text: (self.place(text), self.rank(text), self.first.get(text, 0))
         ):
             node = self.nodes.get(part)
             if node is None:
@@ -89,7 +89,7 @@ class _Order:
                 part, 0
             )  # also while it is being found, should a picture have a cycle
             if self.is_late(part):
-                wanted = [self.place(each) for each in self.beside(part)]
+                wanted = [self.place(text) for text in self.beside(part)]
                 self.known[part] = min(wanted, default=self.known[part])
         return self.known[part]
 

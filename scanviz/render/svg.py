@@ -84,13 +84,17 @@ def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
         *(f'<g transform="translate(8,{18 * k + 6})">{row}</g>' for k, (row, _) in enumerate(head)),
         f'<g transform="translate(0,{top:.1f})">',
     ]
-    lines += [_cluster(each, placed.boxes[each.id]) for each in diagram.clusters if each.id in placed.boxes]
     lines += [
-        _edge(number, each, placed.routes[number], types)
-        for number, each in enumerate(diagram.edges)
+        _cluster(cluster, placed.boxes[cluster.id])
+        for cluster in diagram.clusters
+        if cluster.id in placed.boxes
+    ]
+    lines += [
+        _edge(number, edge, placed.routes[number], types)
+        for number, edge in enumerate(diagram.edges)
         if number in placed.routes
     ]
-    lines += [_node(each, placed, types) for each in diagram.nodes]
+    lines += [_node(node, placed, types) for node in diagram.nodes]
     return "\n".join([*lines, "</g>", "</svg>", ""])
 
 
@@ -132,8 +136,8 @@ def _cluster(cluster: Cluster, box: Box) -> str:
     lines = cluster_lines(cluster)
     words = [_words(box.x + 8, box.y + 15, lines[0], anchor="start", extra=' font-weight="bold"')]
     words += [
-        _words(box.x + 8, box.y + 15 + SMALL_LINE * k, each, size=SMALL, anchor="start", colour=FAINT)
-        for k, each in enumerate(lines[1:], 1)
+        _words(box.x + 8, box.y + 15 + SMALL_LINE * k, line, size=SMALL, anchor="start", colour=FAINT)
+        for k, line in enumerate(lines[1:], 1)
     ]
     shape = _rect(box, paint, classes, radius=8, extra=' stroke-width="1.4"')
     return f'<g id="{_text(element_id(cluster.id))}" class="sv-cluster">{_title(cluster_title(cluster))}{shape}{"".join(words)}</g>'
@@ -154,16 +158,16 @@ def _node(node: Node, placed: Placed, types: bool) -> str:
         inner = Box(box.x + 3, box.y + 3, box.width - 6, box.height - 6)
         parts.append(_rect(inner, paint, classes, radius=7))
     lines = node_lines(node, types)
-    ports = [any(each.side == side for each in node.ports) for side in ("in", "out")]
+    ports = [any(port.side == side for port in node.ports) for side in ("in", "out")]
     middle = box.y + (26.0 if ports[0] else 0.0)
     room = box.height - 26.0 * sum(ports)
     y = middle + room / 2 - SMALL_LINE * (len(lines) - 1) / 2 + LETTER * 0.36
     parts.append(_words(box.centre, y, lines[0], extra=' font-weight="bold"' if node.kind == "loop" else ""))
     parts += [
-        _words(box.centre, y + SMALL_LINE * k, each, size=SMALL, colour=FAINT)
-        for k, each in enumerate(lines[1:], 1)
+        _words(box.centre, y + SMALL_LINE * k, line, size=SMALL, colour=FAINT)
+        for k, line in enumerate(lines[1:], 1)
     ]
-    inside = "".join(_port(each, placed.boxes[each.id]) for each in node.ports if each.id in placed.boxes)
+    inside = "".join(_port(port, placed.boxes[port.id]) for port in node.ports if port.id in placed.boxes)
     return f'<g id="{_text(element_id(node.id))}" class="sv-node">{_title(node_title(node))}{"".join(parts)}{inside}</g>'
 
 
@@ -257,14 +261,17 @@ def _head(diagram: Diagram) -> list[tuple[str, float]]:
         words = _words(0, 11, short(note, 160), size=SMALL, anchor="start", colour=FAINT)
         rows.append((words, text_width(note[:160], SMALL)))
     legend = legend_of(diagram)
-    swatches = [(KIND_TEXT[each], NODE_KINDS[each], each) for each in legend.kinds]
+    swatches = [(KIND_TEXT[kind], NODE_KINDS[kind], kind) for kind in legend.kinds]
     rows.append(_swatches(swatches))
-    kinds = [(kind_name(each), LOOP_KINDS[each], f"port sv-kind-{each}") for each in legend.loop_kinds]
-    changes = [(f"{CHANGE_SIGNS[each]} {each}", Paint(PAPER, CHANGES[each]), each) for each in legend.changes]
+    kinds = [(kind_name(kind), LOOP_KINDS[kind], f"port sv-kind-{kind}") for kind in legend.loop_kinds]
+    changes = [
+        (f"{CHANGE_SIGNS[change]} {change}", Paint(PAPER, CHANGES[change]), change)
+        for change in legend.changes
+    ]
     roles = [
-        (f"- - {ROLE_TEXT[each]}", Paint(PAPER, EDGES[each]), f"edge-{each}")
-        for each in legend.roles
-        if each == "recurrence"
+        (f"- - {ROLE_TEXT[role]}", Paint(PAPER, EDGES[role]), f"edge-{role}")
+        for role in legend.roles
+        if role == "recurrence"
     ]
     if kinds or changes or roles:
         rows.append(_swatches([*kinds, *roles, *changes]))

@@ -70,9 +70,9 @@ def _loops(tree: _Tree, types: bool, lines: bool) -> Iterator[TextLine]:
 def _variable_lines(loop: LoopSnapshot, outer: _Tree, inner: _Tree) -> Iterator[TextLine]:
     """Iterate over one line a loop variable: what it reads, in the step and around the loop, and what it gives."""
     for kind in _KINDS:
-        for each in loop.variables:
-            if each.kind == kind:
-                yield [("  ", ""), (f"{kind:<13}", "kind"), *_links(each, outer, inner)]
+        for variable in loop.variables:
+            if variable.kind == kind:
+                yield [("  ", ""), (f"{kind:<13}", "kind"), *_links(variable, outer, inner)]
 
 
 def _links(variable: LoopVariableSnapshot, outer: _Tree, inner: _Tree) -> TextLine:

@@ -65,17 +65,17 @@ def einsum(*operands: Any, dtype: object = None, optimize: Any = False) -> Varia
     array([[11., 17.]])
     """
     terms, output = requested(operands)
-    common = np.result_type(*(tensor_type(each.value).dtype for each in terms)).name
+    common = np.result_type(*(tensor_type(term.value).dtype for term in terms)).name
     wanted = common if dtype is None else canonical_dtype(dtype)
-    cast = [Term(e.cast(each.value, wanted), each.labels) for each in terms]
+    cast = [Term(e.cast(term.value, wanted), term.labels) for term in terms]
     path = _path(cast, output, optimize)
-    left = _without_ones([_diagonal(each) for each in cast])
+    left = _without_ones([_diagonal(term) for term in cast])
     for places in path:
         chosen = [left[k] for k in places]
-        left = [each for k, each in enumerate(left) if k not in places]
+        left = [term for k, term in enumerate(left) if k not in places]
         found = chosen[0]
         for k, other in enumerate(chosen[1:], start=2):
-            later = {label for each in (*left, *chosen[k:]) for label in each.labels}
+            later = {label for term in (*left, *chosen[k:]) for label in term.labels}
             found = _product(found, other, later | set(output))
         left.append(found)
     value, labels = _summed(left[0], output)
@@ -87,14 +87,14 @@ def _path(terms: Sequence[Term], output: Labels, optimize: Any) -> list[tuple[in
     if len(terms) < 3:
         return [tuple(range(len(terms)))] if len(terms) == 2 else []
     letters: dict[int, str] = {}
-    for label in (label for each in terms for label in each.labels):
+    for label in (label for term in terms for label in term.labels):
         if label not in letters:
             letters[label] = _LETTERS[len(letters) % len(_LETTERS)]
     written = [
         "".join(letters[label] for label in each) for each in (*(term.labels for term in terms), output)
     ]
     sizes = _sizes(terms)
-    shapes = [[sizes[label] for label in each.labels] for each in terms]
+    shapes = [[sizes[label] for label in term.labels] for term in terms]
     how = "greedy" if isinstance(optimize, bool) else optimize
     try:
         found = np.einsum_path(
@@ -168,7 +168,7 @@ def _summed(term: Term, kept: Collection[int]) -> Term:
 def _ordered(term: Term, labels: Sequence[int]) -> Variable:
     """Return a term's value with axes in another order, new ones of size 1 for labels that it does not have."""
     return dimshuffle(
-        term.value, [term.labels.index(each) if each in term.labels else "x" for each in labels]
+        term.value, [term.labels.index(label) if label in term.labels else "x" for label in labels]
     )
 
 
@@ -190,8 +190,8 @@ def _product(first: Term, second: Term, needed: Collection[int]) -> Term:
     if len(rows) == len(columns) == 1:
         return Term(product, labels)
     sizes = [dimension(product, k) for k in range(len(batch))]
-    sizes += [dimension(first.value, first.labels.index(each)) for each in rows]
-    sizes += [dimension(second.value, second.labels.index(each)) for each in columns]
+    sizes += [dimension(first.value, first.labels.index(row)) for row in rows]
+    sizes += [dimension(second.value, second.labels.index(column)) for column in columns]
     return Term(reshape(product, sizes, ndim=len(sizes)), labels)
 
 
@@ -202,7 +202,7 @@ def _contracted(first: Term, second: Term, summed: Sequence[int]) -> Variable:
         a = first.value if first.labels[-1] == label else dimshuffle(first.value, 1, 0)
         b = second.value if second.labels[0] == label else dimshuffle(second.value, 1, 0)
         return dot(a, b)
-    axes = [[each.labels.index(label) for label in summed] for each in (first, second)]
+    axes = [[term.labels.index(label) for label in summed] for term in (first, second)]
     return tensordot(first.value, second.value, axes)
 
 

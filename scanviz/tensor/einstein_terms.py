@@ -67,7 +67,7 @@ def requested(operands: Sequence[Any]) -> Request:
 def _letters(subscripts: str) -> tuple[list[Written], Written | None]:
     left, arrow, right = subscripts.replace(" ", "").partition("->")
     parts = left.split(",")
-    return [_labels(each, subscripts) for each in parts], _labels(right, subscripts) if arrow else None
+    return [_labels(part, subscripts) for part in parts], _labels(right, subscripts) if arrow else None
 
 
 def _labels(part: str, subscripts: str) -> Written:
@@ -80,20 +80,20 @@ def _labels(part: str, subscripts: str) -> Written:
                 where=user_line(),
                 expected="a letter for each axis, ',' between operands, '...' once in each, '->' before the result",
             )
-    return [each if each is Ellipsis else ord(each) for each in found]
+    return [ellipsis_type if ellipsis_type is Ellipsis else ord(ellipsis_type) for ellipsis_type in found]
 
 
 def _sublists(operands: Sequence[Any]) -> tuple[list[Any], list[Written], Written | None]:
     pairs, rest = list(operands), None
     if len(pairs) % 2:
         rest = _sublist(pairs.pop())
-    return pairs[::2], [_sublist(each) for each in pairs[1::2]], rest
+    return pairs[::2], [_sublist(pair) for pair in pairs[1::2]], rest
 
 
 def _sublist(given: Any) -> Written:
     if not isinstance(given, list | tuple) or any(
-        each is not Ellipsis and (not isinstance(each, int) or isinstance(each, bool) or each < 0)
-        for each in given
+        number is not Ellipsis and (not isinstance(number, int) or isinstance(number, bool) or number < 0)
+        for number in given
     ):
         raise ScanvizTypeError(
             "einsum: the axes of an operand are not named",
@@ -113,11 +113,13 @@ def name_of(label: int) -> str:
 
 
 def _text(labels: Written) -> str:
-    return "".join("..." if each is Ellipsis else chr(each) if each > 52 else f" {each}" for each in labels)
+    return "".join(
+        "..." if label is Ellipsis else chr(label) if label > 52 else f" {label}" for label in labels
+    )
 
 
 def _expanded(labels: Written, variable: Variable, position: int) -> Labels:
-    rank, named = tensor_type(variable).ndim, len([each for each in labels if each is not Ellipsis])
+    rank, named = tensor_type(variable).ndim, len([label for label in labels if label is not Ellipsis])
     if rank < named or (rank > named and Ellipsis not in labels):
         raise ScanvizValueError(
             f"einsum: operand {position}, `{describe(variable)}`, has {rank} dimensions, but '{_text(labels)}' names {named}",
@@ -126,8 +128,8 @@ def _expanded(labels: Written, variable: Variable, position: int) -> Labels:
             found=variable.type,
         )
     found: list[int] = []
-    for each in labels:
-        found += range(named - rank, 0) if each is Ellipsis else [each]
+    for label in labels:
+        found += range(named - rank, 0) if label is Ellipsis else [label]
     return tuple(found)
 
 

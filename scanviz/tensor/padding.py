@@ -124,7 +124,7 @@ def pad(
         if known == [0, 0]:
             continue
         if mode == "constant":
-            edges = [e.cast(as_value(each), dtype) for each in values]
+            edges = [e.cast(as_value(value), dtype) for value in values]
             found = _with_constants(found, axis, pair, edges)
         else:
             found = _folded(found, axis, pair, _FOLDS[mode])

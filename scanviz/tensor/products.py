@@ -306,10 +306,10 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     parts = [_components(each, place) for each, place in ((a, axisa), (b, axisb))]
-    common = np.result_type(*(tensor_type(each[0]).dtype for each in parts))
-    first, second = ([e.cast(each, common) for each in part] for part in parts)
+    common = np.result_type(*(tensor_type(part[0]).dtype for part in parts))
+    first, second = ([e.cast(variable, common) for variable in part] for part in parts)
     found = [first[k - 2] * second[k - 1] - first[k - 1] * second[k - 2] for k in range(3)]
-    rank = max(tensor_type(each).ndim for each in found)
+    rank = max(tensor_type(variable).ndim for variable in found)
     return stack(found, normal_axis(axisc, rank + 1, "cross: the result"))
 
 

@@ -86,7 +86,7 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
 
 def _stacked(low: Variable, high: Variable) -> Variable:
     rank = tensor_type(low).ndim
-    return concatenate([dimshuffle(each, ["x", *range(rank)]) for each in (low, high)], 0)
+    return concatenate([dimshuffle(variable, ["x", *range(rank)]) for variable in (low, high)], 0)
 
 
 def _last_place(size: Variable, known: int | None) -> Variable:
@@ -275,7 +275,7 @@ def _between(line: Variable, share: Variable, last: Variable, weak: bool) -> Var
     first, second = _at_places(line, lower), _at_places(line, upper)
     made = np.result_type(*([] if weak else [computed]), float_dtype(tensor_type(line).dtype)).name
     order = [*range(tensor_type(share).ndim), *["x"] * (tensor_type(line).ndim - 1)]
-    near, far = (e.cast(dimshuffle(each, order), made) for each in (part, e.subtract(1, part)))
+    near, far = (e.cast(dimshuffle(variable, order), made) for variable in (part, e.subtract(1, part)))
     apart = e.subtract(second, first)
     up, down = e.add(first, e.multiply(apart, near)), e.subtract(second, e.multiply(apart, far))
     return e.where(e.greater_equal(dimshuffle(part, order), 0.5), down, up)

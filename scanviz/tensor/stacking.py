@@ -133,7 +133,7 @@ def column_stack(tup: Sequence[Any]) -> Variable:
            [2, 4]])
     """
     parts = [as_variable(each) for each in listed(tup, "column_stack: what to join")]
-    columns = [each if tensor_type(each).ndim > 1 else transpose(at_least(each, 2)) for each in parts]
+    columns = [part if tensor_type(part).ndim > 1 else transpose(at_least(part, 2)) for part in parts]
     return join.concatenate(columns, 1)
 
 

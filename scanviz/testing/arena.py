@@ -44,12 +44,12 @@ class ArenaBackend(NamedTuple):
         """Return the outputs for inputs of a program that is written to bytes and read again."""
         read, given = from_bytes(to_bytes(program)), [np.asarray(each) for each in inputs]
         with np.errstate(all="ignore"):
-            return [np.array(each) for each in run_once(read, given, None, self)]
+            return [np.array(array) for array in run_once(read, given, None, self)]
 
 
 def run_once(program: Program, given: Sequence[Array], plan: Plan | None, tier: ArenaBackend) -> list[Array]:
     """Return the outputs of a program that is no step of a loop."""
-    shapes, strides = [each.shape for each in given], [each.strides for each in given]
+    shapes, strides = [array.shape for array in given], [array.strides for array in given]
     plan = plan or planning.plan(program, shapes, tier.groups, tier.emits, strides)
     verify_plan(program, plan)
     frame = Frame(program, plan, tier, memory(inner_bytes(program, plan)), 0, None)
@@ -94,7 +94,7 @@ class Frame:
 
     def run(self, without: frozenset[int]) -> None:
         """Run all instructions but some, forgetting what is needed no longer."""
-        taken = {each.over for each in self.plan.places}
+        taken = {place.over for place in self.plan.places}
         for time, group in enumerate(self.plan.groups):
             self.run_group([index for index in group if index not in without])
             for number, place in enumerate(self.plan.places):
@@ -167,30 +167,30 @@ class Loop:
         self.sequences = [values[slot.outer] for slot in loop.sequences]
         running.check_sequences(loop, self.sequences, self.steps)
         starts = [(slot, values[slot.outer]) for slot in loop.states]
-        begun = [each[None] if slot.kind == "sitsot" else each for slot, each in starts]
+        begun = [array[None] if slot.kind == "sitsot" else array for slot, array in starts]
         self.carries = [values[slot.outer] for slot in loop.carries]
         self.fixed = {slot.inner: values[slot.outer] for slot in loop.non_sequences}
-        told: list[Any] = [(each.shape[1:], each.strides[1:]) for each in self.sequences]
+        told: list[Any] = [(sequence.shape[1:], sequence.strides[1:]) for sequence in self.sequences]
         told += [(begun[k].shape[1:], None) for k, slot in enumerate(loop.states) for _ in slot.reads]
-        told += [(each.shape, None) for each in self.carries]
-        told += [(each.shape, each.strides) for each in self.fixed.values()]
+        told += [(carry.shape, None) for carry in self.carries]
+        told += [(array.shape, array.strides) for array in self.fixed.values()]
         self.shapes, strides = [shape for shape, _ in told], [apart for _, apart in told]
-        rows = [each.shape[1:] for each in begun]
+        rows = [array.shape[1:] for array in begun]
         plan = plan or planning.plan_loop(loop, self.shapes, tier.groups, tier.emits, rows, strides)
         verify_plan(loop.body, plan)
         tier.told(loop, plan)
         self.plan = plan
-        self.layout = arena_of(loop, plan, self.steps, {k: len(each) for k, each in enumerate(begun)})
+        self.layout = arena_of(loop, plan, self.steps, {k: len(array) for k, array in enumerate(begun)})
         self.arena = memory(self.layout.bytes) if room is None else room[: self.layout.bytes]
         assert len(self.arena) == self.layout.bytes
         fill(self.arena)
         self.frame = Frame(loop.body, plan, tier, self.arena, self.layout.inner, self.row)
         self.rows: dict[SlotKey, Any] = {key: self.rows_of(key) for key in plan.stores}
-        for k, (slot, each) in enumerate(zip(loop.states, begun, strict=True)):
+        for k, (slot, array) in enumerate(zip(loop.states, begun, strict=True)):
             if slot.in_place:
-                self.rows["state", k] = each
-            for position in range(len(each) if slot.kind == "mitmot" else slot.offset):
-                self.row(("state", k), position - slot.offset)[...] = each[position]
+                self.rows["state", k] = array
+            for position in range(len(array) if slot.kind == "mitmot" else slot.offset):
+                self.row(("state", k), position - slot.offset)[...] = array[position]
 
     def rows_of(self, key: SlotKey) -> Any:
         """Return the rows of a slot: in the arena, or one by one where their shape is found at run time."""
@@ -232,7 +232,7 @@ class Loop:
         frame, plan, loop, stop = self.frame, self.plan, self.loop, False
         while self.step < self.steps and not stop:
             at_step(self.step)
-            carried = {slot.read: each for slot, each in zip(loop.carries, self.carries, strict=True)}
+            carried = {slot.read: carry for slot, carry in zip(loop.carries, self.carries, strict=True)}
             frame.known.update({**self.fixed, **carried})
             frame.run(plan.invariant)
             stop = self.end_step()

@@ -35,7 +35,7 @@ class ArenaExecutable:
         with np.errstate(all="ignore"):
             tier = ArenaBackend(self.groups, told=told)
             found = run_once(self.program, [np.asarray(each) for each in inputs], None, tier)
-        return [np.array(each) for each in found]
+        return [np.array(array) for array in found]
 
     def plans(self) -> dict[int, Plan]:
         """Return the plan of each loop run so far, by the loop's key."""

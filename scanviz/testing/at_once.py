@@ -57,11 +57,11 @@ def at_once(works: Sequence[Callable[[], Any]], patience: float = 120.0) -> list
 
     threads = [threading.Thread(target=do, args=(k,), daemon=True) for k in range(len(works))]
     with hurried():
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join(patience)
-    if any(each.is_alive() for each in threads):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(patience)
+    if any(thread.is_alive() for thread in threads):
         raise TimeoutError(f"threads have not ended after {patience:.0f} s: do they wait for one another?")
     for error in failed:
         if error is not None:

@@ -88,7 +88,7 @@ class _Baton:
         self.turn += 1
         self.left = self.turns.lengths[self.turn % len(self.turns.lengths)]
         others = ((self.holder + k) % self.count for k in range(1, self.count + 1))
-        self.holder = next((each for each in others if each in self.waiting), -1)
+        self.holder = next((other for other in others if other in self.waiting), -1)
         self.changed.notify_all()
 
     def _wait(self, mine: int) -> None:

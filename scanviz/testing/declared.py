@@ -77,7 +77,9 @@ def _axis(pool: ValuePool, ndim: int) -> int:
 
 
 def _subsets(ndim: int) -> list[list[int]]:
-    return [list(each) for k in range(ndim + 1) for each in itertools.combinations(range(ndim), k)]
+    return [
+        list(combination) for k in range(ndim + 1) for combination in itertools.combinations(range(ndim), k)
+    ]
 
 
 def _shuffled(pool: ValuePool, items: Sequence[Any]) -> list[Any]:

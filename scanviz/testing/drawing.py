@@ -29,9 +29,9 @@ def formula_draw(name: str, state: Array, count: int, dtype: str, parameters: Se
     blocks = -(-count // draw.elements)
     kind = draw.block.dtypes[7]
     given = [
-        np.resize(np.asarray(each).astype(kind), blocks * draw.elements)[k :: draw.elements]
+        np.resize(np.asarray(parameter).astype(kind), blocks * draw.elements)[k :: draw.elements]
         for k in range(draw.elements)
-        for each in parameters
+        for parameter in parameters
     ]
     with np.errstate(all="ignore"):
         found = on_arrays(draw.block)(*state, np.arange(blocks, dtype=np.uint64), *given)

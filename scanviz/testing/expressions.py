@@ -44,7 +44,7 @@ class RandomExpression(NamedTuple):
 
     def apply(self, arguments: Sequence[Any]) -> Any:
         """Return the value for arguments: symbolic for variables, an array for arrays."""
-        symbolic = any(isinstance(each, Variable) for each in arguments)
+        symbolic = any(isinstance(argument, Variable) for argument in arguments)
         values, needed = list(arguments), self.needed(len(arguments))
         for place, (operation, positions) in enumerate(self.steps, start=len(arguments)):
             if place not in needed:
@@ -125,7 +125,7 @@ def expressions(
 
 def _tried(operation: Operation, values: Sequence[Any]) -> Any:
     """Return what an operation makes of values, None where it is not meant for their shapes."""
-    if not operation.fits(*(np.shape(each) for each in values)):
+    if not operation.fits(*(np.shape(value) for value in values)):
         return None
     return np.asarray(operation.plain(*values))
 

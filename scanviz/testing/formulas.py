@@ -39,7 +39,7 @@ class Grower:
 
     def of(self, dtype: str) -> Expression:
         """Return an expression of a dtype that there is, or a number."""
-        fitting = [each for each, kind in self.known if kind == dtype]
+        fitting = [expression for expression, kind in self.known if kind == dtype]
         if fitting and self.rng.random() < 0.8:
             return self.rng.choice(fitting)
         return _number(self.rng, dtype)
@@ -102,7 +102,7 @@ class Grower:
         inner.known.append((inner._arithmetic(dtype, carried(name), inner.of(dtype)), dtype))
         for _ in range(self.rng.choice((0, 1, 3))):
             inner.known.append(inner._grown(dtype))
-        fitting = [each for each, kind in inner.known if kind == dtype]
+        fitting = [expression for expression, kind in inner.known if kind == dtype]
         most = constant(self.rng.choice((0, 1, 3, 9)), "uint8")
         going = primitive("less", carried(count), most) & inner.of("bool")
         step = {name: fitting[-1], count: carried(count) + 1}

@@ -35,7 +35,7 @@ class FreshOperands:
 
     def array(self, ranks: Sequence[int] = (0, 1, 2), dtypes: Sequence[str] = DTYPES) -> Variable:
         """Return a new input, if possible of one of the two dtypes that were chosen."""
-        dtype = self.choose([each for each in self.dtypes if each in dtypes] or list(dtypes))
+        dtype = self.choose([text for text in self.dtypes if text in dtypes] or list(dtypes))
         return self._input(dtype, (self.size,) * self.choose(ranks))
 
     operand = array

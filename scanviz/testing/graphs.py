@@ -60,7 +60,7 @@ class GraphCase:
     failing: list[Variable] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        kinds = ", ".join(f"{each.name}: {each.type}" for each in self.inputs)
+        kinds = ", ".join(f"{variable.name}: {variable.type}" for variable in self.inputs)
         return f"{'; '.join(map(written, self.outputs))} of {kinds}, at {self.rows!r}"
 
     def declarations(self) -> set[Declaration]:
@@ -128,9 +128,9 @@ class GraphPool:
     def array(self, ranks: Sequence[int] = (0, 1, 2), dtypes: Sequence[str] = DTYPES) -> Variable:
         """Return one of the inputs and results; the last is taken most often."""
         fitting = [
-            each
-            for each in reversed(self.known)
-            if tensor_type(each).ndim in ranks and tensor_type(each).dtype in dtypes
+            variable
+            for variable in reversed(self.known)
+            if tensor_type(variable).ndim in ranks and tensor_type(variable).dtype in dtypes
         ]
         if not fitting:
             raise UnfitError
@@ -165,8 +165,12 @@ def valued(nodes: Sequence[Apply], known: Mapping[Variable, Array]) -> dict[Vari
     with np.errstate(all="ignore"):
         for node in nodes:
             given = [
-                each.value if isinstance(each, Constant) else found[each] if each in found else known[each]
-                for each in node.inputs
+                variable.value
+                if isinstance(variable, Constant)
+                else found[variable]
+                if variable in found
+                else known[variable]
+                for variable in node.inputs
             ]
             try:
                 results = node.op.perform(given)
@@ -191,7 +195,7 @@ def _agreed(node: Apply, given: Sequence[Array]) -> bool:
     """
     declaration = node.op.declaration
     if declaration in PRODUCTS:
-        return all(bool(np.all(np.isfinite(each))) for each in given) and not _negative_zeros(given)
+        return all(bool(np.all(np.isfinite(array))) for array in given) and not _negative_zeros(given)
     if declaration is LAST_ROW:
         return bool(given[0].shape[1:] == given[1].shape)  # which the loop before it has seen to
     if declaration is e.CAST:
@@ -211,21 +215,21 @@ def _in_range(value: Array, dtype: str) -> bool:
 
 def _both_zeros(values: Sequence[Array]) -> bool:
     """Return whether there are zeros of both signs; those of integers become positive ones."""
-    zeros = [each[each == 0].astype(np.float64) for each in map(np.asarray, values)]
+    zeros = [array[array == 0].astype(np.float64) for array in map(np.asarray, values)]
     return len({bool(sign) for each in zeros for sign in np.signbit(each)}) > 1
 
 
 def _negative_zeros(factors: Sequence[Array]) -> bool:
     """Return whether a product of elements of some arrays may be -0.0."""
-    floats = [np.asarray(each, np.float64) for each in factors]
-    return any(np.any(each == 0) for each in floats) and any(np.any(np.signbit(each)) for each in floats)
+    floats = [np.asarray(factor, np.float64) for factor in factors]
+    return any(np.any(array == 0) for array in floats) and any(np.any(np.signbit(array)) for array in floats)
 
 
 @functools.cache
 def rewritten_operations() -> list[Declaration]:
     """Return the operations that rules about values are meant for: they are drawn more often than others."""
-    meant = {each for rule in all_rules() for each in rule.on}
-    return [each for each in ROWS if each in meant]
+    meant = {declaration for rule in all_rules() for declaration in rule.on}
+    return [row for row in ROWS if row in meant]
 
 
 def grown(
@@ -268,10 +272,10 @@ def grown(
             continue
         if made.owner is not None:
             pool.add(made)
-    made_here = [each for each in pool.known if each.owner is not None]
-    read = {each for one in made_here for each in (one.owner.inputs if one.owner else ())}
-    outputs = [each for each in made_here if each not in read] or pool.inputs[:1]
-    expected = [[values[each] for each in outputs] for values in pool.values]
+    made_here = [variable for variable in pool.known if variable.owner is not None]
+    read = {variable for one in made_here for variable in (one.owner.inputs if one.owner else ())}
+    outputs = [variable for variable in made_here if variable not in read] or pool.inputs[:1]
+    expected = [[values[output] for output in outputs] for values in pool.values]
     return GraphCase(pool.inputs, outputs, pool.given, expected, pool.failing)
 
 

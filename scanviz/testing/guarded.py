@@ -92,8 +92,8 @@ class GuardedLoop:
 
         def step(x_t: Variable, alive_t: Variable, places_t: Variable, h: Variable) -> Variable:
             y = x_t
-            for each in self.links:
-                y = each.symbolic(y, w)
+            for link in self.links:
+                y = link.symbolic(y, w)
             if self.kind == "index":
                 return T.sin(y[places_t] + 0.5 * h[places_t])
             if self.kind == "unread rows":
@@ -115,8 +115,8 @@ class GuardedLoop:
 
         def step(x_t: Variable, y: Variable, h: Variable) -> tuple[Variable, Variable]:
             following = x_t
-            for each in self.links:
-                following = each.symbolic(following, w)
+            for link in self.links:
+                following = link.symbolic(following, w)
             return following, T.sin(y + 0.5 * h)
 
         (_, found), _ = scan(
@@ -143,8 +143,8 @@ class GuardedLoop:
         for x_t, alive_t, places_t in zip(x, self.alive, self.places(), strict=True):
             before = y
             y = np.where(alive_t, x_t, x_t[places_t])  # a bad element is never computed with
-            for each in self.links:
-                y = each.plain(y, w)
+            for link in self.links:
+                y = link.plain(y, w)
             if self.kind == "unread state":
                 h = np.sin(before + 0.5 * h)
             elif self.kind == "unread rows":
@@ -172,8 +172,8 @@ def _alive(links: Sequence[Link], rows: Array, weight: Array) -> Array:
     good = np.ones(rows.shape, bool)
     y: Any = rows.astype(complex)
     with np.errstate(all="ignore"):
-        for each in links:
-            moved, y = each.plain(y * (1 + 1e-7), weight), each.plain(y, weight)
+        for link in links:
+            moved, y = link.plain(y * (1 + 1e-7), weight), link.plain(y, weight)
             good &= np.isfinite(y) & (np.abs(y.imag) < 1e-12) & (np.abs(y) < 20) & (np.abs(y) > 1e-3)
             good &= np.abs(moved - y) < 1e-4
     return good

@@ -195,7 +195,7 @@ def _apply(change: Damage, document: Any) -> None:
     forms: dict[Place, list[Place]] = {}
     for place, value in _places(document, ()):
         if _is_meant(change, place, value):
-            form = tuple("[]" if isinstance(each, int) else each for each in place)
+            form = tuple("[]" if isinstance(text, int) else text for text in place)
             forms.setdefault(form, []).append(place)
     if not forms:
         return

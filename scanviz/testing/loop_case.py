@@ -93,18 +93,20 @@ class LoopCase:
 
     def shapes(self) -> list[Shape]:
         """Return the shapes of what an expression of the step can use."""
-        found = [each.values.shape[1:] for each in self.sequences for _ in each.taps]
-        found += [each.shape for each in self.outputs for _ in each.taps]
+        found = [sequence.values.shape[1:] for sequence in self.sequences for _ in sequence.taps]
+        found += [output.shape for output in self.outputs for _ in output.taps]
         found += [
-            each.shape for each in (*self.constants, self.captured, self.shared_start) if each is not None
+            constant.shape
+            for constant in (*self.constants, self.captured, self.shared_start)
+            if constant is not None
         ]
         return [*found, found[0]] if self.nested is not None else found
 
     def reads_nested(self) -> bool:
         """Return whether anything depends on the loop inside the step, whose value is the last argument."""
         count = len(self.shapes())
-        read = [each.value for each in self.outputs] + ([self.update] if self.update is not None else [])
-        return any(count - 1 in each.needed(count) for each in read)
+        read = [output.value for output in self.outputs] + ([self.update] if self.update is not None else [])
+        return any(count - 1 in random_expression.needed(count) for random_expression in read)
 
     def build(
         self, every: int | None = None, **options: Any
@@ -124,11 +126,11 @@ class LoopCase:
             return variable
 
         sequences = [
-            dict(input=symbol(each.values, f"x{k}"), taps=list(each.taps))
-            for k, each in enumerate(self.sequences)
+            dict(input=symbol(sequence.values, f"x{k}"), taps=list(sequence.taps))
+            for k, sequence in enumerate(self.sequences)
         ]
-        infos = [self._info(k, each, symbol) for k, each in enumerate(self.outputs)]
-        constants = [symbol(each, f"w{k}") for k, each in enumerate(self.constants)]
+        infos = [self._info(k, output, symbol) for k, output in enumerate(self.outputs)]
+        constants = [symbol(constant, f"w{k}") for k, constant in enumerate(self.constants)]
         captured = symbol(self.captured, "captured") if self.captured is not None else None
         state = shared(self.shared_start, "state") if self.shared_start is not None else None
 
@@ -140,7 +142,7 @@ class LoopCase:
             ]
             if self.nested is not None:
                 values.append(self._nested(values))
-            results = [each.value.apply(values) for each in self.outputs]
+            results = [output.value.apply(values) for output in self.outputs]
             returned: list[Any] = [results]
             if state is not None and self.update is not None:
                 returned.append({state: self.update.apply(values)})
@@ -192,7 +194,7 @@ class LoopCase:
         ``reading`` says what is read of each result, which has ``count`` rows.
         """
         results, updates, inputs, state = self.build(**options)
-        wanted = [reading.of(each, count) for each in results]
+        wanted = [reading.of(result, count) for result in results]
         f = function(
             [variable for variable, _ in inputs], wanted, updates=updates, mode=mode, on_unused_input="ignore"
         )

@@ -47,7 +47,7 @@ def random_loops(
     constants : bool
         Whether inputs may be constants, whose values are known when building.
     """
-    dtype = draw(st.sampled_from([each for each in dtypes if not smooth or each.startswith("float")]))
+    dtype = draw(st.sampled_from([text for text in dtypes if not smooth or text.startswith("float")]))
     whole = draw(st.sampled_from(WHOLE_SHAPES))
     steps = draw(st.integers(0, longest))
     sequences = [
@@ -57,10 +57,10 @@ def random_loops(
     fixed = [_array(draw, draw(shapes_within(whole)), dtype) for _ in range(draw(st.integers(0, 1)))]
     captured = _array(draw, draw(shapes_within(whole)), dtype) if draw(st.booleans()) else None
     start = _array(draw, draw(shapes_within(whole)), dtype) if updates and draw(st.booleans()) else None
-    shapes = [each.values.shape[1:] for each in sequences for _ in each.taps]
+    shapes = [sequence.values.shape[1:] for sequence in sequences for _ in sequence.taps]
     own = [len(shapes) + sum(len(taps) for taps, _ in results[:k]) for k in range(len(results))]
     shapes += [shape for taps, shape in results for _ in taps]
-    shapes += [each.shape for each in (*fixed, captured, start) if each is not None]
+    shapes += [array.shape for array in (*fixed, captured, start) if array is not None]
     if not shapes:
         fixed, shapes = [_array(draw, whole, dtype)], [whole]
     shared = len(shapes) - 1

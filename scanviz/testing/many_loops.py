@@ -79,7 +79,7 @@ def updated(count: int) -> ManyLoops:
     """Shared variables that each call updates."""
     x = T.scalar("x")
     state = [scanviz.shared(np.zeros(3), f"s{k}") for k in range(count)]
-    return ManyLoops([x], [x * 2], [1.0], {each: each + x for each in state})
+    return ManyLoops([x], [x * 2], [1.0], {shared_variable: shared_variable + x for shared_variable in state})
 
 
 def deep(count: int) -> ManyLoops:

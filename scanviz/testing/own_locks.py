@@ -99,11 +99,11 @@ def own_locks() -> Iterator[None]:
         for name, module in list(sys.modules.items()):
             if not name.startswith("scanviz.") or name.startswith("scanviz.testing"):
                 continue
-            for each, value in list(vars(module).items()):
+            for text, value in list(vars(module).items()):
                 if isinstance(value, _KINDS):
                     instead.setdefault(id(value), _Asking(value))
                 if id(value) in instead:
-                    patched.enter_context(patch.object(module, each, instead[id(value)]))
+                    patched.enter_context(patch.object(module, text, instead[id(value)]))
         yield
 
 

@@ -26,32 +26,34 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
     >>> len(run_plainly(case)[0][0])
     2
     """
-    lows = [min(0, *each.taps) for each in case.sequences]
-    highs = [max(0, *each.taps) for each in case.sequences]
+    lows = [min(0, *sequence.taps) for sequence in case.sequences]
+    highs = [max(0, *sequence.taps) for sequence in case.sequences]
     possible = [
-        len(each.values) - (high - low) for each, low, high in zip(case.sequences, lows, highs, strict=True)
+        len(sequence.values) - (high - low)
+        for sequence, low, high in zip(case.sequences, lows, highs, strict=True)
     ]
     steps = case.n_steps if case.n_steps is not None else min(possible)
     if any(max(count, 0) < steps for count in possible):
         raise ValueError(f"a sequence has {min(possible)} rows for {steps} steps")
     rows: list[list[Array]] = [
-        [] if each.initial is None else [np.asarray(row) for row in each.initial] for each in case.outputs
+        [] if output.initial is None else [np.asarray(row) for row in output.initial]
+        for output in case.outputs
     ]
-    depths = [0 if each.initial is None else -min(each.taps) for each in case.outputs]
+    depths = [0 if output.initial is None else -min(output.taps) for output in case.outputs]
     state = None if case.shared_start is None else case.shared_start.copy()
     for t in range(steps):
         values: list[Any] = []
-        for each, low, count in zip(case.sequences, lows, possible, strict=True):
+        for sequence, low, count in zip(case.sequences, lows, possible, strict=True):
             centre = (count - 1 - t if case.go_backwards else t) - low
-            values += [each.values[centre + tap] for tap in each.taps]
+            values += [sequence.values[centre + tap] for tap in sequence.taps]
         for output, kept, depth in zip(case.outputs, rows, depths, strict=True):
             values += [kept[depth + t + tap] for tap in output.taps]
         values += case.constants
-        values += [each for each in (case.captured, state) if each is not None]
-        values = [np.asarray(each) for each in values]
+        values += [array for array in (case.captured, state) if array is not None]
+        values = [np.asarray(value) for value in values]
         if case.nested is not None:
             values.append(_nested(case, values[0]) if case.reads_nested() else None)
-        results = [np.asarray(each.value.apply(values), case.dtype) for each in case.outputs]
+        results = [np.asarray(output.value.apply(values), case.dtype) for output in case.outputs]
         if case.update is not None:
             state = _same_shape(state, np.asarray(case.update.apply(values), case.dtype))
         for kept, result in zip(rows, results, strict=True):

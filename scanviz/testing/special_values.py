@@ -25,7 +25,7 @@ def special_numbers(dtype: str) -> list[Any]:
     if dtype in INTEGERS:
         ends = np.iinfo(dtype)
         numbers: list[Any] = [0, 1, -1, 2, 3, 7, ends.min, ends.max]
-        return [kind.type(each) for each in dict.fromkeys(numbers) if ends.min <= each <= ends.max]
+        return [kind.type(number) for number in dict.fromkeys(numbers) if ends.min <= number <= ends.max]
     limits = np.finfo(dtype)
     plain = [0.0, 1.0, -1.0, 2.0, 0.5, -2.5, 3.0, -0.0, np.inf, -np.inf, np.nan]
     small: list[Any] = [limits.smallest_subnormal, limits.tiny, limits.eps, limits.max, -limits.max]
@@ -36,7 +36,11 @@ def moderate_numbers(dtype: str) -> list[Any]:
     """Return those of which a few may be added and multiplied in any order: nothing overflows but what is infinite already."""
     if dtype not in FLOATS:
         return special_numbers(dtype)
-    return [each for each in special_numbers(dtype) if not 4 < abs(each) < np.inf and not 0 < abs(each) < 0.1]
+    return [
+        number
+        for number in special_numbers(dtype)
+        if not 4 < abs(number) < np.inf and not 0 < abs(number) < 0.1
+    ]
 
 
 def special_array(rng: Random, dtype: str, shape: tuple[int, ...], moderate: bool = False) -> Array:

@@ -33,10 +33,11 @@ def moved(case: LoopCase, along: Mapping[str, Array], z: complex) -> LoopCase:
         case,
         dtype="complex128",
         sequences=[
-            SequenceCase(at(f"x{k}", each.values), each.taps) for k, each in enumerate(case.sequences)
+            SequenceCase(at(f"x{k}", sequence.values), sequence.taps)
+            for k, sequence in enumerate(case.sequences)
         ],
-        outputs=[output(k, each) for k, each in enumerate(case.outputs)],
-        constants=[at(f"w{k}", each) for k, each in enumerate(case.constants)],
+        outputs=[output(k, output_case) for k, output_case in enumerate(case.outputs)],
+        constants=[at(f"w{k}", constant) for k, constant in enumerate(case.constants)],
         captured=None if case.captured is None else at("captured", case.captured),
         shared_start=None if case.shared_start is None else at("state", case.shared_start),
     )
@@ -45,7 +46,7 @@ def moved(case: LoopCase, along: Mapping[str, Array], z: complex) -> LoopCase:
 def cost_of_values(case: LoopCase) -> complex:
     """Return the number that is differentiated, of a loop's values: the sum of sines of what it gives, cosines of its state."""
     results, state = run_plainly(case)
-    total = sum(np.sum(np.sin((1 + 0.25 * k) * each)) for k, each in enumerate(results))
+    total = sum(np.sum(np.sin((1 + 0.25 * k) * result)) for k, result in enumerate(results))
     return complex(total if state is None else total + np.sum(np.cos(state)))
 
 
@@ -63,13 +64,13 @@ def taylor_coefficients(
     >>> bool(abs(taylor_coefficients(case, still, 1)[0][1]) < 1e-9)
     True
     """
-    found, again = (_coefficients(case, along, order, each) for each in (radius, radius / 2))
+    found, again = (_coefficients(case, along, order, number) for number in (radius, radius / 2))
     return found, 4 * np.abs(found - again)
 
 
 def _coefficients(case: LoopCase, along: Mapping[str, Array], order: int, radius: float) -> Array:
     angles = np.exp(2j * np.pi * np.arange(_POINTS) / _POINTS)
-    values = np.array([cost_of_values(moved(case, along, radius * each)) for each in angles])
+    values = np.array([cost_of_values(moved(case, along, radius * angle)) for angle in angles])
     return np.array([np.mean(values * angles**-k).real / radius**k for k in range(order + 1)])
 
 

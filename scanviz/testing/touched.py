@@ -78,20 +78,20 @@ def accesses(code: CodeType) -> dict[int, frozenset[Access]]:
     found: dict[int, set[tuple[Literal["local", "global"], str, str | None, bool]]] = {}
     changing: set[int] = set()
     line, holder = code.co_firstlineno, ""
-    for each in dis.get_instructions(code):
-        at = each.positions.lineno if each.positions is not None else None
+    for instruction in dis.get_instructions(code):
+        at = instruction.positions.lineno if instruction.positions is not None else None
         if at is not None and at != line:
             line, holder = at, ""
-        here, kind = found.setdefault(line, set()), each.opname
+        here, kind = found.setdefault(line, set()), instruction.opname
         if kind.startswith("LOAD_FAST"):
-            holder = each.argval[-1] if isinstance(each.argval, tuple) else each.argval
+            holder = instruction.argval[-1] if isinstance(instruction.argval, tuple) else instruction.argval
             here.add(("local", holder, None, False))
         elif kind.endswith("_GLOBAL"):
-            here.add(("global", each.argval, None, kind.startswith("STORE")))
+            here.add(("global", instruction.argval, None, kind.startswith("STORE")))
         elif kind in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR") and holder:
-            here.add(("local", holder, each.argval, kind == "STORE_ATTR"))
+            here.add(("local", holder, instruction.argval, kind == "STORE_ATTR"))
         if kind in ("STORE_SUBSCR", "DELETE_SUBSCR") or (
-            isinstance(each.argval, str) and each.argval in _CHANGING
+            isinstance(instruction.argval, str) and instruction.argval in _CHANGING
         ):
             changing.add(line)
     return {at: frozenset(Access(*each, at in changing) for each in some) for at, some in found.items()}
@@ -119,8 +119,8 @@ class Touched:
 
     def note(self, thread: int, frame: FrameType) -> None:
         """Note what the line that a frame is at touches."""
-        for each in accesses(frame.f_code).get(frame.f_lineno, ()):
-            for touched, what, writes in _touched(frame, each):
+        for access in accesses(frame.f_code).get(frame.f_lineno, ()):
+            for touched, what, writes in _touched(frame, access):
                 if id(touched) not in self._seen:
                     self._held.append(touched)
                 seen = self._seen.setdefault(id(touched), {}).setdefault(what, _Seen())

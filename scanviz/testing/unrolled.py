@@ -49,19 +49,20 @@ def unroll(
     True
     """
     named = {str(variable.name): variable for variable, _ in inputs}
-    lows = [min(0, *each.taps) for each in case.sequences]
-    highs = [max(0, *each.taps) for each in case.sequences]
+    lows = [min(0, *sequence.taps) for sequence in case.sequences]
+    highs = [max(0, *sequence.taps) for sequence in case.sequences]
     possible = [
-        len(each.values) - (high - low) for each, low, high in zip(case.sequences, lows, highs, strict=True)
+        len(sequence.values) - (high - low)
+        for sequence, low, high in zip(case.sequences, lows, highs, strict=True)
     ]
     steps = len(run_plainly(case)[0][0])
     rows: list[list[Variable]] = [_initial(case, k, named) for k in range(len(case.outputs))]
-    depths = [0 if each.initial is None else -min(each.taps) for each in case.outputs]
+    depths = [0 if output.initial is None else -min(output.taps) for output in case.outputs]
     for t in range(steps):
         values: list[Variable] = []
-        for k, (each, low, count) in enumerate(zip(case.sequences, lows, possible, strict=True)):
+        for k, (sequence, low, count) in enumerate(zip(case.sequences, lows, possible, strict=True)):
             centre = (count - 1 - t if case.go_backwards else t) - low
-            values += [named[f"x{k}"][centre + tap] for tap in each.taps]
+            values += [named[f"x{k}"][centre + tap] for tap in sequence.taps]
         for output, kept, depth in zip(case.outputs, rows, depths, strict=True):
             values += [kept[depth + t + tap] for tap in output.taps]
         values += [named[f"w{k}"] for k in range(len(case.constants))]
@@ -72,11 +73,11 @@ def unroll(
             for _ in range(3):
                 last = case.nested.apply([last, values[0]])
             values.append(last)
-        results = [each.value.apply(values) for each in case.outputs]
+        results = [output.value.apply(values) for output in case.outputs]
         if case.update is not None:
             state = case.update.apply(values)
         if truncate_gradient != -1 and t < steps - truncate_gradient:
-            results = [disconnected_grad(each) for each in results]
+            results = [disconnected_grad(result) for result in results]
             state = disconnected_grad(state) if case.update is not None else state
         for kept, result in zip(rows, results, strict=True):
             kept.append(result)

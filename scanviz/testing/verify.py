@@ -110,14 +110,14 @@ def verify_grad(
 
 
 def _case(build: Callable[..., Any], points: Sequence[Any], known_shapes: bool, mode: str) -> _Case:
-    values = [np.asarray(each) for each in points]
+    values = [np.asarray(point) for point in points]
     inputs = [
-        T.tensor(str(each.dtype), each.shape if known_shapes else (None,) * each.ndim, f"x{k}")
-        for k, each in enumerate(values)
+        T.tensor(str(value.dtype), value.shape if known_shapes else (None,) * value.ndim, f"x{k}")
+        for k, value in enumerate(values)
     ]
     made = build(*inputs)
     outputs = list(made) if isinstance(made, list | tuple) else [made]
-    moving = [k for k, each in enumerate(inputs) if tensor_type(each).dtype in FLOATS]
+    moving = [k for k, variable in enumerate(inputs) if tensor_type(variable).dtype in FLOATS]
     return _Case(inputs, outputs, values, moving, mode)
 
 
@@ -135,7 +135,9 @@ def _reverse(case: _Case, up: Sequence[Array]) -> dict[int, Array]:
     }
     found = pull_back(seeds, [case.inputs[k] for k in case.moving])
     zeros = [np.zeros_like(case.points[k]) for k in case.moving]
-    computed = iter(_values(case, [each for each in found if isinstance(each, Variable)], case.points))
+    computed = iter(
+        _values(case, [variable for variable in found if isinstance(variable, Variable)], case.points)
+    )
     result: dict[int, Array] = {}
     for k, each, zero in zip(case.moving, found, zeros, strict=True):
         if isinstance(each, Undefined):
@@ -153,7 +155,9 @@ def _forward(case: _Case, along: dict[int, Array]) -> list[Array]:
     seeds = {case.inputs[k]: T.constant(v.astype(case.points[k].dtype)) for k, v in along.items()}
     found = push_forward(seeds, case.outputs)
     shapes = _values(case, case.outputs, case.points)
-    computed = iter(_values(case, [each for each in found if isinstance(each, Variable)], case.points))
+    computed = iter(
+        _values(case, [variable for variable in found if isinstance(variable, Variable)], case.points)
+    )
     result = []
     for k, (each, value) in enumerate(zip(found, shapes, strict=True)):
         if isinstance(each, Undefined):
@@ -177,7 +181,7 @@ def _check_elements(
     for place in np.ndindex(gradient.shape):
         sides = []
         for sign in (1, -1):
-            moved = [each.copy() for each in case.points]
+            moved = [point.copy() for point in case.points]
             moved[position][place] += sign * step
             sides.append((projected(moved), float(moved[position][place])))
         (above, high), (below, low) = sides

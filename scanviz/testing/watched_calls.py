@@ -30,12 +30,14 @@ def with_other_values(case: LoopCase, seed: int) -> LoopCase:
 
     return replace(
         case,
-        sequences=[replace(each, values=other(each.values)) for each in case.sequences],
+        sequences=[replace(sequence, values=other(sequence.values)) for sequence in case.sequences],
         outputs=[
-            each if each.initial is None or each.from_zeros else replace(each, initial=other(each.initial))
-            for each in case.outputs
+            output
+            if output.initial is None or output.from_zeros
+            else replace(output, initial=other(output.initial))
+            for output in case.outputs
         ],
-        constants=[other(each) for each in case.constants],
+        constants=[other(constant) for constant in case.constants],
         captured=None if case.captured is None else other(case.captured),
     )
 

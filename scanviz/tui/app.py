@@ -144,8 +144,8 @@ class ScanvizApp(App[None]):
                     asyncio.get_running_loop().add_signal_handler(number, leave)
 
     def _prepare(self) -> None:
-        for each in self.views:
-            each.prepare(self.state)
+        for view in self.views:
+            view.prepare(self.state)
 
     def on_resize(self, event: Resize) -> None:
         """Give way on a narrow terminal."""
@@ -214,7 +214,7 @@ class ScanvizApp(App[None]):
             parts.append(f"{plain(loop.name)}: step {self.state.step} of {self.state.steps}")
         if self.view.filtered:
             parts.append(f"only rows with {plain(self.view.filtered)!r}: escape shows all")
-        return " · ".join(each for each in parts if each)
+        return " · ".join(part for part in parts if part)
 
     def take_news(self) -> None:
         """Show what a running script has told since: its output at once, its record when a thread has read it."""
@@ -223,7 +223,9 @@ class ScanvizApp(App[None]):
         finished = self.source.finished
         if self._fresh:
             self._take_record()
-        elif not finished and not any(each.group == "record" and each.is_running for each in self.workers):
+        elif not finished and not any(
+            worker.group == "record" and worker.is_running for worker in self.workers
+        ):
             self.run_worker(self._read_record, thread=True, group="record")
         told = [view.news(self.source) for view in self.views]  # every view is asked
         if self._status != self.source.status():
@@ -261,7 +263,7 @@ class ScanvizApp(App[None]):
     def on_view_entered(self, event: TabView.Entered) -> None:
         """Go on to another tab with what was looked at; escape comes back."""
         self._came_from.append((self.views.index(self.view), self.state))
-        self._go(next(k for k, each in enumerate(VIEWS) if event.title == each.TITLE), event.state)
+        self._go(next(k for k, view in enumerate(VIEWS) if event.title == view.TITLE), event.state)
 
     def _go(self, number: int, state: ViewState) -> None:
         """Show a state in a tab, with the cursor on what it looks at."""
@@ -311,7 +313,7 @@ class ScanvizApp(App[None]):
     def action_other(self) -> None:
         """Go from a loop to its gradient, and back."""
         others = (self.state.forward_loop(), *self.state.gradient_loops())
-        found = next((each for each in others if each is not None), None)
+        found = next((other for other in others if other is not None), None)
         if found is None:
             self.notify("This loop has no back-propagation here, and is none.")
         else:

@@ -137,10 +137,12 @@ def chart(
         label = duration(top) if row == 0 else duration(base) if row == height - 1 and height > 2 else ""
         line = Text(f"{label:>{AXIS - 1}} ", style="dim")
         drawn = []
-        for column, each in enumerate(heights):
-            full = each - (height - 1 - row)
+        for column, number in enumerate(heights):
+            full = number - (height - 1 - row)
             cell = (
-                _EIGHTHS[max(0, min(8, math.ceil(full * 8)))] if each else ("·" if row == height - 1 else " ")
+                _EIGHTHS[max(0, min(8, math.ceil(full * 8)))]
+                if number
+                else ("·" if row == height - 1 else " ")
             )
             style = f"bold {YELLOW}" if here[column] else f"bold {RED}" if slow[column] else CYAN
             drawn.append((cell, style if cell != " " else ""))

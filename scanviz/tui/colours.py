@@ -43,5 +43,5 @@ def report_text(lines: Iterable[ReportLine], width: int) -> Text:
     >>> report_text([Line("a"), ReportLine("b", "1")], 20).plain
     'a\nb'
     """
-    texts = (Text.from_ansi(styled(each, max(20, width), True)) for each in lines)
+    texts = (Text.from_ansi(styled(line, max(20, width), True)) for line in lines)
     return with_our_colours(Text("\n").join(texts))

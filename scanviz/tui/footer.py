@@ -40,7 +40,7 @@ class Footer(Static):
             for node, binding, enabled, _ in screen.active_bindings.values()
             if enabled and (binding.show or binding.key == palette)
         ]
-        shown = [(self.app.get_key_display(each), each.description) for each, _ in active]
+        shown = [(self.app.get_key_display(binding), binding.description) for binding, _ in active]
         if shown != self._shown:
             self._shown = shown
             self._write(active)

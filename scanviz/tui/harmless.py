@@ -19,10 +19,11 @@ class Harmless(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the segments of a line without unsafe characters."""
-        if all(is_plain(each.text) for each in segments if not each.control):
+        if all(is_plain(segment.text) for segment in segments if not segment.control):
             return segments
         return [
-            each if each.control else Segment(_without_unsafe(each.text), each.style) for each in segments
+            segment if segment.control else Segment(_without_unsafe(segment.text), segment.style)
+            for segment in segments
         ]
 
 

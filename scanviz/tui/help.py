@@ -44,9 +44,9 @@ class HelpScreen(ModalScreen[None]):
 def _table(title: str, widget: object) -> Table:
     table = Table(title=title, title_justify="left", box=None, show_header=False)
     bindings: list[BindingType] = getattr(type(widget), "BINDINGS", [])
-    for each in bindings:
-        if isinstance(each, Binding):
-            table.add_row(key_names(each), each.description)
+    for binding in bindings:
+        if isinstance(binding, Binding):
+            table.add_row(key_names(binding), binding.description)
     return table
 
 

@@ -63,19 +63,19 @@ def linked_selection(state: ViewState) -> LinkedSelection:
         return LinkedSelection()
     variable = loop.variables[state.variable]
     called = (variable.name, *variable.inner_inputs, *variable.inner_outputs, f"{variable.name}[t]")
-    names = tuple(dict.fromkeys(each for each in called if each))
+    names = tuple(dict.fromkeys(text for text in called if text))
     found = snapshot_of(state)
     if found is None:
         return LinkedSelection(names)
     drawn = found[0].variables[state.variable]
     read, written = set(drawn.inner_inputs), set(drawn.inner_outputs)
-    nodes = [(each.operation, each) for each in found[0].step.nodes if each.operation is not None]
-    reading = frozenset(operation for operation, each in nodes if read & set(each.inputs))
-    writing = frozenset(operation for operation, each in nodes if written & set(each.outputs))
+    nodes = [(node.operation, node) for node in found[0].step.nodes if node.operation is not None]
+    reading = frozenset(operation for operation, node in nodes if read & set(node.inputs))
+    writing = frozenset(operation for operation, node in nodes if written & set(node.outputs))
     lines = frozenset(
-        str(each.source)
-        for each in loop.operations
-        if each.source is not None and each.index in reading | writing
+        str(operation.source)
+        for operation in loop.operations
+        if operation.source is not None and operation.index in reading | writing
     )
     return LinkedSelection(names, reading, writing, lines)
 
@@ -85,12 +85,12 @@ def snapshot_of(state: ViewState) -> tuple[LoopSnapshot, GraphSnapshot] | None:
     loop, function = state.loop_record, state.function_record
     if loop is None or function is None or function.graph is None:
         return None
-    kinds = [each.kind for each in loop.variables]
+    kinds = [variable.kind for variable in loop.variables]
     return next(
         (
             (found, around)
             for found, around in function.graph.all_loops()
-            if found.key == loop.key and [each.kind for each in found.variables] == kinds
+            if found.key == loop.key and [variable.kind for variable in found.variables] == kinds
         ),
         None,
     )
@@ -105,9 +105,15 @@ def given_to(state: ViewState, trace: TraceRecord, found: TracedVariableRecord) 
     node = next((each for each in snapshot.step.nodes if each.operation == found.operation), None)
     if node is None:
         return []
-    by_operation: dict[int | None, TracedVariableRecord] = {each.operation: each for each in trace.variables}
+    by_operation: dict[int | None, TracedVariableRecord] = {
+        variable.operation: variable for variable in trace.variables
+    }
     by_operation.pop(None, None)  # inputs and outputs
-    by_input = {(each.variable, each.tap): each for each in trace.variables if each.role == "input"}
+    by_input = {
+        (variable.variable, variable.tap): variable
+        for variable in trace.variables
+        if variable.role == "input"
+    }
     made = {number: each.operation for each in snapshot.step.nodes for number in each.outputs}
     taken: dict[int, TracedVariableRecord] = {}
     for index, variable in enumerate(snapshot.variables):
@@ -117,7 +123,11 @@ def given_to(state: ViewState, trace: TraceRecord, found: TracedVariableRecord) 
             if held is not None:
                 taken[number] = held
     wanted = (taken.get(number) or by_operation.get(made.get(number)) for number in node.inputs)
-    return list({id(each): each for each in wanted if each is not None}.values())
+    return list(
+        {
+            id(traced_variable): traced_variable for traced_variable in wanted if traced_variable is not None
+        }.values()
+    )
 
 
 @lru_cache(maxsize=64)

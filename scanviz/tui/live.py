@@ -177,7 +177,7 @@ class LiveSource(Source):
     def _tail(self) -> list[str]:
         with contextlib.suppress(OSError), self.printed.open("rb") as stream:
             stream.seek(max(0, self.printed.stat().st_size - 200 * TAIL))
-            return [plain(each) for each in stream.read().decode("utf-8", "replace").splitlines()[-TAIL:]]
+            return [plain(line) for line in stream.read().decode("utf-8", "replace").splitlines()[-TAIL:]]
         return []
 
     _last: list[str] = []  # noqa: RUF012  # replaced, never changed

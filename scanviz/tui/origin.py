@@ -40,7 +40,7 @@ def origin(state: ViewState, index: int) -> OriginLine:
 def _written(loop: LoopSnapshot, variable: LoopVariableSnapshot) -> OriginLine | None:
     """Return the line of the operation whose result a variable takes in a step; None where it takes none."""
     wanted = set(variable.inner_outputs)
-    return next((_line(each) for each in loop.step.nodes if wanted & set(each.outputs)), None)
+    return next((_line(node) for node in loop.step.nodes if wanted & set(node.outputs)), None)
 
 
 def _of_value(graph: GraphSnapshot, number: int | None) -> OriginLine:
@@ -51,7 +51,7 @@ def _of_value(graph: GraphSnapshot, number: int | None) -> OriginLine:
             break
         if node.loop is not None:
             loop = graph.loops[node.loop]
-            given = next((each for each in loop.variables if each.outer_output == number), None)
+            given = next((variable for variable in loop.variables if variable.outer_output == number), None)
             return (_written(loop, given) if given is not None else None) or _line(node)
         if not node.op.startswith(_VIEWS) or not node.inputs:
             return _line(node)

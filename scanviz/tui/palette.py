@@ -48,11 +48,11 @@ def commands(app: ScanvizApp) -> Iterator[SystemCommand]:
 
 
 def _worth_naming(bindings: Iterable[BindingType]) -> Iterator[Binding]:
-    for each in bindings:
-        if not isinstance(each, Binding) or not each.description:
+    for binding in bindings:
+        if not isinstance(binding, Binding) or not binding.description:
             continue
-        if not each.action.startswith(_NOT_NAMED):
-            yield each
+        if not binding.action.startswith(_NOT_NAMED):
+            yield binding
 
 
 def _command(title: str, binding: Binding, run: object) -> SystemCommand:

@@ -19,7 +19,7 @@ def rulers(loop: LoopRecord, state: ViewState, width: int) -> Text:
     """Return the buffers of a loop around a step, each as a ruler of rows with what is read and written marked."""
     text = Text()
     ordered = sorted(
-        ((each, k) for k, each in enumerate(loop.variables) if each.kind in _BUFFERS),
+        ((variable, k) for k, variable in enumerate(loop.variables) if variable.kind in _BUFFERS),
         key=lambda pair: _BUFFERS.index(pair[0].kind),
     )
     for variable, index in ordered:

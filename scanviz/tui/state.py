@@ -54,12 +54,12 @@ class ViewState:
     @property
     def function_record(self) -> FunctionRecord | None:
         """The function's record."""
-        return next((each for each in self.record.functions if each.key == self.function), None)
+        return next((function for function in self.record.functions if function.key == self.function), None)
 
     @property
     def loop_record(self) -> LoopRecord | None:
         """The loop's record."""
-        return next((each for each in self.record.loops if each.key == self.loop), None)
+        return next((loop for loop in self.record.loops if loop.key == self.loop), None)
 
     @property
     def steps(self) -> int:
@@ -78,7 +78,7 @@ class ViewState:
     @property
     def traces(self) -> tuple[TraceRecord, ...]:
         """Values of the loop that were kept."""
-        return tuple(each for each in self.record.traces if each.loop == self.loop)
+        return tuple(trace for trace in self.record.traces if trace.loop == self.loop)
 
     def title(self, loop: LoopRecord) -> str:
         """Return what a loop is called where all loops of the record are asked for."""
@@ -92,7 +92,7 @@ class ViewState:
 
     def at_loop(self, key: int) -> ViewState:
         """Look at a loop; the step stays where there is such a step."""
-        found = next((each for each in self.record.loops if each.key == key), None)
+        found = next((loop for loop in self.record.loops if loop.key == key), None)
         if found is None:
             return self
         step = min(self.step, max(0, found.longest_run - 1))
@@ -134,7 +134,7 @@ class ViewState:
 
     def at_operation(self, index: int | None) -> ViewState:
         """Look at an operation, and at the line that built it."""
-        found = next((each for each in self.operations if each.index == index), None)
+        found = next((operation for operation in self.operations if operation.index == index), None)
         if found is None:
             return replace(self, operation=None)
         return replace(self, operation=index, line=str(found.source or ""))
@@ -143,7 +143,7 @@ class ViewState:
         """Look at the same in a newer record of the same run."""
         known = replace(self, record=record)
         lost = known.function_record is None or (self.loop is not None and known.loop_record is None)
-        begun = any(each.total_ns for each in self.record.loops)
+        begun = any(loop.total_ns for loop in self.record.loops)
         if lost or (record.loops and not begun):  # nothing was chosen on evidence yet
             return start(record)
         return known.at_step(self.step).at_rewrite(self.rewrite)
@@ -160,17 +160,17 @@ class ViewState:
 
     def first_bad(self) -> tuple[TraceRecord, FirstBad] | None:
         """Return where a value that was kept is first NaN or infinite: in the earliest run, the earliest step, computed first."""
-        for trace in sorted(self.traces, key=lambda each: each.run):
+        for trace in sorted(self.traces, key=lambda trace: trace.run):
             both = [first_bad(trace, what) for what in ("nan", "inf")]
             found = [each for each in both if each is not None]
             if found:
-                order = {id(each): place for place, each in enumerate(trace.variables)}
+                order = {id(variable): place for place, variable in enumerate(trace.variables)}
                 return trace, min(found, key=lambda each: (each.step, order[id(each.variable)]))
         return None
 
     def at_first_bad(self) -> ViewState | None:
         """Look at the first NaN or infinity: of this loop, else of the first loop that has one; None where there is none."""
-        for key in (self.loop, *(each.key for each in self.record.loops)):
+        for key in (self.loop, *(loop.key for loop in self.record.loops)):
             state = self.at_loop(key) if key is not None else self
             found = state.first_bad()
             if found is not None:
@@ -187,7 +187,7 @@ class ViewState:
     def gradient_loops(self) -> tuple[int, ...]:
         """Return the keys of the loops that are the back-propagation of this one."""
         return tuple(
-            each.key for each in self.record.loops if each.gradient_of == self.loop and self.loop is not None
+            loop.key for loop in self.record.loops if loop.gradient_of == self.loop and self.loop is not None
         )
 
 
@@ -201,5 +201,5 @@ def start(record: ProfileRecord) -> ViewState:
     """
     state = ViewState(record)
     if record.loops:
-        return state.at_loop(max(record.loops, key=lambda each: each.total_ns).key)
+        return state.at_loop(max(record.loops, key=lambda loop: loop.total_ns).key)
     return state.at_function(record.functions[0].key) if record.functions else state

@@ -74,7 +74,7 @@ class LoopTree(Tree[Key]):
         children: dict[tuple[int, int | None], list[LoopRecord]] = {}
         for loop in state.record.loops[:MOST]:
             children.setdefault((loop.function, loop.parent), []).append(loop)
-        for function in sorted(state.record.functions, key=lambda each: -each.total_ns):
+        for function in sorted(state.record.functions, key=lambda function: -function.total_ns):
             key = ("function", function.key)
             node = self.root.add("", key, expand=key not in closed)
             self._by_key[key] = node
@@ -88,7 +88,7 @@ class LoopTree(Tree[Key]):
         parent: int | None,
         closed: set[Key],
     ) -> None:
-        for loop in sorted(children.get((function.key, parent), ()), key=lambda each: -each.total_ns):
+        for loop in sorted(children.get((function.key, parent), ()), key=lambda loop: -loop.total_ns):
             key = ("loop", loop.key)
             inside = (function.key, loop.key) in children
             child = node.add("", key, expand=key not in closed, allow_expand=inside)
@@ -97,9 +97,9 @@ class LoopTree(Tree[Key]):
 
     def _tell_times(self, record: ProfileRecord) -> None:
         """Write the labels, where they have changed; loops keep their places while a script runs."""
-        functions = {each.key: each for each in record.functions}
+        functions = {function.key: function for function in record.functions}
         labels: dict[Key, Text] = {
-            ("function", key): self._function_label(each) for key, each in functions.items()
+            ("function", key): self._function_label(function) for key, function in functions.items()
         }
         for loop in record.loops[:MOST]:
             if loop.function in functions:
@@ -183,7 +183,7 @@ class LoopTree(Tree[Key]):
 
 def _keys(record: ProfileRecord) -> set[Key]:
     """Return the keys of what the tree shows."""
-    functions: set[Key] = {("function", each.key) for each in record.functions}
+    functions: set[Key] = {("function", function.key) for function in record.functions}
     return functions | {
-        ("loop", each.key) for each in record.loops[:MOST] if ("function", each.function) in functions
+        ("loop", loop.key) for loop in record.loops[:MOST] if ("function", loop.function) in functions
     }

@@ -86,7 +86,7 @@ def watched(expression: str, values: Mapping[str, Any], cut: Collection[str] = (
     names = {_spelled(name): value for name, value in values.items()}
     with np.errstate(all="ignore"):
         try:
-            found = _value(tree.body, names, {_spelled(each) for each in cut})
+            found = _value(tree.body, names, {_spelled(text) for text in cut})
         except WatchError:
             raise
         except (ArithmeticError, IndexError, MemoryError, RecursionError, TypeError, ValueError) as error:
@@ -136,5 +136,5 @@ def _index(node: ast.expr) -> Any:
         case ast.Slice(lower=low, upper=high, step=None):
             return slice(low and _index(low), high and _index(high))
         case ast.Tuple(elts=parts):
-            return tuple(_index(each) for each in parts)
+            return tuple(_index(part) for part in parts)
     raise WatchError(f"{ast.unparse(node)} is no index: numbers and slices are")

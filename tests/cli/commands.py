@@ -113,8 +113,8 @@ def _serve(requests: socket.socket) -> None:
     """Fork for each request; returns, or ends with SystemExit, in the child alone or when nobody asks any more."""
     import scanviz.cli
 
-    for each in pkgutil.iter_modules(scanviz.cli.__path__, "scanviz.cli."):
-        importlib.import_module(each.name)
+    for module in pkgutil.iter_modules(scanviz.cli.__path__, "scanviz.cli."):
+        importlib.import_module(module.name)
     gc.freeze()
     while True:
         _, files, _, _ = socket.recv_fds(requests, 1, 4)
@@ -124,8 +124,8 @@ def _serve(requests: socket.socket) -> None:
         if child == 0:
             requests.close()
             return _become(files)
-        for each in files:
-            os.close(each)
+        for file in files:
+            os.close(file)
         requests.sendall(b"%d\n" % child)
         _, status = os.waitpid(child, 0)
         requests.sendall(b"%d\n" % status)

@@ -65,15 +65,15 @@ def test_repeats_are_runs_of_the_program_in_fresh_processes_in_one_profile(folde
     assert (folder / "counted").read_text() == "xxx"
     assert "the first of 3 runs" in done.stderr
     record = load(folder / "rnn.scanviz")
-    assert [each.arguments for each in (record, *record.repeats)] == [("some", "--repeat")] * 3
-    assert [each.detail for each in record.repeats] == ["ops", "ops"]
+    assert [repeat.arguments for repeat in (record, *record.repeats)] == [("some", "--repeat")] * 3
+    assert [repeat.detail for repeat in record.repeats] == ["ops", "ops"]
     assert record.functions[0].graph is not None
-    for each in record.repeats:
-        assert each.functions[0].graph is None
-        assert each.functions[0].calls == 5
-        assert each.loops[0].steps == 100
-        assert each.loops[0].step_times.count == 100
-    assert len({each.loops[0].total_ns for each in (record, *record.repeats)}) > 1
+    for repeat in record.repeats:
+        assert repeat.functions[0].graph is None
+        assert repeat.functions[0].calls == 5
+        assert repeat.loops[0].steps == 100
+        assert repeat.loops[0].step_times.count == 100
+    assert len({repeat.loops[0].total_ns for repeat in (record, *record.repeats)}) > 1
     compared = typed(folder, "compare", "rnn.scanviz", "rnn.scanviz", "--fail-over", "1%")
     assert compared.returncode == 0, compared.stderr
     assert "A: 3 runs" in compared.stdout
@@ -256,4 +256,4 @@ def test_runs_that_are_done_are_kept_when_the_next_is_interrupted(tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130 and b"run 2 of 3 ended with exit code 130" in errors
-    assert [each.name for each in load(tmp_path / "kept.scanviz").loops] == ["s"]
+    assert [loop.name for loop in load(tmp_path / "kept.scanviz").loops] == ["s"]

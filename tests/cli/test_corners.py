@@ -184,8 +184,8 @@ def test_the_version_is_said_without_an_installation(tmp_path):
 def this_process():
     """A program is recorded to the end of its process; here that is the end of the test."""
     yield
-    for each in observe.observers():
-        observe.detach(each)
+    for observer in observe.observers():
+        observe.detach(observer)
 
 
 @pytest.mark.usefixtures("this_process")

@@ -33,7 +33,7 @@ def test_a_file_named_after_the_profile_is_written_once(folder, capsys, name):
 
 def test_tables_go_to_a_folder_or_one_of_them_to_a_file(folder, capsys):
     assert main(["export", "-f", "csv", "rnn.scanviz"]) == 0
-    assert {each.name for each in (folder / "rnn-csv").iterdir()} == {f"{each}.csv" for each in TABLES}
+    assert {each.name for each in (folder / "rnn-csv").iterdir()} == {f"{table}.csv" for table in TABLES}
     assert main(["export", "-f", "csv", "--table", "loops", "-o", "mine.csv", "rnn.scanviz"]) == 0
     assert (folder / "mine.csv").read_bytes() == (folder / "rnn-csv" / "loops.csv").read_bytes()
 

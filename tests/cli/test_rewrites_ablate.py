@@ -140,7 +140,7 @@ def test_what_is_measured_can_be_put_into_a_profile_and_is_shown_with_each_rewri
         done = run("--ablate", "--budget", "1", "--rule", rule, "--into", "kept.scanviz", "rnn.py")
         assert done.returncode == 0 and "put into kept.scanviz" in done.stderr
     record = load(kept)
-    rewrites = next(each.rewrites for each in record.functions if each.name == "train")
+    rewrites = next(function.rewrites for function in record.functions if function.name == "train")
     assert [each.rule for each in rewrites.effects] == ["PushOutSeqScan", "PushOutDot1"]
     effect = rewrites.effect("PushOutSeqScan")
     assert 0 < effect.low <= effect.ratio <= effect.high and effect.rounds >= 5 and effect.with_ns > 0

@@ -61,7 +61,7 @@ def printed(tmp_path, what, **environment):
     done = subprocess.run(
         [sys.executable, script, what], capture_output=True, text=True, env=given, check=False
     )
-    frames = [each.split(" in ")[1] for each in done.stderr.splitlines() if each.startswith("  File ")]
+    frames = [line.split(" in ")[1] for line in done.stderr.splitlines() if line.startswith("  File ")]
     return frames, done.stderr
 
 

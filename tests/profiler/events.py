@@ -46,10 +46,10 @@ def program(shift: int = 0) -> Program:
 
 def _raised(given: Program, shift: int) -> Program:
     instructions = tuple(
-        replace(each, key=each.key + shift, body=_raised(each.body, shift))
-        if isinstance(each, LoopInstruction)
-        else each
-        for each in given.instructions
+        replace(instruction, key=instruction.key + shift, body=_raised(instruction.body, shift))
+        if isinstance(instruction, LoopInstruction)
+        else instruction
+        for instruction in given.instructions
     )
     return replace(given, instructions=instructions)
 
@@ -60,8 +60,12 @@ def compiled(key: int = 1, shift: int = 0, name: str = "table") -> CompiledFunct
 
 def loop_keys(shift: int = 0) -> tuple[int, int]:
     """Return the keys of `rows` and `cells`."""
-    rows = next(each for each in program(shift).instructions if isinstance(each, LoopInstruction))
-    cells = next(each for each in rows.body.instructions if isinstance(each, LoopInstruction))
+    rows = next(
+        instruction for instruction in program(shift).instructions if isinstance(instruction, LoopInstruction)
+    )
+    cells = next(
+        instruction for instruction in rows.body.instructions if isinstance(instruction, LoopInstruction)
+    )
     return rows.key, cells.key
 
 

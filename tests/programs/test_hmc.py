@@ -86,10 +86,10 @@ def test_the_chain_is_that_of_plain_numpy_given_the_same_draws_and_goes_on_in_th
 
 def test_all_tiers_draw_the_same_numbers():
     first, *others = [sampler(mode, 12, seed=5)[0]() for mode in TIERS]
-    for each in others:
-        np.testing.assert_array_equal(each[3], first[3])
-        np.testing.assert_allclose(each[2], first[2], rtol=1e-12)
-        np.testing.assert_allclose(each[0], first[0], rtol=1e-9, atol=1e-9)
+    for other in others:
+        np.testing.assert_array_equal(other[3], first[3])
+        np.testing.assert_allclose(other[2], first[2], rtol=1e-12)
+        np.testing.assert_allclose(other[0], first[0], rtol=1e-9, atol=1e-9)
 
 
 def test_the_mean_and_covariance_of_the_target_are_found():

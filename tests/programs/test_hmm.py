@@ -101,7 +101,7 @@ def test_what_the_model_cannot_give_has_likelihood_zero_and_no_gradient(model, m
 
 @pytest.mark.parametrize("mode", TIERS[:2], ids=str)
 def test_it_trains_and_what_is_forbidden_stays_so(mode):
-    moves, gives = (scanviz.shared(each, name) for each, name in zip(logits(7), ("A", "B"), strict=True))
+    moves, gives = (scanviz.shared(logit, name) for logit, name in zip(logits(7), ("A", "B"), strict=True))
     xs = [T.lvector(f"x{k}") for k in range(3)]
     loss = -sum(log_likelihood(moves, gives, x) for x in xs)
     of_moves, of_gives = scanviz.grad(loss, [moves, gives])

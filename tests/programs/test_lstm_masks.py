@@ -117,7 +117,7 @@ def test_each_sequence_of_a_batch_has_the_gradient_that_it_has_alone(program, mo
     f = scanviz.function(*program, mode=mode)
     x, mask, *weights = case(5)
     whole = f(x, mask, *weights)
-    sums = [0.0, *(np.zeros_like(each) for each in weights)]
+    sums = [0.0, *(np.zeros_like(weight) for weight in weights)]
     for k, length in enumerate(LENGTHS):
         alone = f(x[:length, k : k + 1], mask[:length, k : k + 1], *weights)
         np.testing.assert_allclose(whole[2][:length, k], alone[2][:, 0], rtol=1e-9, atol=1e-12)

@@ -111,7 +111,7 @@ def test_the_adjoint_by_hand_is_the_slope_of_its_cost():
         for index in np.ndindex(gradient.shape):
             sides = []
             for move in (1e-6, -1e-6):
-                moved = [each.copy() for each in values]
+                moved = [value.copy() for value in values]
                 moved[place][index] += move
                 sides.append(by_hand(begin, seen, *moved)[0])
             np.testing.assert_allclose(gradient[index], (sides[0] - sides[1]) / 2e-6, rtol=1e-5, atol=1e-8)
@@ -120,7 +120,7 @@ def test_the_adjoint_by_hand_is_the_slope_of_its_cost():
 @pytest.mark.parametrize("mode", [*TIERS, CUPY], ids=str)
 def test_training_goes_the_way_of_plain_numpy_and_down(mode):
     values, begin, seen = problem(2)
-    shared = [scanviz.shared(each, name) for each, name in zip(values, "wbv", strict=True)]
+    shared = [scanviz.shared(value, name) for value, name in zip(values, "wbv", strict=True)]
     start, observed = T.vector("start"), T.matrix("seen")
     cost, _ = cost_of(start, observed, *shared)
     rate = 0.2
@@ -133,7 +133,7 @@ def test_training_goes_the_way_of_plain_numpy_and_down(mode):
         expected, _, _, *slopes = by_hand(begin, seen, *values)
         costs.append(float(train(begin, seen)))
         np.testing.assert_allclose(costs[-1], expected, rtol=1e-6)
-        values = [each - rate * slope for each, slope in zip(values, slopes, strict=True)]
+        values = [value - rate * slope for value, slope in zip(values, slopes, strict=True)]
     assert costs[-1] < 0.5 * costs[0]
     for mine, theirs in zip(shared, values, strict=True):
         np.testing.assert_allclose(mine.get_value(), theirs, rtol=1e-6, atol=1e-8)

@@ -71,7 +71,7 @@ def graphs(draw: st.DrawFn, depth: int = 0) -> GraphSnapshot:
             loop = len(loops)
             step = draw(graphs(depth + 1))
             inner = st.lists(st.integers(0, len(step.variables) - 1), max_size=2).map(tuple)
-            leaves = [k for k, each in enumerate(step.variables) if each.role != "computed"]
+            leaves = [k for k, variable in enumerate(step.variables) if variable.role != "computed"]
             given = {
                 "inner_inputs": st.lists(st.sampled_from(leaves), max_size=2).map(tuple),
                 "inner_outputs": inner,
@@ -166,7 +166,7 @@ def profiles(draw: st.DrawFn) -> ProfileRecord:
     loops: list[LoopRecord] = []
     for key in draw(st.lists(st.integers(0, 99), unique=True, max_size=4 if keys else 0)):
         function = draw(st.sampled_from(keys))
-        around = [None, *(each.key for each in loops if each.function == function)]
+        around = [None, *(loop.key for loop in loops if loop.function == function)]
         loops.append(draw(loop_records(key, function, around)))
     run = st.sampled_from(loops).flatmap(traces) if loops else st.nothing()
     traced = draw(st.lists(run, max_size=2 if loops else 0, unique_by=lambda each: (each.loop, each.run)))

@@ -36,7 +36,7 @@ def record():
 
 
 def test_functions_of_one_name_have_numbers(record):
-    assert [each.name for each in record.functions] == ["same#1", "same#2", "other"]
+    assert [function.name for function in record.functions] == ["same#1", "same#2", "other"]
     assert list(function_titles(record).values()) == ["same#1", "same#2", "other"]
 
 

@@ -17,5 +17,5 @@ def test_every_loop_that_ran_is_a_box_of_the_picture(rewrites):
     record = recorded([case.build(Mode("numpy", rewrites))], [case])
     (function,) = record.functions
     boxes = diagram_of(function.graph, record=record, function=function.key).clusters
-    assert Counter(each.loop for each in boxes) == Counter(each.key for each in record.loops)
-    assert {each.loop: each.time_ns for each in boxes} == {each.key: each.total_ns for each in record.loops}
+    assert Counter(box.loop for box in boxes) == Counter(each.key for each in record.loops)
+    assert {box.loop: box.time_ns for box in boxes} == {each.key: each.total_ns for each in record.loops}

@@ -79,7 +79,7 @@ def _writes(source: str) -> list[int]:
             told,
         ):
             binary = told == "stream.write" and any(
-                re.search(r"encode|marked|data|bytes", ast.unparse(each)) for each in node.args
+                re.search(r"encode|marked|data|bytes", ast.unparse(arg)) for arg in node.args
             )  # a file that replacing() has opened
             lines += [] if binary else [node.lineno]
     return lines

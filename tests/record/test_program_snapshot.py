@@ -27,7 +27,7 @@ def loops(f: scanviz.Function) -> list[LoopRecord]:
 
 def labels(f: scanviz.Function) -> list[str]:
     event = CompiledFunction(1, f.name, f, f.program, "numpy", {}, f.where)
-    return [each.label for each in function_record(event).operations]
+    return [operation.label for operation in function_record(event).operations]
 
 
 def test_operations_are_written_with_names_numbers_and_what_made_a_value() -> None:
@@ -54,14 +54,14 @@ def test_loops_come_outer_before_inner_with_their_kinds() -> None:
     )
     outer, inner = loops(scanviz.function([x], [taps, doubled[-1]]))
     assert (outer.name, inner.name, outer.parent, inner.parent) == ("outer", "inner", None, outer.key)
-    kinds = {each.kind: each for each in outer.variables}
+    kinds = {variable.kind: variable for variable in outer.variables}
     assert set(kinds) == {"sequence", "mitsot", "nitsot"}
     assert set(kinds["mitsot"].reads) == {-1, -2}
     assert kinds["mitsot"].writes == (0,)
     assert kinds["mitsot"].keep_last is None
     assert kinds["sequence"].outer_output is None
     assert kinds["nitsot"].outer_input is None
-    assert [each.loop for each in outer.operations if each.kind == "loop"] == [inner.key]
+    assert [operation.loop for operation in outer.operations if operation.kind == "loop"] == [inner.key]
 
 
 def test_a_loop_that_ends_by_a_condition_says_so() -> None:
@@ -74,14 +74,14 @@ def test_a_loop_that_ends_by_a_condition_says_so() -> None:
 
 def _input_named(variable, name):
 
-    return next(each for each in leaves([variable]) if each.name == name)
+    return next(leaf for leaf in leaves([variable]) if leaf.name == name)
 
 
 def test_random_state_in_a_loop_is_a_carry() -> None:
     streams = T.random.RandomStreams(1)
     walk, updates = scanviz.scan(lambda s: s + streams.normal(), outputs_info=0.0, n_steps=4, name="walk")
     [found] = loops(scanviz.function([], walk, updates=updates))
-    assert "carry" in {each.kind for each in found.variables}
+    assert "carry" in {variable.kind for variable in found.variables}
 
 
 def test_nothing_of_the_engine_is_held() -> None:

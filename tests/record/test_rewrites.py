@@ -45,20 +45,22 @@ def test_lines_keep_their_names_and_say_what_is_in_a_loop():
 def test_what_a_rule_bought_is_told_in_named_sizes():
     record = rewrites_of(rnn())
     (pushed,) = [
-        each for each in record.applications if each.rule == "PushOutSeqScan" and "`rnn`" in each.says
+        application
+        for application in record.applications
+        if application.rule == "PushOutSeqScan" and "`rnn`" in application.says
     ]
     assert pushed.difference is not None and pushed.difference.operations.startswith("-")
     assert record.steps(pushed.index)["rnn"] == record.steps(pushed.index + 1)["rnn"] + 1
-    assert any("joins `rnn` as sequence" in each for each in pushed.loop_variables)
+    assert any("joins `rnn` as sequence" in variable for variable in pushed.loop_variables)
 
 
 def test_origins_lead_from_the_last_graph_to_the_line_of_the_script():
     record = rewrites_of(rnn())
-    known = {each.name: each for each in record.origins}
+    known = {origin.name: origin for origin in record.origins}
     assert known["h"].source.startswith("tests/record/test_rewrites.py:") and known["h"].rule == ""
-    made = [each for each in record.origins if each.rule not in ("", "gradient")]
+    made = [origin for origin in record.origins if origin.rule not in ("", "gradient")]
     assert made and all(each.source for each in made)
-    assert {name for each in record.origins for name in each.parents} <= set(known)
+    assert {name for origin in record.origins for name in origin.parents} <= set(known)
 
 
 def test_a_long_history_is_small():
@@ -120,24 +122,29 @@ def test_a_profile_holds_the_rewrites_of_its_functions(tmp_path):
     save(p.record, tmp_path / "p.scanviz")
     (function,) = load(tmp_path / "p.scanviz").functions
     assert function.rewrites is not None
-    assert {each.rule for each in function.rewrites.applications} >= {"PushOutDot1", "ScanInplaceOptimizer"}
+    assert {application.rule for application in function.rewrites.applications} >= {
+        "PushOutDot1",
+        "ScanInplaceOptimizer",
+    }
 
 
 def test_lines_that_stay_are_not_told_again_because_others_came():
     record = rewrites_of(rnn())
     edits = record.edits()
-    for each in record.applications:
-        lines = record.lines(each.index)
-        gone = Counter(line for edit in edits[each.index] for line in lines[edit.start : edit.stop])
-        new = Counter(line for edit in edits[each.index] for line in edit.lines)
-        assert not gone & new, each.rule
+    for application in record.applications:
+        lines = record.lines(application.index)
+        gone = Counter(line for edit in edits[application.index] for line in lines[edit.start : edit.stop])
+        new = Counter(line for edit in edits[application.index] for line in edit.lines)
+        assert not gone & new, application.rule
 
 
 def test_operations_that_leave_a_loop_as_they_are_are_told():
     x, u = T.vector("x"), T.vector("u")
     h, _ = scanviz.scan(lambda x_t, h, u: h * T.sum(T.exp(u)) + x_t, x, T.constant(0.0), u, name="rnn")
     record = rewrites_of(scanviz.function([x, u], h))
-    (pushed,) = [each for each in record.applications if each.rule == "PushOutNonSeqScan"]
+    (pushed,) = [
+        application for application in record.applications if application.rule == "PushOutNonSeqScan"
+    ]
     assert "exp(u) in `rnn`" in pushed.moved_out and pushed.moved_in == ()
 
 
@@ -146,7 +153,7 @@ def test_results_of_a_loop_keep_their_names_when_others_come_and_go():
     h, _ = scanviz.scan(lambda x_t, h, w, b: T.tanh(T.dot(h, w) * x_t + b), x, T.zeros(3), [w, b], name="rnn")
     cost = T.sum(h[-1] ** 2)
     record = rewrites_of(scanviz.function([x, w, b], scanviz.grad(cost, [w, b])))
-    (summed,) = [each for each in record.applications if each.rule == "PushOutDot1"]
+    (summed,) = [application for application in record.applications if application.rule == "PushOutDot1"]
     heads, gives = [], []
     for k in (summed.index, summed.index + 1):
         lines = record.lines(k)
@@ -194,7 +201,10 @@ def test_where_there_is_no_room_for_graphs_the_list_is_kept():
     (whole,), (small,) = (recorded(size).functions for size in (64 * 2**20, 100_000))
     assert whole.rewrites is not None and small.rewrites is not None
     assert whole.rewrites.lines(0) and any(whole.rewrites.edits())
-    told = [[(each.rule, each.says) for each in one.rewrites.applications] for one in (whole, small)]
+    told = [
+        [(application.rule, application.says) for application in one.rewrites.applications]
+        for one in (whole, small)
+    ]
     assert told[0] == told[1] and len(told[0]) > 5
     assert not small.rewrites.has_versions and small.rewrites.lines(0) == ()
     assert small.calls == 1
@@ -206,9 +216,9 @@ def test_graphs_of_rewrites_leave_room_for_loops():
     for f in functions:
         recorder.compiled(CompiledFunction(f.key, f.name, f, f.program, f.backend, f.build_ns, f.where))
     record = recorder.record()
-    kept = [bool(each.rewrites and each.rewrites.has_versions) for each in record.functions]
+    kept = [bool(function.rewrites and function.rewrites.has_versions) for function in record.functions]
     assert kept[0] and not kept[-1] and record.functions[-1].rewrites is not None
-    assert len(record.loops) == 12 and all(each.operations and each.variables for each in record.loops)
+    assert len(record.loops) == 12 and all(loop.operations and loop.variables for loop in record.loops)
 
 
 def test_a_profile_of_before_rewrites_were_recorded_still_loads():

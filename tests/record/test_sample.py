@@ -14,10 +14,10 @@ CHUNKS = st.lists(st.lists(st.integers(0, 10**9), max_size=400), max_size=12)
 def sampled(chunks: list[list[int]]) -> StepSample:
     """Feed chunks of times as the steps of one run."""
     sample, first = StepSample(), 0
-    for each in chunks:
-        steps = np.arange(first, first + len(each))
-        sample.add(np.zeros(len(each), np.int64), steps, np.array(each, np.int64))
-        first += len(each)
+    for chunk in chunks:
+        steps = np.arange(first, first + len(chunk))
+        sample.add(np.zeros(len(chunk), np.int64), steps, np.array(chunk, np.int64))
+        first += len(chunk)
     return sample
 
 

@@ -29,13 +29,13 @@ def test_nodes_and_variables_are_numbered_in_order_of_computation():
     graph = snapshot(T.tanh(x) * x)
     assert [node.op for node in graph.nodes] == ["tanh", "multiply"]
     assert graph.nodes[1].inputs == (graph.nodes[0].outputs[0], 0)
-    assert [each.role for each in graph.variables] == ["input", "computed", "computed"]
+    assert [variable.role for variable in graph.variables] == ["input", "computed", "computed"]
 
 
 def test_roles_names_and_labels_say_what_a_variable_is():
     x, s = T.vector("x"), scanviz.shared(1.0, "s")
     graph = snapshot(x * s + 2)
-    assert {each.label: each.role for each in graph.variables if each.label} == {
+    assert {variable.label: variable.role for variable in graph.variables if variable.label} == {
         "x": "input",
         "s": "shared",
         "2.0": "constant",
@@ -53,12 +53,12 @@ def test_a_loop_variable_links_the_step_to_what_is_around_the_loop():
     h, _ = scanviz.scan(lambda v, h: h + v, x, h0, name="sums")
     graph = snapshot(h)
     (loop,) = graph.loops
-    state = next(each for each in loop.variables if each.kind == "sitsot")
+    state = next(variable for variable in loop.variables if variable.kind == "sitsot")
     assert (state.reads, state.writes) == ((-1,), (0,))
     assert graph.variables[state.outer_input].name == "h0"
     assert loop.step.variables[state.inner_inputs[0]].label == "h[t-1]"
     assert state.outer_output == graph.outputs[0] and state.inner_outputs == loop.step.outputs[:1]
-    sequence = next(each for each in loop.variables if each.kind == "sequence")
+    sequence = next(variable for variable in loop.variables if variable.kind == "sequence")
     assert graph.variables[sequence.outer_input].name == "x" and sequence.outer_output is None
 
 
@@ -119,10 +119,10 @@ def test_any_loop_is_recorded_whole_and_printed(case):
     for loop in graph.loops:
         assert f"loop {loop.name}" in shown
         inner, outer = range(len(loop.step.variables)), range(len(graph.variables))
-        given = [number for each in loop.variables for number in each.inner_inputs]
+        given = [number for variable in loop.variables for number in variable.inner_inputs]
         assert given == list(range(len(given))), (
             "a step's inputs are numbered first, in the order of loop variables"
         )
-        for each in loop.variables:
-            assert set(each.inner_inputs) | set(each.inner_outputs) <= set(inner)
-            assert {each.outer_input, each.outer_output} - {None} <= set(outer)
+        for variable in loop.variables:
+            assert set(variable.inner_inputs) | set(variable.inner_outputs) <= set(inner)
+            assert {variable.outer_input, variable.outer_output} - {None} <= set(outer)

@@ -67,8 +67,8 @@ def test_an_old_profile_is_read_as_one_of_today(name):
     (function,) = record.functions
     assert record.schema == SCHEMA
     check_graph(function.graph)
-    assert {each.key for each, _ in function.graph.all_loops()} == {each.key for each in record.loops}
-    assert any(each.operation is not None for each in function.graph.nodes)
+    assert {each.key for each, _ in function.graph.all_loops()} == {loop.key for loop in record.loops}
+    assert any(node.operation is not None for node in function.graph.nodes)
     assert function.rewrites.has_versions == (name == "whole")
     assert (function.rewrites.snapshot(0) is None) == (name == "list_alone")
 
@@ -87,7 +87,9 @@ def test_all_versions_are_those_that_the_old_lines_tell_of():
         for edit in each["edits"]:
             lines[edit["start"] : edit["stop"]] = edit["lines"]
         assert list(new.lines(k + 1)) == lines
-    told = {each.name: (each.op, each.source, each.rule, list(each.parents)) for each in new.origins}
+    told = {
+        origin.name: (origin.op, origin.source, origin.rule, list(origin.parents)) for origin in new.origins
+    }
     assert all(
         told[each["name"]] == (each["op"], each["source"], each["rule"], each["parents"])
         for each in old["origins"]

@@ -36,7 +36,7 @@ from scanviz.testing.laws.versions import with_gradient
 
 def spelled(graph: GraphSnapshot) -> dict:
     """Return a graph by what its outputs are, whatever the order of its nodes."""
-    values = {k: (each.label, each.type, each.role) for k, each in enumerate(graph.variables)}
+    values = {k: (variable.label, variable.type, variable.role) for k, variable in enumerate(graph.variables)}
     steps = []
     for node in graph.nodes:
         loop = graph.loops[node.loop] if node.loop is not None else None
@@ -48,14 +48,21 @@ def spelled(graph: GraphSnapshot) -> dict:
             reads = tuple(hash(values[each]) for each in node.inputs)
             values[number] = (node.op, place, known.name, known.type, reads, node.source, node.text, inside)
             steps.append(hash(values[number]))
-    wanted = [hash(values[each]) for each in graph.outputs]
+    wanted = [hash(values[output]) for output in graph.outputs]
     return {"outputs": wanted, "names": graph.output_names, "nodes": sorted(steps)}
 
 
 def variables_of(loop):
     return tuple(
-        (each.kind, each.name, each.reads, each.writes, each.inner_inputs, each.keep_last)
-        for each in loop.variables
+        (
+            variable.kind,
+            variable.name,
+            variable.reads,
+            variable.writes,
+            variable.inner_inputs,
+            variable.keep_last,
+        )
+        for variable in loop.variables
     )
 
 
@@ -84,8 +91,8 @@ def profiled():
 def test_the_graph_of_a_function_names_its_operations_and_loops():
     record = profiled()
     [function] = record.functions
-    loops = {each.key: each for each in record.loops}
-    assert {each.key for each in function.graph.loops} == set(loops)
+    loops = {loop.key: loop for loop in record.loops}
+    assert {loop.key for loop in function.graph.loops} == set(loops)
     for node in function.graph.nodes:
         operation = function.operations[node.operation]
         assert (
@@ -183,7 +190,7 @@ def test_a_graph_between_that_makes_no_sense_is_told_where_it_is_shown():
     assert rewrites.lines(1) == (
         "this graph cannot be read: an operation of a graph in the profile needs its own result",
     )
-    assert [bool(each) for each in rewrites.edits()] == [True, True]
+    assert [bool(edit) for edit in rewrites.edits()] == [True, True]
     with pytest.raises(ScanvizError, match="needs its own result"):
         rewrites.snapshot(1)
 
@@ -193,9 +200,9 @@ def test_nothing_is_written_twice():
     nodes = rewrites.graphs.nodes
     assert len(set(nodes)) == len(nodes)
     seen = set(range(rewrites.graphs.start))
-    for each in rewrites.graphs.deltas:
-        assert not set(each.removed) & set(each.added)
-        seen |= set(each.added)
+    for delta in rewrites.graphs.deltas:
+        assert not set(delta.removed) & set(delta.added)
+        seen |= set(delta.added)
     assert seen == set(range(len(nodes)))
 
 

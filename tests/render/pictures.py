@@ -47,7 +47,9 @@ def taps_pictures():
     outputs = several_taps()
     graph = snapshot(outputs)
     rewrites = history(outputs)
-    pushed = next(k for k, each in enumerate(rewrites.applications) if each.rule == "PushOutSeqScan")
+    pushed = next(
+        k for k, application in enumerate(rewrites.applications) if application.rule == "PushOutSeqScan"
+    )
     changed = difference(rewrites.snapshot(pushed), rewrites.snapshot(pushed + 1))
     return {
         "open": diagram_of(graph),
@@ -79,8 +81,8 @@ def hostile_picture():
 
 def ids_of(diagram):
     """Return all ids of a picture: of nodes, of ports of closed loops, and of boxes."""
-    nodes = [each.id for each in diagram.nodes] + [each.id for each in diagram.clusters]
-    return nodes + [port.id for each in diagram.nodes for port in each.ports]
+    nodes = [node.id for node in diagram.nodes] + [cluster.id for cluster in diagram.clusters]
+    return nodes + [port.id for node in diagram.nodes for port in node.ports]
 
 
 def xml_of(svg):

@@ -23,7 +23,7 @@ def read_back(lines, nodes, room):
     count = 0
     for line in lines:
         rail = line[:room]
-        for place in [each for each in holders if each >= len(rail) or rail[each] in " ─"]:
+        for place in [holder for holder in holders if holder >= len(rail) or rail[holder] in " ─"]:
             del holders[place]  # its line has ended above
         marks = [k for k, each in enumerate(rail) if each in SIGNS.values()]
         if not marks:
@@ -66,8 +66,8 @@ def test_lines_join_exactly_what_is_read(case):
     for diagram in pictures_of(case)[:2]:
         rows = rows_of(diagram)
         drawing = drawing_of(diagram)
-        order, room = drawing.order, max((len(each.rails) for each in drawing._rails()), default=0)
-        assert sorted(each.id for each in order) == sorted(each.id for each in diagram.nodes)
+        order, room = drawing.order, max((len(rail.rails) for rail in drawing._rails()), default=0)
+        assert sorted(each.id for each in order) == sorted(node.id for node in diagram.nodes)
         owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
         place = {each.id: k for k, each in enumerate(order)}
         wanted = {

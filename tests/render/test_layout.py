@@ -36,7 +36,7 @@ def needs(engine):
 @given(edges=EDGES)
 def test_no_cycle_is_left_and_no_edge_lost(edges):
     found = acyclic(12, edges)
-    assert sorted(map(sorted, found)) == sorted(sorted(each) for each in edges if each[0] != each[1])
+    assert sorted(map(sorted, found)) == sorted(sorted(edge) for edge in edges if edge[0] != edge[1])
     layer = layers_of(12, found, {}, {})
     assert all(layer[a] < layer[b] for a, b in found)
     assert set(layer) == set(range(max(layer) + 1))
@@ -73,8 +73,8 @@ def check_places(diagram):
     placed = layered(diagram)
     boxes = placed.boxes
     slack = 0.01
-    parents = {each.id: each.parent for each in diagram.clusters} | {
-        each.id: each.cluster for each in diagram.nodes
+    parents = {cluster.id: cluster.parent for cluster in diagram.clusters} | {
+        node.id: node.cluster for node in diagram.nodes
     }
     for part, parent in parents.items():
         box = boxes[part]
@@ -104,7 +104,7 @@ def check_places(diagram):
 @given(case=random_loops())
 def test_nothing_overlaps_and_every_line_ends_where_it_should(case):
     for diagram in pictures_of(case):
-        if any(each.column is not None for each in diagram.nodes):
+        if any(node.column is not None for node in diagram.nodes):
             continue  # boxes of a grid are those of its cells
         check_places(diagram)
 
@@ -117,7 +117,7 @@ def test_the_guides_network_is_placed_without_overlap(name):
 def test_time_goes_from_left_to_right_in_an_unrolled_picture():
     diagram = taps_pictures()["unrolled"]
     boxes = layered(diagram).boxes
-    cells = [each for each in diagram.nodes if each.column is not None]
+    cells = [node for node in diagram.nodes if node.column is not None]
     for a in cells:
         for b in cells:
             if a.row == b.row and a.column < b.column:
@@ -132,7 +132,7 @@ def test_cycles_and_edges_of_nothing_do_no_harm():
     strange = (Edge("n0", "nowhere"), Edge("n1", "n1"), Edge("box", "n2"))
     picture = Diagram("f", nodes, (Cluster("box", "loop"),), (*edges, *strange))
     placed = layered(picture)
-    assert set(placed.boxes) == {"box", *(each.id for each in nodes)}
+    assert set(placed.boxes) == {"box", *(node.id for node in nodes)}
     xml_of(to_svg(picture, placed))
 
 
@@ -199,7 +199,7 @@ def test_the_next_engine_takes_over_and_says_why(monkeypatch):
     drawing = drawn(SMALL)
     assert drawing.engine == "scanviz's own layout"
     assert "Graphviz dot: the program dot is not installed" in drawing.notes
-    assert any("pip install" in each and "wasm" in each for each in drawing.notes)
+    assert any("pip install" in note and "wasm" in note for note in drawing.notes)
     with pytest.raises(CannotDrawError, match="the program dot is not installed"):
         drawn(SMALL, engine="dot")
 
@@ -232,7 +232,7 @@ def test_an_engine_that_hangs_breaks_or_gives_nothing_harms_nobody(monkeypatch, 
     begun = time.monotonic()
     drawing = drawn(SMALL, seconds=1 if "sleep" in body else 30)
     assert drawing.engine in ("scanviz's own layout", "plain rows") and xml_of(drawing.data) is not None
-    assert any(why in each for each in drawing.notes), drawing.notes
+    assert any(why in note for note in drawing.notes), drawing.notes
     assert time.monotonic() - begun < 50
 
 
@@ -241,7 +241,7 @@ def test_where_no_engine_serves_nodes_stand_in_rows(monkeypatch):
     drawing = drawn(taps_pictures()["open"])
     assert drawing.engine == "plain rows" and len(drawing.notes) >= 3
     ids = [each.get("id") for each in xml_of(drawing.data).iter()]
-    assert {each.id for each in taps_pictures()["open"].nodes} <= set(ids)
+    assert {node.id for node in taps_pictures()["open"].nodes} <= set(ids)
 
 
 def test_a_graph_too_large_to_read_is_summarised_and_says_how():
@@ -284,6 +284,6 @@ def test_where_no_engine_serves_rows_are_there_as_png_and_pdf(monkeypatch, form)
 
 
 def test_types_are_written_where_they_are_wanted():
-    typed = replace(SMALL, nodes=tuple(replace(each, type="float64[?]") for each in SMALL.nodes))
+    typed = replace(SMALL, nodes=tuple(replace(node, type="float64[?]") for node in SMALL.nodes))
     assert "float64[?]" in texts_of(drawn(typed, engine="own", types=True).data)
     assert "float64[?]" not in texts_of(drawn(typed, engine="own").data)

@@ -56,7 +56,7 @@ def read(data):
     for line in lines:
         if found := re.search(r"BT /(F\d) .* <(\w*)> Tj ET$", line):
             glyphs = [int(found[2][k : k + 4], 16) for k in range(0, len(found[2]), 4)]
-            texts.append("".join(letters[found[1]][each] for each in glyphs))
+            texts.append("".join(letters[found[1]][glyph] for glyph in glyphs))
     return lines, texts
 
 
@@ -68,10 +68,10 @@ def painted(svg):
     """Compare a PDF with the SVG that it was made of, and return its lines."""
     data, notes = to_pdf(svg)
     lines, texts = read(data)
-    wanted = ["".join(each.itertext()) for each in elements(svg, "text")]
+    wanted = ["".join(element.itertext()) for element in elements(svg, "text")]
     if not notes:
         assert texts == [each for each in wanted if each]
-    assert len([each for each in lines if each in ("B", "f", "S", "n")]) == len(elements(svg, *SHAPES))
+    assert len([line for line in lines if line in ("B", "f", "S", "n")]) == len(elements(svg, *SHAPES))
     assert lines.count("q") == lines.count("Q") == len(elements(svg, "g", "a"))
     return lines
 
@@ -89,12 +89,12 @@ def test_a_pdf_is_made_of_what_every_engine_draws(engine, name):
     needs(engine)
     svg = drawn(taps_pictures()[name], "svg", engine, 60).data
     lines = painted(svg)
-    width, height = (float(each) + 8 for each in xml_of(svg).get("viewBox").split()[2:])
+    width, height = (float(word) + 8 for word in xml_of(svg).get("viewBox").split()[2:])
     for line in lines[1:]:
         if line.endswith((" m", " l", " c")):
-            numbers = [float(each) for each in line.split()[:-1]]
-            assert all(-8 <= each <= width for each in numbers[::2]), line
-            assert all(-height <= each <= height for each in numbers[1::2]), (
+            numbers = [float(word) for word in line.split()[:-1]]
+            assert all(-8 <= number <= width for number in numbers[::2]), line
+            assert all(-height <= number <= height for number in numbers[1::2]), (
                 line
             )  # Graphviz has 0 at the bottom
 
@@ -105,7 +105,7 @@ def test_letters_that_the_font_lacks_are_named(engine):
     data, [note] = to_pdf(drawn(hostile_picture(), "svg", engine, 60).data)
     assert "日" in note and ".svg" in note
     _, texts = read(data)
-    assert any("\N{REPLACEMENT CHARACTER}" in each for each in texts)
+    assert any("\N{REPLACEMENT CHARACTER}" in text for text in texts)
 
 
 def test_a_curve_of_one_handle_is_the_same_curve_of_two():

@@ -18,7 +18,11 @@ from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.tensor import elementwise
 
-DECLARED = {each.name: each for each in declarations() if isinstance(each, ElementwiseDeclaration)}
+DECLARED = {
+    declaration.name: declaration
+    for declaration in declarations()
+    if isinstance(declaration, ElementwiseDeclaration)
+}
 floats = hnp.arrays("float64", hnp.array_shapes(max_dims=2, max_side=3), elements=st.floats(width=16))
 
 
@@ -27,7 +31,7 @@ def test_every_op_has_a_function_of_its_name_that_applies_it(name):
     function = getattr(T, name)
     parameters = list(inspect.signature(function).parameters)
     assert (function.__name__, len(parameters)) == (name, DECLARED[name].arity)
-    inputs = [T.bscalar(each) for each in parameters]
+    inputs = [T.bscalar(parameter) for parameter in parameters]
     made = function(**dict(zip(parameters, inputs, strict=True)))
     assert made.owner.op.name == name and list(made.owner.inputs) == inputs
 

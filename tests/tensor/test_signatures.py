@@ -57,12 +57,12 @@ NAMES = [
 def parameters(function):
     """Return the parameters that count: name, whether it is given by keyword alone, whether it may be left out."""
     found, keyword = [], False
-    for k, each in enumerate(inspect.signature(function).parameters.values()):
-        keyword = keyword or each.kind is Parameter.KEYWORD_ONLY or each.name == "out"
-        if each.name in NEVER or (each.kind is Parameter.VAR_KEYWORD):
+    for k, parameter in enumerate(inspect.signature(function).parameters.values()):
+        keyword = keyword or parameter.kind is Parameter.KEYWORD_ONLY or parameter.name == "out"
+        if parameter.name in NEVER or (parameter.kind is Parameter.VAR_KEYWORD):
             continue
-        name = "array" if k == 0 and each.name in ARRAY else each.name
-        found.append((name, each.kind is Parameter.KEYWORD_ONLY, keyword))
+        name = "array" if k == 0 and parameter.name in ARRAY else parameter.name
+        found.append((name, parameter.kind is Parameter.KEYWORD_ONLY, keyword))
     return found
 
 
@@ -70,7 +70,9 @@ def differs(ours, theirs):
     """Return how parameters differ; one that NumPy has after ``out`` may be given by keyword alone here."""
     if isinstance(theirs, np.ufunc):
         mine = [
-            each for each in inspect.signature(ours).parameters.values() if each.default is Parameter.empty
+            parameter
+            for parameter in inspect.signature(ours).parameters.values()
+            if parameter.default is Parameter.empty
         ]
         return None if len(mine) == theirs.nin else f"{len(mine)} arguments and not {theirs.nin}"
     mine, wanted = parameters(ours), parameters(theirs)

@@ -19,7 +19,7 @@ async def opened(record=None, size=(120, 40)):
     app = ScanvizApp(Source(record if record is not None else traced_record(), "p.scanviz"))
     async with app.run_test(size=size) as pilot:
         await pilot.pause()  # the tree has told where its cursor is
-        forward = next((each.key for each in app.state.record.loops if each.gradient_of is None), None)
+        forward = next((loop.key for loop in app.state.record.loops if loop.gradient_of is None), None)
         if forward is not None:
             app.state = app.state.at_loop(forward)
         await pilot.pause()

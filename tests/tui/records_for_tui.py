@@ -45,7 +45,7 @@ def traced_record() -> ProfileRecord:
     finite = np.where(np.isnan(values), 0.0, values)
     nans = np.isnan(values).sum(axis=1)
     statistics = np.column_stack([finite.min(1), finite.max(1), finite.mean(1), nans, np.zeros(len(steps))])
-    state = next(k for k, each in enumerate(loop.variables) if each.name == "h")
+    state = next(k for k, variable in enumerate(loop.variables) if variable.name == "h")
     variables = tuple(
         TracedVariableRecord(name, role, state, tap, None, None, "float64", (3,), statistics, values)
         for name, role, tap in (("h[t-1]", "input", -1), ("h[t]", "output", 0))

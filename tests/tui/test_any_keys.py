@@ -73,7 +73,7 @@ def nested_record():
 @functools.cache
 def records():
     full = gradient_record()
-    bare = tuple(replace(each, rewrites=None) for each in full.functions)
+    bare = tuple(replace(function, rewrites=None) for function in full.functions)
     return (
         traced_record(),
         planted_record(),
@@ -81,7 +81,9 @@ def records():
         replace(full, functions=bare),
         replace(
             full,
-            functions=tuple(replace(each, rewrites=each.rewrites.list_alone()) for each in full.functions),
+            functions=tuple(
+                replace(function, rewrites=function.rewrites.list_alone()) for function in full.functions
+            ),
         ),
         ProfileRecord(),
     )

@@ -26,9 +26,9 @@ def test_every_tab_shows_something_at_every_size(size):
                 assert app.query_one("#tabs", TabbedContent).active == f"tab-{number}"
                 shown = app.view
                 assert title == shown.TITLE and shown.size.width > 30 and shown.size.height > 8
-                for each in shown.children:  # what is inside of them may scroll
-                    if each.display and each.region.width:
-                        assert each.region.right <= size[0], each
+                for child in shown.children:  # what is inside of them may scroll
+                    if child.display and child.region.width:
+                        assert child.region.right <= size[0], child
                 lines = [str(each.render()) for each in shown.query(Static)] + shown.rows()
                 assert sum(map(len, lines)) > 40
                 tab = app.query_one(f"#--content-tab-tab-{number}")
@@ -52,9 +52,9 @@ async def test_the_tree_has_functions_loops_and_marks_back_propagation():
     async with opened() as (app, _):
         tree = app.query_one("#tree")
         labels = [str(node.label) for node in tree._tree_nodes.values() if node.data is not None]
-        assert any(each.startswith("train") for each in labels)
-        assert any(each.startswith("rnn") for each in labels)
-        assert any(each.startswith("↩ grad_of_rnn") for each in labels)
+        assert any(label.startswith("train") for label in labels)
+        assert any(label.startswith("rnn") for label in labels)
+        assert any(label.startswith("↩ grad_of_rnn") for label in labels)
 
 
 @waits
@@ -109,7 +109,7 @@ async def test_y_copies_a_command_line_that_scanviz_knows():
 @waits
 async def test_y_copies_names_and_arguments_as_a_shell_reads_them():
     record = gradient_record()
-    loops = tuple(replace(each, name="FILE of $HOME") for each in record.loops)
+    loops = tuple(replace(loop, name="FILE of $HOME") for loop in record.loops)
     async with opened(replace(record, loops=loops, script="my script.py", arguments=("a b",))) as (
         app,
         pilot,
@@ -125,7 +125,7 @@ async def test_y_copies_names_and_arguments_as_a_shell_reads_them():
 @waits
 async def test_the_palette_has_every_action():
     async with opened() as (app, _):
-        titles = [each.title for each in app.get_system_commands(app.screen)]
+        titles = [command.title for command in app.get_system_commands(app.screen)]
         assert {f"Tab: {kind.TITLE}" for kind in VIEWS} <= set(titles)
         assert {"Steps: slowest", "Values: first NaN", "Next rewrite", "Copy command", "Filter"} <= set(
             titles
@@ -196,8 +196,8 @@ def _wheel(kind, widget):
 async def test_names_of_a_script_cannot_draw_on_the_terminal():
     record = gradient_record()
     hostile = "[/][bold]x[/] \x1b[31m\x07 ☠"  # the first closes what was never opened
-    loops = tuple(replace(each, name=hostile) for each in record.loops)
-    functions = tuple(replace(each, name=hostile, rewrites=None) for each in record.functions)
+    loops = tuple(replace(loop, name=hostile) for loop in record.loops)
+    functions = tuple(replace(function, name=hostile, rewrites=None) for function in record.functions)
     async with opened(replace(record, script=hostile, loops=loops, functions=functions)) as (app, pilot):
         for title in NUMBERS:
             await at(app, pilot, title)

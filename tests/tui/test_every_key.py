@@ -271,8 +271,8 @@ def _seen(key, app):
 
 async def go(keys, pilot):
     """Press keys one after the other."""
-    for each in keys.split():
-        await pilot.press(each)
+    for word in keys.split():
+        await pilot.press(word)
         await pilot.pause()
 
 
@@ -319,7 +319,9 @@ def test_every_key_changes_what_it_is_for(name):
 @pytest.mark.parametrize("name", PARTS)
 def test_every_key_has_a_test(name):
     kind, _, keys = PARTS[name]
-    bound = {key for each in kind.BINDINGS if isinstance(each, Binding) for key in each.key.split(",")}
+    bound = {
+        key for binding in kind.BINDINGS if isinstance(binding, Binding) for key in binding.key.split(",")
+    }
     assert bound - set(ELSEWHERE) <= {each.keys for each in keys}
 
 
@@ -327,9 +329,9 @@ def test_every_part_with_keys_is_listed():
     from textual.widget import Widget
 
     def below(kind):
-        for each in kind.__subclasses__():
-            yield each
-            yield from below(each)
+        for subclass in kind.__subclasses__():
+            yield subclass
+            yield from below(subclass)
 
     ours = {
         each for each in below(Widget) if each.__module__.startswith("scanviz.") and "BINDINGS" in vars(each)
@@ -391,7 +393,9 @@ def test_the_tree_is_searched_when_it_has_the_focus():
 def test_every_command_of_the_palette_can_be_given():
     async def run():
         async with opened() as (app, pilot):
-            own = [each for each in app.get_system_commands(app.screen) if each.help.startswith("key ")]
+            own = [
+                command for command in app.get_system_commands(app.screen) if command.help.startswith("key ")
+            ]
             assert len(own) > 30 and len({each.title for each in own}) == len(own)
             for title in (
                 "Steps: slowest",

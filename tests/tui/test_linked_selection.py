@@ -41,11 +41,11 @@ def looking_at(record, loop, variable):
 def test_operations_that_read_and_write_a_state_are_found():
     state = looking_at(gradient_record(), "rnn", "h")
     found = linked_selection(state)
-    labels = {each.index: each.label for each in state.loop_record.operations}
+    labels = {operation.index: operation.label for operation in state.loop_record.operations}
     assert {"h", "h[t-1]", "h[t-2]", "h[t]"} <= set(found.names)
     assert found.reading == {k for k, label in labels.items() if "h[t-1]" in label or "h[t-2]" in label}
     assert len(found.writing) == 1 and labels[next(iter(found.writing))].startswith("tanh")
-    assert found.lines and all("records_for_tui.py" in each for each in found.lines)
+    assert found.lines and all("records_for_tui.py" in line for line in found.lines)
 
 
 @pytest.mark.parametrize("record", [gradient_record, planted_record])
@@ -61,8 +61,8 @@ def test_each_operation_that_reads_a_loop_variable_is_found_for_it_alone(record)
         for node in snapshot.step.nodes:
             inputs = {
                 index
-                for index, each in enumerate(snapshot.variables)
-                if set(each.inner_inputs) & set(node.inputs)
+                for index, variable in enumerate(snapshot.variables)
+                if set(variable.inner_inputs) & set(node.inputs)
             }
             if node.operation is not None:
                 assert reads.get(node.operation, set()) == inputs
@@ -93,7 +93,7 @@ def test_what_an_operation_was_given_is_known():
     trace, bad = state.first_bad()
     assert bad.variable.name == "sqrt(level[t-1])"
     assert [each.name for each in given_to(state, trace, bad.variable)] == ["level[t-1]"]
-    added = next(each for each in trace.variables if each.name == "level[t-1] + inflow[t]")
+    added = next(variable for variable in trace.variables if variable.name == "level[t-1] + inflow[t]")
     assert {each.name for each in given_to(state, trace, added)} == {"level[t-1]", "inflow[t]"}
     last = trace.variables[-2]
     assert {each.role for each in given_to(state, trace, last)} == {"operation"}
@@ -106,7 +106,7 @@ def test_a_chosen_loop_variable_is_marked_in_every_tab():
             marked = {}
             for title in ("Profile", "Graph", "Variables", "Rewrites", "Source", "Values"):
                 await at(app, pilot, title)
-                marked[title] = [each for each in app.view.rows() if "▶" in each]
+                marked[title] = [row for row in app.view.rows() if "▶" in row]
             assert any("h[t-2]" in each for each in marked["Profile"]), marked
             assert len(marked["Profile"]) < len(app.state.loop_record.operations)
             assert any("records_for_tui.py" in each for each in marked["Source"])
@@ -117,7 +117,7 @@ def test_a_chosen_loop_variable_is_marked_in_every_tab():
             signed = [each for each in drawn if each.startswith("▶")]
             assert 0 < len(signed) < len(drawn) and all("h" in each for each in signed)
             await at(app, pilot, "Variables")
-            assert any(each.startswith("▶") for each in text_of(app, "#variables-mappings").splitlines())
+            assert any(line.startswith("▶") for line in text_of(app, "#variables-mappings").splitlines())
             await at(app, pilot, "Steps")
             assert "▶ h: reads row 3 as h[t-2], row 4 as h[t-1]; writes row 5" in text_of(app, "#steps-here")
 

@@ -85,8 +85,8 @@ def test_options_of_profile_go_on_to_it(tmp_path):
     with running(tmp_path, LOOP, "--values=rnn", "--detail=ops") as source:
         ended(source)
         record = source.record
-        assert record.detail == "values" and {each.loop for each in record.traces} == {record.loops[0].key}
-        assert all(each.samples > record.loops[0].steps // 2 for each in record.loops[0].operations)
+        assert record.detail == "values" and {trace.loop for trace in record.traces} == {record.loops[0].key}
+        assert all(operation.samples > record.loops[0].steps // 2 for operation in record.loops[0].operations)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_however_a_script_ends_its_record_is_kept_and_saved(tmp_path, end, statu
     with running(tmp_path, LOOP + end) as source:
         ended(source)
         assert (source.status(), source.exit_code()) == (status, code)
-        assert [each.name for each in source.record.loops] == ["rnn"]
+        assert [loop.name for loop in source.record.loops] == ["rnn"]
         saved = load(tmp_path / "script.scanviz")
         assert saved.loops[0].steps == 50 and saved.outcome.status != "running"
         assert (saved.outcome.code or 0) == code

@@ -29,8 +29,8 @@ def test_two_values_of_the_same_operation_are_told_apart_by_their_lines():
         rows = sorted(line.text for line in lines["tanh(…)"])
         if len(rows) == 2:
             assert rows == ["first = T.tanh(T.dot(h, w) + x_t)", "second = T.tanh(T.dot(first, v))"]
-        assert len(rows) > 0 and all("test_origin.py:" in each.source for each in lines["tanh(…)"])
-    assert any(sum(each.name == "tanh(…)" for each in loop.variables) == 2 for loop in p.record.loops)
+        assert len(rows) > 0 and all("test_origin.py:" in line.source for line in lines["tanh(…)"])
+    assert any(sum(variable.name == "tanh(…)" for variable in loop.variables) == 2 for loop in p.record.loops)
 
 
 def test_a_state_has_the_line_that_writes_it_and_an_input_of_the_function_none():
@@ -44,6 +44,6 @@ def test_a_state_has_the_line_that_writes_it_and_an_input_of_the_function_none()
     with scanviz.profile() as p:
         f(np.ones(4))
     state = start(p.record)
-    found = {each.name: origin(state, k) for k, each in enumerate(state.loop_record.variables)}
+    found = {variable.name: origin(state, k) for k, variable in enumerate(state.loop_record.variables)}
     assert found["s"].text == "return s + x_t * 2.0"
     assert origin(state, 99) == OriginLine() and origin(state.at_function(state.function), 0) == OriginLine()

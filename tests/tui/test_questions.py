@@ -10,8 +10,8 @@ from tests.tui.test_linked_selection import planted_record
 
 
 async def press(pilot, keys):
-    for each in keys.split():
-        await pilot.press(each)
+    for word in keys.split():
+        await pilot.press(word)
         await pilot.pause()
 
 
@@ -19,19 +19,20 @@ def test_why_is_my_loop_slow_and_what_did_the_rewriter_do_about_it():
     record = gradient_record()
     effect = EffectRecord("PushOutSeqScan", 1.7, 1.6, 1.8, 9, 1e6, 1.7e6, 100, 100)
     functions = [
-        replace(each, rewrites=replace(each.rewrites, effects=(effect,))) for each in record.functions
+        replace(function, rewrites=replace(function.rewrites, effects=(effect,)))
+        for function in record.functions
     ]
 
     async def run():
         async with opened(replace(record, functions=tuple(functions))) as (app, pilot):
             # which loop: the tree has shares, and the cursor is on the slowest
             await press(pilot, "t g j")
-            slowest = max(record.loops, key=lambda each: each.total_ns)
+            slowest = max(record.loops, key=lambda loop: loop.total_ns)
             assert app.state.loop_record.name == slowest.name
             # which operation of it, and how a step divides
             await press(pilot, "1")
             table = app.view.table()
-            heaviest = max(slowest.operations, key=lambda each: each.mean_ns)
+            heaviest = max(slowest.operations, key=lambda operation: operation.mean_ns)
             assert table.chosen == heaviest.index
             assert "operations" in text_of(app, "#profile-about")
             # which of my lines
@@ -68,7 +69,7 @@ def test_at_which_step_did_it_become_nan_and_from_what():
             assert "test_linked_selection.py:" in told and "of level[t-1] = -0.3495" in told
             rows = app.view.rows()
             assert "! sqrt(level[t-1])" in rows[app.view.table().cursor_row]
-            assert next(each for each in rows if "!" in each) == rows[app.view.table().cursor_row]
+            assert next(row for row in rows if "!" in row) == rows[app.view.table().cursor_row]
             # how it came: the step before, and what the state was
             await press(pilot, "e")
             for each in "level[t-1]":
@@ -80,7 +81,7 @@ def test_at_which_step_did_it_become_nan_and_from_what():
             await press(pilot, "left")
             assert "level[t-1] = 0.7363" in text_of(app, "#values-watches")
             # the input that did it
-            assert any("inflow[t]" in each and "-1" in each for each in app.view.rows())
+            assert any("inflow[t]" in row and "-1" in row for row in app.view.rows())
             # the operation, and my line
             await press(pilot, "f enter")
             assert app.view.TITLE == "Profile"
@@ -97,9 +98,9 @@ def test_the_first_nan_of_another_loop_is_found_too():
     record = planted_record()
     other = gradient_record()
     loops = tuple(
-        replace(each, key=each.key + 1000, function=each.function + 1000, parent=None) for each in other.loops
+        replace(loop, key=loop.key + 1000, function=loop.function + 1000, parent=None) for loop in other.loops
     )
-    functions = tuple(replace(each, key=each.key + 1000) for each in other.functions)
+    functions = tuple(replace(function, key=function.key + 1000) for function in other.functions)
     both = replace(record, loops=(*record.loops, *loops), functions=(*record.functions, *functions))
 
     async def run():

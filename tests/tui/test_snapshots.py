@@ -36,8 +36,8 @@ SCREENS = {
 def fixed_record():
     """Return the profile with times that do not change from run to run."""
     record = traced_record()
-    loops = tuple(_fixed_loop(each) for each in record.loops)
-    functions = tuple(_fixed_function(each) for each in record.functions)
+    loops = tuple(_fixed_loop(loop) for loop in record.loops)
+    functions = tuple(_fixed_function(function) for function in record.functions)
     return dataclasses.replace(record, script="rnn.py", loops=loops, functions=functions, wall_ns=5_000 * US)
 
 
@@ -48,7 +48,8 @@ def _fixed_loop(loop):
     series[:, 3] = np.where(series[:, 1] == 13, 3, 1)
     count, total = loop.steps, 1_000 * US * (1 + (loop.gradient_of is not None))
     operations = tuple(
-        dataclasses.replace(each, mean_ns=100.0 * (each.index + 1), samples=10) for each in loop.operations
+        dataclasses.replace(operation, mean_ns=100.0 * (operation.index + 1), samples=10)
+        for operation in loop.operations
     )
     return dataclasses.replace(
         loop,
@@ -65,9 +66,11 @@ def _fixed_loop(loop):
 
 def _fixed_function(function):
     applications = tuple(
-        dataclasses.replace(each, time_ns=50 * US) for each in function.rewrites.applications
+        dataclasses.replace(application, time_ns=50 * US) for application in function.rewrites.applications
     )
-    operations = tuple(dataclasses.replace(each, mean_ns=1_000.0, samples=3) for each in function.operations)
+    operations = tuple(
+        dataclasses.replace(operation, mean_ns=1_000.0, samples=3) for operation in function.operations
+    )
     return dataclasses.replace(
         function,
         first_ns=2_000 * US,

@@ -12,15 +12,15 @@ from tests.tui.records_for_tui import gradient_record, traced_record
 
 
 def keys(record):
-    forward = next(each.key for each in record.loops if each.gradient_of is None)
-    backward = next(each.key for each in record.loops if each.gradient_of is not None)
+    forward = next(loop.key for loop in record.loops if loop.gradient_of is None)
+    backward = next(loop.key for loop in record.loops if loop.gradient_of is not None)
     return forward, backward
 
 
 def test_the_application_begins_at_the_loop_that_took_the_most_time():
     record = gradient_record()
     state = start(record)
-    assert state.loop_record.total_ns == max(each.total_ns for each in record.loops)
+    assert state.loop_record.total_ns == max(loop.total_ns for loop in record.loops)
     assert state.function_record.name == "train"
 
 
@@ -84,15 +84,15 @@ def test_a_newer_record_keeps_the_place():
     state = start(record).at_step(9).at_rewrite(1)
     newer = replace(record, wall_ns=record.wall_ns + 1)
     assert replace(state, record=newer) == state.with_record(newer)
-    shorter = replace(record, loops=tuple(replace(each, longest_run=4) for each in record.loops))
+    shorter = replace(record, loops=tuple(replace(loop, longest_run=4) for loop in record.loops))
     assert state.with_record(shorter).step == 3
     assert ViewState(ProfileRecord()).with_record(record) == start(record)
 
 
 def test_until_a_loop_has_run_the_slowest_is_followed():
     record = gradient_record()
-    waiting = replace(record, loops=tuple(replace(each, total_ns=0) for each in record.loops))
-    fastest = min(record.loops, key=lambda each: each.total_ns)
+    waiting = replace(record, loops=tuple(replace(loop, total_ns=0) for loop in record.loops))
+    fastest = min(record.loops, key=lambda loop: loop.total_ns)
     assert start(waiting).at_loop(fastest.key).with_record(record) == start(record)
     assert start(record).at_loop(fastest.key).with_record(replace(record, wall_ns=1)).loop == fastest.key
 

@@ -54,13 +54,13 @@ async def test_tables_are_sorted_by_any_column_and_back():
     async with opened() as (app, pilot):
         await at(app, pilot, "Profile")
         table = app.query_one("#profile-table", SortedTable)
-        times = {each[0]: each[1][0].value for each in table.all_rows}
+        times = {row[0]: row[1][0].value for row in table.all_rows}
         assert [times[key] for key in table.order] == sorted(times.values(), reverse=True)
         await pilot.press("S")
         assert [times[key] for key in table.order] == sorted(times.values())
         await pilot.press("s", "s")
         assert table.by == 2 and not table.reversed
-        names = {each[0]: each[1][2].value for each in table.all_rows}
+        names = {row[0]: row[1][2].value for row in table.all_rows}
         assert [names[key] for key in table.order] == sorted(names.values())
 
 
@@ -69,7 +69,7 @@ async def test_the_forward_loop_stands_beside_its_gradient():
     async with opened() as (app, pilot):
         await at(app, pilot, "Profile")
         pair = app.query_one("#profile-pair", Static)
-        shown = "\n".join(each.text for each in pair.render_lines(Region(0, 0, *pair.size)))
+        shown = "\n".join(line.text for line in pair.render_lines(Region(0, 0, *pair.size)))
         assert "rnn" in shown and "grad_of_rnn" in shown and "the loop itself" in shown
 
 
@@ -93,7 +93,11 @@ async def test_brackets_step_through_rewrites_and_the_difference_follows():
 async def test_rewrites_are_shown_side_by_side_with_why_and_why_not():
     async with opened(size=(200, 60)) as (app, pilot):
         await at(app, pilot, "Rewrites")
-        pushed = next(each.index for each in app.view.history.applications if each.rule == "PushOutSeqScan")
+        pushed = next(
+            application.index
+            for application in app.view.history.applications
+            if application.rule == "PushOutSeqScan"
+        )
         app.state = app.state.at_rewrite(pushed)
         await pilot.pause()
         unified = text_of(app, "#rewrites-difference")
@@ -107,9 +111,9 @@ async def test_rewrites_are_shown_side_by_side_with_why_and_why_not():
         assert "before  " in text_of(app, "#rewrites-difference")
         assert app.view.command() == f"scanviz rewrites FILE --step {pushed} --costs"
         await pilot.press("x")
-        reasons = {each.why for each in app.view.history.refusals}
+        reasons = {refusal.why for refusal in app.view.history.refusals}
         shown = " ".join(text_of(app, "#rewrites-difference").split())
-        assert any(" ".join(each.split()) in shown for each in reasons)
+        assert any(" ".join(reason.split()) in shown for reason in reasons)
         await pilot.press("w")
         assert "test" in text_of(app, "#rewrites-difference") or "records_for_tui" in text_of(
             app, "#rewrites-difference"
@@ -124,7 +128,7 @@ async def test_a_chosen_slot_is_marked_in_every_tab():
     async with opened() as (app, pilot):
         await at(app, pilot, "Variables")
         table = app.query_one("#variables-table", SortedTable)
-        state = next(k for k, each in enumerate(app.state.loop_record.variables) if each.name == "h")
+        state = next(k for k, variable in enumerate(app.state.loop_record.variables) if variable.name == "h")
         for _ in range(len(table.order)):
             if app.state.variable == state:
                 break

@@ -68,7 +68,7 @@ class Terminal:
         while True:
             screen = self.screen()
             lines = screen.rstrip("\n").split("\n")
-            seen = all(each in screen for each in words) and not any(each in screen for each in gone)
+            seen = all(word in screen for word in words) and not any(each in screen for each in gone)
             if seen and rows in (0, len(lines)):
                 return screen
             assert time.monotonic() < ends, f"waited for {words} without {gone}; the screen is:\n{screen}"

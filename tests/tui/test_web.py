@@ -109,7 +109,7 @@ def test_the_application_is_drawn_and_answers_keys(served):
 
     async def until(terminal, *words):
         seen, ends = b"", time.monotonic() + PATIENCE
-        while not all(each in seen for each in words):
+        while not all(word in seen for word in words):
             assert time.monotonic() < ends, seen
             message = await terminal.receive(timeout=PATIENCE)
             assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), message
@@ -134,7 +134,7 @@ def test_nobody_else_is_let_in(served):
             named = f"http://localhost:{served.port}/"
             assert (await get(session, named))[0] == 403
             cookies = list(session.cookie_jar)
-            assert [each["samesite"] for each in cookies] == ["Strict"] and cookies[0]["httponly"]
+            assert [cooky["samesite"] for cooky in cookies] == ["Strict"] and cookies[0]["httponly"]
 
     async def refused(session, **options):
         with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:
@@ -216,7 +216,7 @@ def test_a_real_browser_shows_it_and_asks_nobody_else(served, tmp_path):
         assert browser.evaluate("getComputedStyle(document.querySelector('#waiting')).display") == "none"
         browser.press("q", "KeyQ")
         browser.wait_for("document.body.classList.contains('-closed')")
-        asked = [each for each in browser.requests() if not each.startswith(("data:", "blob:"))]
+        asked = [request for request in browser.requests() if not request.startswith(("data:", "blob:"))]
         assert asked and all(
             each.split("?")[0].startswith((served.url, served.url.replace("http", "ws"))) for each in asked
         )

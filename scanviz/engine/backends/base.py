@@ -78,7 +78,7 @@ def supported_by(*tables: MeaningTable[Any]) -> Supports:
         declaration = instruction.op.declaration
         if any(declaration in table for table in tables):
             return RUNS
-        return Support(False, f"`{declaration.name}` has no {' or '.join(each.meaning for each in tables)}")
+        return Support(False, f"`{declaration.name}` has no {' or '.join(table.meaning for table in tables)}")
 
     return supports
 

@@ -56,7 +56,7 @@ def _entry_points() -> dict[str, Callable[[], Backend]]:
     def loader(point: EntryPoint) -> Callable[[], Backend]:
         return lambda: point.load()()
 
-    return {each.name: loader(each) for each in entry_points(group=GROUP)}
+    return {entry_point.name: loader(entry_point) for entry_point in entry_points(group=GROUP)}
 
 
 def resolve(name: str) -> Backend:

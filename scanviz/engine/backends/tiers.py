@@ -160,7 +160,9 @@ def refused_by(tiers: Sequence[str] | None = None) -> Callable[[Program, AnyInst
 
     def words(program: Program, instruction: AnyInstruction) -> str:
         found = {name: _support(instruction, program, name, supports) for name, supports in known.items()}
-        return "; ".join(f"not on {name}: {each.why}" for name, each in found.items() if not each.runs)
+        return "; ".join(
+            f"not on {name}: {support.why}" for name, support in found.items() if not support.runs
+        )
 
     return words
 

@@ -100,7 +100,7 @@ def function(
         no_default_updates,
         profile,
     )
-    graph = [*(each.variable for each in plan.outputs), *plan.updates.values()]
+    graph = [*(output.variable for output in plan.outputs), *plan.updates.values()]
     replaced = [key for key, _ in pairs(givens, "givens")]
     warn_of_forgotten_updates(graph, {*plan.updates, *replaced}, no_default_updates)
     return Function(plan, started)
@@ -124,7 +124,7 @@ def plan_function(
     wanted, structure = _outputs(outputs)
     replacements = _givens(givens, allow_input_downcast)
     new_values = _updates(updates)
-    graph = [each.variable for each in wanted]
+    graph = [out.variable for out in wanted]
     given_inputs, replacements, cuts = cut_at_inputs(given_inputs, replacements)
     new_values.update(
         _default_updates([*graph, *new_values.values()], replacements, new_values, no_default_updates)
@@ -181,9 +181,9 @@ def _outputs(outputs: Any) -> tuple[list[Out], Any]:
         return [], None
     check_meant(outputs)
     if isinstance(outputs, Mapping):
-        return [_out(each) for each in outputs.values()], list(outputs)
+        return [_out(output) for output in outputs.values()], list(outputs)
     if isinstance(outputs, list | tuple):
-        return [_out(each) for each in outputs], type(outputs) if type(outputs) in (list, tuple) else list
+        return [_out(output) for output in outputs], type(outputs) if type(outputs) in (list, tuple) else list
     return [_out(outputs)], "single"
 
 
@@ -255,18 +255,18 @@ def _default_updates(
     frontier = [*graph, *replacements.values()]
     while frontier:
         fresh = []
-        for each in needed_leaves(frontier, replacements):
+        for leaf in needed_leaves(frontier, replacements):
             if (
-                not isinstance(each, SharedVariable)
-                or each in updates
-                or each in found
-                or each in left_out
-                or each in replacements
+                not isinstance(leaf, SharedVariable)
+                or leaf in updates
+                or leaf in found
+                or leaf in left_out
+                or leaf in replacements
             ):
                 continue
-            if each.default_update is not None:
-                found[each] = agree_update(each, each.default_update, user_line())
-                fresh.append(found[each])
+            if leaf.default_update is not None:
+                found[leaf] = agree_update(leaf, leaf.default_update, user_line())
+                fresh.append(found[leaf])
         frontier = fresh
     return found
 
@@ -274,11 +274,11 @@ def _default_updates(
 def _shared_and_missing(graph: Sequence[Variable], inputs: Sequence[Variable]) -> list[SharedVariable]:
     known = set(inputs)
     shared: list[SharedVariable] = []
-    for each in leaves(graph, inputs):
-        if isinstance(each, SharedVariable):
-            shared.append(each)
-        elif each not in known and not isinstance(each, Constant):
-            raise _missing(each, graph)
+    for leaf in leaves(graph, inputs):
+        if isinstance(leaf, SharedVariable):
+            shared.append(leaf)
+        elif leaf not in known and not isinstance(leaf, Constant):
+            raise _missing(leaf, graph)
     return shared
 
 
@@ -313,9 +313,9 @@ def _check_used(
     stop = [each.variable for each in inputs]
     used = set(leaves(graph, stop))
     unused = [each for each in inputs if each.variable not in used]
-    sized = [each.source for each in used if isinstance(each, KnownSize)]
+    sized = [variable.source for variable in used if isinstance(variable, KnownSize)]
     if unused and sized:
-        used = {cuts.get(each, each) for each in leaves(sized, cuts)}
+        used = {cuts.get(leaf, leaf) for leaf in leaves(sized, cuts)}
         unused = [each for each in unused if each.variable not in used]
     if not unused:
         return

@@ -86,7 +86,7 @@ class Function(Shown):
         begun = time.perf_counter_ns()
         self.plan, self.name, self.where = plan, plan.name, plan.where
         self.key = next(_keys)
-        wanted = told_apart([*(each.variable for each in plan.outputs), *plan.updates.values()])
+        wanted = told_apart([*(output.variable for output in plan.outputs), *plan.updates.values()])
         self.rewrites = RewriteHistory(wanted, plan.mode.rewrites)
         self._graph = self.rewrites.final
         reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]
@@ -109,7 +109,7 @@ class Function(Shown):
             "compile": compiled - lowered,
         }
         self._constants = Memory(self.program.constants.values())
-        self._borrowed = [*(False for _ in plan.updates), *(each.borrow for each in plan.outputs)]
+        self._borrowed = [*(False for _ in plan.updates), *(output.borrow for output in plan.outputs)]
         self._position = {each.name: k for k, each in enumerate(plan.inputs) if each.name}
         self._updated = sorted(plan.updates, key=id)
         # observers that have heard of it; each is told once, before it is told of any call, whatever thread calls
@@ -136,7 +136,7 @@ class Function(Shown):
     @property
     def updated_names(self) -> list[str]:
         """What the updated shared variables are called, in order."""
-        return [each.name or str(each.type) for each in self.plan.updates]
+        return [update.name or str(update.type) for update in self.plan.updates]
 
     def memory_plans(self) -> Plans:
         """Return the plan of each loop run so far, by the loop's key, as far as the backend makes plans."""
@@ -174,8 +174,8 @@ class Function(Shown):
         if not self._updated:
             return self._structured(self._computed(arguments))
         with ExitStack() as held:
-            for each in self._updated:
-                held.enter_context(each.lock)
+            for shared_variable in self._updated:
+                held.enter_context(shared_variable.lock)
             outputs = self._computed(arguments)
         return self._structured(outputs)
 
@@ -183,9 +183,12 @@ class Function(Shown):
         """Return the outputs, after updates of shared variables; whoever calls holds their locks."""
         if self.plan.shared:
             with COMMIT_LOCK:
-                arguments = [*arguments, *(each.get_value(borrow=True) for each in self.plan.shared)]
+                arguments = [
+                    *arguments,
+                    *(shared_variable.get_value(borrow=True) for shared_variable in self.plan.shared),
+                ]
         results, count = self._run(arguments), len(self.plan.outputs)
-        fresh = [to_host(each) for each in results[count:]]
+        fresh = [to_host(result) for result in results[count:]]
         found = unshared([*fresh, *results[:count]], self._borrowed, arguments, self._constants)
         if fresh:
             self._commit(found[: len(fresh)])
@@ -235,13 +238,13 @@ class Function(Shown):
         return self._watched(arrays, watching)
 
     def _watched(self, arrays: list[Array], watching: tuple[observe.Observer, ...]) -> list[Array]:
-        for each in watching:
-            if each not in self._told:
-                self._introduce(each)
-        looking = tuple([each for each in watching if each.detail == "values"])
+        for observer in watching:
+            if observer not in self._told:
+                self._introduce(observer)
+        looking = tuple([observer for observer in watching if observer.detail == "values"])
         if not looking or len(looking) == len(watching):
             return self._told_run(arrays, watching)
-        timing = tuple([each for each in watching if each.detail != "values"])
+        timing = tuple([observer for observer in watching if observer.detail != "values"])
         try:
             results = self._told_run(arrays, timing)
         except Exception:
@@ -289,8 +292,8 @@ class Function(Shown):
 
     def _commit(self, fresh: Sequence[Array]) -> None:
         with COMMIT_LOCK:
-            for each, value in zip(self.plan.updates, fresh, strict=True):
-                each.set_value(value, borrow=True)
+            for update, value in zip(self.plan.updates, fresh, strict=True):
+                update.set_value(value, borrow=True)
 
     def _structured(self, outputs: list[Array]) -> Any:
         structure = self.plan.structure

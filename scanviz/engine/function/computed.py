@@ -50,7 +50,7 @@ def sizes_of_inputs(
     known = {each.variable for each in inputs}
     current, sizes = list(graph), _known_sizes(cuts) if cuts else []
     while sizes:
-        missing = [each for each in leaves(current, known) if each not in known and not _has_value(each)]
+        missing = [leaf for leaf in leaves(current, known) if leaf not in known and not _has_value(leaf)]
         mapping = _sizes_asked_of_inputs(current, known, missing, sizes) if missing else {}
         if not mapping:
             break
@@ -67,13 +67,13 @@ def _sizes_asked_of_inputs(
     """Return for sizes that need what is missing the same sizes asked of inputs, as far as that can be told."""
     reaching = depending_on(missing, graph)
     mapping: dict[Variable, Variable] = {}
-    for each in variables(graph, known):
-        if each in reaching and _is_size(each):
+    for variable in variables(graph, known):
+        if variable in reaching and _is_size(variable):
             found = next(
-                (new for new in (_from(each, old, new) for old, new in sizes) if new is not None), None
+                (new for new in (_from(variable, old, new) for old, new in sizes) if new is not None), None
             )
             if found is not None:
-                mapping[each] = found
+                mapping[variable] = found
     return mapping
 
 
@@ -102,7 +102,7 @@ def _from(asked: Variable, size: Variable, known: Variable) -> Variable | None:
     """Return what is asked for, computed from a known size; None where it has nothing to do with it."""
     if surely_equal(asked, size):
         return known
-    whole, terms = (arguments_of(size_of(each), "broadcast_size") for each in (asked, size))
+    whole, terms = (arguments_of(size_of(variable), "broadcast_size") for variable in (asked, size))
     rest = [each for each in whole if not any(surely_equal(each, term) for term in terms)]
     if len(rest) > len(whole) - len(terms):
         return None

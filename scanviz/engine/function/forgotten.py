@@ -54,25 +54,31 @@ def _forgotten(
     loops = [node for node in nodes if isinstance(node.op, Scan)]
     if not loops:
         return
-    read = {each for node in nodes for each in node.inputs} | set(graph)
+    read = {variable for node in nodes for variable in node.inputs} | set(graph)
     views = [ScanView(node) for node in loops]
     # by loop variable: a loop that a gradient asks for more results holds those of the loop that the user wrote
-    kept = {each for view in views for each in view.op.variables if view.outer_output(each) in read}
+    kept = {
+        variable for view in views for variable in view.op.variables if view.outer_output(variable) in read
+    }
     for node, view in zip(loops, views, strict=True):
-        states = [each for each in view.op.variables if isinstance(each, State) and each.shared is not None]
+        states = [
+            variable
+            for variable in view.op.variables
+            if isinstance(variable, State) and variable.shared is not None
+        ]
         forgotten = [
-            each.shared
-            for each in states
-            if each.shared is not None and each.shared not in taken and each not in kept
+            state.shared
+            for state in states
+            if state.shared is not None and state.shared not in taken and state not in kept
         ]
         if forgotten and node.provenance.rule is None:
             yield view, forgotten
-        left = [each.shared for each in states if each.shared is not None]
+        left = [state.shared for state in states if state.shared is not None]
         yield from _forgotten(view.op.inner_outputs, left)
 
 
 def _warn(view: ScanView, forgotten: Sequence[SharedVariable]) -> None:
-    names = ", ".join(f"`{each.name or each.type}`" for each in forgotten)
+    names = ", ".join(f"`{shared_variable.name or shared_variable.type}`" for shared_variable in forgotten)
     where, inside = view.node.provenance.source, view.node.provenance.scans
     what = (
         f"the step of loop `{inside[-1]}` runs it and does not return {_its(forgotten)}\n"
@@ -80,7 +86,7 @@ def _warn(view: ScanView, forgotten: Sequence[SharedVariable]) -> None:
         if inside
         else f"a function runs it without {_its(forgotten)}\n"
         "  write:    outputs, updates = scan(…), and function(…, updates=updates); "
-        f"no_default_updates=[{', '.join(each.name or '…' for each in forgotten)}] if that is meant"
+        f"no_default_updates=[{', '.join(shared_variable.name or '…' for shared_variable in forgotten)}] if that is meant"
     )
     text = f"{where}: loop `{view.op.scan_name}` updates {names}, but {what}"
     if where is None:

@@ -33,8 +33,8 @@ class Memory:
         self._owned: dict[int, list[Any]] = {}  # owner of the memory → the arrays that look into it
         self._elsewhere: list[Any] = []
         self.owners: set[int | None] = set()
-        for each in arrays:
-            self.add(each)
+        for array in arrays:
+            self.add(array)
 
     def add(self, array: Any) -> None:
         """Hold one more array."""
@@ -72,17 +72,17 @@ def unshared(
         What every call holds.
     """
     found: list[Array] = [
-        each if type(each) is np.ndarray or is_on_device(each) else np.asarray(each) for each in arrays
+        array if type(array) is np.ndarray or is_on_device(array) else np.asarray(array) for array in arrays
     ]
-    owners = {owner_of(each) for each in found}
+    owners = {owner_of(array) for array in found}
     if len(owners) == len(found) and None not in owners:
         owners.add(None)  # memory of an unknown owner may be anybody's
         if owners.isdisjoint([owner_of(each) for each in held]) and owners.isdisjoint(constants.owners):
             return found
     memory = Memory(held)
-    for k, each in enumerate(found):
-        if not borrowed[k] and (memory.may_hold(each) or constants.may_hold(each)):
-            found[k] = each.copy()
+    for k, array in enumerate(found):
+        if not borrowed[k] and (memory.may_hold(array) or constants.may_hold(array)):
+            found[k] = array.copy()
         memory.add(found[k])
     return found
 

@@ -88,12 +88,12 @@ def _renamed(
 ) -> list[Variable]:
     new_of: dict[Variable, Variable] = {}
     for node in toposort(outputs):
-        inputs, op = [new_of.get(each, each) for each in node.inputs], node.op
+        inputs, op = [new_of.get(variable, variable) for variable in node.inputs], node.op
         if isinstance(op, Scan):
             op = _renamed_loop(op, (*around, node.node_id), settings)
         if op is not node.op or any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
             new_of.update(zip(node.outputs, rebuild(node, inputs, op).outputs, strict=True))
-    return [new_of.get(each, each) for each in outputs]
+    return [new_of.get(output, output) for output in outputs]
 
 
 def _renamed_loop(op: Scan, place: Place, settings: Mapping[Place, ScanSettings]) -> Scan:

@@ -15,9 +15,9 @@ from scanviz.engine.graph.shared import SharedVariable
 def reduce_function(function: Function) -> tuple[Any, ...]:
     """Return how pickle rebuilds a function."""
     plan = function.plan
-    variables = [*(each.variable for each in plan.outputs), *plan.updates.values()]
+    variables = [*(output.variable for output in plan.outputs), *plan.updates.values()]
     inputs = [(each.variable, each.value, each.name, each.allow_downcast) for each in plan.inputs]
-    borrow = [each.borrow for each in plan.outputs]
+    borrow = [output.borrow for output in plan.outputs]
     return (
         restore,
         (
@@ -54,7 +54,7 @@ def restore(
     from scanviz.engine.mode import Mode
 
     variables = unflatten(graph)
-    outputs = [Out(each, loose) for each, loose in zip(variables, borrow, strict=False)]
+    outputs = [Out(variable, loose) for variable, loose in zip(variables, borrow, strict=False)]
     updates = dict(zip(updated, variables[len(borrow) :], strict=True))
     return Function(
         FunctionSpec(

@@ -24,15 +24,15 @@ def add_cotangents(terms: Sequence[Variable]) -> Variable:
     >>> add_cotangents([x, x * 2]).eval({x: [1.0]})
     array([3.])
     """
-    parts = [each for each in terms if _assigned_to_zeros(each) is not None]
-    whole = [each for each in terms if _assigned_to_zeros(each) is None]
+    parts = [term for term in terms if _assigned_to_zeros(term) is not None]
+    whole = [term for term in terms if _assigned_to_zeros(term) is None]
     if not whole:
         whole, parts = parts[:1], parts[1:]
     total = whole[0]
-    for each in whole[1:]:
-        total = add(total, each)
-    for each in parts:
-        node = _assigned_to_zeros(each)
+    for variable in whole[1:]:
+        total = add(total, variable)
+    for part in parts:
+        node = _assigned_to_zeros(part)
         assert node is not None
         total = build_one(node.op, total, *node.inputs[1:])
     return total

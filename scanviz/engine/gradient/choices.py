@@ -92,13 +92,13 @@ def flowing_into(
     """Return the variables on whose values ``outputs`` depend."""
     flowing = set(outputs) - set(stop)
     for node in reversed(nodes):
-        mine = [k for k, each in enumerate(node.outputs) if each in flowing]
+        mine = [k for k, output in enumerate(node.outputs) if output in flowing]
         if mine:
             pattern = flow(node)
             flowing.update(
-                each
-                for k, each in enumerate(node.inputs)
-                if each not in stop and any(pattern[k][j] for j in mine)
+                variable
+                for k, variable in enumerate(node.inputs)
+                if variable not in stop and any(pattern[k][j] for j in mine)
             )
     return flowing
 

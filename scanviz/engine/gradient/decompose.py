@@ -38,9 +38,9 @@ Cotangents = Sequence[Variable | None]
 def _sum(*terms: Variable | None) -> Variable | None:
     """Return the sum of the terms that there are."""
     total: Variable | None = None
-    for each in terms:
-        if each is not None:
-            total = each if total is None else total + each
+    for term in terms:
+        if term is not None:
+            total = term if total is None else total + term
     return total
 
 

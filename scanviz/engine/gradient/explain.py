@@ -22,7 +22,7 @@ Way = list[tuple[Apply, Variable]]
 def is_connected(variable: Variable, costs: Sequence[Variable], constants: Collection[Variable] = ()) -> bool:
     """Return whether a derivative of ``costs`` comes to a variable, be it zero; through ``constants`` none does."""
     reached = reached_from([variable], costs, constants)
-    return any(each in reached for each in costs)
+    return any(cost in reached for cost in costs)
 
 
 def why_disconnected(
@@ -58,10 +58,10 @@ def why_disconnected(
 
 def why_unreached(wrt: Sequence[Variable], output: Variable) -> str:
     """Return why an output has no derivative with respect to any of several variables."""
-    for each in wrt:
-        if not is_differentiable(each) or _way(each, [output]) is not None:
-            subject = "" if len(wrt) == 1 else f"for `{describe(each)}`, "
-            return subject + why_disconnected(each, [output])
+    for variable in wrt:
+        if not is_differentiable(variable) or _way(variable, [output]) is not None:
+            subject = "" if len(wrt) == 1 else f"for `{describe(variable)}`, "
+            return subject + why_disconnected(variable, [output])
     return f"`{describe(output)}` is not computed from " + ("it" if len(wrt) == 1 else "any of them")
 
 
@@ -77,7 +77,7 @@ def _stop(node: Apply, before: Variable, after: Variable, constants: Collection[
         return f"disconnected_grad{place} lets no derivative pass"
     if not is_differentiable(after):
         return f"{name} {_jumps(node, after)}"
-    positions = [k for k, each in enumerate(node.inputs) if each is before]
+    positions = [k for k, variable in enumerate(node.inputs) if variable is before]
     if not any(connection(node)[k][after.index] for k in positions):
         return f"{name} takes nothing from `{describe(before)}` that has a derivative"
     return None
@@ -102,14 +102,14 @@ def _way(start: Variable, costs: Sequence[Variable]) -> Way | None:
     frontier, seen = [start], {start}
     while frontier:
         following: list[Variable] = []
-        for each in frontier:
-            if each in wanted:
-                return _steps(each, start, previous)
-            for node, _ in readers.get(each, []):
+        for variable in frontier:
+            if variable in wanted:
+                return _steps(variable, start, previous)
+            for node, _ in readers.get(variable, []):
                 for output in node.outputs:
                     if output not in seen:
                         seen.add(output)
-                        previous[output] = (each, node)
+                        previous[output] = (variable, node)
                         following.append(output)
         frontier = following
     return None
@@ -141,7 +141,7 @@ def _written(variable: Variable, way: Way, told: Variable | None = None) -> str:
             names.append(describe(after))
         elif after is end:  # without its parameters: it is seldom what the message is about
             names.append(f"{node.op.name}(…)")
-    return " → ".join(f"`{each}`" for each in names)
+    return " → ".join(f"`{name}`" for name in names)
 
 
 __all__ = ["describes_way", "is_connected", "why_disconnected", "why_unreached"]

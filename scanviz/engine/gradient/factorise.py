@@ -245,7 +245,7 @@ def _cholesky_solve(
 
 @PUSHFORWARDS.row(f.LU_SOLVE, f.CHOLESKY_SOLVE)
 def _solve_by_factors_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    if any(each is not None for each in tangents[:-1]):
+    if any(tangent is not None for tangent in tangents[:-1]):
         return [Undefined(_WHY, node.provenance.source)]
     side = tangents[-1]
     return [None if side is None else build_one(node.op, *node.inputs[:-1], side)]

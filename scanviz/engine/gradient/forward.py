@@ -42,34 +42,36 @@ def push_forward(
     """
     load_rows()
     blocked = set(consider_constant)
-    found: dict[Variable, Derivative] = {each: value for each, value in seeds.items() if each not in blocked}
+    found: dict[Variable, Derivative] = {
+        variable: value for variable, value in seeds.items() if variable not in blocked
+    }
     nodes = toposort(outputs)
     with sizes_kept(), tangents_of(nodes):
         for node in nodes:
             for output, tangent in zip(node.outputs, _through(node, found), strict=True):
                 if tangent is not None and output not in found and output not in blocked:
                     found[output] = _fitting(output, tangent)
-    return [found.get(each) for each in outputs]
+    return [found.get(output) for output in outputs]
 
 
 def _through(node: Apply, found: Mapping[Variable, Derivative]) -> Sequence[Derivative]:
     """Return the tangents of a node's outputs."""
-    tangents = [found.get(each) for each in node.inputs]
+    tangents = [found.get(variable) for variable in node.inputs]
     nothing: list[Derivative] = [None] * len(node.outputs)
-    if all(each is None for each in tangents):
+    if all(tangent is None for tangent in tangents):
         return nothing
     pattern = connection(node)
     given = [
-        each if isinstance(each, Variable) and any(row) else None
-        for each, row in zip(tangents, pattern, strict=True)
+        tangent if isinstance(tangent, Variable) and any(row) else None
+        for tangent, row in zip(tangents, pattern, strict=True)
     ]
     results = nothing
-    if any(each is not None for each in given) and any(map(is_differentiable, node.outputs)):
+    if any(variable is not None for variable in given) and any(map(is_differentiable, node.outputs)):
         with made_by(RULE, node.provenance, (node.node_id,)):
             results = list(PUSHFORWARDS[node.op.declaration](node, given))
     results = [
-        each if is_differentiable(output) else None
-        for each, output in zip(results, node.outputs, strict=True)
+        result if is_differentiable(output) else None
+        for result, output in zip(results, node.outputs, strict=True)
     ]
     for index, why in _undefined(node, tangents):
         results[index] = why
@@ -81,11 +83,11 @@ def _undefined(node: Apply, tangents: Sequence[Derivative]) -> Iterator[tuple[in
     for choice in choices_of(node):
         if tangents[choice.input] is not None:
             yield choice.output, choice.why
-    for k, each in enumerate(tangents):
-        if isinstance(each, Undefined):
+    for k, tangent in enumerate(tangents):
+        if isinstance(tangent, Undefined):
             for index, connected in enumerate(flow(node)[k]):
                 if connected:
-                    yield index, each
+                    yield index, tangent
 
 
 def _fitting(variable: Variable, tangent: Derivative) -> Derivative:

@@ -135,11 +135,13 @@ def _pulled(
 ) -> list[Derivative]:
     """Return the cotangents of ``wrt``, where nothing is added to the seed of a variable that another is computed from."""
     outputs = list(seeds)
-    if len(outputs) == 1 or all(_alone(each, outputs) for each in outputs):
+    if len(outputs) == 1 or all(_alone(output, outputs) for output in outputs):
         return pull_back(seeds, wrt, constants)
     columns = [
-        pull_back({each: seeds[each]}, wrt, {*constants, *(other for other in outputs if other is not each)})
-        for each in outputs
+        pull_back(
+            {output: seeds[output]}, wrt, {*constants, *(other for other in outputs if other is not output)}
+        )
+        for output in outputs
     ]
     return [_total(column) for column in zip(*columns, strict=True)]
 
@@ -147,14 +149,14 @@ def _pulled(
 def _alone(variable: Variable, outputs: Sequence[Variable]) -> bool:
     """Return whether no other output is computed from one."""
     depending = depending_on([variable], outputs)
-    return not any(each in depending for each in outputs if each is not variable)
+    return not any(output in depending for output in outputs if output is not variable)
 
 
 def _total(terms: Sequence[Derivative]) -> Derivative:
-    for each in terms:
-        if isinstance(each, Undefined):
-            return each
-    values = [each for each in terms if isinstance(each, Variable)]
+    for term in terms:
+        if isinstance(term, Undefined):
+            return term
+    values = [term for term in terms if isinstance(term, Variable)]
     return add_cotangents(values) if values else None
 
 

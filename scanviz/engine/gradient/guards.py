@@ -56,7 +56,7 @@ class Guards:
 
     def passed(self, node: Apply) -> None:
         """Take notice that the cotangents of a node's inputs have been computed."""
-        chosen = any(each in self.chosen or each in self.last for each in node.outputs)
+        chosen = any(output in self.chosen or output in self.last for output in node.outputs)
         if not chosen and _is_last_row(node):
             self.last.add(node.inputs[0])
         elif chosen or node.op.facts.selects:
@@ -69,7 +69,7 @@ class Guards:
             return False
         if node.op.declaration is e.multiply:
             return node.inputs[1 - position] in self.wild
-        return has_pole(node) or any(each in self.wild for each in (*node.inputs, *node.outputs))
+        return has_pole(node) or any(variable in self.wild for variable in (*node.inputs, *node.outputs))
 
 
 _GUARDS: ContextVar[Guards | None] = ContextVar("gradient_guards", default=None)
@@ -122,12 +122,14 @@ def _wild(
     for node in nodes:
         if isinstance(node.op, Scan):
             inside = _inside_loop(node, found, begins)
-            result_variables = [each for each in node.op.variables if has_outer_output(each)]
+            result_variables = [variable for variable in node.op.variables if has_outer_output(variable)]
             for output, result_variable in zip(node.outputs, result_variables, strict=True):
-                if any(each in inside for each in inner_outputs(result_variable)):
+                if any(output in inside for output in inner_outputs(result_variable)):
                     found.add(output)
-        elif begins(node) or any(each in found or _is_wild_constant(each) for each in node.inputs):
-            found.update(each for each in node.outputs if _floating(each))
+        elif begins(node) or any(
+            variable in found or _is_wild_constant(variable) for variable in node.inputs
+        ):
+            found.update(output for output in node.outputs if _floating(output))
     return found
 
 
@@ -153,15 +155,15 @@ def chosen_inside(node: Apply, given: Collection[LoopVariable]) -> set[Variable]
     guards, view = _GUARDS.get(), ScanView(node)
     found: set[Variable] = set()
     assert isinstance(node.op, Scan)
-    for each in node.op.variables:
-        outer = view.outer_output(each)
-        whole = each in given and guards is not None and outer is not None and outer not in guards.chosen
-        if isinstance(each, State):
-            whole = whole and -1 in each.reads and each.kind != "mitmot"
+    for variable in node.op.variables:
+        outer = view.outer_output(variable)
+        whole = variable in given and guards is not None and outer is not None and outer not in guards.chosen
+        if isinstance(variable, State):
+            whole = whole and -1 in variable.reads and variable.kind != "mitmot"
         elif whole and guards is not None:
             whole = outer not in guards.last
         if not whole:
-            found.update(inner_outputs(each))
+            found.update(inner_outputs(variable))
     return found
 
 
@@ -172,7 +174,7 @@ def _is_last_row(node: Apply) -> bool:
     if node.op.declaration is not INDEX:
         return False
     first, *others = node.op.parameters.entries
-    whole = all(each.kind == "slice" and set(each.numbers()) == {None} for each in others)
+    whole = all(other.kind == "slice" and set(other.numbers()) == {None} for other in others)
     return first.kind == "integer" and first.start == -1 and whole
 
 
@@ -181,18 +183,18 @@ def _inside_loop(node: Apply, outside: Collection[Variable], begins: Test) -> se
     op, view = node.op, ScanView(node)
     assert isinstance(op, Scan)
     found: set[Variable] = set()
-    for each in op.variables:
-        outer = view.outer_input(each)
+    for variable in op.variables:
+        outer = view.outer_input(variable)
         if outer is not None and (outer in outside or _is_wild_constant(outer)):
-            found.update(inner_inputs(each))
+            found.update(inner_inputs(variable))
     nodes = toposort(op.inner_outputs)
     while True:
         found = _wild(nodes, found, begins)
         more = {
             read
-            for each in op.variables
-            if isinstance(each, State) and any(write in found for write in each.writes.values())
-            for read in each.reads.values()
+            for variable in op.variables
+            if isinstance(variable, State) and any(write in found for write in variable.writes.values())
+            for read in variable.reads.values()
         }
         if more <= found:
             return found

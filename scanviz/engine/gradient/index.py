@@ -132,7 +132,9 @@ def _into_last(rows: Variable, cotangent: Variable) -> Variable:
 def _last_row_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
     if tangents[0] is None and tangents[1] is None:
         return [None]
-    given = [zeros_like(each) if t is None else t for each, t in zip(node.inputs, tangents, strict=True)]
+    given = [
+        zeros_like(variable) if t is None else t for variable, t in zip(node.inputs, tangents, strict=True)
+    ]
     return [last_row(*given)]
 
 
@@ -159,7 +161,7 @@ def _history_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequen
     if tangents[0] is None and tangents[1] is None:
         return [None]
     rows, initial = [
-        zeros_like(each) if t is None else t for each, t in zip(node.inputs, tangents, strict=True)
+        zeros_like(variable) if t is None else t for variable, t in zip(node.inputs, tangents, strict=True)
     ]
     return [state_history(rows, initial, node.op.parameters.offset)]
 

@@ -28,8 +28,8 @@ def _concatenate(
     axis = node.op.parameters.axis
     found: list[Derivative] = []
     start: Dim = 0
-    for k, (each, mine) in enumerate(zip(node.inputs, wanted, strict=True)):
-        stop = SIZES.add(start, shape_of(each)[axis])
+    for k, (variable, mine) in enumerate(zip(node.inputs, wanted, strict=True)):
+        stop = SIZES.add(start, shape_of(variable)[axis])
         last = k == len(node.inputs) - 1
         place = slice(None if k == 0 else _bound(start), None if last else _bound(stop))
         found.append(getitem(cotangent, (*[slice(None)] * axis, place)) if mine else None)
@@ -43,9 +43,11 @@ def _bound(size: Dim) -> Variable | int:
 
 @PUSHFORWARDS.row(CONCATENATE)
 def _concatenate_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    if all(each is None for each in tangents):
+    if all(tangent is None for tangent in tangents):
         return [None]
-    parts = [zeros_like(each) if t is None else t for each, t in zip(node.inputs, tangents, strict=True)]
+    parts = [
+        zeros_like(variable) if t is None else t for variable, t in zip(node.inputs, tangents, strict=True)
+    ]
     return [build_one(node.op, *parts)]
 
 

@@ -57,14 +57,16 @@ def _pullback(
 ) -> Sequence[Derivative]:
     op = node.op
     assert isinstance(op, Scan)
-    readers = [each for each in op.variables if has_outer_input(each)]
-    result_variables = [each for each in op.variables if has_outer_output(each)]
+    readers = [variable for variable in op.variables if has_outer_input(variable)]
+    result_variables = [variable for variable in op.variables if has_outer_output(variable)]
     given = {
-        each: value for each, value in zip(result_variables, cotangents, strict=True) if value is not None
+        variable: value
+        for variable, value in zip(result_variables, cotangents, strict=True)
+        if value is not None
     }
-    asked = [each for each, mine in zip(readers, wanted[1:], strict=True) if mine]
+    asked = [reader for reader, mine in zip(readers, wanted[1:], strict=True) if mine]
     found = BackwardLoop(ScanView(node), given, asked).derivatives()
-    return [None, *(found.get(each) for each in readers)]
+    return [None, *(found.get(reader) for reader in readers)]
 
 
 class BackwardLoop:
@@ -86,17 +88,23 @@ class BackwardLoop:
         op = view.op
         self.view, self.op, self.given = view, op, given
         part = upstream(op, list(given)) & downstream(op, wanted)
-        self.wanted = [each for each in wanted if each in part]
-        self.states = [each for each in op.variables if isinstance(each, State) and each in part]
-        self.outputs = [each for each in op.variables if isinstance(each, StepOutput) and each in part]
-        self.taps: dict[State, AdjointTaps] = {each: adjoint_taps(each) for each in self.states}
+        self.wanted = [variable for variable in wanted if variable in part]
+        self.states = [
+            variable for variable in op.variables if isinstance(variable, State) and variable in part
+        ]
+        self.outputs = [
+            variable for variable in op.variables if isinstance(variable, StepOutput) and variable in part
+        ]
+        self.taps: dict[State, AdjointTaps] = {state: adjoint_taps(state) for state in self.states}
         # the backward step's variables: cotangents of rows, and sums so far
-        self.rows = {each: self._rows_of(each) for each in self.states}
-        self.arriving = {each: Variable(each.value.type, f"grad_{each.name}[t]") for each in self.outputs}
+        self.rows = {state: self._rows_of(state) for state in self.states}
+        self.arriving = {
+            output: Variable(output.value.type, f"grad_{output.name}[t]") for output in self.outputs
+        }
         self.sums = {
-            each: Variable(each.variable.type, f"grad_{each.name}")
-            for each in self.wanted
-            if isinstance(each, NonSequence)
+            variable: Variable(variable.variable.type, f"grad_{variable.name}")
+            for variable in self.wanted
+            if isinstance(variable, NonSequence)
         }
         self.forward: dict[tuple[LoopVariable, int], Variable] = {}
 
@@ -110,7 +118,9 @@ class BackwardLoop:
             return {}
         pulled = self._pulled()
         undefined = self._undefined(pulled)
-        variables = self._variables({each: d for each, d in pulled.items() if isinstance(d, Variable)})
+        variables = self._variables(
+            {variable: d for variable, d in pulled.items() if isinstance(d, Variable)}
+        )
         return {**self._apply(variables), **undefined}
 
     def _pulled(self) -> dict[Variable, Derivative]:
@@ -118,14 +128,14 @@ class BackwardLoop:
         seeds: dict[Variable, Variable] = {}
         node = self.view.node
         arriving = [
-            (write, self.rows[each][tap]) for each in self.states for tap, write in each.writes.items()
+            (write, self.rows[state][tap]) for state in self.states for tap, write in state.writes.items()
         ]
-        arriving += [(each.value, value) for each, value in self.arriving.items()]
+        arriving += [(step_output.value, value) for step_output, value in self.arriving.items()]
         for result, value in arriving:
             seeds[result] = add(seeds[result], value) if result in seeds else value
-        wrt: list[Variable] = [read for each in self.states for read in each.reads.values()]
-        wrt += [each.slice for each in self.wanted if isinstance(each, LoopSequence)]
-        wrt += [each.variable for each in self.sums]
+        wrt: list[Variable] = [read for state in self.states for read in state.reads.values()]
+        wrt += [variable.slice for variable in self.wanted if isinstance(variable, LoopSequence)]
+        wrt += [non_sequence.variable for non_sequence in self.sums]
         return dict(
             zip(
                 wrt,
@@ -138,20 +148,20 @@ class BackwardLoop:
         """Return the wanted loop variables that have no derivative: their own, or of a state they go into."""
         found: dict[LoopVariable, Undefined] = {}
         owner: dict[Variable, LoopVariable] = {}
-        for each in (*self.states, *self.wanted):
-            match each:
+        for variable in (*self.states, *self.wanted):
+            match variable:
                 case State():
-                    owner.update(dict.fromkeys(each.reads.values(), each))
+                    owner.update(dict.fromkeys(variable.reads.values(), variable))
                 case LoopSequence():
-                    owner[each.slice] = each
+                    owner[variable.slice] = variable
                 case NonSequence():
-                    owner[each.variable] = each
+                    owner[variable.variable] = variable
                 case _:
                     pass
         for inner, derivative in pulled.items():
             if isinstance(derivative, Undefined):
                 touched = upstream(self.op, [owner[inner]])
-                found.update({each: derivative for each in self.wanted if each in touched})
+                found.update({variable: derivative for variable in self.wanted if variable in touched})
         return found
 
     def _variables(self, pulled: Mapping[Variable, Variable]) -> list[LoopVariable]:
@@ -159,15 +169,19 @@ class BackwardLoop:
         made: list[LoopVariable] = []
         for state in self.states:
             made.append(self._adjoint(state, pulled))
-        for each, total in self.sums.items():
-            term = pulled.get(each.variable)
+        for non_sequence, total in self.sums.items():
+            term = pulled.get(non_sequence.variable)
             made.append(
-                State(f"grad_{each.name}", {-1: total}, {0: total if term is None else add(total, term)})
+                State(
+                    f"grad_{non_sequence.name}", {-1: total}, {0: total if term is None else add(total, term)}
+                )
             )
         self.sequences = [
-            each for each in self.wanted if isinstance(each, LoopSequence) and each.slice in pulled
+            variable
+            for variable in self.wanted
+            if isinstance(variable, LoopSequence) and variable.slice in pulled
         ]
-        made += [StepOutput(f"grad_{each.name}", pulled[each.slice]) for each in self.sequences]
+        made += [StepOutput(f"grad_{sequence.name}", pulled[sequence.slice]) for sequence in self.sequences]
         return self._closed(made)
 
     def _adjoint(self, state: State, pulled: Mapping[Variable, Variable]) -> State:
@@ -191,7 +205,7 @@ class BackwardLoop:
     def _closed(self, made: Sequence[LoopVariable]) -> list[LoopVariable]:
         """Return loop variables with values of the forward step replaced by what provides them."""
         self.residuals = Residuals(self.view, self._forward_row, self._like)
-        results = [value for each in made for value in inner_outputs(each)]
+        results = [value for variable in made for value in inner_outputs(variable)]
         own = [
             *(row for rows in self.rows.values() for row in rows.values()),
             *self.arriving.values(),
@@ -199,17 +213,17 @@ class BackwardLoop:
         ]
         dependent = depending_on(own, results)
         frontier = dict.fromkeys(
-            each
+            variable
             for node in toposort(results)
             if any(output in dependent for output in node.outputs)
-            for each in node.inputs
-            if each not in dependent and not isinstance(each, Constant)
+            for variable in node.inputs
+            if variable not in dependent and not isinstance(variable, Constant)
         )
         frontier |= dict.fromkeys(
-            each for each in results if each not in dependent and not isinstance(each, Constant)
+            result for result in results if result not in dependent and not isinstance(result, Constant)
         )
         fresh = iter(replace(results, self.residuals.provide(list(frontier)), check=False))
-        return [_with_results(each, [next(fresh) for _ in inner_outputs(each)]) for each in made]
+        return [_with_results(variable, [next(fresh) for _ in inner_outputs(variable)]) for variable in made]
 
     def _forward_row(self, variable: LoopVariable, tap: int) -> Variable:
         """Return the backward step's variable that holds a row or value of the forward loop."""
@@ -228,7 +242,7 @@ class BackwardLoop:
 
     def _apply(self, variables: Sequence[LoopVariable]) -> dict[LoopVariable, Derivative]:
         """Apply the backward loop and return the cotangents of the forward loop's outer inputs."""
-        rows = LoopRows(self.view, self.residuals.kept, [each for each, _ in self.forward])
+        rows = LoopRows(self.view, self.residuals.kept, [variable for variable, _ in self.forward])
         readers: dict[LoopVariable, Variable] = {}
         for (variable, tap), inner in self.forward.items():
             if isinstance(variable, NonSequence):
@@ -237,10 +251,10 @@ class BackwardLoop:
                 readers[LoopSequence(variable.name, inner, tap)] = rows.reversed(variable, tap)
         for output, arriving in self.arriving.items():
             readers[LoopSequence(f"grad_{output.name}", arriving)] = reversed_rows(self.given[output])
-        outer = [*readers.values(), *(rows.buffer(each, self.given.get(each)) for each in self.states)]
-        outer += [zeros_like(rows.value(each)) for each in self.sums]
+        outer = [*readers.values(), *(rows.buffer(state, self.given.get(state)) for state in self.states)]
+        outer += [zeros_like(rows.value(non_sequence)) for non_sequence in self.sums]
         op = Scan([*readers, *variables], None, self._settings())
-        names = [each.name for each in variables]
+        names = [variable.name for variable in variables]
         results = build(op, [rows.steps_back, *outer], names)
         found: dict[LoopVariable, Derivative] = {}
         for each, result in zip([*self.states, *self.sums, *self.sequences], results, strict=True):

@@ -29,11 +29,11 @@ class StepChoice(NamedTuple):
 def _flows(op: Scan, nodes: Sequence[Apply]) -> dict[Variable, frozenset[LoopVariable]]:
     """Return for each variable of the step the loop variables that its value goes into, in this step."""
     found: dict[Variable, set[LoopVariable]] = {}
-    for each in op.variables:
-        for result in inner_outputs(each):
-            found.setdefault(result, set()).add(each)
+    for variable in op.variables:
+        for result in inner_outputs(variable):
+            found.setdefault(result, set()).add(variable)
     for node in reversed(nodes):
-        reached = [found.get(each, set()) for each in node.outputs]
+        reached = [found.get(output, set()) for output in node.outputs]
         if any(reached):
             pattern = flow(node)
             for k, given in enumerate(node.inputs):
@@ -49,12 +49,16 @@ def _pairs(op: Scan) -> Pairs:
     if known is None:
         flows = _flows(op, toposort(op.inner_outputs))
         pairs = {
-            (each, target)
-            for each in op.variables
-            for inner in inner_inputs(each)
+            (variable, target)
+            for variable in op.variables
+            for inner in inner_inputs(variable)
             for target in flows.get(inner, ())
         }
-        pairs |= {(each, each) for each in op.variables if isinstance(each, State) and each.kind == "mitmot"}
+        pairs |= {
+            (variable, variable)
+            for variable in op.variables
+            if isinstance(variable, State) and variable.kind == "mitmot"
+        }
         known = op.derived["value pairs"] = frozenset(pairs)
     return known
 
@@ -84,13 +88,13 @@ def _flow(node: Apply) -> list[list[bool]]:
     op, view = node.op, ScanView(node)
     assert isinstance(op, Scan)
     pairs = _pairs(op)
-    result_variables = [each for each in op.variables if has_outer_output(each)]
+    result_variables = [variable for variable in op.variables if has_outer_output(variable)]
     rows = [[False] * len(result_variables)]
     for variable in op.variables:
         if view.outer_input(variable) is not None:
             first = {target for source, target in pairs if source is variable}
             reached = closure(first, pairs)
-            rows.append([each in reached for each in result_variables])
+            rows.append([variable in reached for variable in result_variables])
     return rows
 
 
@@ -102,8 +106,8 @@ def _chosen(node: Apply) -> list[Choice]:
     if not choices:
         return []
     pairs = _pairs(op)
-    result_variables = [each for each in op.variables if has_outer_output(each)]
-    readers = [each for each in op.variables if view.outer_input(each) is not None]
+    result_variables = [variable for variable in op.variables if has_outer_output(variable)]
+    readers = [variable for variable in op.variables if view.outer_input(variable) is not None]
     found: list[Choice] = []
     for k, reader in enumerate(readers, 1):  # the first input is the number of steps
         moved = downstream(op, [reader])
@@ -111,6 +115,8 @@ def _chosen(node: Apply) -> list[Choice]:
             if moved & choice.sources:
                 reached = closure(choice.targets, pairs)
                 found += [
-                    Choice(k, j, choice.why) for j, each in enumerate(result_variables) if each in reached
+                    Choice(k, j, choice.why)
+                    for j, variable in enumerate(result_variables)
+                    if variable in reached
                 ]
     return found

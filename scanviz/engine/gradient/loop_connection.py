@@ -37,7 +37,7 @@ def differentiable_sources(op: Scan) -> dict[Variable, frozenset[LoopVariable]]:
         if _floating(inner)
     }
     for node in toposort(op.inner_outputs):
-        found = [sources.get(each) for each in node.inputs]
+        found = [sources.get(variable) for variable in node.inputs]
         if not any(found):
             continue
         pattern = connection(node)
@@ -59,7 +59,9 @@ def _pairs(op: Scan) -> Pairs:
     )
     # rows of a mitmot's buffer that no step writes are its result as they were
     return pairs | {
-        (each, each) for each in op.variables if isinstance(each, State) and each.kind == "mitmot"
+        (variable, variable)
+        for variable in op.variables
+        if isinstance(variable, State) and variable.kind == "mitmot"
     }
 
 
@@ -86,10 +88,10 @@ def closure(
         following.setdefault(a, []).append(b)
     reached, stack = set(start), list(start)
     while stack:
-        for each in following.get(stack.pop(), ()):
-            if each not in reached:
-                reached.add(each)
-                stack.append(each)
+        for variable in following.get(stack.pop(), ()):
+            if variable not in reached:
+                reached.add(variable)
+                stack.append(variable)
     return reached
 
 
@@ -104,12 +106,12 @@ def _connection(node: Apply) -> list[list[bool]]:
 
 
 def _pattern(op: Scan, view: ScanView) -> list[list[bool]]:
-    result_variables = [each for each in op.variables if has_outer_output(each)]
+    result_variables = [variable for variable in op.variables if has_outer_output(variable)]
     rows = [[False] * len(result_variables)]
     for variable in op.variables:
         if view.outer_input(variable) is not None:
             reached = downstream(op, [variable]) - ({variable} if not _own(op, variable) else set())
-            rows.append([each in reached for each in result_variables])
+            rows.append([variable in reached for variable in result_variables])
     return rows
 
 

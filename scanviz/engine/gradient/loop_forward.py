@@ -34,30 +34,36 @@ Tangents = Mapping[Variable, Derivative]
 def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
     op, view = node.op, ScanView(node)
     assert isinstance(op, Scan)
-    readers = [each for each in op.variables if has_outer_input(each)]
-    given = {each: value for each, value in zip(readers, tangents[1:], strict=True) if value is not None}
+    readers = [variable for variable in op.variables if has_outer_input(variable)]
+    given = {reader: value for reader, value in zip(readers, tangents[1:], strict=True) if value is not None}
     reached = downstream(op, list(given))
-    moving = [each for each in op.variables if each in reached]
+    moving = [variable for variable in op.variables if variable in reached]
     inner = {
-        read: Variable(read.type, f"tangent_{read.name or each.name}")
-        for each in moving
-        for read in inner_inputs(each)
+        read: Variable(read.type, f"tangent_{read.name or variable.name}")
+        for variable in moving
+        for read in inner_inputs(variable)
     }
-    results = list(dict.fromkeys(result for each in moving for result in inner_outputs(each)))
+    results = list(dict.fromkeys(result for variable in moving for result in inner_outputs(variable)))
     pushed = dict(zip(results, push_forward(inner, results), strict=True))
     undefined = _undefined(op, moving, pushed)
     tangent_of = {
-        each: tangent for each in moving if (tangent := _tangent_of(each, inner, pushed)) is not None
+        variable: tangent
+        for variable in moving
+        if (tangent := _tangent_of(variable, inner, pushed)) is not None
     }
-    outer = [_outer(view, each, given) for each, tangent in tangent_of.items() if has_outer_input(tangent)]
+    outer = [
+        _outer(view, variable, given) for variable, tangent in tangent_of.items() if has_outer_input(tangent)
+    ]
     fresh = Scan(
         [*op.variables, *tangent_of.values()], op.until, op.settings.renamed(f"rop_of_{op.settings.name}")
     )
-    result_variables = [each for each in tangent_of if has_outer_output(each)]
-    names = [each.name for each in (*node.outputs,)] + [tangent_of[each].name for each in result_variables]
+    result_variables = [variable for variable in tangent_of if has_outer_output(variable)]
+    names = [output.name for output in (*node.outputs,)] + [
+        tangent_of[variable].name for variable in result_variables
+    ]
     made = build(fresh, [*node.inputs, *outer], names)[len(node.outputs) :]
     found: dict[LoopVariable, Derivative] = {**dict(zip(result_variables, made, strict=True)), **undefined}
-    return [found.get(each) for each in op.variables if has_outer_output(each)]
+    return [found.get(variable) for variable in op.variables if has_outer_output(variable)]
 
 
 def _outer(view: ScanView, variable: LoopVariable, given: Mapping[LoopVariable, Variable]) -> Variable:
@@ -95,9 +101,9 @@ def _tangent_of(
 def _undefined(op: Scan, moving: Sequence[LoopVariable], pushed: Tangents) -> dict[LoopVariable, Undefined]:
     """Return the results that have no tangent: their own, or because of a state that has none."""
     found: dict[LoopVariable, Undefined] = {}
-    for each in moving:
-        for result in inner_outputs(each):
+    for variable in moving:
+        for result in inner_outputs(variable):
             why = pushed[result]
             if isinstance(why, Undefined):
-                found.update(dict.fromkeys(downstream(op, [each]), why))
+                found.update(dict.fromkeys(downstream(op, [variable]), why))
     return found

@@ -60,15 +60,15 @@ class LoopRows:
     def __init__(self, view: ScanView, kept: Sequence[StepOutput], read: Collection[LoopVariable]) -> None:
         self.original = view
         fresh: dict[LoopVariable, LoopVariable] = {
-            each: _with_all_rows(each)
-            for each in view.op.variables
-            if each in read or view.op.until is not None
+            variable: _with_all_rows(variable)
+            for variable in view.op.variables
+            if variable in read or view.op.until is not None
         }
         extra = [
             *kept,
             *([_COUNTER] if view.op.until is not None and not _counters(view.op.variables) else []),
         ]
-        variables = [*(fresh.get(each, each) for each in view.op.variables), *extra]
+        variables = [*(fresh.get(variable, variable) for variable in view.op.variables), *extra]
         same = not extra and all(a is b for a, b in zip(variables, view.op.variables, strict=True))
         self.view = view if same else ScanView(_augmented(view.node, variables))
         self.now: dict[LoopVariable, LoopVariable] = {**fresh, **dict(zip(kept, kept, strict=True))}
@@ -168,9 +168,9 @@ class LoopRows:
 def _counters(variables: Sequence[LoopVariable]) -> list[LoopVariable]:
     """Return the loop variables whose results have one row a step done; a mitmot's has all of its buffer's."""
     return [
-        each
-        for each in variables
-        if isinstance(each, StepOutput) or (isinstance(each, State) and each.kind != "mitmot")
+        variable
+        for variable in variables
+        if isinstance(variable, StepOutput) or (isinstance(variable, State) and variable.kind != "mitmot")
     ]
 
 
@@ -192,9 +192,9 @@ def _augmented(node: Apply, variables: Sequence[LoopVariable]) -> Apply:
     """Return the forward loop with results added at the end: the same node to people, so with its node id."""
     op = ScanView(node).op
     fresh = op.with_variables(variables, op.until)
-    names = [each.name for each in node.outputs]
+    names = [output.name for output in node.outputs]
     types = fresh.infer(node.inputs)
-    added = [each.name for each in variables[len(op.variables) :]]
+    added = [variable.name for variable in variables[len(op.variables) :]]
     return Apply(fresh, node.inputs, types, node.provenance, node.node_id, [*names, *added])
 
 

@@ -139,9 +139,9 @@ def Rop(  # the field's name
     for output, tangent in zip(outputs, by(seeds, outputs), strict=True):
         if isinstance(tangent, Undefined):
             raise undefined_gradient(_without(seeds, output), [output], tangent)
-        if tangent is None and not any(is_connected(each, [output]) for each in listed):
+        if tangent is None and not any(is_connected(variable, [output]) for variable in listed):
             why = why_unreached(listed, output)
-            names = " or ".join(f"`{describe(each)}`" for each in listed) or "anything: wrt is empty"
+            names = " or ".join(f"`{describe(variable)}`" for variable in listed) or "anything: wrt is empty"
             report_disconnected(output, why, disconnected_outputs, names, "disconnected_outputs")
             results.append(instead(output, why, return_disconnected))
         else:
@@ -151,9 +151,9 @@ def Rop(  # the field's name
 
 def _without(seeds: Mapping[Variable, Variable], output: Variable) -> Variable:
     """Return the variable with respect to which an output has no derivative."""
-    for each, value in seeds.items():
-        if isinstance(push_forward({each: value}, [output])[0], Undefined):
-            return each
+    for variable, value in seeds.items():
+        if isinstance(push_forward({variable: value}, [output])[0], Undefined):
+            return variable
     return next(iter(seeds))
 
 
@@ -169,7 +169,11 @@ def _by_double_reverse(
     for output in outputs:
         dummy = zeros_like(output) * 1.0  # a node of its own, to differentiate with respect to
         pulled = pull_back({output: dummy}, wrt)
-        inner = {each: seeds[x] for each, x in zip(pulled, wrt, strict=True) if isinstance(each, Variable)}
+        inner = {
+            variable: seeds[x]
+            for variable, x in zip(pulled, wrt, strict=True)
+            if isinstance(variable, Variable)
+        }
         bad = [each for each in pulled if isinstance(each, Undefined)]
         found.append(bad[0] if bad else pull_back(inner, [dummy])[0] if inner else None)
     return found

@@ -90,8 +90,8 @@ def inlined(
     declaration: ElementwiseDeclaration, inputs: Sequence[Variable], *output: Variable
 ) -> tuple[Block, dict[int, Variable]]:
     """Return the formula of an operation for inputs, and its values as variables; the result is ``output`` where it is given."""
-    computed, block = declaration.block(*(tensor_type(each).dtype for each in inputs))
-    given = [e.cast(each, dtype) for each, dtype in zip(inputs, computed, strict=True)]
+    computed, block = declaration.block(*(tensor_type(variable).dtype for variable in inputs))
+    given = [e.cast(variable, dtype) for variable, dtype in zip(inputs, computed, strict=True)]
     known = values_of(block, given, output)
     if known is None:
         raise ScanvizNotImplementedError(
@@ -127,16 +127,16 @@ def _is(table: dict[Declaration, Test], node: Apply) -> bool:
         return test(node)
     if declaration in PARTIALS or not isinstance(declaration, ElementwiseDeclaration):
         return False
-    if not any(each in table for each in _operations(declaration, node)):
+    if not any(operation in table for operation in _operations(declaration, node)):
         return False
     known = inlined(declaration, node.inputs)[1]
-    made = {each.owner for each in known.values() if each not in node.inputs} - {None}
+    made = {variable.owner for variable in known.values() if variable not in node.inputs} - {None}
     return any(_is(table, each) for each in made if each is not None)
 
 
 def _operations(declaration: ElementwiseDeclaration, node: Apply) -> list[Declaration]:
     """Return the operations that a formula is made of."""
-    block = declaration.block(*(tensor_type(each).dtype for each in node.inputs))[1]
+    block = declaration.block(*(tensor_type(variable).dtype for variable in node.inputs))[1]
     return [found for line in block.lines if (found := operation_of(line, block)) is not None]
 
 

@@ -71,7 +71,7 @@ class Residuals:
 
     def provide(self, wanted: Sequence[Variable]) -> dict[Variable, Variable]:
         """Return forward variable → variable of the backward step, for each of ``wanted``."""
-        return {each: self._value(each) for each in wanted}
+        return {variable: self._value(variable) for variable in wanted}
 
     def _value(self, variable: Variable) -> Variable:
         stack = [variable]
@@ -133,9 +133,9 @@ class Residuals:
     def _is_free(self, variable: Variable) -> bool:
         """Return whether a variable follows from what is there by cheap operations alone."""
         for node in toposort([variable], self._there.keys()):
-            for each in node.outputs:
-                if each not in self._free:
-                    self._free[each] = is_cheap(node) and all(
+            for output in node.outputs:
+                if output not in self._free:
+                    self._free[output] = is_cheap(node) and all(
                         given in self._there or isinstance(given, Constant) or self._free.get(given, False)
                         for given in node.inputs
                     )
@@ -160,20 +160,20 @@ class Residuals:
 def _there(op: Scan) -> dict[Variable, tuple[LoopVariable, int]]:
     """Return the variables of a step whose values the loop has for every step: the loop variable and tap to read."""
     found: dict[Variable, tuple[LoopVariable, int]] = {}
-    for each in op.variables:
-        match each:
+    for variable in op.variables:
+        match variable:
             case State():
-                kept = {tap: row for tap, row in each.reads.items() if survives(each, tap)}
-                if each.kind != "mitmot":
-                    kept |= each.writes
+                kept = {tap: row for tap, row in variable.reads.items() if survives(variable, tap)}
+                if variable.kind != "mitmot":
+                    kept |= variable.writes
                 for tap, row in kept.items():
-                    found.setdefault(row, (each, tap))
+                    found.setdefault(row, (variable, tap))
             case StepOutput():
-                found.setdefault(each.value, (each, 0))
+                found.setdefault(variable.value, (variable, 0))
             case LoopSequence():
-                found[each.slice] = (each, 0)
+                found[variable.slice] = (variable, 0)
             case NonSequence():
-                found[each.variable] = (each, 0)
+                found[variable.variable] = (variable, 0)
             case _:
                 pass
     return found

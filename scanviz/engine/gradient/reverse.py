@@ -87,9 +87,9 @@ def reached_from(
     """Return the variables above ``outputs`` that have a derivative with respect to one of ``sources``, these included."""
     load_rows()
     blocked = set(stop)
-    reached = {each for each in sources if each not in blocked and is_differentiable(each)}
+    reached = {source for source in sources if source not in blocked and is_differentiable(source)}
     for node in toposort(outputs):
-        connected = [k for k, each in enumerate(node.inputs) if each in reached]
+        connected = [k for k, variable in enumerate(node.inputs) if variable in reached]
         if not connected:
             continue
         pattern = connection(node)
@@ -140,31 +140,31 @@ def pull_back(
     nodes = toposort(outputs)
     found.undefined.update(undefined_parameters(nodes, reached, outputs, consider_constant))
     if chosen is None:
-        chosen = [each for each, seed in seeds.items() if not surely_not_zero(seed)]
+        chosen = [variable for variable, seed in seeds.items() if not surely_not_zero(seed)]
     with sizes_kept(), guards_of(nodes, chosen, wild) as guards:
         for node in reversed(nodes):
-            if any(each in reached for each in node.outputs):
+            if any(output in reached for output in node.outputs):
                 _through(node, found, reached)
                 guards.passed(node)
-        return [found.total(each) for each in wrt]
+        return [found.total(variable) for variable in wrt]
 
 
 def _through(node: Apply, found: Cotangents, reached: Collection[Variable]) -> None:
     """Pull the cotangents of a node's outputs back to its inputs."""
-    totals = [found.total(each) if each in reached else None for each in node.outputs]
-    wanted = [each in reached for each in node.inputs]
+    totals = [found.total(output) if output in reached else None for output in node.outputs]
+    wanted = [variable in reached for variable in node.inputs]
     pattern = connection(node)
     for total, output in zip(totals, node.outputs, strict=True):
         if isinstance(total, Undefined):  # and so is all that it was computed from
-            for k, each in enumerate(node.inputs):
+            for k, variable in enumerate(node.inputs):
                 if wanted[k] and pattern[k][output.index]:
-                    found.arrive(each, total)
-    given = [None if isinstance(each, Undefined) else each for each in totals]
-    if all(each is None for each in given) or not any(wanted):
+                    found.arrive(variable, total)
+    given = [None if isinstance(total, Undefined) else total for total in totals]
+    if all(variable is None for variable in given) or not any(wanted):
         return
     wanted = [mine and any(row) for mine, row in zip(wanted, pattern, strict=True)]
     with made_by(RULE, node.provenance, (node.node_id,)):
         derivatives = PULLBACKS[node.op.declaration](node, given, wanted)
-    for each, mine, derivative in zip(node.inputs, wanted, derivatives, strict=True):
+    for variable, mine, derivative in zip(node.inputs, wanted, derivatives, strict=True):
         if mine:
-            found.arrive(each, derivative)
+            found.arrive(variable, derivative)

@@ -99,8 +99,8 @@ def _vector(
 
 @PUSHFORWARDS.row(s.MAKE_VECTOR)
 def _vector_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    if all(each is None for each in tangents):
+    if all(tangent is None for tangent in tangents):
         return [None]
     dtype = tensor_type(node.outputs[0]).dtype
-    parts = [constant(0, dtype) if each is None else cast(each, dtype) for each in tangents]
+    parts = [constant(0, dtype) if tangent is None else cast(tangent, dtype) for tangent in tangents]
     return [s.stack_scalars(parts)]

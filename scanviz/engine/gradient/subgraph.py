@@ -30,17 +30,17 @@ def _connection(node: Apply) -> Sequence[Sequence[bool]]:
     """Return what derivatives pass: by the user's rule, from any result to the inputs that it reads and that are its own."""
     op = _op(node)
     if op.pullback is None:
-        return [[is_connected(each, [result]) for result in op.results] for each in op.inputs]
-    reached = [depending_on([each], op.results) for each in op.inputs]
+        return [[is_connected(variable, [result]) for result in op.results] for variable in op.inputs]
+    reached = [depending_on([variable], op.results) for variable in op.inputs]
     return [
         [
             k < op.parameters.own
             and result in reached[k]
-            and is_differentiable(each)
+            and is_differentiable(variable)
             and is_differentiable(result)
             for result in op.results
         ]
-        for k, each in enumerate(op.inputs)
+        for k, variable in enumerate(op.inputs)
     ]
 
 
@@ -48,7 +48,7 @@ def _connection(node: Apply) -> Sequence[Sequence[bool]]:
 def _flow(node: Apply) -> Sequence[Sequence[bool]]:
     op, nodes = _op(node), toposort(_op(node).results)
     into = [flowing_into(nodes, [result]) for result in op.results]
-    return [[each in found for found in into] for each in op.inputs]
+    return [[variable in found for found in into] for variable in op.inputs]
 
 
 @CHOICES.row(SUBGRAPH)
@@ -60,8 +60,8 @@ def _chosen(node: Apply) -> list[Choice]:
     if not made:
         return []
     found: list[Choice] = []
-    for i, each in enumerate(op.inputs):
-        reached = depending_on([each], op.results)
+    for i, variable in enumerate(op.inputs):
+        reached = depending_on([variable], op.results)
         for j, result in enumerate(op.results):
             flowing = flowing_into(nodes, [result])
             found += [
@@ -75,7 +75,7 @@ def _chosen(node: Apply) -> list[Choice]:
 def _at(node: Apply, inner: Sequence[Derivative], seeds: dict[Variable, Variable]) -> list[Derivative]:
     """Return derivatives in a subgraph's own variables over the node's inputs and the seeds that stand for others."""
     mapping = {**dict(zip(_op(node).inputs, node.inputs, strict=True)), **seeds}
-    known = [each for each in inner if isinstance(each, Variable)]
+    known = [variable for variable in inner if isinstance(variable, Variable)]
     fresh = iter(replace(known, mapping, check=False))
     return [next(fresh) if isinstance(each, Variable) else each for each in inner]
 
@@ -138,7 +138,7 @@ def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[D
     if op.pullback is None:
         seeds, stands = _seeds(op.inputs, tangents)
         return _at(node, push_forward(seeds, op.results), stands)
-    dummies = [zeros_like(each) * 1.0 if is_differentiable(each) else each for each in node.outputs]
+    dummies = [zeros_like(output) * 1.0 if is_differentiable(output) else output for output in node.outputs]
     pulled = _by_rule(op, node.inputs, node.outputs, dummies)
     pairs = zip(pulled, tangents, strict=True)
     seeds = {p: t for p, t in pairs if isinstance(p, Variable) and t is not None}

@@ -134,7 +134,7 @@ def _called(f: Any, wrt: Any, what: str) -> _Called:
         else [wrt]
     )
     given = [as_variable(each) for each in listed]
-    own = [Variable(tensor_type(each), each.name) for each in given]
+    own = [Variable(tensor_type(variable), variable.name) for variable in given]
     if isinstance(wrt, Mapping):
         arguments: Any = dict(zip(wrt, own, strict=True))
         values = f(**arguments)

@@ -338,4 +338,4 @@ class MeaningTable(Generic[Row]):
 
     def holes(self) -> list[str]:
         """Return the names of declared ops without a row."""
-        return [each.name for each in declarations() if each not in self]
+        return [declaration.name for declaration in declarations() if declaration not in self]

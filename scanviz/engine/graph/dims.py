@@ -219,7 +219,7 @@ def _combined(operation: Callable[[Any, Any], Any], name: str, first: Dim, secon
         return operation(first, second)
     if first is None or second is None:
         return None
-    terms = [len(each.terms) for each in (first, second) if isinstance(each, Polynomial)]
+    terms = [len(polynomial.terms) for polynomial in (first, second) if isinstance(polynomial, Polynomial)]
     return called(name, first, second) if prod(terms) > MOST_TERMS else operation(first, second).simplest
 
 

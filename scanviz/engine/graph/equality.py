@@ -45,8 +45,8 @@ class Numbers:
                 continue
             stack.pop()
             own = (node.op, tuple(self._leaf(each) for each in node.inputs))
-            for each in node.outputs:
-                self._known[each] = self._number((own, each.index))
+            for output in node.outputs:
+                self._known[output] = self._number((own, output.index))
         return self._leaf(variable)
 
     def _leaf(self, variable: Variable) -> int:

@@ -60,27 +60,27 @@ class FlatGraph(NamedTuple):
 def flatten(outputs: Sequence[Variable]) -> FlatGraph:
     """Return the table of the graph above ``outputs``."""
     walk = _Walk(outputs)
-    own = {each for node in walk.order for each in node.outputs}
-    reads = [each for node in walk.order for each in node.inputs]
-    held = [each for part in walk.parts.values() for each in part.results]
-    leaves = tuple(dict.fromkeys(each for each in (*reads, *outputs, *held) if each not in own))
-    number = {each: k for k, each in enumerate(leaves)}
+    own = {output for node in walk.order for output in node.outputs}
+    reads = [variable for node in walk.order for variable in node.inputs]
+    held = [result for part in walk.parts.values() for result in part.results]
+    leaves = tuple(dict.fromkeys(variable for variable in (*reads, *outputs, *held) if variable not in own))
+    number = {leaf: k for k, leaf in enumerate(leaves)}
     for node in walk.order:
-        for each in node.outputs:
-            number[each] = len(number)
+        for output in node.outputs:
+            number[output] = len(number)
     ops = walk.flat_ops(number)
     nodes = [
         FlatNode(
             ops.get(id(node.op), node.op),
-            tuple(number[each] for each in node.inputs),
-            tuple(each.type for each in node.outputs),
-            tuple(each.name for each in node.outputs),
+            tuple(number[variable] for variable in node.inputs),
+            tuple(output.type for output in node.outputs),
+            tuple(output.name for output in node.outputs),
             node.provenance,
             node.node_id,
         )
         for node in walk.order
     ]
-    return FlatGraph(leaves, tuple(nodes), tuple(number[each] for each in outputs))
+    return FlatGraph(leaves, tuple(nodes), tuple(number[output] for output in outputs))
 
 
 class _Walk:
@@ -99,21 +99,21 @@ class _Walk:
             held = None if id(node.op) in self.ops else node.op.held()
             if held is not None:
                 self.ops[id(node.op)] = held
-                self.parts.update((id(each.whole), each) for each in held.parts)
-                self._add([each for part in held.parts for each in part.results])
+                self.parts.update((id(part.whole), part) for part in held.parts)
+                self._add([result for part in held.parts for result in part.results])
             self.order[node] = None
 
     def flat_ops(self, number: Mapping[Variable, int]) -> dict[int, FlatOp]:
         """Return the ops that hold graphs by identity, for variables that have these numbers."""
         parts = {
-            key: FlatPart(each.make, each.about, tuple(number[one] for one in each.results))
-            for key, each in self.parts.items()
+            key: FlatPart(graph_part.make, graph_part.about, tuple(number[one] for one in graph_part.results))
+            for key, graph_part in self.parts.items()
         }
         return {
             key: FlatOp(
                 held.make,
                 held.about,
-                tuple(parts[id(each.whole)] for each in held.parts),
+                tuple(parts[id(part.whole)] for part in held.parts),
                 tuple(held.node_ids),
             )
             for key, held in self.ops.items()
@@ -149,17 +149,19 @@ def _node_ids(graph: FlatGraph) -> Iterator[int]:
 
 def _made(op: FlatOp, known: Sequence[Variable], parts: dict[int, object], node_ids: Mapping[int, int]) -> Op:
     """Return an op of a table, of parts that other ops may have brought to ``parts`` before."""
-    for each in op.parts:
-        if id(each) not in parts:
-            parts[id(each)] = each.make(each.about, [known[k] for k in each.results])
-    return op.make(op.about, [parts[id(each)] for each in op.parts], [node_ids[each] for each in op.node_ids])
+    for part in op.parts:
+        if id(part) not in parts:
+            parts[id(part)] = part.make(part.about, [known[k] for k in part.results])
+    return op.make(
+        op.about, [parts[id(part)] for part in op.parts], [node_ids[number] for number in op.node_ids]
+    )
 
 
 def _moved(provenance: Provenance, node_ids: Mapping[int, int]) -> Provenance:
     """Return a provenance that refers to the new ids."""
     if not provenance.parents:
         return provenance
-    parents = tuple(node_ids[each] for each in provenance.parents)
+    parents = tuple(node_ids[parent] for parent in provenance.parents)
     return Provenance(provenance.source, provenance.scans, parents, provenance.rule)
 
 
@@ -179,8 +181,8 @@ def reduce_op(op: Op) -> tuple[Any, ...]:
     """Return how pickle rebuilds an op that holds a graph, away from any graph."""
     held = op.held()
     assert held is not None
-    parts = [(each.make, each.about, len(each.results)) for each in held.parts]
-    graph = flatten([each for part in held.parts for each in part.results])
+    parts = [(part.make, part.about, len(part.results)) for part in held.parts]
+    graph = flatten([result for part in held.parts for result in part.results])
     return (_one_op, (held.make, held.about, parts, held.node_ids, graph))
 
 

@@ -188,7 +188,7 @@ class Apply:
         raise AttributeError(f"graphs are immutable: build a new Apply instead of setting `{attribute}`")
 
     def __repr__(self) -> str:
-        return f"<{self.op}({', '.join(describe(each) for each in self.inputs)})>"
+        return f"<{self.op}({', '.join(describe(variable) for variable in self.inputs)})>"
 
 
 def build(op: Op, inputs: Sequence[Variable], names: Sequence[str | None] = ()) -> tuple[Variable, ...]:
@@ -216,7 +216,7 @@ def rebuild(node: Apply, inputs: Sequence[Variable], op: Op | None = None) -> Ap
         _same_types(node, inputs, new_op) or new_op.infer(inputs),
         node.provenance,
         node.node_id,
-        [each.name for each in node.outputs],
+        [output.name for output in node.outputs],
     )
 
 
@@ -232,7 +232,7 @@ def _same_types(node: Apply, inputs: Sequence[Variable], op: Op) -> Sequence[Typ
             isinstance(new, Constant) or isinstance(old, Constant) or new.type != old.type
         ):
             return None
-    return [each.type for each in node.outputs]
+    return [output.type for output in node.outputs]
 
 
 def tensor_type(variable: Variable) -> TensorType:

@@ -134,13 +134,13 @@ class Polynomial:
         ('m·n + m - n', 'm·n + …')
         """
         kept, more, rest = "", " + …", ""
-        for each in self._signed_terms(longest // 4 + 2):  # a term has at least so many characters
-            if len(kept) + len(rest) + len(each) > longest:
-                return kept + more if kept else each[: longest - 1] + "…"
-            if not rest and len(kept) + len(each) + len(more) <= longest:
-                kept += each
+        for term in self._signed_terms(longest // 4 + 2):  # a term has at least so many characters
+            if len(kept) + len(rest) + len(term) > longest:
+                return kept + more if kept else term[: longest - 1] + "…"
+            if not rest and len(kept) + len(term) + len(more) <= longest:
+                kept += term
             else:
-                rest += each  # there is room for it only if nothing comes after it
+                rest += term  # there is room for it only if nothing comes after it
         return kept + rest or "0"
 
     def _signed_terms(self, most: int | None = None) -> Iterator[str]:

@@ -125,7 +125,7 @@ def no_attribute(x: Any, name: str, known: Iterable[str]) -> ScanvizAttributeErr
         fix: str | None = "T.concatenate([a, b]) or T.stack([a, b]): a variable is an array, not a list"
     else:
         close = get_close_matches(name, list(known), 3)
-        fix = " or ".join(f"{_short(x)}.{each}" for each in close) or None
+        fix = " or ".join(f"{_short(x)}.{text}" for text in close) or None
     error = ScanvizAttributeError(
         f"{_called(x)} has no attribute `{name}`",
         where=where,

@@ -42,11 +42,11 @@ def replace(
                 )
     new_of: dict[Variable, Variable] = dict(mapping)
     for node in toposort(outputs, mapping.keys()):
-        if any(each in new_of for each in node.inputs):
-            fresh = rebuild_node(node, [new_of.get(each, each) for each in node.inputs])
+        if any(variable in new_of for variable in node.inputs):
+            fresh = rebuild_node(node, [new_of.get(variable, variable) for variable in node.inputs])
             for old, new in zip(node.outputs, fresh.outputs, strict=True):
                 new_of.setdefault(old, new)
-    return [new_of.get(each, each) for each in outputs]
+    return [new_of.get(output, output) for output in outputs]
 
 
 def copy_graph(
@@ -57,5 +57,7 @@ def copy_graph(
     ``fresh`` gives the new inputs, by default variables of the same types and names.
     """
     given = list(inputs)
-    new_inputs = list(fresh) if fresh is not None else [Variable(each.type, each.name) for each in given]
+    new_inputs = (
+        list(fresh) if fresh is not None else [Variable(variable.type, variable.name) for variable in given]
+    )
     return new_inputs, replace(outputs, dict(zip(given, new_inputs, strict=True)))

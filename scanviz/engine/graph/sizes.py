@@ -55,8 +55,8 @@ class Call:
     def __init__(self, name: str, args: tuple[Any, ...]) -> None:
         self.name, self.args = name, args
         self.not_negative = name in _SIGNS and _SIGNS[name](map(surely_not_negative, args))
-        inside = [unknown for each in args if isinstance(each, Polynomial) for unknown in each.unknowns]
-        self._depth = 1 + max((each._depth for each in inside if isinstance(each, Call)), default=0)
+        inside = [unknown for arg in args if isinstance(arg, Polynomial) for unknown in arg.unknowns]
+        self._depth = 1 + max((call._depth for call in inside if isinstance(call, Call)), default=0)
         self.computed = any(each.computed for each in inside)
         in_any_order = name in _SIGNS and name != "floor_divide"
         self._key = (name, frozenset(args) if in_any_order else args)
@@ -106,11 +106,11 @@ def surely_at_most(first: Any, second: Any, depth: int = 4) -> bool:
     low, high = call_of(first), call_of(second)
     if low is not None and low.name in _EXTREMES:
         every = _EXTREMES[low.name][0]
-        if every(surely_at_most(each, second, depth - 1) for each in low.args):
+        if every(surely_at_most(arg, second, depth - 1) for arg in low.args):
             return True
     if high is not None and high.name in _EXTREMES:
         every = _EXTREMES[high.name][1]
-        return every(surely_at_most(first, each, depth - 1) for each in high.args)
+        return every(surely_at_most(first, arg, depth - 1) for arg in high.args)
     return False
 
 

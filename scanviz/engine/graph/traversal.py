@@ -44,9 +44,9 @@ def toposort(outputs: Iterable[Variable], inputs: Collection[Variable] = ()) -> 
             begun.add(node)
             reading.append(node)
             stack.append(None)
-            for each in reversed(node.inputs):
-                owner = each.owner
-                if owner is not None and owner not in begun and each not in stop:
+            for variable in reversed(node.inputs):
+                owner = variable.owner
+                if owner is not None and owner not in begun and variable not in stop:
                     stack.append(owner)
     return order
 
@@ -64,13 +64,13 @@ def variables(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) ->
 def leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> list[Variable]:
     """Return the variables that nothing computes (inputs, constants, shared), and those to stop at, in order met."""
     stop = set(inputs)
-    return [each for each in variables(outputs, inputs) if each.owner is None or each in stop]
+    return [variable for variable in variables(outputs, inputs) if variable.owner is None or variable in stop]
 
 
 def free_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> list[Variable]:
     """Return the leaves that are neither given in ``inputs`` nor constants."""
     given = set(inputs)
-    return [each for each in leaves(outputs, inputs) if each not in given and not isinstance(each, Constant)]
+    return [leaf for leaf in leaves(outputs, inputs) if leaf not in given and not isinstance(leaf, Constant)]
 
 
 def users(
@@ -79,8 +79,8 @@ def users(
     """Return for each variable the Applies that read it, each with the position it is read at."""
     found: dict[Variable, list[tuple[Apply, int]]] = {}
     for node in toposort(outputs, inputs):
-        for position, each in enumerate(node.inputs):
-            found.setdefault(each, []).append((node, position))
+        for position, variable in enumerate(node.inputs):
+            found.setdefault(variable, []).append((node, position))
     return found
 
 
@@ -88,6 +88,6 @@ def depending_on(sources: Collection[Variable], outputs: Sequence[Variable]) -> 
     """Return the variables above ``outputs`` whose value depends on one of ``sources``, these included."""
     reached = set(sources)
     for node in toposort(outputs):
-        if any(each in reached for each in node.inputs):
+        if any(variable in reached for variable in node.inputs):
             reached.update(node.outputs)
     return reached

@@ -110,7 +110,7 @@ def ablate(
         The rules to be left out one by one; else all that were applied, and at last all of them at once.
     """
     selection = function.rewrites.selection
-    rules = list(dict.fromkeys(each.rule for each in function.rewrites))
+    rules = list(dict.fromkeys(rewrite.rule for rewrite in function.rewrites))
     variants = [(rule, selection.excluding(rule)) for rule in rules if among is None or rule in among]
     if rules and among is None:
         variants.append((NONE, Selection("none")))
@@ -127,12 +127,12 @@ def ablate(
 def runner(function: Function, arrays: Sequence[Any], selection: Selection) -> Run:
     """Return what runs a function as rewritten by other rules, on its own tier."""
     plan = function.plan
-    wanted: list[Variable] = [*(each.variable for each in plan.outputs), *plan.updates.values()]
+    wanted: list[Variable] = [*(output.variable for output in plan.outputs), *plan.updates.values()]
     reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]
     graph = RewriteHistory(wanted, selection).final
     program, _ = apply_memory_rules(lower(reads, graph, function.name), selection)
     executable = resolve(function.backend).compile(program)
-    given = [np.array(each) for each in arrays]
+    given = [np.array(array) for array in arrays]
     return lambda: list(executable.run(given, None))
 
 

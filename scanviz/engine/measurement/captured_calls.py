@@ -75,12 +75,16 @@ class CapturedCalls:
                 known.calls = count
             if count & (count - 1):
                 return
-            others = sum(_bytes(each.arrays) for key, each in self._found.items() if key != function.key)
+            others = sum(
+                _bytes(captured_call.arrays)
+                for key, captured_call in self._found.items()
+                if key != function.key
+            )
             if others + _bytes(arrays) > self._most:
                 if known is None and function not in self.left_out:
                     self.left_out.append(function)
                 return
-            self._found[function.key] = CapturedCall(function, [np.array(each) for each in arrays], count)
+            self._found[function.key] = CapturedCall(function, [np.array(array) for array in arrays], count)
 
     @contextmanager
     def watching(self) -> Iterator[CapturedCalls]:
@@ -151,4 +155,4 @@ def told_of_functions(told: Callable[[Function], None]) -> Iterator[None]:
 
 
 def _bytes(arrays: Sequence[Any]) -> int:
-    return sum(int(getattr(each, "nbytes", 0)) for each in arrays)
+    return sum(int(getattr(array, "nbytes", 0)) for array in arrays)

@@ -96,7 +96,9 @@ class Verification:
     @property
     def first_wrong(self) -> Checked | None:
         """The first application after which something differs."""
-        return next((each for each in (*self.checked, *self.gradients) if each.difference is not None), None)
+        return next(
+            (checked for checked in (*self.checked, *self.gradients) if checked.difference is not None), None
+        )
 
 
 def values_of(
@@ -106,7 +108,7 @@ def values_of(
     reads: list[Variable] = [*(each.variable for each in function.plan.inputs), *function.plan.shared]
     program = lower(reads, graph, function.name)
     executable = resolve(tier).compile(program)
-    return [np.array(each) for each in executable.run([np.array(each) for each in arrays], None)]
+    return [np.array(each) for each in executable.run([np.array(array) for array in arrays], None)]
 
 
 class CannotRunAgainError(Exception):
@@ -192,7 +194,7 @@ def _as_it_runs(
     """Return how what a function gives on its own tier differs from the graph as built, on the reference tier."""
     expected = versions.as_built()
     try:
-        given = [np.array(each) for each in arrays]
+        given = [np.array(array) for array in arrays]
         found = [np.array(to_host(each)) for each in function.executable.run(given, None)]
     except Exception as error:  # a wrong plan of memory may fail in any way
         return ValueDifference("what is computed", f"it ends in an error: {_first_line(error)}")
@@ -278,7 +280,7 @@ def _floating(array: Any) -> bool:
 
 def _labels(function: Function, graph: Sequence[Variable]) -> list[str]:
     count = len(function.plan.outputs)
-    outputs = [describe(each.variable) for each in function.plan.outputs]
+    outputs = [describe(output.variable) for output in function.plan.outputs]
     return [*outputs, *(f"new value of {name}" for name in function.updated_names)][: max(count, len(graph))]
 
 
@@ -295,7 +297,7 @@ def _gradients(
     records = list(itertools.takewhile(lambda each: each.phase != "keep", function.rewrites.of_graph))
     chosen = [k for k, each in enumerate(records, 1) if among(each)]
     wrt = [each.variable for each in function.plan.inputs if _has_derivative(each.variable)]
-    wrt += [each for each in function.plan.shared if _has_derivative(each)]
+    wrt += [shared_variable for shared_variable in function.plan.shared if _has_derivative(shared_variable)]
     if not wrt:
         return [], "no input is a floating one"
     if not chosen:
@@ -308,7 +310,9 @@ def _gradients(
         found = []
         for version in versions:
             now = _gradient_values(function, graphs[version], wrt, arrays)
-            wrong = compare(expected, now, [f"gradient with respect to {describe(each)}" for each in wrt])
+            wrong = compare(
+                expected, now, [f"gradient with respect to {describe(variable)}" for variable in wrt]
+            )
             record = records[version - 1]
             found.append(Checked(record.index, record.rule, record.says, wrong, False))
     except ScanvizError as error:
@@ -326,8 +330,10 @@ def _gradient_values(
     from scanviz.engine.gradient.grad import grad
 
     total: Variable = constant(0.0, "float64")
-    for k, each in enumerate(graph):
-        if _has_derivative(each):
-            total = add(total, multiply(sum_of(cast(each, "float64")), constant(1.0 + 0.37 * k, "float64")))
+    for k, variable in enumerate(graph):
+        if _has_derivative(variable):
+            total = add(
+                total, multiply(sum_of(cast(variable, "float64")), constant(1.0 + 0.37 * k, "float64"))
+            )
     found = grad(total, list(wrt), disconnected_inputs="ignore")
     return values_of(function, found, arrays)

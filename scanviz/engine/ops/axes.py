@@ -134,7 +134,7 @@ def solved(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
         return ([*({0: axis} for axis in range(len(matrices) - 2)), {}],)
     stack = broadcast([matrices[:-2], sides[:-2]], made[0][:-2])
     last = len(given) - 1
-    return ([*({0 if k == 0 else last: axis for k, axis in each.items()} for each in stack), {},
+    return ([*({0 if k == 0 else last: axis for k, axis in mapping.items()} for mapping in stack), {},
              {last: len(sides) - 1}],)  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def rows_below(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]
     rows = max(map(len, given)) - 1  # axes of a row
     stacks = len(made[0]) - rows
     within = broadcast([shape[len(shape) - rows :] if len(shape) >= rows else () for shape in given], made[0])
-    found = [{k: axis + len(given[k]) - rows for k, axis in each.items()} for each in within]
+    found = [{k: axis + len(given[k]) - rows for k, axis in mapping.items()} for mapping in within]
     return ([{} if axis < stacks else each for axis, each in enumerate(found)],)
 
 

@@ -59,7 +59,9 @@ def clone(outputs: Any, replace: Any = None) -> Any:
                 f"clone: `{describe(old)}` is to be replaced, and the graph does not read it",
                 where=user_line(),
                 expected="a variable of the graph; those of a loop's step are in its own graph",
-                found=", ".join(f"`{each.name}`" for each in known if each.name and each.owner is None)
+                found=", ".join(
+                    f"`{variable.name}`" for variable in known if variable.name and variable.owner is None
+                )
                 or None,
             )
     results = replaced(listed, mapping)
@@ -71,13 +73,13 @@ def clone(outputs: Any, replace: Any = None) -> Any:
 def _pairs(given: Any) -> list[tuple[Variable, Any]]:
     """Return what is to be replaced by what."""
     pairs = list(given.items()) if isinstance(given, Mapping) else [] if given is None else list(given)
-    for each in pairs:
-        if not isinstance(each, tuple | list) or len(each) != 2 or not isinstance(each[0], Variable):
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], Variable):
             raise ScanvizTypeError(
                 "clone: replace says which variable is replaced by what",
                 where=user_line(),
                 expected="a dict of variables, or a list of pairs",
-                found=repr(each),
+                found=repr(pair),
             )
     return [(old, new) for old, new in pairs]
 

@@ -54,7 +54,7 @@ def _arange_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 def _arange_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     # scalars with their dtypes, which decide how the length is rounded
-    start, stop, step = (np.asarray(each)[()] for each in values)  # type: Any, Any, Any
+    start, stop, step = (np.asarray(value)[()] for value in values)  # type: Any, Any, Any
     if step == 0:
         raise ScanvizValueError("the step of arange is 0")
     return (np.arange(start, stop, step, dtype=op.parameters.dtype),)
@@ -84,18 +84,18 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) ->
     """Return numbers from ``start`` (0 if only one is given) up to but without ``stop``."""
     given = (0, start, step) if stop is None else (start, stop, step)
     parts = [as_variable(each) for each in given]
-    for each in parts:
-        if tensor_type(each).ndim != 0:
+    for part in parts:
+        if tensor_type(part).ndim != 0:
             raise ScanvizTypeError(
                 "the bounds of arange must be scalars",
                 where=user_line(),
-                found=f"`{describe(each)}` {each.type}",
+                found=f"`{describe(part)}` {part.type}",
             )
     if constant_integer(parts[2]) == 0:
         raise ScanvizValueError("the step of arange is 0", where=user_line())
     wanted = canonical_dtype(_arange_dtype(given) if dtype is None else dtype)
-    if wanted in INTEGERS and all(tensor_type(each).dtype in INTEGERS for each in parts):
-        parts = [as_integer(each, "arange: a bound") for each in parts]
+    if wanted in INTEGERS and all(tensor_type(part).dtype in INTEGERS for part in parts):
+        parts = [as_integer(part, "arange: a bound") for part in parts]
     return build_one(Op(ARANGE, DtypeParameters(wanted)), *parts)
 
 
@@ -104,7 +104,7 @@ def _eye_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 def _eye_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    rows, columns = (int(each) for each in values)
+    rows, columns = (int(value) for value in values)
     if rows < 0 or columns < 0:
         raise ShapeError("a size cannot be negative", found=(rows, columns))
     return (np.eye(rows, columns, op.parameters.offset, op.parameters.dtype),)

@@ -237,8 +237,8 @@ def _lstsq_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
 
 
 def _lstsq(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    a, b = (np.asarray(each) for each in values)
-    dtype = np.result_type(*(float_dtype(each.dtype.name) for each in (a, b)))
+    a, b = (np.asarray(value) for value in values)
+    dtype = np.result_type(*(float_dtype(array.dtype.name) for array in (a, b)))
     a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
     rcond = op.parameters.rcond
     try:

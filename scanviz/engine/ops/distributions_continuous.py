@@ -258,7 +258,7 @@ def truncated_normal(
     ends = [np.asarray(each, np.float64) for each in (low, high)]
     for end, called in zip(ends, ("low", "high"), strict=True):
         broadcasts(name, called, end.shape, shape)
-    c, s, first, last = (flat(each, shape) for each in (centre, spread, *ends))
+    c, s, first, last = (flat(end, shape) for end in (centre, spread, *ends))
     require(
         (first <= last) & (first < np.inf) & (last > -np.inf),
         name,
@@ -287,7 +287,7 @@ def _between(state: Words, a: Doubles, b: Doubles) -> Doubles:
         if not len(pending):
             return value
         at: tuple[Array, ...] = tuple(
-            each[pending] for each in (a, b, nearest, rate, width, normals, exponentials)
+            array[pending] for array in (a, b, nearest, rate, width, normals, exponentials)
         )
         tried, accepted = _attempt(blocks_at(state, pending, lane), *at)
         value[pending[accepted]] = tried[accepted]

@@ -62,7 +62,9 @@ def _block_at() -> tuple[Expression, ...]:
     low = _wide(counter[0], counter[1])
     there = low + offset
     high = _wide(counter[2], counter[3]) + cast(there < low, "uint64") + (cast(lane, "uint64") << 32)
-    words = PHILOX(*key, *(cast(each, "uint32") for each in (there, there >> 32, high, high >> 32)))
+    words = PHILOX(
+        *key, *(cast(expression, "uint32") for expression in (there, there >> 32, high, high >> 32))
+    )
     return (*words, _wide(words[0], words[1]), _wide(words[2], words[3]))
 
 
@@ -174,9 +176,9 @@ def _large_gamma(concentration: Expression, number: Expression, name: str) -> tu
     start = {"tried": like(0.0, shifted), "done": constant(False, "bool"), "lane": constant(1, "uint32")}
     step = {"tried": shifted * (root * root * root), "done": accepted, "lane": lane + 1}
     found = loop(
-        {f"{name}_{part}": each for part, each in start.items()},
+        {f"{name}_{part}": expression for part, expression in start.items()},
         ~carried(f"{name}_done"),
-        {f"{name}_{part}": each for part, each in step.items()},
+        {f"{name}_{part}": expression for part, expression in step.items()},
         ATTEMPTS,
     )
     return small, found[f"{name}_tried"]
@@ -248,9 +250,9 @@ def _inverted(
         "on": on & (unit >= total + chance * factor),
     }
     found = loop(
-        {f"{name}_{part}": each for part, each in start.items()},
+        {f"{name}_{part}": expression for part, expression in start.items()},
         going,
-        {f"{name}_{part}": each for part, each in step.items()},
+        {f"{name}_{part}": expression for part, expression in step.items()},
         INVERSION_STEPS,
     )
     return found[f"{name}_value"]
@@ -402,7 +404,7 @@ def _normals(single: bool, transform: Whole | None = None) -> list[Expression]:
     for first, second in zip(words[::2], words[1::2], strict=True):
         found += normal_pair(far(first), near(second))
     numbers = [z * scale + loc for z, (loc, scale) in zip(found, _parameters(2, len(found)), strict=True)]
-    return [transform(each) for each in numbers] if transform is not None else numbers
+    return [transform(number) for number in numbers] if transform is not None else numbers
 
 
 def _integers() -> list[Expression]:

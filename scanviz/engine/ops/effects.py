@@ -99,7 +99,7 @@ def _place(loops: Sequence[str]) -> str:
         runs = bool(running) and running[0].name.partition("#")[0] == name
         found.append((running[0].name, running.pop(0).step) if runs else (name, 0))
     if running:  # loops that rules made of others have other names
-        found = [(each.name, each.step) for each in running_loops()]
+        found = [(loop.name, loop.step) for loop in running_loops()]
     return ", ".join(f"{name} step {step}" for name, step in found) + (": " if found else "")
 
 
@@ -121,7 +121,7 @@ def _stream(parameters: PrintParameters) -> TextIO:
 def _shown(value: Array, attributes: Sequence[str]) -> str:
     """Return a value on one line, of a large array its ends."""
     if attributes:
-        return ", ".join(f"{each} {_attribute(value, each)}" for each in attributes)
+        return ", ".join(f"{attribute} {_attribute(value, attribute)}" for attribute in attributes)
     ends = max(1, 4 - value.ndim)
     text = np.array2string(
         value, max_line_width=sys.maxsize, threshold=SUMMARISED, edgeitems=ends, separator=" "
@@ -138,8 +138,8 @@ def _attribute(value: Array, name: str) -> object:
 
 def _assert(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     parameters: AssertParameters = op.parameters
-    conditions = [np.asarray(each) for each in values[1:]]
-    if not all(each.all() for each in conditions):
+    conditions = [np.asarray(value) for value in values[1:]]
+    if not all(condition.all() for condition in conditions):
         pairs = zip(parameters.conditions, conditions, strict=True)
         raise AssertFailedError(
             parameters.message,
@@ -239,13 +239,13 @@ class Print:
             )
         self.message, self.file = message, file
         self.attributes = (attributes,) if isinstance(attributes, str) else tuple(attributes)
-        for each in self.attributes:
-            if each not in ATTRIBUTES:
+        for attribute in self.attributes:
+            if attribute not in ATTRIBUTES:
                 raise ScanvizValueError(
-                    f"Print knows no attribute {each!r}",
+                    f"Print knows no attribute {attribute!r}",
                     where=user_line(),
                     expected=", ".join(ATTRIBUTES),
-                    found=repr(each),
+                    found=repr(attribute),
                 )
 
     def __call__(self, value: Any) -> Variable:
@@ -262,7 +262,7 @@ def _file_number(file: TextIO | None) -> int:
         return _STANDARD_ERROR
     if file is sys.stdout:
         return _STANDARD_OUTPUT
-    known = next((number for number, each in _open_files.items() if each is file), None)
+    known = next((number for number, text_i_o in _open_files.items() if text_i_o is file), None)
     if known is None:
         known = next(_numbers)
         _open_files[known] = file
@@ -316,10 +316,10 @@ class Assert:
                 found="a value alone",
                 fix="Assert(message)(value, condition)",
             )
-        tests = [as_value(each) for each in conditions]
-        for each in tests:
-            tensor_type(each)
-        names = tuple(describe(each) for each in tests)
+        tests = [as_value(condition) for condition in conditions]
+        for test in tests:
+            tensor_type(test)
+        names = tuple(describe(test) for test in tests)
         return build_one(
             Op(ASSERT, AssertParameters(self.message, names)), variable, *tests, name=variable.name
         )

@@ -105,12 +105,12 @@ class ElementwiseDeclaration(Declaration):
         """Return what the formula gives of arrays: the meaning where NumPy has none."""
         from scanviz.engine.scalar.array_source import on_arrays  # when one is run: most are ufuncs
 
-        arrays = [np.asarray(each) for each in values[: self.arity]]
+        arrays = [np.asarray(value) for value in values[: self.arity]]
         out = values[self.arity] if len(values) > self.arity else out
-        computed, block = self.block(*(each.dtype for each in arrays))
+        computed, block = self.block(*(array.dtype for array in arrays))
         with np.errstate(all="ignore"):
             (found,) = on_arrays(block)(
-                *(each.astype(dtype, copy=False) for each, dtype in zip(arrays, computed, strict=True))
+                *(array.astype(dtype, copy=False) for array, dtype in zip(arrays, computed, strict=True))
             )
         if out is None:
             return np.array(found)
@@ -130,25 +130,25 @@ def apply_elementwise(
         raise ScanvizTypeError(
             f"{declaration.name} takes {declaration.arity} arguments", found=f"{len(arguments)}"
         )
-    weak = [type(each) in (int, float) for each in arguments]  # not bool: NumPy has no weak bool
+    weak = [type(argument) in (int, float) for argument in arguments]  # not bool: NumPy has no weak bool
     op = Op(declaration)
-    if any(type(each) is bool for each in arguments):
+    if any(type(argument) is bool for argument in arguments):
         arguments = _truths(declaration, arguments)
     if not any(weak) or all(weak):
-        return build_one(op, *(as_variable(each) for each in arguments), name=name)
-    inputs = [None if soft else as_variable(each) for each, soft in zip(arguments, weak, strict=True)]
+        return build_one(op, *(as_variable(argument) for argument in arguments), name=name)
+    inputs = [None if soft else as_variable(argument) for argument, soft in zip(arguments, weak, strict=True)]
     kinds: list[Any] = [
-        type(each) if given is None else np.dtype(tensor_type(given).dtype)
-        for each, given in zip(arguments, inputs, strict=True)
+        type(argument) if given is None else np.dtype(tensor_type(given).dtype)
+        for argument, given in zip(arguments, inputs, strict=True)
     ]
     try:
         computed = declaration.result(*kinds)
     except TypeError as error:
-        shown = [as_variable(each) for each in arguments]
+        shown = [as_variable(argument) for argument in arguments]
         raise located(ScanvizTypeError(f"no meaning for these dtypes ({error})"), op, shown) from None
     whole = [
-        weak_constant(declaration, each, computed[k].name) if given is None else given
-        for k, (each, given) in enumerate(zip(arguments, inputs, strict=True))
+        weak_constant(declaration, argument, computed[k].name) if given is None else given
+        for k, (argument, given) in enumerate(zip(arguments, inputs, strict=True))
     ]
     return build_one(op, *whole, name=name)
 
@@ -166,9 +166,12 @@ def _truths(declaration: ElementwiseDeclaration, arguments: Sequence[Any]) -> li
     Anywhere else a Python bool most often is what ``a == b`` gave, and is refused.
     """
     first = len(arguments) if declaration.truths is None else declaration.truths
-    truths = [each for each in arguments[first:] if is_truth(each)]
-    meant = len(truths) == 2 and (first == 1 or any(isinstance(each, Variable) for each in truths))
-    return [as_value(each) if meant and k >= first else as_variable(each) for k, each in enumerate(arguments)]
+    truths = [argument for argument in arguments[first:] if is_truth(argument)]
+    meant = len(truths) == 2 and (first == 1 or any(isinstance(truth, Variable) for truth in truths))
+    return [
+        as_value(argument) if meant and k >= first else as_variable(argument)
+        for k, argument in enumerate(arguments)
+    ]
 
 
 def weak_constant(declaration: ElementwiseDeclaration, value: float, dtype: str) -> Constant:
@@ -184,17 +187,17 @@ def weak_constant(declaration: ElementwiseDeclaration, value: float, dtype: str)
 
 def retyped_inputs(declaration: ElementwiseDeclaration, inputs: Sequence[Variable]) -> list[Variable]:
     """Return inputs with weak constants in the dtype that NumPy gives them beside the other inputs as they are now."""
-    weak = [each.weak if isinstance(each, Constant) else None for each in inputs]
+    weak = [variable.weak if isinstance(variable, Constant) else None for variable in inputs]
     if all(value is None for value in weak):
         return list(inputs)
     kinds: list[Any] = [
-        np.dtype(tensor_type(each).dtype) if value is None else type(value)
-        for each, value in zip(inputs, weak, strict=True)
+        np.dtype(tensor_type(variable).dtype) if value is None else type(value)
+        for variable, value in zip(inputs, weak, strict=True)
     ]
     computed = declaration.result(*kinds)
     return [
-        each if value is None else weak_constant(declaration, value, computed[k].name)
-        for k, (each, value) in enumerate(zip(inputs, weak, strict=True))
+        variable if value is None else weak_constant(declaration, value, computed[k].name)
+        for k, (variable, value) in enumerate(zip(inputs, weak, strict=True))
     ]
 
 

@@ -278,7 +278,7 @@ def _factored_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
 
 
 def _lu_solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    factors, pivots, side = (np.asarray(each) for each in values)
+    factors, pivots, side = (np.asarray(value) for value in values)
     side = side.astype(np.result_type(factors.dtype, float_dtype(side.dtype.name)), copy=False)
     if not side.size:
         return (np.zeros(side.shape, side.dtype),)
@@ -287,7 +287,7 @@ def _lu_solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
 
 
 def _cholesky_solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    factor, side = (np.asarray(each) for each in values)
+    factor, side = (np.asarray(value) for value in values)
     side = side.astype(np.result_type(factor.dtype, float_dtype(side.dtype.name)), copy=False)
     if not side.size:
         return (np.zeros(side.shape, side.dtype),)

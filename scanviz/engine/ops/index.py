@@ -34,12 +34,12 @@ def _slice_size(entry: IndexEntry, size: Any, position: int, dims: Dims) -> Any:
     if entry.numbers() == (None, None, None):
         return size
     numbers = []
-    for each in entry.numbers():
-        if each == INPUT:
+    for number in entry.numbers():
+        if number == INPUT:
             numbers.append(dims.value(position))
             position += 1
         else:
-            numbers.append(each)
+            numbers.append(number)
     start, stop, step = numbers
     written = 1 if entry.step is None else step
     given = (entry.start is not None, entry.stop is not None)
@@ -54,7 +54,7 @@ def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     places: list[int] = []  # entries that take part in advanced indexing
     first_place = 0
     entries = op.parameters.entries
-    advanced = any(each.kind == "array" for each in entries)
+    advanced = any(entry.kind == "array" for entry in entries)
     axis = 0
     for k, (entry, position, _) in enumerate(input_entries(op.parameters)):
         if entry.kind == "newaxis":

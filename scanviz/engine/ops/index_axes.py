@@ -47,10 +47,10 @@ def _of_pattern(parameters: IndexParameters, given: Shapes, before: int, part: S
 
 def _of_places(parameters: IndexParameters, given: Shapes, arrays: Sequence[int], made: Shape) -> list[Along]:
     """Return what the axes that arrays of places make go along: those arrays, unless one is a mask."""
-    if any(each.kind == "array" and each.stop == "mask" for each in parameters.entries):
+    if any(entry.kind == "array" and entry.stop == "mask" for entry in parameters.entries):
         return [{} for _ in made]
     along = broadcast([given[k] for k in arrays], made)
-    return [{arrays[k]: axis for k, axis in each.items()} for each in along]
+    return [{arrays[k]: axis for k, axis in mapping.items()} for mapping in along]
 
 
 def assigned(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
@@ -58,7 +58,7 @@ def assigned(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
     found: list[Along] = [{0: axis} for axis in range(len(given[0]))]
     if is_basic(op.parameters.pattern):
         part = _of_pattern(op.parameters.pattern, given, 2, ())
-        sizes = tuple(given[0][each[0]] if each else None for each in part)
+        sizes = tuple(given[0][mapping[0]] if mapping else None for mapping in part)
         for whole, value in zip(part, broadcast([given[1]], sizes), strict=True):
             if whole and value:
                 found[whole[0]] = {**whole, 1: value[0]}

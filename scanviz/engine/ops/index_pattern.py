@@ -46,7 +46,7 @@ class IndexParameters(NamedTuple):
     entries: tuple[IndexEntry, ...]
 
     def __str__(self) -> str:
-        parts = [_shown(each) for each in self.entries]
+        parts = [_shown(entry) for entry in self.entries]
         while len(parts) > 1 and parts[-1] == ":":
             parts.pop()
         return f"[{', '.join(parts)}]"
@@ -57,7 +57,7 @@ def _shown(entry: IndexEntry) -> str:
         return "None"
     if entry.kind == "array":
         return "array"
-    parts = ["?" if each == INPUT else "" if each is None else str(each) for each in entry.numbers()]
+    parts = ["?" if number == INPUT else "" if number is None else str(number) for number in entry.numbers()]
     if entry.kind == "integer":
         return parts[0]
     return ":".join(parts) if entry.step is not None else ":".join(parts[:2])
@@ -77,7 +77,7 @@ def parse_index(variable: Variable, key: Any) -> tuple[IndexParameters, list[Var
     ndim = tensor_type(variable).ndim
     entries: list[IndexEntry] = []
     inputs: list[Variable] = []
-    parsed = [each if each is Ellipsis else _entry(variable, each) for each in parts]
+    parsed = [part if part is Ellipsis else _entry(variable, part) for part in parts]
     used = sum(_consumed(each[0]) for each in parsed if each is not Ellipsis)
     gaps = sum(1 for each in parsed if each is Ellipsis)
     if gaps > 1 or used > ndim:
@@ -152,13 +152,13 @@ def _number(value: Any, variable: Variable) -> tuple[Number, list[Variable]]:
 
 def is_basic(parameters: IndexParameters) -> bool:
     """Return whether an index has no arrays, so that NumPy gives a view."""
-    return all(each.kind != "array" for each in parameters.entries)
+    return all(entry.kind != "array" for entry in parameters.entries)
 
 
 def numpy_index(parameters: IndexParameters, values: Sequence[Any]) -> tuple[Any, ...]:
     """Return the index for NumPy, from the pattern and the values of its inputs."""
     given = iter(values)
-    return tuple(_numpy_part(each, given) for each in parameters.entries)
+    return tuple(_numpy_part(entry, given) for entry in parameters.entries)
 
 
 def _numpy_part(entry: IndexEntry, given: Iterator[Any]) -> Any:
@@ -166,7 +166,7 @@ def _numpy_part(entry: IndexEntry, given: Iterator[Any]) -> Any:
         return None
     if entry.kind == "array":
         return next(given)
-    numbers = [int(next(given)) if each == INPUT else each for each in entry.numbers()]
+    numbers = [int(next(given)) if number == INPUT else number for number in entry.numbers()]
     return numbers[0] if entry.kind == "integer" else slice(*numbers)
 
 
@@ -174,7 +174,7 @@ def input_entries(parameters: IndexParameters) -> Iterator[tuple[IndexEntry, int
     """Iterate over entries with the position of the first of their inputs, from 0, and how many they have."""
     position = 0
     for entry in parameters.entries:
-        count = 1 if entry.kind == "array" else sum(1 for each in entry.numbers() if each == INPUT)
+        count = 1 if entry.kind == "array" else sum(1 for number in entry.numbers() if number == INPUT)
         yield entry, position, count
         position += count
 

@@ -45,7 +45,7 @@ def _concatenate_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     try:
         return (np.concatenate(values, op.parameters.axis),)
     except ValueError:
-        shapes = ", ".join(str(np.shape(each)) for each in values)
+        shapes = ", ".join(str(np.shape(value)) for value in values)
         raise ShapeError(
             "arrays cannot be joined",
             expected=f"equal sizes but along axis {op.parameters.axis}",
@@ -70,9 +70,9 @@ def concatenate(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> V
     parts = [as_variable(each) for each in listed(arrays, "concatenate: what to join")]
     if not parts:
         raise ScanvizValueError("there is nothing to concatenate", where=user_line())
-    ranks = {tensor_type(each).ndim for each in parts}
+    ranks = {tensor_type(part).ndim for part in parts}
     if len(ranks) > 1 or 0 in ranks:
-        shown = ", ".join(f"`{describe(each)}` {each.type}" for each in parts)
+        shown = ", ".join(f"`{describe(part)}` {part.type}" for part in parts)
         raise ScanvizTypeError(
             "concatenate needs arrays of one number of dimensions, at least 1",
             where=user_line(),
@@ -80,18 +80,18 @@ def concatenate(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> V
             fix="T.stack([...]) to join along a new axis",
         )
     place = normal_axis(axis, ranks.pop(), "concatenate")
-    dtypes = [tensor_type(each).dtype for each in parts]
+    dtypes = [tensor_type(part).dtype for part in parts]
     made = np.result_type(*dtypes) if dtype is None else _wanted(dtypes, dtype)
-    return build_one(Op(CONCATENATE, AxisParameters(place)), *(cast(each, made) for each in parts))
+    return build_one(Op(CONCATENATE, AxisParameters(place)), *(cast(part, made) for part in parts))
 
 
 def _wanted(dtypes: Sequence[str], dtype: object) -> str:
     """Return a dtype that arrays are joined in: for each of them of the same kind or a wider one, as in NumPy."""
     wanted = canonical_dtype(dtype)
-    for each in dtypes:
-        if not np.can_cast(each, wanted, "same_kind"):
+    for text in dtypes:
+        if not np.can_cast(text, wanted, "same_kind"):
             raise ScanvizTypeError(
-                f"an array of {each} is not joined as {wanted}",
+                f"an array of {text} is not joined as {wanted}",
                 where=user_line(),
                 expected="a dtype of the same kind, or a wider one",
                 fix=f'T.cast(…, "{wanted}") of the result',
@@ -104,17 +104,17 @@ def stack(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> Variabl
     parts = [as_variable(each) for each in listed(arrays, "stack: what to join")]
     if not parts:
         raise ScanvizValueError("there is nothing to stack", where=user_line())
-    ranks = {tensor_type(each).ndim for each in parts}
+    ranks = {tensor_type(part).ndim for part in parts}
     if len(ranks) > 1:
         raise ScanvizTypeError(
             "stack needs arrays of one number of dimensions",
             where=user_line(),
-            found=", ".join(str(each.type) for each in parts),
+            found=", ".join(str(part.type) for part in parts),
         )
     ndim = ranks.pop()
     place = normal_axis(axis, ndim + 1, "stack")
     order = [*range(place), "x", *range(place, ndim)]
-    return concatenate([dimshuffle(each, order) for each in parts], place, dtype)
+    return concatenate([dimshuffle(part, order) for part in parts], place, dtype)
 
 
 def _repeat_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -214,7 +214,7 @@ def split(value: Any, parts: Any, axis: int = 0) -> list[Variable]:
         raise ScanvizValueError(
             "split: there are no parts", where=user_line(), expected="a number, or sizes", found=repr(parts)
         )
-    known = [constant_integer(each) for each in sizes]
+    known = [constant_integer(size) for size in sizes]
     if any(size is not None and size < 0 for size in known):
         raise ScanvizValueError("split: a size cannot be negative", where=user_line(), found=known)
     ends = list(accumulate(sizes, _sum))

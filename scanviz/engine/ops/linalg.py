@@ -226,13 +226,13 @@ def _axis_pairs(axes: Any, a: Variable, b: Variable) -> TensordotParameters:
             expected="2, or ([0, 1], [1, 0])",
             found=repr(axes),
         )
-    listed = [list(each) if isinstance(each, list | tuple) else [each] for each in axes]
+    listed = [list(axis) if isinstance(axis, list | tuple) else [axis] for axis in axes]
     both = [
-        tuple(normal_axis(axis, rank, f"tensordot of `{describe(each)}`") for axis in wanted)
-        for wanted, rank, each in zip(listed, ranks, (a, b), strict=True)
+        tuple(normal_axis(axis, rank, f"tensordot of `{describe(variable)}`") for axis in wanted)
+        for wanted, rank, variable in zip(listed, ranks, (a, b), strict=True)
     ]
-    for wanted, rank, each in zip(listed, ranks, (a, b), strict=True):
-        normal_axes(wanted, rank, f"tensordot of `{describe(each)}`")  # refuses one named twice
+    for wanted, rank, variable in zip(listed, ranks, (a, b), strict=True):
+        normal_axes(wanted, rank, f"tensordot of `{describe(variable)}`")  # refuses one named twice
     if len(both[0]) != len(both[1]):
         raise ScanvizValueError(
             "tensordot: axes come in pairs", where=user_line(), expected="two lists of one length", found=axes

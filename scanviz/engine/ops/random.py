@@ -130,7 +130,7 @@ def _arity(op: Op) -> tuple[int, int]:
 def _performer(function: Callable[..., Any]) -> Callable[[Op, Sequence[Array]], Sequence[Array]]:
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         count = op.parameters.sizes
-        shape = tuple(int(each) for each in values[1 : 1 + count])
+        shape = tuple(int(value) for value in values[1 : 1 + count])
         state, drawn = function(op, np.asarray(values[0]), shape, *values[1 + count :])
         return (state, drawn)
 
@@ -326,9 +326,9 @@ def draw(
         Where ``size`` is None: variables whose shape, less so many last axes, is broadcast; all parameters if
         empty.
     """
-    inputs = [as_variable(each) for each in parameters]
+    inputs = [as_variable(parameter) for parameter in parameters]
     if size is None:
-        given = batch or [(each, 0) for each in inputs]
+        given = batch or [(variable, 0) for variable in inputs]
         sizes = broadcast_sizes(given)
     else:
         sizes = sizes_of(size, "random draw: size")

@@ -114,7 +114,7 @@ def normal_axes(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     given = axis if isinstance(axis, tuple | list) else (axis,)
-    if ndim == 0 and builtins.all(isinstance(each, int) and each in (0, -1) for each in given):
+    if ndim == 0 and builtins.all(isinstance(number, int) and number in (0, -1) for number in given):
         return ()  # NumPy lets a scalar be reduced along its first axis
     axes = tuple(sorted(normal_axis(each, ndim, what) for each in given))
     if len(set(axes)) < len(axes):
@@ -331,7 +331,7 @@ def _to_shape_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 def _to_shape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    given, wanted = np.shape(values[0]), tuple(int(each) for each in values[1:])
+    given, wanted = np.shape(values[0]), tuple(int(value) for value in values[1:])
     if given == wanted:
         return (values[0],)
     axes = tuple(k for k, (a, b) in enumerate(zip(given, wanted, strict=True)) if a != b)

@@ -82,7 +82,7 @@ def _special(name: str, out: Array | None, *values: Any) -> Array:
     common = np.result_type(*given)
     dtype = common if common.kind == "f" else np.dtype("float64")
     value = np.asarray(
-        getattr(scipy_module("special"), name)(*(each.astype(dtype, copy=False) for each in given))
+        getattr(scipy_module("special"), name)(*(array.astype(dtype, copy=False) for array in given))
     )
     if out is None:
         return value.astype(dtype, copy=False)  # SciPy answers in float32 for float16

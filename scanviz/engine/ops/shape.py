@@ -110,9 +110,9 @@ def dimension(value: Any, axis: int) -> Variable:
 
 
 def _vector_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
-    kinds = [tensor_type(each) for each in inputs]
+    kinds = [tensor_type(variable) for variable in inputs]
     if any(kind.ndim != 0 for kind in kinds):
-        wrong = next(each for each, kind in zip(inputs, kinds, strict=True) if kind.ndim)
+        wrong = next(variable for variable, kind in zip(inputs, kinds, strict=True) if kind.ndim)
         raise ScanvizTypeError(
             f"`{describe(wrong)}` is not a scalar", where=user_line(), found=wrong.type, fix="T.stack([...])"
         )
@@ -121,8 +121,8 @@ def _vector_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
 
 
 def _vector_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    dtype = np.result_type(*(np.asarray(each).dtype for each in values)) if values else np.int64
-    return (np.array([np.asarray(each)[()] for each in values], dtype),)
+    dtype = np.result_type(*(np.asarray(value).dtype for value in values)) if values else np.int64
+    return (np.array([np.asarray(value)[()] for value in values], dtype),)
 
 
 def _vector_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -186,7 +186,7 @@ def _reshape_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 def _reshape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    sizes = [int(each) for each in values[1:]]
+    sizes = [int(value) for value in values[1:]]
     try:
         return (np.reshape(values[0], sizes),)
     except ValueError:
@@ -216,7 +216,7 @@ def reshape(value: Any, new_shape: Any, ndim: int | None = None) -> Variable:
     """Return ``value`` in another shape; one size may be -1."""
     variable = as_variable(value)
     sizes = sizes_of(new_shape, "reshape", ndim)
-    known = [constant_integer(each) for each in sizes]
+    known = [constant_integer(size) for size in sizes]
     hidden = [k for k, size in enumerate(known) if size == -1]
     wrong = [size for size in known if size is not None and size < -1]
     if len(hidden) > 1 or wrong:
@@ -338,7 +338,7 @@ def _alloc_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 
 def _alloc_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    sizes = tuple(int(each) for each in values[1:])
+    sizes = tuple(int(value) for value in values[1:])
     if any(size < 0 for size in sizes):
         raise ShapeError("a size cannot be negative", found=sizes)
     filled = np.empty(sizes, np.asarray(values[0]).dtype)
@@ -387,7 +387,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _broadcast_size(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    sizes = {int(each) for each in values} - {1}
+    sizes = {int(value) for value in values} - {1}
     if len(sizes) > 1:
         raise ShapeError(
             "dimensions do not broadcast together", expected="equal sizes, or 1", found=sorted(sizes)
@@ -418,7 +418,7 @@ def _specify_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 def _specify_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     given = np.shape(values[0])
-    wanted = tuple(int(each) for each in values[1:])
+    wanted = tuple(int(value) for value in values[1:])
     if any(size not in (-1, found) for size, found in zip(wanted, given, strict=True)):
         shown = ", ".join("any" if size == -1 else str(size) for size in wanted)
         raise ShapeError(
@@ -452,6 +452,6 @@ def specify_shape(value: Any, sizes: Sequence[Any]) -> Variable:
             found=tuple(sizes),
         )
     wanted = [
-        constant(-1, "int64") if each is None else as_integer(each, "specify_shape: a size") for each in sizes
+        constant(-1, "int64") if size is None else as_integer(size, "specify_shape: a size") for size in sizes
     ]
     return build_one(Op(SPECIFY_SHAPE, NameParameters(describe(variable))), variable, *wanted)

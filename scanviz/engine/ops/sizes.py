@@ -134,10 +134,10 @@ def _read_node(node: Apply, left: list[int], memory: dict[Variable, Dim]) -> Dim
     fails = op.facts.raises and op.declaration is not BROADCAST_SIZE
     if op.facts.size == "no" or fails or op.parameters is not None:
         return None
-    numbers = all(_is_number(each) for each in (given[1:] if chosen else given))
+    numbers = all(_is_number(variable) for variable in (given[1:] if chosen else given))
     if not numbers or not (_is_number(node.outputs[0]) or _compares(node.outputs[0])):
         return None
-    return calculated(op.name, [_read(each, left, memory) for each in given])
+    return calculated(op.name, [_read(variable, left, memory) for variable in given])
 
 
 def is_whole(variable: Variable) -> bool:
@@ -164,9 +164,9 @@ def calculated(name: str, args: Sequence[Dim]) -> Dim:
     try:
         if name in _ARITHMETIC:
             return _ARITHMETIC[name](*args)
-        if all(isinstance(each, int) for each in args):
+        if all(isinstance(arg, int) for arg in args):
             with np.errstate(all="ignore"):
-                return int(Op(declared(name)).perform([np.int64(each) for each in args])[0])
+                return int(Op(declared(name)).perform([np.int64(arg) for arg in args])[0])
     except ScanvizError:  # sizes that contradict one another are reported where values are computed
         return None
     return called(name, *args)
@@ -179,9 +179,9 @@ def as_size(dimension: Dim) -> Variable:
     if not isinstance(dimension, Polynomial):
         return constant(dimension, "int64")
     known = known_sizes().of_scalars
-    for each in inside_out(dimension, lambda size: size.built is not None):
-        each.built = _sum(each)
-        known[each.built] = each  # what is read of it again is what it was built of
+    for polynomial in inside_out(dimension, lambda size: size.built is not None):
+        polynomial.built = _sum(polynomial)
+        known[polynomial.built] = polynomial  # what is read of it again is what it was built of
     found: Variable = dimension.built
     return found
 
@@ -232,11 +232,13 @@ def substituted(size: Dim, value: Callable[[Unknown], Dim]) -> Dim:
     def value_of(unknown: Unknown | Call) -> Dim:
         if isinstance(unknown, Unknown):
             return value(unknown)
-        return calculated(unknown.name, [known.get(each, each) for each in unknown.args])
+        return calculated(unknown.name, [known.get(arg, arg) for arg in unknown.args])
 
-    for each in inside_out(size, known.__contains__):
-        values = {unknown: value_of(unknown) for unknown in each.unknowns}
-        known[each] = None if None in values.values() else each.replaced(values.__getitem__).simplest
+    for polynomial in inside_out(size, known.__contains__):
+        values = {unknown: value_of(unknown) for unknown in polynomial.unknowns}
+        known[polynomial] = (
+            None if None in values.values() else polynomial.replaced(values.__getitem__).simplest
+        )
     return known[size]
 
 
@@ -257,7 +259,7 @@ def surely_equal(first: Any, second: Any) -> bool:
     a, b = size_of(first), size_of(second)
     if a == b or not (isinstance(a, Polynomial) and isinstance(b, Polynomial)):
         return bool(a == b)
-    if not all(any(unknown.computed for unknown in each.unknowns) for each in (a, b)):
+    if not all(any(unknown.computed for unknown in polynomial.unknowns) for polynomial in (a, b)):
         return False
     numbers = known_sizes().numbers  # they may be computed twice, alike, and not merged yet
     return size_key(a, numbers) == size_key(b, numbers)
@@ -302,6 +304,6 @@ def size_key(size: Any, numbers: Numbers) -> Hashable:
     True
     """
     key: Hashable = substituted(
-        size_of(size), lambda each: Polynomial.of(Unknown(numbers.of(each.source), each.axis))
+        size_of(size), lambda unknown: Polynomial.of(Unknown(numbers.of(unknown.source), unknown.axis))
     )
     return key

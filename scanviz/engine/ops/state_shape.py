@@ -41,7 +41,7 @@ def _fits(given: Sequence[int], wanted: Sequence[int], spreads: bool) -> bool:
 def in_shape_of_state(xp: Any, parameters: StateParameters, values: Sequence[Any]) -> Any:
     """Return a value in the shape that the other values say, by the functions of an array library ``xp``."""
     value, *sizes = values
-    given, wanted = np.shape(value), tuple(int(each) for each in sizes)
+    given, wanted = np.shape(value), tuple(int(size) for size in sizes)
     if given == wanted:
         return value
     if not _fits(given, wanted, parameters.spreads):

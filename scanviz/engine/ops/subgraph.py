@@ -124,7 +124,7 @@ def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
                 expected=mine.type,
                 found=given.type,
             )
-    return [each.type for each in own.at(inputs)]
+    return [variable.type for variable in own.at(inputs)]
 
 
 def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
@@ -155,7 +155,7 @@ def in_place(node: Apply) -> dict[Variable, Variable]:
 def without_subgraphs(outputs: Sequence[Variable]) -> list[Variable]:
     """Return a graph with the operations of its subgraphs in their place; those inside of others too."""
     found = list(outputs)
-    while nodes := [each for each in toposort(found) if isinstance(each.op, Subgraph)]:
+    while nodes := [node for node in toposort(found) if isinstance(node.op, Subgraph)]:
         found = replace(found, in_place(nodes[0]), check=False)
     return found
 
@@ -218,11 +218,11 @@ def named_subgraph(
             raise ScanvizTypeError(
                 f"{name} takes another number of arguments",
                 where=user_line(),
-                expected=", ".join(f"`{describe(each)}`" for each in own),
+                expected=", ".join(f"`{describe(variable)}`" for variable in own),
                 found=f"{len(arguments)} arguments",
             )
-        given = [_argument(mine, each) for mine, each in zip(own, arguments, strict=True)]
-        made = build(op, [*given, *captured], [each.name for each in results])
+        given = [_argument(mine, argument) for mine, argument in zip(own, arguments, strict=True)]
+        made = build(op, [*given, *captured], [result.name for result in results])
         return made[0] if single else list(made)
 
     return apply

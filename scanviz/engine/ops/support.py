@@ -148,7 +148,7 @@ def constant_integer(variable: Variable) -> int | None:
 
 def static_dims(inputs: Sequence[Variable]) -> Dims:
     """Return the dimensions of inputs as far as types and constants tell."""
-    shapes = [each.type.shape if isinstance(each.type, TensorType) else () for each in inputs]
+    shapes = [variable.type.shape if isinstance(variable.type, TensorType) else () for variable in inputs]
     return Dims(shapes, lambda position: constant_integer(inputs[position]))
 
 
@@ -164,7 +164,7 @@ def infer_by(
     """
 
     def infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
-        kinds = [tensor_type(each) for each in inputs]
+        kinds = [tensor_type(variable) for variable in inputs]
         try:
             names = dtypes(op, kinds)
             if op.declaration.shapes is not None:
@@ -184,7 +184,7 @@ def located(
     """Return the error of a rule with the user's line and the names and types of the inputs added."""
     if error.where is not None:
         return error
-    shown = ", ".join(f"`{describe(each)}` {each.type}" for each in inputs)
+    shown = ", ".join(f"`{describe(variable)}` {variable.type}" for variable in inputs)
     fresh = type(error)(
         f"{op.name}: {error.what} (inputs: {shown})",
         where=user_line(),

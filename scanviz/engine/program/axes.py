@@ -87,20 +87,20 @@ def step_axes(loop: LoopInstruction, shapes: Sequence[ConcreteShape] | None = No
             Axis(number, k) for k in range(count) if known[number][k] != 1
         ]  # of one row there is nothing to say
 
-    around = [each for number in _around(loop) for each in axes(number)]
+    around = [axis for number in _around(loop) for axis in axes(number)]
     states = [axes(state.writes[0][1]) for state in loop.states]
     kept: dict[object, list[Axis]] = {}
-    for each in around:
-        if not classes.mixings(body, each):
-            kept.setdefault(classes.root(body, each), []).append(each)
+    for axis in around:
+        if not classes.mixings(body, axis):
+            kept.setdefault(classes.root(body, axis), []).append(axis)
     of_all = [each for each in kept.values() if _covers(each, states if any(states) else [around])]
     found = [*of_all, *(each for each in kept.values() if each not in of_all)]
-    mixed = {mixing for each in around for mixing in classes.mixings(body, each)}
-    of_states = [mixing for state in states for each in state for mixing in classes.mixings(body, each)]
+    mixed = {mixing for axis in around for mixing in classes.mixings(body, axis)}
+    of_states = [mixing for state in states for axis in state for mixing in classes.mixings(body, axis)]
     return StepAxes(
         _kind(bool(mixed), bool(of_all), of_states),
         tuple(map(tuple, found)),
-        tuple(sorted(mixed, key=lambda each: each.order)),
+        tuple(sorted(mixed, key=lambda mixing: mixing.order)),
     )
 
 
@@ -109,13 +109,13 @@ def _kind(mixed: bool, rows: bool, of_states: Sequence[Mixing]) -> StepKind:
         return StepKind.ELEMENTWISE
     if rows:
         return StepKind.ROWS
-    products = of_states and all(each.instruction.op.facts.product for each in of_states)
+    products = of_states and all(state.instruction.op.facts.product for state in of_states)
     return StepKind.MATRIX if products else StepKind.OTHER
 
 
 def _covers(axes: Sequence[Axis], states: Sequence[Sequence[Axis]]) -> bool:
     """Return whether every state that has axes has one of some axes."""
-    return all(not each or not set(axes).isdisjoint(each) for each in states)
+    return all(not state or not set(axes).isdisjoint(state) for state in states)
 
 
 def _around(loop: LoopInstruction) -> Iterator[int]:

@@ -95,20 +95,20 @@ class AxisClasses:
             shapes = [
                 tuple(next(self._apart) if size is None else size for size in shape) for shape in shapes
             ]
-        for each in program.instructions:
-            if not any(self._varies(program, number) for number in each.inputs):
+        for instruction in program.instructions:
+            if not any(self._varies(program, number) for number in instruction.inputs):
                 continue
-            if isinstance(each, Instruction) and each.op.facts.size == "is":
+            if isinstance(instruction, Instruction) and instruction.op.facts.size == "is":
                 continue  # a size is the same whatever the elements are
-            for number in each.outputs:
-                self._vary(program, number, each)
-            match each:
+            for number in instruction.outputs:
+                self._vary(program, number, instruction)
+            match instruction:
                 case Instruction():
-                    self._operation(program, each, shapes)
+                    self._operation(program, instruction, shapes)
                 case LoopInstruction():
-                    self._loop(program, each, shapes)
+                    self._loop(program, instruction, shapes)
                 case BranchInstruction():
-                    self._branch(program, each, shapes)
+                    self._branch(program, instruction, shapes)
 
     def _operation(self, program: Program, each: Instruction, shapes: Sequence[Partial]) -> None:
         rule = each.op.facts.axes
@@ -129,20 +129,22 @@ class AxisClasses:
         varying += [number for state in loop.states for _, number in state.reads]
         varying += [carry.read for carry in loop.carries]
         varying += [slot.inner for slot in loop.non_sequences if self._varies(program, slot.outer)]
-        known = [tuple(None if size is not None and size < 0 else size for size in each) for each in shapes]
+        known = [tuple(None if size is not None and size < 0 else size for size in shape) for shape in shapes]
         self.step(loop, partial_shapes(body, step_inputs(loop, known)), varying)
         stacks = [(slot.outer, slot.inner) for slot in loop.sequences]
-        stacks += [(each.outer, n) for each in loop.states for _, n in each.reads if each.kind != "sitsot"]
+        stacks += [
+            (state.outer, n) for state in loop.states for _, n in state.reads if state.kind != "sitsot"
+        ]
         for outer, inner in stacks:
             self._join(program, outer, body, inner, 1)
             if self._varies(program, outer):
                 self._mix(program, loop, Axis(outer, 0))
-        same = [(each.outer, n) for each in loop.states for _, n in each.reads if each.kind == "sitsot"]
+        same = [(state.outer, n) for state in loop.states for _, n in state.reads if state.kind == "sitsot"]
         same += [(carry.outer, carry.read) for carry in loop.carries]
         for outer, inner in (*same, *((slot.outer, slot.inner) for slot in loop.non_sequences)):
             self._join(program, outer, body, inner)
-        rows = [(each.result, each.writes[0][1]) for each in loop.states]
-        rows += [(each.history, each.writes[0][1]) for each in loop.states]
+        rows = [(state.result, state.writes[0][1]) for state in loop.states]
+        rows += [(state.history, state.writes[0][1]) for state in loop.states]
         rows += [(output.result, output.inner) for output in loop.step_outputs]
         for result, inner in rows:
             if result is not None:
@@ -152,7 +154,7 @@ class AxisClasses:
                 self._join(program, carry.result, body, carry.write)
 
     def _branch(self, program: Program, branch: BranchInstruction, shapes: Sequence[Partial]) -> None:
-        known = [tuple(None if size is not None and size < 0 else size for size in each) for each in shapes]
+        known = [tuple(None if size is not None and size < 0 else size for size in shape) for shape in shapes]
         for side, reads in (
             (branch.then_program, branch.then_inputs),
             (branch.else_program, branch.else_inputs),

@@ -184,7 +184,7 @@ class Reader:
         if data is None and type(None) in members:
             return None
         depth = len(self.path)
-        wanted = [each for each in members if each is not type(None)]
+        wanted = [member for member in members if member is not type(None)]
         for each in wanted:
             try:
                 return self.read(data, each)
@@ -227,11 +227,11 @@ def _fits(arguments: tuple[Any, ...], data: list[Any]) -> bool:
 
 def _member(value: Any, members: tuple[Any, ...]) -> Any:
     """Return the type of a union that a value has."""
-    for each in members:
-        kind = get_origin(each) or each
-        if type(value) is kind or (each in SPECIAL and kind is not type(None) and isinstance(value, kind)):
-            return each
-    return next(each for each in members if each is not type(None))
+    for member in members:
+        kind = get_origin(member) or member
+        if type(value) is kind or (member in SPECIAL and kind is not type(None) and isinstance(value, kind)):
+            return member
+    return next(member for member in members if member is not type(None))
 
 
 __all__ = ["SPECIAL", "MisfitError", "Reader", "Special", "Writer", "fields_of"]

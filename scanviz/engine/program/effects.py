@@ -7,14 +7,14 @@ from scanviz.engine.program.instructions import BranchInstruction, Instruction, 
 
 def has_effects(program: Program) -> bool:
     """Return whether running a program prints or checks something."""
-    for each in program.instructions:
-        match each:
+    for instruction in program.instructions:
+        match instruction:
             case Instruction():
-                found = each.op.facts.effect
+                found = instruction.op.facts.effect
             case LoopInstruction():
-                found = has_effects(each.body)
+                found = has_effects(instruction.body)
             case BranchInstruction():
-                found = has_effects(each.then_program) or has_effects(each.else_program)
+                found = has_effects(instruction.then_program) or has_effects(instruction.else_program)
         if found:
             return True
     return False

@@ -64,13 +64,13 @@ def to_bytes(program: Program, place: Callable[[str], str] = str) -> bytes:
     'exp'
     """
     data, arrays = to_data(program, _OF_A_PROCESS, place)
-    held = [{"dtype": str(each.dtype), "shape": list(each.shape)} for each in arrays]
+    held = [{"dtype": str(array.dtype), "shape": list(array.shape)} for array in arrays]
     text = json.dumps({"version": VERSION, "arrays": held, "program": data}, separators=(",", ":"))
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr(zipfile.ZipInfo(CONTENT), text)
-        for k, each in enumerate(arrays):
-            archive.writestr(zipfile.ZipInfo(f"arrays/{k}"), little_endian(each))
+        for k, array in enumerate(arrays):
+            archive.writestr(zipfile.ZipInfo(f"arrays/{k}"), little_endian(array))
     return stream.getvalue()
 
 
@@ -161,9 +161,13 @@ def _array(archive: zipfile.ZipFile, k: int, told: Any, reader: Reader) -> Array
 @cache
 def _parameter_classes() -> dict[str, Any]:
     """Return the named tuples of operations' parameters by name: those of the modules that declare operations."""
-    modules = {getattr(of, "__module__", "") for each in declarations() for of in (each.infer, each.perform)}
+    modules = {
+        getattr(of, "__module__", "")
+        for declaration in declarations()
+        for of in (declaration.infer, declaration.perform)
+    }
     found: dict[str, Any] = {}
-    for module in sorted(each for each in modules if each in sys.modules):
+    for module in sorted(module for module in modules if module in sys.modules):
         for name, kind in vars(sys.modules[module]).items():
             if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
                 found[name] = kind
@@ -205,7 +209,7 @@ def _read_type(data: Any, reader: Reader) -> Type:
     if (
         not isinstance(dtype, str)
         or dtype not in DTYPES
-        or any(each is not None and each < 0 for each in sizes)
+        or any(size is not None and size < 0 for size in sizes)
     ):
         raise reader.misfit("a dtype and sizes", data)
     return TensorType(dtype, sizes)

@@ -30,9 +30,9 @@ def structural_hash(program: Program) -> str:
     """
     data, arrays = to_data(program, frozenset((*_OF_A_PROCESS, *_FOR_PEOPLE)))
     found = hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode())
-    for each in arrays:
-        found.update(f"{each.dtype}{each.shape}".encode())
-        found.update(little_endian(each))
+    for array in arrays:
+        found.update(f"{array.dtype}{array.shape}".encode())
+        found.update(little_endian(array))
     return found.hexdigest()
 
 

@@ -19,7 +19,7 @@ def aliases(program: Program) -> dict[int, frozenset[int]]:
     """Return for each register that may be a view the registers whose memory it may share, those on the way included."""
     found: dict[int, frozenset[int]] = {}
     for instruction in program.instructions:
-        shared = _NOTHING.union(*({each, *found.get(each, _NOTHING)} for each in _viewed(instruction)))
+        shared = _NOTHING.union(*({number, *found.get(number, _NOTHING)} for number in _viewed(instruction)))
         if shared:
             found.update(dict.fromkeys(instruction.outputs, shared))
     return found

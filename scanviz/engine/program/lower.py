@@ -76,7 +76,7 @@ class _Lowering:
         self.registers: list[Register] = []
         self.constants: dict[int, Array] = {}
         self.instructions: list[AnyInstruction] = []
-        self.inputs = [self.place(each) for each in inputs]
+        self.inputs = [self.place(variable) for variable in inputs]
         self.given = inputs
         self.outputs = outputs
 
@@ -92,13 +92,13 @@ class _Lowering:
 
     def program(self) -> Program:
         nodes = toposort(self.outputs, self.given)
-        self.read = {each for node in nodes for each in node.inputs} | set(self.outputs)
+        self.read = {variable for node in nodes for variable in node.inputs} | set(self.outputs)
         branches, lazy = _lazy_parts(nodes, self.outputs)
         for node in nodes:
             if node in lazy:
                 continue
             self.instructions.append(self.lower_node(node, branches))
-        outputs = [self.place(each) for each in self.outputs]
+        outputs = [self.place(output) for output in self.outputs]
         missing = free_leaves(self.outputs, self.given)
         if missing:
             raise InternalError(
@@ -120,8 +120,8 @@ class _Lowering:
             return self.lower_loop(node, node.op)
         if node in branches:
             return self.lower_branch(node, *branches[node])
-        inputs = self.as_computed(node, [self.place(each) for each in node.inputs])
-        outputs = tuple(self.place(each) for each in node.outputs)
+        inputs = self.as_computed(node, [self.place(variable) for variable in node.inputs])
+        outputs = tuple(self.place(output) for output in node.outputs)
         return Instruction(node.op, inputs, outputs, node.provenance, node.node_id)
 
     def as_computed(self, node: Apply, inputs: list[int]) -> tuple[int, ...]:
@@ -158,13 +158,15 @@ class _Lowering:
         condition = self.place(node.inputs[0])
         programs, reads = [], []
         for side, outputs in (("then", then_outputs), ("else", else_outputs)):
-            known = [each for each in _boundary(outputs, self.number) if not isinstance(each, Constant)]
+            known = [
+                variable for variable in _boundary(outputs, self.number) if not isinstance(variable, Constant)
+            ]
             programs.append(lower(known, outputs, f"{self.name}, {side}"))
-            reads.append(tuple(self.place(each) for each in known))
+            reads.append(tuple(self.place(variable) for variable in known))
         return BranchInstruction(
             op=node.op,
             inputs=tuple(dict.fromkeys((condition, *reads[0], *reads[1]))),
-            outputs=tuple(self.place(each) for each in node.outputs),
+            outputs=tuple(self.place(output) for output in node.outputs),
             provenance=node.provenance,
             node_id=node.node_id,
             frees=(),
@@ -179,15 +181,21 @@ class _Lowering:
         view, body = ScanView(node), _body(op)
         n_steps = self.place(view.n_steps)
         slots = _Slots(self, view, body)
-        states = tuple(slots.state(each) for each in op.variables if isinstance(each, State))
-        outputs = tuple(slots.step_output(each) for each in op.variables if isinstance(each, StepOutput))
-        carries = tuple(slots.carry(each) for each in op.variables if isinstance(each, Carry))
-        sequences = tuple(slots.sequence(each) for each in op.variables if isinstance(each, LoopSequence))
-        constants = tuple(slots.non_sequence(each) for each in op.variables if isinstance(each, NonSequence))
+        states = tuple(slots.state(variable) for variable in op.variables if isinstance(variable, State))
+        outputs = tuple(
+            slots.step_output(variable) for variable in op.variables if isinstance(variable, StepOutput)
+        )
+        carries = tuple(slots.carry(variable) for variable in op.variables if isinstance(variable, Carry))
+        sequences = tuple(
+            slots.sequence(variable) for variable in op.variables if isinstance(variable, LoopSequence)
+        )
+        constants = tuple(
+            slots.non_sequence(variable) for variable in op.variables if isinstance(variable, NonSequence)
+        )
         return LoopInstruction(
             op=op,
-            inputs=tuple(self.place(each) for each in node.inputs),
-            outputs=tuple(self.place(each) for each in self.given_by(node)),
+            inputs=tuple(self.place(variable) for variable in node.inputs),
+            outputs=tuple(self.place(variable) for variable in self.given_by(node)),
             provenance=node.provenance,
             node_id=node.node_id,
             frees=(),
@@ -208,7 +216,7 @@ class _Lowering:
 
     def given_by(self, node: Apply) -> list[Variable]:
         """Return what a loop gives that something reads."""
-        return [each for each in node.outputs if each in self.read]
+        return [output for output in node.outputs if output in self.read]
 
 
 class _Slots:
@@ -273,17 +281,24 @@ def _read_only(value: Array) -> Array:
 
 def _body_inputs(op: Scan) -> list[Variable]:
     """Return the step's inputs in the order of a body program: sequences, reads, carries, non-sequences."""
-    sequences = [each.slice for each in op.variables if isinstance(each, LoopSequence)]
-    reads = [read for each in op.variables if isinstance(each, State) for read in each.reads.values()]
-    carries = [each.read for each in op.variables if isinstance(each, Carry)]
-    constants = [each.variable for each in op.variables if isinstance(each, NonSequence)]
+    sequences = [variable.slice for variable in op.variables if isinstance(variable, LoopSequence)]
+    reads = [
+        read for variable in op.variables if isinstance(variable, State) for read in variable.reads.values()
+    ]
+    carries = [variable.read for variable in op.variables if isinstance(variable, Carry)]
+    constants = [variable.variable for variable in op.variables if isinstance(variable, NonSequence)]
     return [*sequences, *reads, *carries, *constants]
 
 
 def _body(op: Scan) -> Program:
-    writes = [write for each in op.variables if isinstance(each, State) for write in each.writes.values()]
-    values = [each.value for each in op.variables if isinstance(each, StepOutput)]
-    carried = [each.write for each in op.variables if isinstance(each, Carry)]
+    writes = [
+        write
+        for variable in op.variables
+        if isinstance(variable, State)
+        for write in variable.writes.values()
+    ]
+    values = [variable.value for variable in op.variables if isinstance(variable, StepOutput)]
+    carried = [variable.write for variable in op.variables if isinstance(variable, Carry)]
     condition = [op.until.condition] if op.until is not None else []
     return lower(_body_inputs(op), [*writes, *values, *carried, *condition], op.scan_name)
 
@@ -302,8 +317,8 @@ def _lazy_parts(
     lazy: set[Apply] = set()
     readers: dict[Variable, list[Apply]] = {}
     for node in nodes:
-        for each in set(node.inputs):
-            readers.setdefault(each, []).append(node)
+        for variable in set(node.inputs):
+            readers.setdefault(variable, []).append(node)
     wanted = set(outputs)
     for node in reversed(choices):
         count = (len(node.inputs) - 1) // 2
@@ -326,9 +341,9 @@ def _only_for(
     blocked = {*wanted, *other, choice.inputs[0]}
     for node in reversed(toposort(side)):
         needed_elsewhere = any(
-            each in blocked
-            or any(reader not in kept and reader is not choice for reader in readers.get(each, []))
-            for each in node.outputs
+            output in blocked
+            or any(reader not in kept and reader is not choice for reader in readers.get(output, []))
+            for output in node.outputs
         )
         if not needed_elsewhere:
             kept.add(node)

@@ -27,15 +27,15 @@ def owned_registers(
         The program's: never among the result.
     """
     readers: dict[int, int] = {}
-    for each in instructions:
-        for number in each.inputs:
+    for instruction in instructions:
+        for number in instruction.inputs:
             readers[number] = readers.get(number, 0) + 1
     kept = {*outputs, *inputs}
     return {
         number
-        for each in instructions
-        if isinstance(each, Instruction) and each.op.declaration.fresh
-        for number in each.outputs
+        for instruction in instructions
+        if isinstance(instruction, Instruction) and instruction.op.declaration.fresh
+        for number in instruction.outputs
         if readers.get(number) == 1 and number not in kept
     }
 
@@ -46,17 +46,17 @@ def taken_over(
     """Return instructions with the mitmots marked that may work in the array they are given."""
     ours = owned_registers(instructions, outputs, inputs)
     found: list[AnyInstruction] = []
-    for each in instructions:
-        if isinstance(each, LoopInstruction) and any(
-            slot.kind == "mitmot" and slot.outer in ours for slot in each.states
+    for instruction in instructions:
+        if isinstance(instruction, LoopInstruction) and any(
+            slot.kind == "mitmot" and slot.outer in ours for slot in instruction.states
         ):
             states = tuple(
                 with_fields(slot, in_place=slot.kind == "mitmot" and slot.outer in ours)
-                for slot in each.states
+                for slot in instruction.states
             )
-            found.append(with_fields(each, states=states))
+            found.append(with_fields(instruction, states=states))
         else:
-            found.append(each)
+            found.append(instruction)
     return found
 
 

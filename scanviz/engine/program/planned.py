@@ -29,9 +29,9 @@ def planned_applications(program: Program, plans: Plans) -> list[Application]:
 
 
 def _fused(plan: Plan) -> tuple[int, str]:
-    together = [each for each in plan.groups if len(each) > 1]
-    local = sum(each.location is Where.LOCAL for each in plan.places)
-    matches = sum(each.refusal is None for each in plan.fusions)
+    together = [group for group in plan.groups if len(group) > 1]
+    local = sum(place.location is Where.LOCAL for place in plan.places)
+    matches = sum(fusion.refusal is None for fusion in plan.fusions)
     groups = "1 group" if len(together) == 1 else f"{len(together)} groups"
     return (
         matches,
@@ -57,13 +57,13 @@ def planned_refusals(program: Program, plans: Plans) -> list[Refused]:
 
 
 def _refusals(loop: LoopInstruction, path: tuple[str, ...], fusions: tuple[Fusion, ...]) -> Iterator[Refused]:
-    for each in fusions:
-        if each.refusal is not None:
-            first, second = (loop.body.instructions[k] for k in (each.first, each.second))
-            texts = (instruction_text(loop.body, k) for k in (each.first, each.second))
+    for fusion in fusions:
+        if fusion.refusal is not None:
+            first, second = (loop.body.instructions[k] for k in (fusion.first, fusion.second))
+            texts = (instruction_text(loop.body, k) for k in (fusion.first, fusion.second))
             source = str(second.provenance.source or first.provenance.source or "")
             node = " and ".join(f"`{text}`" for text in texts)
-            yield Refused(FUSE, path, node, second.node_id, source, each.refusal.why, each.refusal.near)
+            yield Refused(FUSE, path, node, second.node_id, source, fusion.refusal.why, fusion.refusal.near)
 
 
 __all__ = ["planned_applications", "planned_refusals"]

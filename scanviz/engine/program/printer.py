@@ -119,18 +119,18 @@ def instruction_text(program: Program, index: int) -> str:
 
 def loop_names(program: Program) -> list[str]:
     """Return the names of a program's loops, outer before inner."""
-    return [each.name for _, each in _loops(program)]
+    return [loop.name for _, loop in _loops(program)]
 
 
 def _loops(program: Program) -> Iterator[tuple[Program, LoopInstruction]]:
     """Iterate over loops, each with the program that it is an instruction of."""
-    for each in program.instructions:
-        if isinstance(each, LoopInstruction):
-            yield program, each
-            yield from _loops(each.body)
-        elif isinstance(each, BranchInstruction):
-            yield from _loops(each.then_program)
-            yield from _loops(each.else_program)
+    for instruction in program.instructions:
+        if isinstance(instruction, LoopInstruction):
+            yield program, instruction
+            yield from _loops(instruction.body)
+        elif isinstance(instruction, BranchInstruction):
+            yield from _loops(instruction.then_program)
+            yield from _loops(instruction.else_program)
 
 
 class _Printer:
@@ -218,12 +218,17 @@ class _Printer:
         found = step_axes(loop, self.notes.shapes(loop))
         along = f" along {self.axes_text(loop.body, found.kept[0])}" if found.kind is StepKind.ROWS else ""
         yield _Line(depth, f"step ({found.kind.value}{along})")
-        told = {(each.program, each.instruction, each.place, each.twice): each for each in found.mixings}
-        for each in list(told.values())[:MOST_MIXINGS]:
-            number, axis = each.place
-            axes = f"axis {axis}" if each.twice is None else f"axes {each.twice} and {axis}, the same rows,"
-            call = self.called(each.program, each.instruction)
-            yield _Line(depth + 1, f"{call} mixes {axes} of {self.name(each.program, number)}")
+        told = {
+            (mixing.program, mixing.instruction, mixing.place, mixing.twice): mixing
+            for mixing in found.mixings
+        }
+        for mixing in list(told.values())[:MOST_MIXINGS]:
+            number, axis = mixing.place
+            axes = (
+                f"axis {axis}" if mixing.twice is None else f"axes {mixing.twice} and {axis}, the same rows,"
+            )
+            call = self.called(mixing.program, mixing.instruction)
+            yield _Line(depth + 1, f"{call} mixes {axes} of {self.name(mixing.program, number)}")
 
     def axes_text(self, program: Program, axes: Sequence[Axis]) -> str:
         """Return axes by their numbers, each with the registers that it is of: the first few of many."""
@@ -287,15 +292,15 @@ class _Printer:
 
 
 def _labels(program: Program) -> list[str]:
-    count = Counter(each.name for each in program.registers)
+    count = Counter(register.name for register in program.registers)
     found = []
-    for each in program.registers:
-        value = program.constants.get(each.number)
+    for register in program.registers:
+        value = program.constants.get(register.number)
         if value is not None and value.ndim == 0:
             found.append(str(value))
         else:
-            alone = each.name is not None and count[each.name] == 1
-            found.append(str(each.name) if alone else f"{each.name or ''}%{each.number}")
+            alone = register.name is not None and count[register.name] == 1
+            found.append(str(register.name) if alone else f"{register.name or ''}%{register.number}")
     return found
 
 
@@ -325,16 +330,16 @@ def _rows(result: int | None, last: int | None) -> str:
 
 
 def _aligned(lines: Sequence[_Line], with_sources: bool) -> str:
-    texts = [f"{_INDENT * each.depth}{each.text}" for each in lines]
-    told = [text for text, each in zip(texts, lines, strict=True) if each.type or each.source]
+    texts = [f"{_INDENT * line.depth}{line.text}" for line in lines]
+    told = [text for text, line in zip(texts, lines, strict=True) if line.type or line.source]
     wide = max((len(text) for text in told if len(text) <= WIDEST), default=0)
-    types = max((len(each.type) for each in lines), default=0)
-    places = max((len(each.place) for each in lines if each.source), default=0)
+    types = max((len(line.type) for line in lines), default=0)
+    places = max((len(line.place) for line in lines if line.source), default=0)
     shown: set[SourceLine] = set()
     found = []
-    for text, each in zip(texts, lines, strict=True):
-        source = _source(each.source, shown) if with_sources else ""
-        rest = f"{each.type:<{types}}  {each.place:<{places}}  {source}".rstrip()
+    for text, line in zip(texts, lines, strict=True):
+        source = _source(line.source, shown) if with_sources else ""
+        rest = f"{line.type:<{types}}  {line.place:<{places}}  {source}".rstrip()
         found.append(f"{text:<{wide}}  {rest}".rstrip() if rest else text)
     return "\n".join(found)
 

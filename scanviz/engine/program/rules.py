@@ -56,18 +56,18 @@ def _everywhere(program: Program, act: Callable[[Program], Changed]) -> Changed:
     """Apply a rule to the bodies of a program's loops and branches, and then to it."""
     says: list[str] = []
     fresh: list[AnyInstruction] = []
-    for each in program.instructions:
-        if isinstance(each, LoopInstruction):
-            body, more = _everywhere(each.body, act)
-            fresh.append(with_fields(each, body=body) if body is not each.body else each)
+    for instruction in program.instructions:
+        if isinstance(instruction, LoopInstruction):
+            body, more = _everywhere(instruction.body, act)
+            fresh.append(with_fields(instruction, body=body) if body is not instruction.body else instruction)
             says += more
-        elif isinstance(each, BranchInstruction):
-            first, more = _everywhere(each.then_program, act)
-            second, others = _everywhere(each.else_program, act)
-            fresh.append(with_fields(each, then_program=first, else_program=second))
+        elif isinstance(instruction, BranchInstruction):
+            first, more = _everywhere(instruction.then_program, act)
+            second, others = _everywhere(instruction.else_program, act)
+            fresh.append(with_fields(instruction, then_program=first, else_program=second))
             says += [*more, *others]
         else:
-            fresh.append(each)
+            fresh.append(instruction)
     if any(new is not old for new, old in zip(fresh, program.instructions, strict=True)):
         program = with_fields(program, instructions=tuple(fresh))
     program, own = act(program)
@@ -78,42 +78,44 @@ def _everywhere(program: Program, act: Callable[[Program], Changed]) -> Changed:
 def share_state_history(program: Program) -> Changed:
     """Let a loop give the rows of a state with the initial ones in front: its buffer holds both, nothing is copied."""
     makers = {
-        slot.result: (each, k)
-        for each in program.instructions
-        if isinstance(each, LoopInstruction)
-        for k, slot in enumerate(each.states)
+        slot.result: (instruction, k)
+        for instruction in program.instructions
+        if isinstance(instruction, LoopInstruction)
+        for k, slot in enumerate(instruction.states)
         if slot.result is not None
     }
     given: dict[int, dict[int, int]] = {}  # key of a loop → its state → register of the whole history
     gone: set[int] = set()
-    for place, each in enumerate(program.instructions):
-        if not isinstance(each, Instruction) or each.op.declaration is not STATE_HISTORY:
+    for place, instruction in enumerate(program.instructions):
+        if not isinstance(instruction, Instruction) or instruction.op.declaration is not STATE_HISTORY:
             continue
-        rows, initial = each.inputs
+        rows, initial = instruction.inputs
         loop, k = makers.get(rows, (None, 0))
         if loop is None or k in given.get(loop.key, {}):
             continue
         slot = loop.states[k]
         plain = slot.kind != "mitmot" and slot.keep_last is None and slot.outer == initial
-        if plain and slot.offset == each.op.parameters.offset:
-            given.setdefault(loop.key, {})[k] = each.outputs[0]
+        if plain and slot.offset == instruction.op.parameters.offset:
+            given.setdefault(loop.key, {})[k] = instruction.outputs[0]
             gone.add(place)
     if not gone:
         return program, []
     fresh: list[AnyInstruction] = []
     says: list[str] = []
-    for place, each in enumerate(program.instructions):
-        if isinstance(each, LoopInstruction) and each.key in given:
-            told = given[each.key]
+    for place, instruction in enumerate(program.instructions):
+        if isinstance(instruction, LoopInstruction) and instruction.key in given:
+            told = given[instruction.key]
             states = tuple(
                 with_fields(slot, history=told[k]) if k in told else slot
-                for k, slot in enumerate(each.states)
+                for k, slot in enumerate(instruction.states)
             )
-            fresh.append(with_fields(each, states=states, outputs=(*each.outputs, *told.values())))
-            names = named(each.states[k].name for k in told)
-            says.append(f"`{each.name}` gives {names} with the initial rows in front, without a copy")
+            fresh.append(
+                with_fields(instruction, states=states, outputs=(*instruction.outputs, *told.values()))
+            )
+            names = named(instruction.states[k].name for k in told)
+            says.append(f"`{instruction.name}` gives {names} with the initial rows in front, without a copy")
         elif place not in gone:
-            fresh.append(each)
+            fresh.append(instruction)
     return _relived(program, fresh), says
 
 
@@ -145,14 +147,18 @@ def without(program: Program, rule: str) -> Program:
     """Return a program whose plans, and those of the programs inside it, do not do what a rule allows."""
     reuse, fuse = rule != "reuse_buffers", rule != "fuse_elementwise"
     fresh: list[AnyInstruction] = []
-    for each in program.instructions:
-        if isinstance(each, LoopInstruction):
-            fresh.append(with_fields(each, body=without(each.body, rule), reuse=each.reuse and reuse))
-        elif isinstance(each, BranchInstruction):
-            sides = without(each.then_program, rule), without(each.else_program, rule)
-            fresh.append(with_fields(each, then_program=sides[0], else_program=sides[1]))
+    for instruction in program.instructions:
+        if isinstance(instruction, LoopInstruction):
+            fresh.append(
+                with_fields(
+                    instruction, body=without(instruction.body, rule), reuse=instruction.reuse and reuse
+                )
+            )
+        elif isinstance(instruction, BranchInstruction):
+            sides = without(instruction.then_program, rule), without(instruction.else_program, rule)
+            fresh.append(with_fields(instruction, then_program=sides[0], else_program=sides[1]))
         else:
-            fresh.append(each)
+            fresh.append(instruction)
     return with_fields(program, instructions=tuple(fresh), fuse=program.fuse and fuse)
 
 

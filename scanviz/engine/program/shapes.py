@@ -125,7 +125,7 @@ def _followed(
     program: Program, inputs: Sequence[Partial | None], known: KnownValues | None = None
 ) -> tuple[list[Partial], dict[int, int]]:
     """Return the shape of each register, and the registers whose values are known sizes."""
-    shapes = [_static(each.type) for each in program.registers]
+    shapes = [_static(register.type) for register in program.registers]
     for number, shape in zip(program.inputs, inputs, strict=True):
         if shape is not None:
             shapes[number] = common_shape(shape, shapes[number])
@@ -145,7 +145,7 @@ def _followed(
         _note_size(instruction, shapes, sizes)
         if known is not None:
             known.values.update(
-                {each: np.int64(sizes[each]) for each in instruction.outputs if each in sizes}
+                {output: np.int64(sizes[output]) for output in instruction.outputs if output in sizes}
             )
         results = _results(instruction, shapes, sizes, known)
         if known is not None and instruction.op.declaration is INDEX:
@@ -170,8 +170,8 @@ def _note_size(instruction: AnyInstruction, shapes: Sequence[Partial], sizes: di
         size = shapes[instruction.inputs[0]][op.parameters.axis]
         if size is not None:
             sizes[instruction.outputs[0]] = size
-    elif op.facts.size != "no" and all(each in sizes for each in instruction.inputs):
-        given = [np.int64(sizes[each]) for each in instruction.inputs]
+    elif op.facts.size != "no" and all(number in sizes for number in instruction.inputs):
+        given = [np.int64(sizes[number]) for number in instruction.inputs]
         try:
             with np.errstate(all="ignore"):
                 found = np.asarray(op.perform(given)[0])
@@ -252,7 +252,11 @@ def _loop_results(
 ) -> Sequence[Partial | None]:
     """Return the shapes of a loop's results: rows as many as steps, each with the shape that the step gives."""
     rows = _rows_of_states(loop, shapes)
-    inside = None if known is None else known.inside({each.inner: each.outer for each in loop.non_sequences})
+    inside = (
+        None
+        if known is None
+        else known.inside({sequence.inner: sequence.outer for sequence in loop.non_sequences})
+    )
     inner = partial_shapes(loop.body, step_inputs(loop, shapes), inside)
     steps = sizes.get(loop.n_steps) if loop.until is None else None
 

@@ -55,8 +55,8 @@ def _built(declaration: ElementwiseDeclaration, *inputs: Variable) -> Variable:
 
 
 def _plus_zero(node: Apply, level: Level) -> Answer:
-    for k, each in enumerate(node.inputs):
-        number = number_of(each)
+    for k, variable in enumerate(node.inputs):
+        number = number_of(variable)
         if number is None or number != 0:
             continue
         other = node.inputs[1 - k]
@@ -77,8 +77,8 @@ def _minus_zero(node: Apply, level: Level) -> Answer:
 
 
 def _times_one(node: Apply, level: Level) -> Answer:
-    for k, each in enumerate(node.inputs):
-        number = number_of(each)
+    for k, variable in enumerate(node.inputs):
+        number = number_of(variable)
         if number is not None and number == 1:
             return replaced(node, node.inputs[1 - k], "a product with 1 is the other factor", level)
         if number is not None and number == -1 and sign_moves(node.inputs[1 - k], node):

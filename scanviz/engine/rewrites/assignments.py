@@ -42,7 +42,7 @@ MAY_NOT_EXIST = Refusal("it is not known that the place exists", 2)
 
 
 def _changes_all(node: Apply) -> bool:
-    return all(is_whole(each) for each in node.op.parameters.pattern.entries)
+    return all(is_whole(entry) for entry in node.op.parameters.pattern.entries)
 
 
 def _set_whole(node: Apply, level: Level) -> Answer:

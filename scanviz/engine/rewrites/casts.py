@@ -80,7 +80,7 @@ def one_cast(start: str, between: str, wanted: str) -> bool:
     """
     if start == BOOLEAN:
         return True
-    if all(each in INTEGERS for each in (start, between, wanted)):
+    if all(text in INTEGERS for text in (start, between, wanted)):
         narrower = np.dtype(wanted).itemsize <= np.dtype(between).itemsize
         return narrower or exact(start, between)
     if not exact(start, between):

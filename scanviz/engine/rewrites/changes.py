@@ -99,12 +99,12 @@ class Changes:
         self._counts.subtract(node.node_id for _, node in before)
         self._counts.update(node.node_id for _, node in after)
         old, new = _first(before), _first(after)
-        both = [each for each in old if each in new]
+        both = [number for number in old if number in new]
         return Change(
-            tuple(_described(old[each]) for each in old if not self._counts[each]),
-            tuple(_described(new[each]) for each in new if each not in known),
-            tuple(_described(old[each]) for each in both if len(new[each][0]) < len(old[each][0])),
-            tuple(_described(new[each]) for each in both if len(new[each][0]) > len(old[each][0])),
+            tuple(_described(old[number]) for number in old if not self._counts[number]),
+            tuple(_described(new[number]) for number in new if number not in known),
+            tuple(_described(old[number]) for number in both if len(new[number][0]) < len(old[number][0])),
+            tuple(_described(new[number]) for number in both if len(new[number][0]) > len(old[number][0])),
             tuple(_moves(old, new)),
         )
 
@@ -150,15 +150,15 @@ def _moves(old: dict[int, Place], new: dict[int, Place]) -> Iterator[Move]:
         if not isinstance(other, Scan) or other is node.op:
             continue
         before, after = _kinds(node.op), _kinds(other)
-        for name in [*before, *(each for each in after if each not in before)]:
+        for name in [*before, *(text for text in after if text not in before)]:
             if before.get(name) != after.get(name):
                 yield Move(other.scan_name, name, before.get(name), after.get(name))
 
 
 def _kinds(op: Scan) -> dict[str, str]:
     found: dict[str, str] = {}
-    for each in op.variables:
-        found.setdefault(_label(each), _kind_and_rows(each))
+    for variable in op.variables:
+        found.setdefault(_label(variable), _kind_and_rows(variable))
     return found
 
 

@@ -47,8 +47,8 @@ def _truth_with_known(neutral: bool) -> Rewriting:
             return None
         if first is second:
             return replaced(node, first, f"{node.op.name} of b and b is b", level)
-        for k, each in enumerate(node.inputs):
-            number = number_of(each)
+        for k, variable in enumerate(node.inputs):
+            number = number_of(variable)
             if number is not None and bool(number) is neutral:
                 return replaced(node, node.inputs[1 - k], f"{neutral} decides nothing", level)
         return None
@@ -98,8 +98,8 @@ def _chosen_whole(node: Apply, level: Level) -> Answer:
 
 def _both_sizes(node: Apply) -> bool:
     return all(
-        isinstance(each.type, TensorType) and each.type.dtype == "int64" and each.type.ndim == 0
-        for each in node.inputs
+        isinstance(variable.type, TensorType) and variable.type.dtype == "int64" and variable.type.ndim == 0
+        for variable in node.inputs
     )
 
 
@@ -145,15 +145,15 @@ def difference_of_equals(node: Apply, level: Level) -> Answer:
 
 
 def _larger_than_negative(node: Apply, level: Level) -> Answer:
-    for k, each in enumerate(node.inputs):
-        bound = constant_integer(each)
+    for k, variable in enumerate(node.inputs):
+        bound = constant_integer(variable)
         if bound is not None and bound <= 0 and _both_sizes(node) and surely_not_negative(node.inputs[1 - k]):
             return replaced(node, node.inputs[1 - k], "a size is not negative", level)
     return None
 
 
 def _broadcast_of(node: Apply, level: Level) -> Answer:
-    terms = list(dict.fromkeys(each for each in node.inputs if constant_integer(each) != 1))
+    terms = list(dict.fromkeys(variable for variable in node.inputs if constant_integer(variable) != 1))
     if len(terms) == len(node.inputs) and len(terms) > 1:
         return None
     if not terms:

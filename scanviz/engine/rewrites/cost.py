@@ -126,7 +126,7 @@ class Scope:
 
     def _answers(self, asked: _Asked) -> bool:
         return all(self.size(each) == known for each, known in asked.sizes.items()) and all(
-            self.elements(each) == known for each, known in asked.elements.items()
+            self.elements(variable) == known for variable, known in asked.elements.items()
         )
 
     def bytes(self, variable: Variable) -> Polynomial:
@@ -143,14 +143,14 @@ def _named(size: Polynomial) -> Polynomial:
         if isinstance(unknown, Unknown):
             source = describe(unknown.source)
             return Polynomial.of(source if unknown.axis is None else f"{source}.shape[{unknown.axis}]")
-        args = [known.get(each, each) for each in unknown.args]
+        args = [known.get(arg, arg) for arg in unknown.args]
         if unknown.name != "broadcast_size":
             return Polynomial.of(f"{unknown.name}({', '.join(map(str, args))})")
         sizes = sorted(dict.fromkeys(args), key=str)  # in any order it is one size, which has one name
         return sizes[0] if len(sizes) == 1 else Polynomial.of(f"broadcast({', '.join(map(str, sizes))})")
 
-    for each in inside_out(size, known.__contains__):
-        known[each] = each.replaced(name)
+    for polynomial in inside_out(size, known.__contains__):
+        known[polynomial] = polynomial.replaced(name)
     return known[size]
 
 
@@ -176,7 +176,7 @@ def node_cost(node: Apply, scope: Scope) -> Cost:
         return _loop_cost(node, scope)
     if not node.op.facts.counted or is_view(node):
         return FREE
-    moved = sum((scope.bytes(each) for each in (*node.inputs, *node.outputs)), _ZERO)
+    moved = sum((scope.bytes(variable) for variable in (*node.inputs, *node.outputs)), _ZERO)
     return Cost(Polynomial.of(1), {}, flops_of(node, scope), moved, _ZERO)
 
 
@@ -234,7 +234,7 @@ class _Total:
 
     def cost(self, times: Polynomial | int) -> Cost:
         """Return the costs of so many times what was added."""
-        found = [Polynomial(each) * times for each in (self._operations, self._flops, self._moved)]
+        found = [Polynomial(counter) * times for counter in (self._operations, self._flops, self._moved)]
         return Cost(found[0], self._per_step, found[1], found[2], Polynomial(self._kept))
 
 

@@ -88,7 +88,8 @@ class Costs:
                 self._loops[path] += sign
         more = tuple(map(Polynomial, differences))
         self._sums = tuple(
-            total + each if each.terms else total for total, each in zip(self._sums, more, strict=True)
+            total + polynomial if polynomial.terms else total
+            for total, polynomial in zip(self._sums, more, strict=True)
         )
         per_step = {path: self._steps[path] for path, count in self._loops.items() if count}
         return _cost(self._sums, per_step), _cost(more, {})

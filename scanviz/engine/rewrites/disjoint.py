@@ -44,7 +44,9 @@ def _sizes(first: IndexEntry, second: IndexEntry, size: Any) -> Sequence[int] | 
     """Return sizes to try: beyond all numbers of the patterns nothing new happens, as bounds move alike."""
     if isinstance(size, int):
         return [size] if size <= 1000 else None
-    numbers = [abs(each) for entry in (first, second) for each in entry.numbers() if isinstance(each, int)]
+    numbers = [
+        abs(number) for entry in (first, second) for number in entry.numbers() if isinstance(number, int)
+    ]
     if any(number > LARGEST for number in numbers):
         return None
     period = 1

@@ -44,12 +44,12 @@ def all_rules() -> list[Rule]:
 
 def rules_of(phase: Phase) -> list[Rule]:
     """Return the rules of a phase, in the order they are tried."""
-    return [each for each in all_rules() if phase in each.phases]
+    return [rule for rule in all_rules() if phase in rule.phases]
 
 
 def known_names() -> set[str]:
     """Return the names and tags that rules can be selected by."""
-    return {name for each in all_rules() for name in (each.name, *each.tags)}
+    return {name for rule in all_rules() for name in (rule.name, *rule.tags)}
 
 
 def check_names(names: Collection[str]) -> None:

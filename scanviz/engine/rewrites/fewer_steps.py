@@ -72,12 +72,12 @@ def fewer_steps(node: Apply, level: Level) -> Match | Refusal:
 
 def _says(view: ScanView, reads: Sequence[Read], fewer: Dim) -> str:
     name = view.op.scan_name
-    if all(isinstance(each.front, int) for each in reads):
-        most = max(each.front for each in reads)
+    if all(isinstance(read.front, int) for read in reads):
+        most = max(read.front for read in reads)
         return f"`{name}` takes at most {some(most, 'step')}: nobody reads a row after them"
     if isinstance(fewer, int):
         return f"`{name}` takes {some(fewer, 'step')} fewer: nobody reads its last rows"
-    shown = ", ".join(dict.fromkeys(f"`{describe(each.node.outputs[0])}`" for each in reads))
+    shown = ", ".join(dict.fromkeys(f"`{describe(read.node.outputs[0])}`" for read in reads))
     return f"`{name}` takes no step after the last row that {shown} {'needs' if len(reads) == 1 else 'need'}"
 
 
@@ -123,54 +123,54 @@ def _no_bound(read: Read, variable: State | StepOutput, view: ScanView, level: L
 def _counts_back(read: Read) -> bool:
     """Return whether a reader counts from the end by numbers known when building."""
     bounds = [each for each in (read.start, read.stop) if each is not None]
-    return bool(bounds) and all(isinstance(each, int) and each < 0 for each in bounds)
+    return bool(bounds) and all(isinstance(bound, int) and bound < 0 for bound in bounds)
 
 
 def _steps(n: Dim, reads: Sequence[Read]) -> Dim:
     """Return how many steps are needed of n: the most that a reader needs; all where a row is read that there is not."""
-    backs = [each.back for each in reads if each.back is not None]
+    backs = [read.back for read in reads if read.back is not None]
     needs = [SIZES.subtract(n, min(backs))] if backs else []
-    fronts = [each.front for each in reads if each.back is None]
-    numbers = [each for each in fronts if isinstance(each, int)]
+    fronts = [read.front for read in reads if read.back is None]
+    numbers = [front for front in fronts if isinstance(front, int)]
     needs += [max(numbers)] if numbers else []
-    needs += [each for each in fronts if not isinstance(each, int)]
+    needs += [front for front in fronts if not isinstance(front, int)]
     most = reduce(SIZES.maximum, needs)
     if not numbers and any(
-        each.exists is None for each in reads
+        read.exists is None for read in reads
     ):  # else it is 1 at least, or all steps are taken
         most = SIZES.maximum(most, 0)
     if fronts or not surely_not_negative(n):
         most = SIZES.minimum(n, most)
-    there = _all_there(n, [each.exists for each in reads if each.exists is not None])
+    there = _all_there(n, [read.exists for read in reads if read.exists is not None])
     return most if there is None else size_of(e.where(there, as_size(most), as_size(n)))
 
 
 def _fewer(n: Dim, steps: Dim, reads: Sequence[Read]) -> Dim:
     """Return how many steps fewer than n are taken, as an int where it is the same for all n."""
-    only_back = all(each.back is not None and each.exists is None for each in reads)
-    return min(each.back or 0 for each in reads) if only_back else SIZES.subtract(n, steps)
+    only_back = all(read.back is not None and read.exists is None for read in reads)
+    return min(read.back or 0 for read in reads) if only_back else SIZES.subtract(n, steps)
 
 
 def _all_there(n: Dim, rows: Sequence[Dim]) -> Variable | None:
     """Return whether all rows are there that are asked for by an index, None if they are for sure."""
     conditions: list[Variable] = []
-    deepest = max((-each for each in rows if isinstance(each, int)), default=0)
+    deepest = max((-row for row in rows if isinstance(row, int)), default=0)
     if deepest and not surely_not_negative(SIZES.subtract(n, deepest)):
         conditions.append(build_one(Op(e.greater_equal), as_size(n), constant(deepest, "int64")))
-    for each in rows:
-        if not isinstance(each, int):
+    for row in rows:
+        if not isinstance(row, int):
             least = as_size(SIZES.subtract(0, n))
-            conditions.append(build_one(Op(e.greater_equal), as_size(each), least))
-            conditions.append(build_one(Op(e.less), as_size(each), as_size(n)))
+            conditions.append(build_one(Op(e.greater_equal), as_size(row), least))
+            conditions.append(build_one(Op(e.less), as_size(row), as_size(n)))
     return reduce(lambda a, b: build_one(Op(e.logical_and), a, b), conditions) if conditions else None
 
 
 def _checked_sequences(view: ScanView, level: Level) -> dict[LoopVariable, Variable]:
     """Return in place of sequences that may be too short for all steps their first rows, which are checked to be there."""
     found: dict[LoopVariable, Variable] = {}
-    for each in sequences_of(view.op):
-        rows = outer_of(view, each)
+    for sequence in sequences_of(view.op):
+        rows = outer_of(view, sequence)
         if not surely_at_most(view.n_steps, level.shape(rows)[0]):
             where = view.node.provenance.source
-            found[each] = first_rows(rows, view.n_steps, each.name, view.op.scan_name, where)
+            found[sequence] = first_rows(rows, view.n_steps, sequence.name, view.op.scan_name, where)
     return found

@@ -25,7 +25,7 @@ def unfill(level: Level) -> Rewritten | None:
     new_of: dict[Variable, Variable] = {}
     count = 0
     for node in level.nodes:
-        inputs = [new_of.get(each, each) for each in node.inputs]
+        inputs = [new_of.get(variable, variable) for variable in node.inputs]
         changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
         fresh = rebuild(node, inputs) if changed else node
         if isinstance(node.op.declaration, ElementwiseDeclaration) and len(node.inputs) == 2:
@@ -43,15 +43,15 @@ def unfill(level: Level) -> Rewritten | None:
     if not count:
         return None
     return Rewritten(
-        [new_of.get(each, each) for each in level.outputs], f"{count} filled arrays are numbers again"
+        [new_of.get(output, output) for output in level.outputs], f"{count} filled arrays are numbers again"
     )
 
 
 def _without_fill(node: Apply) -> Apply:
     """Return an operation of two arrays over what one of them was filled with, if the other has the whole shape."""
-    for k, each in enumerate(node.inputs):
-        filled, other = each.owner, node.inputs[1 - k]
-        if filled is None or filled.op.declaration is not ALLOC or not same_shape(each, other):
+    for k, variable in enumerate(node.inputs):
+        filled, other = variable.owner, node.inputs[1 - k]
+        if filled is None or filled.op.declaration is not ALLOC or not same_shape(variable, other):
             continue
         if node.op.declaration is e.power and k == 1:
             continue  # of one exponent for all, NumPy takes squares and roots: (-inf) ** 0.5 is no infinity then
@@ -66,13 +66,13 @@ def _without_fill(node: Apply) -> Apply:
 
 def _of_fills(node: Apply) -> Variable | None:
     """Return an operation of two filled arrays of one shape, or of one and a number, as one filled array."""
-    for k, each in enumerate(node.inputs):
-        other, filled = node.inputs[1 - k], each.owner
+    for k, variable in enumerate(node.inputs):
+        other, filled = node.inputs[1 - k], variable.owner
         if filled is not None and filled.op.declaration is ALLOC and tensor_type(other).ndim == 0:
             inputs = [other, filled.inputs[0]] if k else [filled.inputs[0], other]
             with made_by(NAME, node.provenance, (node.node_id,)):
                 return build_one(filled.op, build_one(node.op, *inputs), *filled.inputs[1:])
-    first, second = (each.owner for each in node.inputs)
+    first, second = (variable.owner for variable in node.inputs)
     if first is None or second is None or not first.op.declaration is second.op.declaration is ALLOC:
         return None
     if not same_shape(node.inputs[0], node.inputs[1]):
@@ -86,11 +86,15 @@ def _other_factor(node: Apply) -> Variable | None:
     """Return the other factor of a product with 1, if it has the dtype and shape of the product."""
     if node.op.declaration is not e.multiply:
         return None
-    for k, each in enumerate(node.inputs):
+    for k, variable in enumerate(node.inputs):
         other = node.inputs[1 - k]
-        if not is_one(each) or other.type != node.outputs[0].type or tensor_type(other).dtype not in FLOATS:
+        if (
+            not is_one(variable)
+            or other.type != node.outputs[0].type
+            or tensor_type(other).dtype not in FLOATS
+        ):
             continue
-        if tensor_type(each).ndim == 0 or same_shape(node.outputs[0], other):
+        if tensor_type(variable).ndim == 0 or same_shape(node.outputs[0], other):
             return other
     return None
 

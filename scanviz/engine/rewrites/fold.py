@@ -25,7 +25,7 @@ def constant_folding(level: Level) -> Rewritten | None:
     new_of: dict[Variable, Variable] = {}
     folded_nodes: list[str] = []
     for node in level.nodes:
-        inputs = [new_of.get(each, each) for each in node.inputs]
+        inputs = [new_of.get(variable, variable) for variable in node.inputs]
         changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
         fresh = rebuild(node, inputs) if changed else node
         folded = _folded(fresh)
@@ -37,7 +37,8 @@ def constant_folding(level: Level) -> Rewritten | None:
     if not folded_nodes:
         return None
     return Rewritten(
-        [new_of.get(each, each) for each in level.outputs], f"computed {counted(folded_nodes)} of constants"
+        [new_of.get(output, output) for output in level.outputs],
+        f"computed {counted(folded_nodes)} of constants",
     )
 
 
@@ -45,8 +46,8 @@ def _folded(node: Apply) -> Constant | None:
     """Return the value of a node, None where it is not known, not small, or an error that belongs to run time."""
     if not node.op.facts.foldable or len(node.outputs) != 1:
         return None
-    values = [each.value for each in node.inputs if isinstance(each, Constant)]
-    if len(values) < len(node.inputs) or not node.inputs or sum(each.size for each in values) > LARGEST:
+    values = [variable.value for variable in node.inputs if isinstance(variable, Constant)]
+    if len(values) < len(node.inputs) or not node.inputs or sum(array.size for array in values) > LARGEST:
         return None
     try:
         with np.errstate(all="ignore"):

@@ -42,7 +42,7 @@ def named(names: Iterable[str]) -> str:
     '`W`, `U`'
     """
     listed = list(dict.fromkeys(names))
-    shown = [f"`{each}`" for each in listed[:LISTED]]
+    shown = [f"`{text}`" for text in listed[:LISTED]]
     return ", ".join([*shown, f"{len(listed) - LISTED} more"] if len(listed) > LISTED else shown)
 
 

@@ -141,7 +141,7 @@ class RewriteHistory(Sequence[Record]):
     def alone(self) -> RewriteHistory:
         """Return the same history without what is known of plans, which belongs to the compiled function and holds it."""
         found = copy.copy(self)
-        found._entries = [replace(each, history=found) for each in self._entries]
+        found._entries = [replace(entry, history=found) for entry in self._entries]
         found._held, found.planned, found.refused_plans = [], list, list
         return found
 
@@ -164,18 +164,18 @@ class RewriteHistory(Sequence[Record]):
     def _all(self) -> list[Record]:
         count = len(self._entries)
         more = [*self.of_program, *self.planned()]
-        return [*self._entries, *(self._record(each, count + k) for k, each in enumerate(more))]
+        return [*self._entries, *(self._record(application, count + k) for k, application in enumerate(more))]
 
     def change(self, index: int) -> Change:
         """Return what one application did to the graph; one to the Program leaves it as it is."""
         if self._changes is None:
-            self._changes = [each.change for each in self.versions()][1:]
+            self._changes = [version.change for version in self.versions()][1:]
         return self._changes[index] if index < len(self._changes) else Change((), (), (), (), ())
 
     def costs(self) -> list[Cost]:
         """Return the cost of the graph as it was built, and after each application to it."""
         if self._costs is None:
-            self._costs = [each.cost for each in self.versions()]
+            self._costs = [version.cost for version in self.versions()]
         return self._costs
 
     def versions(self) -> Iterator[Version]:
@@ -272,7 +272,7 @@ class RewriteHistory(Sequence[Record]):
         return iter(self._all())
 
     def __repr__(self) -> str:
-        return f"<{len(self)} rewrites, by {len({each.rule for each in self})} rules>"
+        return f"<{len(self)} rewrites, by {len({record.rule for record in self})} rules>"
 
 
 __all__ = ["Change", "Move", "Record", "RewriteHistory", "Version", "places"]

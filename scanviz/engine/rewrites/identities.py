@@ -99,7 +99,7 @@ def operand_of(variable: Variable, declaration: Declaration) -> Variable | None:
 
 def one_dtype(*variables: Variable) -> bool:
     """Return whether variables are tensors of one dtype."""
-    kinds = {each.type.dtype if isinstance(each.type, TensorType) else "" for each in variables}
+    kinds = {variable.type.dtype if isinstance(variable.type, TensorType) else "" for variable in variables}
     return len(kinds) == 1
 
 

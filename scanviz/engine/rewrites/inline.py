@@ -42,17 +42,17 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
     if unchecked is not None:
         return Refusal(f"nothing but the loop looks whether `{unchecked.name}` has a row", 2)
     values: dict[Variable, Variable] = {}
-    for each in view.op.variables:
-        values.update(_first_values(each, view))
-    result_variables = [each for each in view.op.variables if has_outer_output(each)]
-    wanted = [value for each in result_variables for value in inner_outputs(each)]
+    for variable in view.op.variables:
+        values.update(_first_values(variable, view))
+    result_variables = [variable for variable in view.op.variables if has_outer_output(variable)]
+    wanted = [value for variable in result_variables for value in inner_outputs(variable)]
     computed = iter(replace(wanted, values, check=False))
     mapping: dict[Variable, Variable] = {}
-    for each in result_variables:
-        results = [next(computed) for _ in inner_outputs(each)]
-        old = view.outer_output(each)
+    for variable in result_variables:
+        results = [next(computed) for _ in inner_outputs(variable)]
+        old = view.outer_output(variable)
         assert old is not None
-        mapping[old] = _as_result(each, results, view)
+        mapping[old] = _as_result(variable, results, view)
     return Match(mapping, f"`{view.op.scan_name}` takes one step: the step stands in its place")
 
 

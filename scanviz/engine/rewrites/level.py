@@ -116,8 +116,8 @@ class Level:
         if self._users is None:
             self._users = {}
             for node in self.nodes:
-                for position, each in enumerate(node.inputs):
-                    self._users.setdefault(each, []).append((node, position))
+                for position, variable in enumerate(node.inputs):
+                    self._users.setdefault(variable, []).append((node, position))
         return self._users
 
     @property

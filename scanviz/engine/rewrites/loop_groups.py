@@ -52,9 +52,9 @@ class Groups:
             self.all.append(group)
         elif needs & ~group.needs:
             group.needs |= needs
-            for each in self.all:
-                if each.needs & group.bit:
-                    each.needs |= group.needs
+            for loop_group in self.all:
+                if loop_group.needs & group.bit:
+                    loop_group.needs |= group.needs
         group.members.append(view)
         self.of[view.node] = group
         return group
@@ -69,8 +69,8 @@ def loops_and_needs(level: Level, groups: Groups) -> Iterator[tuple[ScanView, in
     above: dict[Variable, int] = {}  # the nearest loops above what is computed from loops, as bits
     for node in level.nodes:
         nearest = 0
-        for each in node.inputs:
-            nearest |= above.get(each, 0)
+        for variable in node.inputs:
+            nearest |= above.get(variable, 0)
         if isinstance(node.op, Scan):
             needs = 0
             for k in _positions(nearest):

@@ -51,35 +51,35 @@ def result_of(view: ScanView, variable: LoopVariable) -> Variable:
 
 def sequences_of(op: Scan) -> list[LoopSequence]:
     """Return the sequences of a loop."""
-    return [each for each in op.variables if isinstance(each, LoopSequence)]
+    return [variable for variable in op.variables if isinstance(variable, LoopSequence)]
 
 
 def non_sequences_of(op: Scan) -> list[NonSequence]:
     """Return the non-sequences of a loop."""
-    return [each for each in op.variables if isinstance(each, NonSequence)]
+    return [variable for variable in op.variables if isinstance(variable, NonSequence)]
 
 
 def states_of(op: Scan) -> list[State]:
     """Return the states of a loop."""
-    return [each for each in op.variables if isinstance(each, State)]
+    return [variable for variable in op.variables if isinstance(variable, State)]
 
 
 def step_outputs_of(op: Scan) -> list[StepOutput]:
     """Return the step outputs of a loop."""
-    return [each for each in op.variables if isinstance(each, StepOutput)]
+    return [variable for variable in op.variables if isinstance(variable, StepOutput)]
 
 
 def always_computed(outputs: Sequence[Variable]) -> set[Apply]:
     """Return the nodes that every step computes: not those that only a branch of an ``ifelse`` may need."""
     found: set[Apply] = set()
-    stack = [each.owner for each in outputs if each.owner is not None]
+    stack = [output.owner for output in outputs if output.owner is not None]
     while stack:
         node = stack.pop()
         if node in found:
             continue
         found.add(node)
         needed = node.inputs[:1] if node.op.declaration is IFELSE else node.inputs
-        stack.extend(each.owner for each in needed if each.owner is not None)
+        stack.extend(variable.owner for variable in needed if variable.owner is not None)
     return found
 
 
@@ -99,7 +99,7 @@ def closure(op: Scan, sources: Collection[Variable], nodes: Sequence[Apply] | No
     for node in toposort(op.inner_outputs) if nodes is None else nodes:
         if effects and has_effect(node):
             continue
-        if all(is_known(each, known) for each in node.inputs):
+        if all(is_known(variable, known) for variable in node.inputs):
             found.append(node)
             known.update(node.outputs)
     return found
@@ -113,8 +113,8 @@ def size_nodes(nodes: Sequence[Apply]) -> set[Apply]:
         if kind == "is":
             found.add(node)
         elif kind == "kept" and _is_size(node.outputs[0]):
-            of_sizes = [isinstance(each, Constant) or each.owner in found for each in node.inputs]
-            if all(of_sizes) and not all(isinstance(each, Constant) for each in node.inputs):
+            of_sizes = [isinstance(variable, Constant) or variable.owner in found for variable in node.inputs]
+            if all(of_sizes) and not all(isinstance(variable, Constant) for variable in node.inputs):
                 found.add(node)
     return found
 
@@ -141,9 +141,11 @@ def rows_of_steps(
 def unread_sequence(view: ScanView, level: Level) -> LoopSequence | None:
     """Return a sequence that may be too short and that the step does not read, so that the loop alone finds it; or None."""
     read = set(leaves(view.op.inner_outputs))
-    for each in sequences_of(view.op):
-        if each.slice not in read and not surely_at_most(view.n_steps, level.shape(outer_of(view, each))[0]):
-            return each
+    for sequence in sequences_of(view.op):
+        if sequence.slice not in read and not surely_at_most(
+            view.n_steps, level.shape(outer_of(view, sequence))[0]
+        ):
+            return sequence
     return None
 
 

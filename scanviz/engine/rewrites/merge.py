@@ -50,4 +50,6 @@ def merge_equal(level: Level) -> Rewritten | None:
             new_of.update(zip(node.outputs, same.outputs, strict=True))
     if not merged:
         return None
-    return Rewritten([new_of.get(each, each) for each in level.outputs], f"{counted(merged)} had an equal")
+    return Rewritten(
+        [new_of.get(output, output) for output in level.outputs], f"{counted(merged)} had an equal"
+    )

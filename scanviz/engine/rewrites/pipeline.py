@@ -99,7 +99,7 @@ def sweeps(
     for phase in PHASES:
         if phase == "memory":
             continue  # rules about the Program: scanviz.engine.program.rules
-        rules = [each for each in rules_of(phase) if selection.has(each)]
+        rules = [rule for rule in rules_of(phase) if selection.has(rule)]
         before = index
         for rule, applied, elapsed in _phase(phase, rules, current, refusals, replaying):
             found = []
@@ -144,7 +144,7 @@ def _application(index: int, phase: str, rule: Rule, says: Sequence[Said], elaps
         said.setdefault(text + times, []).append(inside)
     lines = []
     for text, places in said.items():
-        inner = [each for each in places if each]
+        inner = [place for place in places if place]
         lines.append(text if len(inner) < len(places) and not inner else f"{text}, {_listed(places)}")
     return Application(
         index,
@@ -159,7 +159,7 @@ def _application(index: int, phase: str, rule: Rule, says: Sequence[Said], elaps
 
 
 def _listed(places: Sequence[str]) -> str:
-    return listed(dict.fromkeys(each or "outside of loops" for each in places))
+    return listed(dict.fromkeys(place or "outside of loops" for place in places))
 
 
 def _phase(
@@ -173,7 +173,7 @@ def _phase(
     latest: dict[str, list[Refused]] | None = None if refusals is None else {}
     yield from _tried_in_turn(phase, rules, outputs, latest, replaying)
     if refusals is not None and latest is not None:
-        refusals.extend(each for found in latest.values() for each in found)
+        refusals.extend(refused for found in latest.values() for refused in found)
 
 
 def _tried_in_turn(
@@ -243,12 +243,12 @@ def fingerprint(outputs: Sequence[Variable], numbers: dict[Hashable, int]) -> Ha
     for node in toposort(outputs):
         inner = _inside(node.op, numbers) if isinstance(node.op, Scan) else None
         own = (node.op.declaration.name, node.op.parameters, inner, tuple(code(each) for each in node.inputs))
-        for each in node.outputs:
-            known[each] = numbers.setdefault((own, each.index), len(numbers))
-    return tuple(code(each) for each in outputs)
+        for output in node.outputs:
+            known[output] = numbers.setdefault((own, output.index), len(numbers))
+    return tuple(code(output) for output in outputs)
 
 
 def _inside(op: Scan, numbers: dict[Hashable, int]) -> Hashable:
     """Return what equal loops share: their step, and how many rows of each result they keep."""
-    kept = tuple(getattr(each, "keep", None) for each in op.variables)
+    kept = tuple(getattr(variable, "keep", None) for variable in op.variables)
     return fingerprint(op.inner_outputs, numbers), kept

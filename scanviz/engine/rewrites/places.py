@@ -39,17 +39,17 @@ def is_whole(entry: IndexEntry) -> bool:
 def is_known(entries: Iterable[IndexEntry]) -> bool:
     """Return whether parts are integers and slices, all of their numbers known."""
     return all(
-        each.kind in ("integer", "slice") and INPUT not in (each.start, each.stop, each.step)
-        for each in entries
+        entry.kind in ("integer", "slice") and INPUT not in (entry.start, entry.stop, entry.step)
+        for entry in entries
     )
 
 
 def indexed(variable: Variable, parts: Sequence[IndexPart]) -> Variable | None:
     """Return a variable indexed by parts, itself if they pick everything; None if that is surely an error."""
-    if all(is_whole(each.entry) for each in parts):
+    if all(is_whole(part.entry) for part in parts):
         return variable
-    entries = tuple(WHOLE if is_whole(each.entry) else each.entry for each in parts)
-    inputs = [given for each in parts for given in each.inputs]
+    entries = tuple(WHOLE if is_whole(part.entry) else part.entry for part in parts)
+    inputs = [given for part in parts for given in part.inputs]
     try:
         return build_one(Op(INDEX, IndexParameters(entries)), variable, *inputs)
     except ScanvizError:
@@ -63,7 +63,7 @@ def whole_number(number: Any) -> int | None:
 
 def as_slice(entry: IndexEntry) -> slice:
     """Return the Python slice of a slice part whose numbers are known."""
-    return slice(*(whole_number(each) for each in entry.numbers()))
+    return slice(*(whole_number(number) for number in entry.numbers()))
 
 
 def least_rows(size: Any) -> int:
@@ -82,14 +82,16 @@ def has_row(size: Any, index: int) -> bool:
 def surely_exists(entries: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
     """Return whether an index of integers and slices is surely no error."""
     axis = 0
-    for each in entries:
-        if each.kind == "newaxis":
+    for entry in entries:
+        if entry.kind == "newaxis":
             continue
-        if each.kind == "array":
+        if entry.kind == "array":
             return False
-        if each.kind == "integer" and not (isinstance(each.start, int) and has_row(shape[axis], each.start)):
+        if entry.kind == "integer" and not (
+            isinstance(entry.start, int) and has_row(shape[axis], entry.start)
+        ):
             return False
-        if each.kind == "slice" and each.step == INPUT:
+        if entry.kind == "slice" and entry.step == INPUT:
             return False  # it may be 0
         axis += 1
     return True

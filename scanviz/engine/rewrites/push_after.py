@@ -47,9 +47,12 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
     moving = _after(heavy, late)
     if any(each.op.declaration not in BATCHING or len(each.outputs) != 1 for each in moving):
         return Refusal("an operation on the way out has no batched meaning", 2)
-    made = {each for one in moving for each in one.outputs}
-    leaving = [each for each in step_outputs_of(view.op) if each.value in made]
-    if any(each.keep != ALL or not reads_whole(result_of(view, each), level) for each in leaving):
+    made = {output for one in moving for output in one.outputs}
+    leaving = [step_output for step_output in step_outputs_of(view.op) if step_output.value in made]
+    if any(
+        step_output.keep != ALL or not reads_whole(result_of(view, step_output), level)
+        for step_output in leaving
+    ):
         return Refusal("only last rows of the results are read", 3)
     return _computed_after(view, level, moving, leaving, made)
 
@@ -57,10 +60,10 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
 def _late(view: ScanView, nodes: Sequence[Apply]) -> list[Apply]:
     """Return the nodes that only step outputs need."""
     held = [
-        each
+        output
         for variable in view.op.variables
         if not isinstance(variable, StepOutput)
-        for each in inner_outputs(variable)
+        for output in inner_outputs(variable)
     ]
     if view.op.until is not None:
         held.append(view.op.until.condition)
@@ -73,31 +76,33 @@ def _after(heavy: Collection[Apply], late: Sequence[Apply]) -> list[Apply]:
     """Return heavy nodes, all late nodes that depend on one, and all late ones that these need."""
     moved, inside = set(heavy), set(late)
     for node in late:
-        if any(each.owner in moved for each in node.inputs):
+        if any(variable.owner in moved for variable in node.inputs):
             moved.add(node)
     for node in reversed(late):
         if node in moved:
             moved.update(
-                each.owner for each in node.inputs if each.owner in inside and each.owner is not None
+                variable.owner
+                for variable in node.inputs
+                if variable.owner in inside and variable.owner is not None
             )
     return [node for node in late if node in moved]
 
 
 def _new_rows(rows: Rows, varying: Sequence[Variable], leaving: Sequence[StepOutput]) -> str | None:
     """Return why the rows that are needed would take more memory than what leaves, None if they do not."""
-    new = [each for each in varying if not rows.costs_nothing(each)]
-    gone = [each.value for each in leaving]
-    highest = max((tensor_type(each).ndim for each in gone), default=0)
-    longer = [each for each in new if tensor_type(each).ndim > highest]
+    new = [variable for variable in varying if not rows.costs_nothing(variable)]
+    gone = [step_output.value for step_output in leaving]
+    highest = max((tensor_type(variable).ndim for variable in gone), default=0)
+    longer = [variable for variable in new if tensor_type(variable).ndim > highest]
     if longer:
         return f"rows of `{describe(longer[0])}` would have to be kept, which are larger than what leaves"
     if len(new) > len(gone) and highest > 1:
         return "more rows would have to be kept than results leave"
-    before, after = [elements(each) for each in gone], [elements(each) for each in new]
-    known = [each for each in (*before, *after) if each is not None]
+    before, after = [elements(variable) for variable in gone], [elements(variable) for variable in new]
+    known = [number for number in (*before, *after) if number is not None]
     if len(known) < len(before) + len(after):
         return None
-    added, taken = sum(each or 0 for each in after), sum(each or 0 for each in before)
+    added, taken = sum(number or 0 for number in after), sum(number or 0 for number in before)
     steps = constant_integer(rows.view.n_steps) or 0
     if added > MOST_GROWTH_AFTER * taken:
         return f"the loop would keep {added} numbers a step instead of {taken}"
@@ -111,19 +116,21 @@ def _computed_after(
 ) -> Match | Refusal:
     rows = Rows(view, level)
     asked = size_nodes(toposort(view.op.inner_outputs))
-    read = list(dict.fromkeys(each for node in moving for each in node.inputs if each not in made))
-    sizes = {each for each in read if each.owner in asked and rows.is_size(each)}
+    read = list(
+        dict.fromkeys(variable for node in moving for variable in node.inputs if variable not in made)
+    )
+    sizes = {variable for variable in read if variable.owner in asked and rows.is_size(variable)}
     varying = [
-        each
-        for each in read
-        if not isinstance(each, Constant) and rows.same(each) is None and each not in sizes
+        variable
+        for variable in read
+        if not isinstance(variable, Constant) and rows.same(variable) is None and variable not in sizes
     ]
-    for each in varying:
-        rows.need(each)
+    for variable in varying:
+        rows.need(variable)
     too_much = _new_rows(rows, varying, leaving)
     if too_much is not None:
         return Refusal(too_much, 4)
-    if not any(each not in rows.extra for each in varying) and not rows.extra:
+    if not any(variable not in rows.extra for variable in varying) and not rows.extra:
         return Refusal("it depends on nothing that changes from step to step", 2)
     if (unchecked := rows.unchecked(leaving)) is not None:
         return Refusal(unchecked, 4)
@@ -133,42 +140,50 @@ def _computed_after(
     known: dict[Variable, Variable] = {}
     for node in moving:
         inputs, varies = [], []
-        for each in node.inputs:
+        for variable in node.inputs:
             same = (
-                each if isinstance(each, Constant) else rows.size(each) if each in sizes else rows.same(each)
+                variable
+                if isinstance(variable, Constant)
+                else rows.size(variable)
+                if variable in sizes
+                else rows.same(variable)
             )
-            mine = known.get(each) if each in made else same if same is not None else rows.of(each)
+            mine = (
+                known.get(variable) if variable in made else same if same is not None else rows.of(variable)
+            )
             if mine is None:
                 return Refusal("an operation on the way out has no batched meaning", 2)
             inputs.append(mine)
-            varies.append(each in made or same is None)
+            varies.append(variable in made or same is None)
         found = batched(node, inputs, varies)
         if found is None:
             return Refusal(f"`{node.op.name}` has no batched meaning in this form", 3)
         known[node.outputs[0]] = found
     mapping.update({result_of(view, result): known[result.value] for result in leaving})
-    says = f"{counted(each.op.name for each in moving)} of all rows at once, after `{view.op.scan_name}`"
-    return Match(mapping, f"{says}: {named(each.name for each in leaving)}")
+    says = f"{counted(node.op.name for node in moving)} of all rows at once, after `{view.op.scan_name}`"
+    return Match(mapping, f"{says}: {named(step_output.name for step_output in leaving)}")
 
 
 def _sums_of_rows(view: ScanView, level: Level) -> Match | None:
     """Add up after the loop what a state only adds up, where the rows are there anyway."""
     rows = Rows(view, level)
     chosen: list[RunningSum] = []
-    for each in running_sums(view, level)[0]:
-        source, _ = _summand(each.term)
+    for running_sum in running_sums(view, level)[0]:
+        source, _ = _summand(running_sum.term)
         if rows.has(source) and rows.costs_nothing(source) and tensor_type(source).ndim:
-            chosen.append(each)
-    gone: list[LoopVariable] = [each.state for each in chosen]
+            chosen.append(running_sum)
+    gone: list[LoopVariable] = [running_sum.state for running_sum in chosen]
     if not chosen or not rows.possible(gone) or rows.unchecked(gone) is not None:
         return None
     new, mapping = rows.rebuilt(gone)
-    for each in chosen:
-        source, axes = _summand(each.term)
-        with moved_from(*maker_of(each)):
+    for running_sum in chosen:
+        source, axes = _summand(running_sum.term)
+        with moved_from(*maker_of(running_sum)):
             total = sum_of(rows.of(source), axis=(0, *(axis + 1 for axis in axes)))
-        mapping.update(last_rows(each, total, view, new.n_steps))
-    return Match(mapping, f"{named(each.state.name for each in chosen)}: rows are summed after the loop")
+        mapping.update(last_rows(running_sum, total, view, new.n_steps))
+    return Match(
+        mapping, f"{named(running_sum.state.name for running_sum in chosen)}: rows are summed after the loop"
+    )
 
 
 def _summand(term: Variable) -> tuple[Variable, tuple[int, ...]]:

@@ -59,7 +59,9 @@ MOVED_BEFORE = "there is nothing in the step that depends on its non-sequences a
 def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     """Compute once, before the loop, what depends on its non-sequences alone."""
     view = ScanView(node)
-    given = {each.variable: outer_of(view, each) for each in non_sequences_of(view.op)}
+    given = {
+        non_sequence.variable: outer_of(view, non_sequence) for non_sequence in non_sequences_of(view.op)
+    }
     nodes = toposort(view.op.inner_outputs)
     sizes = size_nodes(nodes)
     movable = [each for each in _eager(closure(view.op, given, nodes), view.op) if each not in sizes]
@@ -71,20 +73,27 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     if _keeps_none(view, same) and (unread := unread_sequence(view, level)) is not None:
         return Refusal(nobody_checks(unread), 3)
     leaving = _frontier(movable, nodes, view.op.inner_outputs)
-    wanted = list(dict.fromkeys([*leaving, *(each.value for each in same)]))
+    wanted = list(dict.fromkeys([*leaving, *(step_output.value for step_output in same)]))
     before = dict(zip(wanted, replace(wanted, given, check=False), strict=True))
-    added = {each: NonSequence(_called(each), Variable(before[each].type, _called(each))) for each in leaving}
-    values = {each: new.variable for each, new in added.items()}
-    results = {each: _filled(before[each.value], view) for each in same}
-    _, mapping = _without(view, list(same), values, {new: before[each] for each, new in added.items()})
-    mapping.update({result_of(view, each): rows for each, rows in results.items()})
+    added = {
+        variable: NonSequence(_called(variable), Variable(before[variable].type, _called(variable)))
+        for variable in leaving
+    }
+    values = {variable: new.variable for variable, new in added.items()}
+    results = {step_output: _filled(before[step_output.value], view) for step_output in same}
+    _, mapping = _without(
+        view, list(same), values, {new: before[variable] for variable, new in added.items()}
+    )
+    mapping.update({result_of(view, step_output): rows for step_output, rows in results.items()})
     said = (
         [f"{counted(each.op.name for each in movable)} computed once before `{view.op.scan_name}`"]
         if movable
         else []
     )
     if same:
-        said.append(f"{named(each.name for each in same)} the same at every step of `{view.op.scan_name}`")
+        said.append(
+            f"{named(step_output.name for step_output in same)} the same at every step of `{view.op.scan_name}`"
+        )
     return Match(mapping, "; ".join(said))
 
 
@@ -97,7 +106,7 @@ def _why_none(op: Scan, nodes: Sequence[Apply], kind: str) -> str:
 
 
 def _outputs(nodes: Collection[Apply]) -> list[Variable]:
-    return [each for node in nodes for each in node.outputs]
+    return [output for node in nodes for output in node.outputs]
 
 
 def _eager(nodes: Sequence[Apply], op: Scan) -> list[Apply]:
@@ -115,8 +124,8 @@ def _frontier(
     """Return the variables of moved nodes that what stays reads."""
     inside = set(moved)
     made = set(_outputs(moved))
-    read = [each for node in nodes if node not in inside for each in node.inputs if each in made]
-    return list(dict.fromkeys([*read, *(each for each in wanted if each in made)]))
+    read = [variable for node in nodes if node not in inside for variable in node.inputs if variable in made]
+    return list(dict.fromkeys([*read, *(variable for variable in wanted if variable in made)]))
 
 
 def _same_each_step(view: ScanView, known: Collection[Variable]) -> list[StepOutput]:
@@ -125,9 +134,9 @@ def _same_each_step(view: ScanView, known: Collection[Variable]) -> list[StepOut
     if view.op.until is not None or not surely_not_negative(view.n_steps if steps is None else steps):
         return []
     return [
-        each
-        for each in step_outputs_of(view.op)
-        if each.keep == ALL and (isinstance(each.value, Constant) or each.value in known)
+        step_output
+        for step_output in step_outputs_of(view.op)
+        if step_output.keep == ALL and (isinstance(step_output.value, Constant) or step_output.value in known)
     ]
 
 
@@ -138,7 +147,7 @@ def _filled(value: Variable, view: ScanView) -> Variable:
 
 def _keeps_none(view: ScanView, gone: Collection[LoopVariable]) -> bool:
     """Return whether a loop without some of its results has none left."""
-    return all(each in gone for each in view.op.variables if view.outer_output(each) is not None)
+    return all(variable in gone for variable in view.op.variables if view.outer_output(variable) is not None)
 
 
 def _without(
@@ -181,18 +190,20 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
     if too_much is not None:
         return Refusal(too_much, 4)
     given_out = [
-        each
-        for each in step_outputs_of(op)
-        if each.keep == ALL and each.value in moving.rows and each.value not in moving.same
+        step_output
+        for step_output in step_outputs_of(op)
+        if step_output.keep == ALL
+        and step_output.value in moving.rows
+        and step_output.value not in moving.same
     ]
     if _keeps_none(view, given_out) and (unread := unread_sequence(view, level)) is not None:
         return Refusal(nobody_checks(unread), 3)
     if not moved and not given_out:
         return Refusal("no operation of rows has a batched meaning", 3)
     gone = set(moved)
-    read = {each for node in nodes if node not in gone for each in node.inputs}
+    read = {variable for node in nodes if node not in gone for variable in node.inputs}
     read |= {
-        each for variable in op.variables if variable not in given_out for each in inner_outputs(variable)
+        output for variable in op.variables if variable not in given_out for output in inner_outputs(variable)
     }
     added: dict[LoopVariable, Variable] = {}
     values: dict[Variable, Variable] = {}
@@ -203,14 +214,16 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
             added[LoopSequence(_called(row), slice_of)] = rows
             values[row] = slice_of
     _, mapping = _without(view, given_out, values, added)
-    mapping.update({result_of(view, each): moving.rows[each.value] for each in given_out})
+    mapping.update(
+        {result_of(view, step_output): moving.rows[step_output.value] for step_output in given_out}
+    )
     says = (
         f"{counted(each.op.name for each in moved)} of all rows at once, before `{op.scan_name}`"
         if moved
         else ""
     )
     if given_out:
-        results = f"{named(each.name for each in given_out)} of `{op.scan_name}` computed without the loop"
+        results = f"{named(step_output.name for step_output in given_out)} of `{op.scan_name}` computed without the loop"
         says = f"{says}; {results}" if says else results
     return Match(mapping, says)
 
@@ -223,25 +236,31 @@ def _row_type(rows: Variable) -> TensorType:
 
 def _passed_on(view: ScanView) -> list[StepOutput]:
     """Return the step outputs that are rows of a sequence as they are."""
-    slices = {each.slice for each in sequences_of(view.op)}
-    return [each for each in step_outputs_of(view.op) if each.keep == ALL and each.value in slices]
+    slices = {sequence.slice for sequence in sequences_of(view.op)}
+    return [
+        step_output
+        for step_output in step_outputs_of(view.op)
+        if step_output.keep == ALL and step_output.value in slices
+    ]
 
 
 def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:
     """Return the nodes computed from sequences and non-sequences alone that have a batched meaning."""
-    varying = {each.slice for each in sequences_of(op)}
-    known = varying | {each.variable for each in non_sequences_of(op)}
+    varying = {sequence.slice for sequence in sequences_of(op)}
+    known = varying | {non_sequence.variable for non_sequence in non_sequences_of(op)}
     needed, sizes = always_computed(op.inner_outputs), size_nodes(nodes)
     found: list[Apply] = []
     for node in nodes:
-        if node in sizes and all(isinstance(each, Constant) or each in known for each in node.inputs):
+        if node in sizes and all(
+            isinstance(variable, Constant) or variable in known for variable in node.inputs
+        ):
             known |= set(node.outputs)
             continue
         if node not in needed or node.op.declaration not in BATCHING or len(node.outputs) != 1:
             continue
-        if not all(isinstance(each, Constant) or each in known for each in node.inputs):
+        if not all(isinstance(variable, Constant) or variable in known for variable in node.inputs):
             continue
-        if any(each in varying for each in node.inputs):
+        if any(variable in varying for variable in node.inputs):
             found.append(node)
             known |= set(node.outputs)
             varying |= set(node.outputs)
@@ -256,7 +275,11 @@ def _worth_moving(movable: Sequence[Apply], nodes: Sequence[Apply], op: Scan) ->
         own = is_heavy(node) or (not is_view(node) and is_short(node.outputs[0]))
         if own or node in chosen:
             chosen.add(node)
-            chosen |= {each.owner for each in node.inputs if each.owner in inside and each.owner is not None}
+            chosen |= {
+                variable.owner
+                for variable in node.inputs
+                if variable.owner in inside and variable.owner is not None
+            }
     # A view of a row that is moved anyway, or of a sequence, goes along: what stays reads fewer things.
     for node in movable:
         if is_view(node) and all(made.owner is None or made.owner in chosen for made in node.inputs):
@@ -271,7 +294,7 @@ def _too_much(
 
     Where sizes are not known, rows may have as many dimensions as those of a sequence, or of a result that is kept whole.
     """
-    there = [tensor_type(each.slice).ndim for each in sequences_of(view.op)]
+    there = [tensor_type(sequence.slice).ndim for sequence in sequences_of(view.op)]
     for variable in view.op.variables:
         result = view.outer_output(variable)
         if isinstance(variable, State | StepOutput) and result is not None and reads_whole(result, level):
@@ -280,13 +303,13 @@ def _too_much(
         if tensor_type(each).ndim > max(there) and elements(each) is None:
             return f"rows of `{describe(each)}` may be much longer than all that the loop reads and gives"
     steps = constant_integer(view.n_steps)
-    total = sum(bytes_of_rows(each, steps) or 0 for each in leaving)
+    total = sum(bytes_of_rows(variable, steps) or 0 for variable in leaving)
     if total > MOST_ROW_BYTES:
         return f"the rows of all steps would take {total} bytes, more than {MOST_ROW_BYTES}"
     for node in moved:
         own = elements(node.outputs[0])
-        sizes = [elements(each) for each in node.inputs if not isinstance(each, Constant)]
-        rows = [each for each in sizes if each]
+        sizes = [elements(variable) for variable in node.inputs if not isinstance(variable, Constant)]
+        rows = [size for size in sizes if size]
         if own is None or is_short(node.outputs[0]) or len(rows) < len(sizes) or not rows:
             continue
         if own > MOST_GROWTH * max(rows):
@@ -299,17 +322,19 @@ class _Rows:
 
     def __init__(self, view: ScanView, level: Level) -> None:
         self.view, self.level = view, level
-        self.same = {each.variable: outer_of(view, each) for each in non_sequences_of(view.op)}
-        self._sequences = {each.slice: each for each in sequences_of(view.op)}
+        self.same = {
+            non_sequence.variable: outer_of(view, non_sequence) for non_sequence in non_sequences_of(view.op)
+        }
+        self._sequences = {sequence.slice: sequence for sequence in sequences_of(view.op)}
         self._known: dict[Variable, Variable] = {}
         self.moved: list[Apply] = []
 
     @property
     def rows(self) -> Mapping[Variable, Variable]:
         """Variable of the step → its rows, so far as they were asked for."""
-        for each in step_outputs_of(self.view.op):
-            if each.value in self._sequences:
-                self._row(each.value)
+        for step_output in step_outputs_of(self.view.op):
+            if step_output.value in self._sequences:
+                self._row(step_output.value)
         return self._known
 
     def _row(self, variable: Variable) -> Variable:
@@ -344,9 +369,9 @@ class _Rows:
     def move(self, node: Apply) -> None:
         """Compute a node for all rows, where that can be said."""
         inputs, rows = [], []
-        for each in node.inputs:
-            varies = self._varies(each)
-            value = self._row(each) if varies else self._same(each)
+        for variable in node.inputs:
+            varies = self._varies(variable)
+            value = self._row(variable) if varies else self._same(variable)
             if value is None:
                 return  # it reads what could not be moved
             inputs.append(value)

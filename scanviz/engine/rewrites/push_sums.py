@@ -64,17 +64,21 @@ class RunningSum:
 def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
     """Make one product after the loop of products that the loop only adds up."""
     view = ScanView(node)
-    if not any(isinstance(each, State) for each in view.op.variables):
+    if not any(isinstance(variable, State) for variable in view.op.variables):
         return None
     found, refused = running_sums(view, level)
-    products = [(each, pair) for each in found if (pair := factors(each.term)) is not None]
+    products = [
+        (running_sum, pair) for running_sum in found if (pair := factors(running_sum.term)) is not None
+    ]
     if not products:
         return refused or Refusal(f"no state of `{view.op.scan_name}` only adds up products", 1)
     if (refusal := own_tier(view)) is not None:
         return refusal
     rows = Rows(view, level)
     products = [
-        (each, (a, b)) for each, (a, b) in products if any(rows.costs_nothing(one) for one, _ in (a, b))
+        (running_sum, (a, b))
+        for running_sum, (a, b) in products
+        if any(rows.costs_nothing(one) for one, _ in (a, b))
     ]
     if not products:
         return Refusal("no rows of a factor are kept anyway: keeping those of both would take more memory", 3)
@@ -84,15 +88,15 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
     too_much = rows.too_much()
     if too_much is not None:
         return Refusal(too_much, 4)
-    gone = [each.state for each, _ in products]
+    gone = [running_sum.state for running_sum, _ in products]
     if (unchecked := rows.unchecked(gone)) is not None:
         return Refusal(unchecked, 4)
     new, mapping = rows.rebuilt(gone)
-    for each, ((a, a_turned), (b, b_turned)) in products:
-        with moved_from(*maker_of(each)):
-            product = _product_of_rows(rows.of(a), a_turned, rows.of(b), b_turned, each.term)
-        mapping.update(last_rows(each, product, view, new.n_steps))
-    says = f"{named(each.state.name for each, _ in products)}: products added up in the loop are one product after it"
+    for running_sum, ((a, a_turned), (b, b_turned)) in products:
+        with moved_from(*maker_of(running_sum)):
+            product = _product_of_rows(rows.of(a), a_turned, rows.of(b), b_turned, running_sum.term)
+        mapping.update(last_rows(running_sum, product, view, new.n_steps))
+    says = f"{named(running_sum.state.name for running_sum, _ in products)}: products added up in the loop are one product after it"
     return Match(mapping, says)
 
 
@@ -136,7 +140,7 @@ def _running_sum(
         return Refusal(f"what `{state.name}` adds up has another dtype", 3)
     result = result_of(view, state)
     readers = [reader for reader, _ in level.readers(result)]
-    if result in level.wanted or not readers or not all(reads_last_row(each, result) for each in readers):
+    if result in level.wanted or not readers or not all(reads_last_row(reader, result) for reader in readers):
         return Refusal(f"more of `{state.name}` is read than its last row", 3)
     fit = _fit(row_shape(term, view, inner_sizes(view, level.shape)), level.shape(outer_of(view, state)))
     return RunningSum(state, term, tuple(dict.fromkeys(readers)), fit)
@@ -213,11 +217,13 @@ def factors(term: Variable) -> tuple[Factor, Factor] | None:
     node = term.owner
     if node is None:
         return None
-    if node.op.declaration in (DOT, MATMUL) and all(tensor_type(each).ndim == 2 for each in node.inputs):
+    if node.op.declaration in (DOT, MATMUL) and all(
+        tensor_type(variable).ndim == 2 for variable in node.inputs
+    ):
         return _untransposed(node.inputs[0]), _untransposed(node.inputs[1])
     if node.op.declaration is not e.multiply or tensor_type(term).ndim != 2:
         return None
-    column, row = (_vector(each) for each in node.inputs)
+    column, row = (_vector(variable) for variable in node.inputs)
     if column is None or row is None or column[1] == row[1]:
         return None
     a, b = (column, row) if column[1] == 0 else (row, column)

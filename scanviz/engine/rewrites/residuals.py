@@ -43,20 +43,20 @@ def _pairs(level: Level) -> list[tuple[ScanView, ScanView]]:
     holding: dict[LoopVariable, int] = {}  # the groups of loops that have a loop variable
     for view, needs in loops_and_needs(level, groups):
         candidates = 0
-        for each in view.op.variables:
-            candidates |= holding.get(each, 0)
+        for variable in view.op.variables:
+            candidates |= holding.get(variable, 0)
         group = next(
             (
-                each
-                for each in groups.among(candidates & ~needs)
-                if len(each.members) == 1 and _belong_together(each.members[0], view)
+                loop_group
+                for loop_group in groups.among(candidates & ~needs)
+                if len(loop_group.members) == 1 and _belong_together(loop_group.members[0], view)
             ),
             None,
         )
         bit = groups.put(view, group, needs).bit
-        for each in view.op.variables:
-            holding[each] = holding.get(each, 0) | bit
-    found = [each.members for each in groups.all if len(each.members) > 1]
+        for variable in view.op.variables:
+            holding[variable] = holding.get(variable, 0) | bit
+    found = [loop_group.members for loop_group in groups.all if len(loop_group.members) > 1]
     return [(a, b) if a.node.node_id <= b.node.node_id else (b, a) for a, b in found]
 
 
@@ -65,10 +65,10 @@ def _belong_together(a: ScanView, b: ScanView) -> bool:
     if a.n_steps is not b.n_steps or a.op.until is not b.op.until:
         return False
     shared = set(a.op.variables) & set(b.op.variables)
-    if not shared or any(a.outer_input(each) is not b.outer_input(each) for each in shared):
+    if not shared or any(a.outer_input(variable) is not b.outer_input(variable) for variable in shared):
         return False
     mine, theirs = (
-        {read for each in op.variables if each not in shared for read in inner_inputs(each)}
+        {read for variable in op.variables if variable not in shared for read in inner_inputs(variable)}
         for op in (a.op, b.op)
     )
     return not mine & theirs  # one variable of the step cannot have two values
@@ -77,27 +77,35 @@ def _belong_together(a: ScanView, b: ScanView) -> bool:
 def _joined(a: ScanView, b: ScanView) -> dict[Variable, Variable]:
     """Return the results of one loop that has the variables of two, in place of theirs."""
     own = set(a.op.variables)
-    known = {(each.value, each.keep): each for each in a.op.variables if isinstance(each, StepOutput)}
-    counterpart: dict[LoopVariable, LoopVariable] = {
-        each: known[each.value, each.keep]
-        for each in b.op.variables
-        if isinstance(each, StepOutput) and each not in own and (each.value, each.keep) in known
+    known = {
+        (variable.value, variable.keep): variable
+        for variable in a.op.variables
+        if isinstance(variable, StepOutput)
     }
-    added = [each for each in b.op.variables if each not in own and each not in counterpart]
+    counterpart: dict[LoopVariable, LoopVariable] = {
+        variable: known[variable.value, variable.keep]
+        for variable in b.op.variables
+        if isinstance(variable, StepOutput)
+        and variable not in own
+        and (variable.value, variable.keep) in known
+    }
+    added = [variable for variable in b.op.variables if variable not in own and variable not in counterpart]
     variables: list[LoopVariable] = [*a.op.variables, *added]
-    more = [given for each in added if (given := b.outer_input(each)) is not None]
+    more = [given for variable in added if (given := b.outer_input(variable)) is not None]
     op = a.op.with_variables(variables, a.op.until)
     inputs = [*a.node.inputs, *more]
     names = [
-        each.name for each in (*a.node.outputs, *(b.outer_output(each) for each in added)) if each is not None
+        variable.name
+        for variable in (*a.node.outputs, *(b.outer_output(each) for each in added))
+        if variable is not None
     ]
     with made_by(NAME, a.node.provenance, (a.node.node_id, b.node.node_id)):
         merged = Apply(op, inputs, op.infer(inputs), node_id=a.node.node_id, names=names)
     view = ScanView(merged)
     mapping: dict[Variable, Variable] = {}
     for old in (a, b):
-        for each in old.op.variables:
-            result, new = old.outer_output(each), view.outer_output(counterpart.get(each, each))
-            if has_outer_output(each) and result is not None and new is not None:
+        for variable in old.op.variables:
+            result, new = old.outer_output(variable), view.outer_output(counterpart.get(variable, variable))
+            if has_outer_output(variable) and result is not None and new is not None:
                 mapping[result] = new
     return mapping

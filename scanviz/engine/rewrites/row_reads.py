@@ -54,7 +54,7 @@ def _rows_entry(node: Apply, position: int) -> int | None:
     if node.op.declaration is not INDEX or position != 0:
         return None
     entries = node.op.parameters.entries
-    return next((k for k, each in enumerate(entries) if each.kind != "newaxis"), None)
+    return next((k for k, entry in enumerate(entries) if entry.kind != "newaxis"), None)
 
 
 def read_of(node: Apply, position: int, n: Dim) -> Read | None:
@@ -79,7 +79,7 @@ def _numbers(node: Apply, k: int) -> tuple[Dim, Dim, Dim]:
     """Return start, stop and step of an entry: ints, sizes, or None where nothing is written."""
     entry, first, _ = list(input_entries(node.op.parameters))[k]
     given = map(size_of, node.inputs[1 + first :])
-    start, stop, step = (next(given) if each == INPUT else each for each in entry.numbers())
+    start, stop, step = (next(given) if number == INPUT else number for number in entry.numbers())
     return start, stop, step
 
 
@@ -142,14 +142,16 @@ def from_start(index: Dim, most: Dim, n: Dim) -> Dim:
 def from_the_end(read: Read) -> bool:
     """Return whether a reader may count from the end, so that it must ask another way after fewer steps."""
     return not all(
-        _counted(each) or (isinstance(each, Polynomial) and surely_not_negative(each))
-        for each in (read.start, read.stop)
+        _counted(polynomial) or (isinstance(polynomial, Polynomial) and surely_not_negative(polynomial))
+        for polynomial in (read.start, read.stop)
     )
 
 
 def work_of(read: Read) -> list[Apply]:
     """Return what is computed for the numbers that a reader asks with."""
-    return toposort([as_size(each) for each in (read.start, read.stop) if isinstance(each, Polynomial)])
+    return toposort(
+        [as_size(polynomial) for polynomial in (read.start, read.stop) if isinstance(polynomial, Polynomial)]
+    )
 
 
 def cannot_fail(work: Sequence[Apply]) -> bool:

@@ -61,17 +61,19 @@ class Rows:
     def __init__(self, view: ScanView, level: Level) -> None:
         self.view, self.level = view, level
         self.extra: dict[Variable, StepOutput] = {}
-        self._same = {each.variable: outer_of(view, each) for each in non_sequences_of(view.op)}
-        self._sequences = {each.slice: each for each in sequences_of(view.op)}
+        self._same = {
+            non_sequence.variable: outer_of(view, non_sequence) for non_sequence in non_sequences_of(view.op)
+        }
+        self._sequences = {sequence.slice: sequence for sequence in sequences_of(view.op)}
         self._writes: dict[Variable, LoopVariable] = {}
         self._reads: dict[Variable, tuple[State, int]] = {}
-        self._states = {read: each for each in states_of(view.op) for read in each.reads.values()}
-        for each in view.op.variables:
-            if isinstance(each, StepOutput) and each.keep == ALL:
-                self._gives(each.value, each)
-            elif isinstance(each, State) and each.kind != "mitmot" and each.keep == ALL:
-                self._gives(each.writes[0], each)
-                self._reads.update({read: (each, tap) for tap, read in each.reads.items()})
+        self._states = {read: state for state in states_of(view.op) for read in state.reads.values()}
+        for variable in view.op.variables:
+            if isinstance(variable, StepOutput) and variable.keep == ALL:
+                self._gives(variable.value, variable)
+            elif isinstance(variable, State) and variable.kind != "mitmot" and variable.keep == ALL:
+                self._gives(variable.writes[0], variable)
+                self._reads.update({read: (variable, tap) for tap, read in variable.reads.items()})
         for read, (state, _) in self._reads.items():
             written = self._writes.get(read)
             if written is not None and self._is_whole(state) and not self._is_whole(written):
@@ -156,7 +158,7 @@ class Rows:
     def too_much(self) -> str | None:
         """Return what is wrong with the memory of the rows asked for, None where it is well."""
         steps = constant_integer(self.view.n_steps)
-        total = sum(bytes_of_rows(each, steps) or 0 for each in self.extra)
+        total = sum(bytes_of_rows(variable, steps) or 0 for variable in self.extra)
         if total <= MOST_ROW_BYTES:
             return None
         return f"the rows that are needed for it would take {total} bytes, more than {MOST_ROW_BYTES}"
@@ -167,21 +169,28 @@ class Rows:
             self.view.op.until is None
             or bool(self.extra)
             or any(
-                (isinstance(each, StepOutput) or (isinstance(each, State) and each.kind != "mitmot"))
-                and each not in gone
-                for each in self.view.op.variables
+                (
+                    isinstance(variable, StepOutput)
+                    or (isinstance(variable, State) and variable.kind != "mitmot")
+                )
+                and variable not in gone
+                for variable in self.view.op.variables
             )
         )
 
     def unchecked(self, gone: Collection[LoopVariable]) -> str | None:
         """Return what nobody would check without the loop, which has no result left then; None where all is well."""
-        left = any(has_outer_output(each) and each not in gone for each in self.view.op.variables)
+        left = any(has_outer_output(variable) and variable not in gone for variable in self.view.op.variables)
         unread = None if left or self.extra else unread_sequence(self.view, self.level)
         return None if unread is None else nobody_checks(unread)
 
     def rebuilt(self, gone: Sequence[LoopVariable]) -> tuple[ScanView, dict[Variable, Variable]]:
         """Return the loop with the rows asked for as results, and some results taken away; and what its results replace."""
-        left = [each for each in self.view.op.variables if has_outer_output(each) and each not in gone]
+        left = [
+            variable
+            for variable in self.view.op.variables
+            if has_outer_output(variable) and variable not in gone
+        ]
         if left or self.extra:
             self._new, self._mapping = rebuilt_loop(
                 self.view, dict.fromkeys(gone), added=list(self.extra.values())
@@ -225,9 +234,11 @@ class Rows:
         assert self._new is not None
         if self._new.op.until is None:
             return self._new.n_steps
-        for each in self._new.op.variables:
-            counted = isinstance(each, StepOutput) or (isinstance(each, State) and each.kind != "mitmot")
-            result = self._new.outer_output(each) if counted else None
-            if result is not None and getattr(each, "keep", ALL) == ALL:
+        for variable in self._new.op.variables:
+            counted = isinstance(variable, StepOutput) or (
+                isinstance(variable, State) and variable.kind != "mitmot"
+            )
+            result = self._new.outer_output(variable) if counted else None
+            if result is not None and getattr(variable, "keep", ALL) == ALL:
                 return dimension(result, 0)
         raise InternalError(f"nothing counts the steps of `{self._new.op.scan_name}`")

@@ -266,7 +266,7 @@ def _at_loops(asked: Asked, level: Level) -> list[Applied]:
     counts: list[int] = []  # after how many replacements each application stands
     for node in _meant(asked.rule, level):
         answer = asked.at(node, level)
-        if answer is None or any(each in taken for each in answer.mapping):
+        if answer is None or any(variable in taken for variable in answer.mapping):
             continue
         if not asked.may_do(answer, node, level):
             continue
@@ -292,9 +292,9 @@ def _in_steps(asked: Asked, level: Level) -> list[Applied]:
     for node in level.loops:
         assert isinstance(node.op, Scan)
         inside = _at_loops(asked, asked.levels.step(node.op, level.path))
-        for each in inside:
-            make = _with_step(level, last, len(last), node, each)
-            found.append(Applied(each.says, make, step=(node, partial(_with_graph, node, each))))
+        for applied in inside:
+            make = _with_step(level, last, len(last), node, applied)
+            found.append(Applied(applied.says, make, step=(node, partial(_with_graph, node, applied))))
         if inside:
             last[node] = inside[-1]
     return found
@@ -330,7 +330,7 @@ def _meant(rule: Rule, level: Level) -> list[Apply]:
     if len(rule.on) == 1:
         (only,) = rule.on
         return level.by_declaration.get(only, [])
-    if not any(each in rule.on for each in level.by_declaration):
+    if not any(declaration in rule.on for declaration in level.by_declaration):
         return []
     return [node for node in level.nodes if node.op.declaration in rule.on]
 

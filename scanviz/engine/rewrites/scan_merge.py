@@ -51,10 +51,12 @@ class _Placed:
         settings = view.op.settings
         steps = size_key(view.n_steps, self._numbers)
         kind = (steps, settings.mode, settings.truncate_gradient, view.op.until is None)
-        read = dict.fromkeys(each for each in view.node.inputs[1:] if not isinstance(each, Constant))
+        read = dict.fromkeys(
+            variable for variable in view.node.inputs[1:] if not isinstance(variable, Constant)
+        )
         sharing = 0
-        for each in read:
-            sharing |= self._reading.get(each, 0)
+        for variable in read:
+            sharing |= self._reading.get(variable, 0)
         alike = self._of_kind.get(kind, 0)
         group = None if effects_of(view.op) else self._fitting(view, alike & sharing & ~needs)
         if group is None:
@@ -63,8 +65,8 @@ class _Placed:
         self._inner.setdefault(group, set()).update(view.op.inner_inputs)
         self._of_steps[steps] = self._of_steps.get(steps, 0) | group.bit
         self._of_kind[kind] = alike | group.bit
-        for each in read:
-            self._reading[each] = self._reading.get(each, 0) | group.bit
+        for variable in read:
+            self._reading[variable] = self._reading.get(variable, 0) | group.bit
 
     def _fitting(self, view: ScanView, candidates: int) -> LoopGroup | None:
         """Return the first of some groups that a loop can join."""
@@ -141,17 +143,17 @@ def _joined(names: Sequence[str]) -> str:
 def _merged(members: Sequence[ScanView]) -> Match:
     """Return one loop with the loop variables of all."""
     first = members[0]
-    loops = [each.op.settings for each in members]
-    settings = first.op.settings.renamed(_joined([each.label for each in loops]))._replace(
-        gradient_of=first.op.settings.gradient_of if len({each.gradient_of for each in loops}) == 1 else None,
-        allow_gc=all(each.allow_gc for each in loops),
-        profile=any(each.profile for each in loops),
+    loops = [member.op.settings for member in members]
+    settings = first.op.settings.renamed(_joined([loop.label for loop in loops]))._replace(
+        gradient_of=first.op.settings.gradient_of if len({loop.gradient_of for loop in loops}) == 1 else None,
+        allow_gc=all(loop.allow_gc for loop in loops),
+        profile=any(loop.profile for loop in loops),
     )
-    op = Scan([each for one in members for each in one.op.variables], first.op.until, settings)
-    inputs = [first.n_steps, *(each for one in members for each in one.node.inputs[1:])]
-    outputs = [each for one in members for each in one.node.outputs]
+    op = Scan([variable for one in members for variable in one.op.variables], first.op.until, settings)
+    inputs = [first.n_steps, *(variable for one in members for variable in one.node.inputs[1:])]
+    outputs = [output for one in members for output in one.node.outputs]
     node = Apply(
-        op, inputs, op.infer(inputs), node_id=first.node.node_id, names=[each.name for each in outputs]
+        op, inputs, op.infer(inputs), node_id=first.node.node_id, names=[output.name for output in outputs]
     )
-    names = listed(f"`{each.name}`" for each in loops)
+    names = listed(f"`{loop.name}`" for loop in loops)
     return Match(dict(zip(outputs, node.outputs, strict=True)), f"{names} run as one loop")

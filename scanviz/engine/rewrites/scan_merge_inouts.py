@@ -48,7 +48,8 @@ def merge_inouts(node: Apply, level: Level) -> Match | Refusal:
         if result is not None:
             mapping[result] = results[kept]
     return Match(
-        mapping, f"`{view.op.scan_name}`: {named(each.name for each in same)} equal to others at every step"
+        mapping,
+        f"`{view.op.scan_name}`: {named(variable.name for variable in same)} equal to others at every step",
     )
 
 
@@ -58,32 +59,34 @@ def equal_results(view: ScanView) -> dict[LoopVariable, LoopVariable]:
     States are first taken to be equal where they start alike, and told apart until none differs by what a step makes of
     them: the coarsest partition, as in Hopcroft's minimisation of automata (1971).
     """
-    recurrent = [each for each in view.op.variables if isinstance(each, State | Carry)]
+    recurrent = [variable for variable in view.op.variables if isinstance(variable, State | Carry)]
     numbers = _Numbers()
-    groups = {each: numbers.of(_start(each, view)) for each in recurrent}
+    groups = {variable: numbers.of(_start(variable, view)) for variable in recurrent}
     nodes = toposort(view.op.inner_outputs)
     while True:
         codes = _codes(view, groups, nodes, numbers)
         finer = {
-            each: numbers.of((groups[each], *(_code(write, codes, numbers) for write in inner_outputs(each))))
-            for each in recurrent
+            variable: numbers.of(
+                (groups[variable], *(_code(write, codes, numbers) for write in inner_outputs(variable)))
+            )
+            for variable in recurrent
         }
         if len(set(finer.values())) == len(set(groups.values())):
             break
         groups = finer
     first: dict[Hashable, LoopVariable] = {}
     same: dict[LoopVariable, LoopVariable] = {}
-    for each in view.op.variables:
-        if not has_outer_output(each):
+    for variable in view.op.variables:
+        if not has_outer_output(variable):
             continue
         key: Hashable
-        if isinstance(each, StepOutput):
-            key = ("output", each.keep, _code(each.value, codes, numbers))
-        elif isinstance(each, State | Carry):
-            key = ("state", finer[each])
-        kept = first.setdefault(key, each)
-        if kept is not each:
-            same[each] = kept
+        if isinstance(variable, StepOutput):
+            key = ("output", variable.keep, _code(variable.value, codes, numbers))
+        elif isinstance(variable, State | Carry):
+            key = ("state", finer[variable])
+        kept = first.setdefault(key, variable)
+        if kept is not variable:
+            same[variable] = kept
     return same
 
 
@@ -117,24 +120,27 @@ def _codes(
 ) -> dict[Variable, int]:
     """Return a number for the value of each variable of the step: equal numbers, equal values."""
     codes: dict[Variable, int] = {}
-    for each in view.op.variables:
-        match each:
+    for variable in view.op.variables:
+        match variable:
             case State():
                 codes.update(
-                    {read: numbers.of(("read", groups[each], tap)) for tap, read in each.reads.items()}
+                    {
+                        read: numbers.of(("read", groups[variable], tap))
+                        for tap, read in variable.reads.items()
+                    }
                 )
             case Carry():
-                codes[each.read] = numbers.of(("carry", groups[each]))
+                codes[variable.read] = numbers.of(("carry", groups[variable]))
             case NonSequence():
-                codes[each.variable] = numbers.of(("same", view.outer_input(each)))
+                codes[variable.variable] = numbers.of(("same", view.outer_input(variable)))
             case StepOutput():
                 pass
             case _:
-                codes[each.slice] = numbers.of(("row", view.outer_input(each)))
+                codes[variable.slice] = numbers.of(("row", view.outer_input(variable)))
     for node in nodes:
-        inputs = tuple(_code(each, codes, numbers) for each in node.inputs)
+        inputs = tuple(_code(variable, codes, numbers) for variable in node.inputs)
         own = numbers.of(("node", node.op, inputs))
-        codes.update({each: numbers.of(("output", own, each.index)) for each in node.outputs})
+        codes.update({output: numbers.of(("output", own, output.index)) for output in node.outputs})
     return codes
 
 

@@ -44,14 +44,14 @@ def rebuilt(
                 continue
             begun.add(node)
             stack.extend(each for each in reversed(_needed(node, mapping)) if each not in begun)
-    return [new_of.get(each, each) for each in outputs]
+    return [new_of.get(output, output) for output in outputs]
 
 
 def _needed(node: Apply, mapping: Mapping[Variable, Variable]) -> list[Apply]:
     """Return what must be settled before a node: what computes its replacements, else what it reads."""
-    given = [mapping[each] for each in node.outputs if each in mapping] if mapping else []
+    given = [mapping[output] for output in node.outputs if output in mapping] if mapping else []
     read = [*given, *node.inputs] if len(given) < len(node.outputs) else given
-    return [each.owner for each in read if each.owner is not None]
+    return [variable.owner for variable in read if variable.owner is not None]
 
 
 def _settle(
@@ -62,17 +62,17 @@ def _settle(
 ) -> None:
     """Say what the outputs of a node have become, when all they need is settled; a second time changes nothing."""
     left = False
-    for each in node.outputs:
-        if each in new_of:
+    for output in node.outputs:
+        if output in new_of:
             return
-        given = mapping.get(each) if mapping else None
+        given = mapping.get(output) if mapping else None
         if given is None:
             left = True
         else:
-            new_of[each] = new_of.get(given, given)
+            new_of[output] = new_of.get(given, given)
     if not left:
         return
-    inputs = [new_of.get(each, each) for each in node.inputs]
+    inputs = [new_of.get(variable, variable) for variable in node.inputs]
     op = ops.get(node) if ops else None
     fresh = node
     if op is not None or any(a is not b for a, b in zip(inputs, node.inputs, strict=True)):

@@ -30,25 +30,25 @@ def split_factorisation(node: Apply, level: Level) -> Match | Refusal | None:
     solves = [each for each in nodes if each.op.declaration is SOLVE]
     if not solves:
         return None
-    fixed = {each.variable for each in non_sequences_of(view.op)}
-    rows = fixed | {each.slice for each in sequences_of(view.op)}
-    same = fixed | {each for one in closure(view.op, fixed, nodes) for each in one.outputs}
-    before = rows | {each for one in closure(view.op, rows, nodes) for each in one.outputs}
+    fixed = {non_sequence.variable for non_sequence in non_sequences_of(view.op)}
+    rows = fixed | {sequence.slice for sequence in sequences_of(view.op)}
+    same = fixed | {output for one in closure(view.op, fixed, nodes) for output in one.outputs}
+    before = rows | {output for one in closure(view.op, rows, nodes) for output in one.outputs}
     needed = always_computed(view.op.inner_outputs)
     values: dict[Variable, Variable] = {}
     refusal: Refusal | None = None
-    for each in solves:
-        matrix, side = each.inputs
+    for solve in solves:
+        matrix, side = solve.inputs
         if tensor_type(matrix).ndim != 2 or tensor_type(side).ndim > 2:
             refusal = Refusal("systems of several matrices at once are solved as they are", 1)
         elif not is_known(matrix, same):
             refusal = Refusal(f"the matrix `{describe(matrix)}` changes from step to step", 2)
-        elif is_known(side, before) or each not in needed:
+        elif is_known(side, before) or solve not in needed:
             refusal = Refusal(
                 "all right-hand sides are known before the loop: they can be solved for at once", 3
             )
         else:
-            values[each.outputs[0]] = _by_factors(each)
+            values[solve.outputs[0]] = _by_factors(solve)
     if not values:
         return refusal
     _, mapping = rebuilt_loop(view, {}, values=values)

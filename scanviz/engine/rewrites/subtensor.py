@@ -46,13 +46,15 @@ def subtensor_chains(node: Apply, level: Level) -> Answer:
     """Make one index of an index of an index, and leave out one that picks everything."""
     given = node.inputs[0]
     entries = node.op.parameters.entries
-    if all(_may_be_whole(each) for each in entries) and _picks_all(node, level):
+    if all(_may_be_whole(entry) for entry in entries) and _picks_all(node, level):
         return rewritten(node, given, "an index that picks everything is left out")
     source = given.owner
     if source is None or source.op.declaration is not INDEX:
         return None
     inner = index_parts(source)
-    if any(each.entry.kind == "array" for each in inner) or any(each.kind == "array" for each in entries):
+    if any(index_part.entry.kind == "array" for index_part in inner) or any(
+        entry.kind == "array" for entry in entries
+    ):
         return None
     whole = source.inputs[0]
     merged = _merged(inner, index_parts(node), lambda axis: level.shape(whole)[axis])
@@ -98,19 +100,19 @@ def _merged(
     found: list[IndexPart] = []
     rest = iter(outer)
     axis = 0
-    for each in inner:
-        if each.entry.kind == "integer":
-            found.append(each)
+    for index_part in inner:
+        if index_part.entry.kind == "integer":
+            found.append(index_part)
             axis += 1
             continue
         other = _next_axis(rest, found)
-        if each.entry.kind == "newaxis":
+        if index_part.entry.kind == "newaxis":
             single = _of_one(other)
             if single is None:
                 return NOT_MERGED
             found.extend(single)
             continue
-        both = _both(each, other, axis, size_of)
+        both = _both(index_part, other, axis, size_of)
         if isinstance(both, Refusal):
             return both
         found.append(both)
@@ -121,10 +123,10 @@ def _merged(
 
 def _next_axis(rest: Iterator[IndexPart], found: list[IndexPart]) -> IndexPart:
     """Return the next part that indexes an axis; new axes before it are kept."""
-    for each in rest:
-        if each.entry.kind != "newaxis":
-            return each
-        found.append(each)
+    for index_part in rest:
+        if index_part.entry.kind != "newaxis":
+            return index_part
+        found.append(index_part)
     return IndexPart(WHOLE)
 
 
@@ -146,11 +148,11 @@ def _both(first: IndexPart, second: IndexPart, axis: int, size_of: SizeOf) -> In
         return second
     if first.inputs or second.inputs:
         return NOT_MERGED
-    start, stop, step = (whole_number(each) for each in first.entry.numbers())
+    start, stop, step = (whole_number(number) for number in first.entry.numbers())
     interval = interval_of(start, stop, step)
     if second.entry.kind == "integer":
         return _row(interval, second.entry, axis, size_of)
-    wanted = interval_of(*(whole_number(each) for each in second.entry.numbers()))
+    wanted = interval_of(*(whole_number(number) for number in second.entry.numbers()))
     together = taken(interval, wanted, 0) or taken(interval, wanted, least_rows(size_of(axis)))
     numbers = None if together is None else slice_of(together)
     if numbers is None and isinstance(size_of(axis), int):

@@ -118,8 +118,8 @@ def _elementwise(
     if not _is_less(entries, whole):
         return None
     inputs: list[Variable] = []
-    for each in source.inputs:
-        found = _operand(each, entries, whole, level)
+    for variable in source.inputs:
+        found = _operand(variable, entries, whole, level)
         if not isinstance(found, Variable):
             return found
         inputs.append(found)
@@ -185,7 +185,7 @@ def _make_vector(
     chosen = source.inputs[as_slice(entry)]
     if not chosen:
         return None
-    return stack_scalars([cast(each, dtype) for each in chosen])
+    return stack_scalars([cast(variable, dtype) for variable in chosen])
 
 
 def _assigned(
@@ -201,27 +201,27 @@ def _assigned(
         return None
     if rank(value) and not same_shape(build_one(Op(INDEX, place), array), value):
         return Refusal("the value may not fit its place, which would be an error", 2)
-    return indexed(array, [IndexPart(each) for each in entries])
+    return indexed(array, [IndexPart(entry) for entry in entries])
 
 
 def _concatenate(
     node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
 ) -> Variable | Refusal | None:
     axis, arrays = source.op.parameters.axis, list(source.inputs)
-    shapes = [level.shape(each) for each in arrays]
+    shapes = [level.shape(array) for array in arrays]
     others = [k for k in range(len(entries)) if k != axis]
-    if not all(surely_equal(each[k], shapes[0][k]) for each in shapes[1:] for k in others):
+    if not all(surely_equal(shape[k], shapes[0][k]) for shape in shapes[1:] for k in others):
         return SIZES_DIFFER
     entry = entries[axis]
     if is_whole(entry):
         return _all_parts(source, entries, level)
-    sizes = [each[axis] for each in shapes]
+    sizes = [shape[axis] for shape in shapes]
     if entry.kind == "integer":
         found = _part_with(sizes, int(entry.start or 0))
         if isinstance(found, Refusal):
             return found
         number, index = found
-        wanted = [IndexPart(each) for each in entries]
+        wanted = [IndexPart(index_entry) for index_entry in entries]
         wanted[axis] = IndexPart(IndexEntry("integer", index))
         return indexed(arrays[number], wanted)
     kept = _parts_of_slice(sizes, entry)
@@ -229,7 +229,7 @@ def _concatenate(
         return None
     first, last, cut = kept
     joined = arrays[first] if last - first == 1 else build_one(source.op, *arrays[first:last])
-    wanted = [IndexPart(each) for each in entries]
+    wanted = [IndexPart(index_entry) for index_entry in entries]
     wanted[axis] = IndexPart(cut)
     return indexed(joined, wanted)
 
@@ -238,10 +238,10 @@ def _all_parts(source: Apply, entries: Sequence[IndexEntry], level: Level) -> Va
     """Pick the same of all arrays that are joined along another axis."""
     if not _is_less(entries, level.shape(source.outputs[0])):
         return None
-    parts = [indexed(each, [IndexPart(entry) for entry in entries]) for each in source.inputs]
+    parts = [indexed(variable, [IndexPart(entry) for entry in entries]) for variable in source.inputs]
     axis = source.op.parameters.axis
     place = axis - sum(1 for entry in entries[:axis] if entry.kind == "integer")
-    given = [each for each in parts if each is not None]
+    given = [part for part in parts if part is not None]
     return build_one(Op(CONCATENATE, AxisParameters(place)), *given) if len(given) == len(parts) else None
 
 
@@ -297,7 +297,7 @@ def _below(size: Any, bound: int) -> bool:
 
 def _covered(sizes: Sequence[Any], rows: int) -> bool:
     """Return whether arrays surely have so many rows together."""
-    return sum(each for each in sizes if isinstance(each, int)) >= rows
+    return sum(size for size in sizes if isinstance(size, int)) >= rows
 
 
 LIFTS: dict[Declaration, Lift] = {

@@ -49,8 +49,8 @@ def _made_by(variable: Variable, *declarations: Declaration) -> Apply | None:
 
 def _beside(node: Apply, number: float) -> Variable | None:
     """Return the operand beside a known number, None if there is no such number."""
-    for k, each in enumerate(node.inputs):
-        found = number_of(each)
+    for k, variable in enumerate(node.inputs):
+        found = number_of(variable)
         if found is not None and found == number:
             return node.inputs[1 - k]
     return None
@@ -112,9 +112,9 @@ def _negative_difference(node: Apply, level: Level) -> Answer:
 
 def _with_scalar(node: Apply) -> tuple[Variable, Any] | None:
     """Return the operand beside a constant scalar, and the scalar."""
-    for k, each in enumerate(node.inputs):
-        if isinstance(each, Constant) and each.value.ndim == 0:
-            return node.inputs[1 - k], each.value
+    for k, variable in enumerate(node.inputs):
+        if isinstance(variable, Constant) and variable.value.ndim == 0:
+            return node.inputs[1 - k], variable.value
     return None
 
 

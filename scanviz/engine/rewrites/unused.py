@@ -54,7 +54,9 @@ def remove_unused(node: Apply, level: Level) -> Match | Refusal:
         return edit.refusal or Refusal(
             f"`{view.op.scan_name}` reads all it is given, and all it gives is read"
         )
-    left = [each for each in view.op.variables if has_outer_output(each) and each not in edit.gone]
+    left = [
+        variable for variable in view.op.variables if has_outer_output(variable) and variable not in edit.gone
+    ]
     if not left:
         return Refusal(f"nobody reads a result of `{view.op.scan_name}`: it is not run at all")
     added = dict(edit.added)
@@ -78,18 +80,22 @@ class _Edit:
     def drop_unread_results(self) -> None:
         """Take out states, carries and step outputs that nothing needs."""
         needed = needed_variables(self.view, self.level.is_read)
-        dropped = [each for each in self.op.variables if has_outer_output(each) and each not in needed]
+        dropped = [
+            variable
+            for variable in self.op.variables
+            if has_outer_output(variable) and variable not in needed
+        ]
         self._drop(dropped, "is not read by anything" if len(dropped) == 1 else "are not read by anything")
 
     def write_in_constants(self) -> None:
         """Write constants into the step."""
         fixed: list[str] = []
-        for each in non_sequences_of(self.op):
-            outer = self.view.outer_input(each)
+        for non_sequence in non_sequences_of(self.op):
+            outer = self.view.outer_input(non_sequence)
             if isinstance(outer, Constant):
-                self.gone[each] = None
-                self.values[each.variable] = outer
-                fixed.append(each.name)
+                self.gone[non_sequence] = None
+                self.values[non_sequence.variable] = outer
+                fixed.append(non_sequence.name)
         for sequence in sequences_of(self.op):
             self._same_row(sequence, fixed)
         if fixed:
@@ -122,16 +128,16 @@ class _Edit:
         """Make one of several sequences, or non-sequences, that are the same variable around the loop."""
         first: dict[tuple[type, Variable], LoopVariable] = {}
         joined: list[str] = []
-        for each in self._inputs():
-            outer = self.view.outer_input(each)
-            if each in self.gone or outer is None:
+        for variable in self._inputs():
+            outer = self.view.outer_input(variable)
+            if variable in self.gone or outer is None:
                 continue
-            known = first.setdefault((type(each), outer), each)
-            if known is not each:
-                (mine,), (kept,) = inner_inputs(each), inner_inputs(known)
-                self.gone[each] = None
+            known = first.setdefault((type(variable), outer), variable)
+            if known is not variable:
+                (mine,), (kept,) = inner_inputs(variable), inner_inputs(known)
+                self.gone[variable] = None
                 self.values[mine] = kept
-                joined.append(each.name)
+                joined.append(variable.name)
         if joined:
             self.said.append(f"{named(joined)} given twice")
 
@@ -140,12 +146,12 @@ class _Edit:
 
     def drop_unread_inputs(self) -> None:
         """Take out sequences and non-sequences that the step does not read."""
-        results = [each for each in self.op.variables if each not in self.gone]
-        wanted = [each for variable in results for each in inner_outputs(variable)]
+        results = [variable for variable in self.op.variables if variable not in self.gone]
+        wanted = [output for variable in results for output in inner_outputs(variable)]
         if self.op.until is not None:
             wanted.append(self.op.until.condition)
         read = set(leaves(wanted))
-        targets = {self.values[each] for each in read if each in self.values}
+        targets = {self.values[variable] for variable in read if variable in self.values}
         dropped: list[LoopVariable] = []
         for each in self._inputs():
             (inner,) = inner_inputs(each)
@@ -168,7 +174,7 @@ class _Edit:
     def _drop(self, dropped: Collection[LoopVariable], why: str) -> None:
         if dropped:
             self.gone.update(dict.fromkeys(dropped))
-            self.said.append(f"{named(each.name for each in dropped)} {why}")
+            self.said.append(f"{named(variable.name for variable in dropped)} {why}")
 
 
 def _equal_rows(constant: Constant) -> bool:

@@ -102,7 +102,7 @@ class Versions:
             if not self._settled(node, apply):
                 changed[node] = node.id
         before = self._root.inputs
-        self._root.inputs = [self._ref(each) for each in outputs]
+        self._root.inputs = [self._ref(output) for output in outputs]
         self._register(self._root)
         gone = [each for together in left.values() for each in together]
         return self._delta(gone, changed, before)
@@ -110,7 +110,7 @@ class Versions:
     def _settled(self, node: _Node, apply: Apply) -> bool:
         """Let a node be this Apply from now on, and return whether that makes no difference."""
         before, read, sizes = node.apply, node.inputs, node.sizes
-        node.apply, node.inputs, node.readers = apply, [self._ref(each) for each in apply.inputs], {}
+        node.apply, node.inputs, node.readers = apply, [self._ref(variable) for variable in apply.inputs], {}
         node.sizes = self._sizes(apply.inputs)
         self._register(node)
         if before is None or node.id is None or sizes != node.sizes or not _same(before, apply):
@@ -124,7 +124,7 @@ class Versions:
             if not isinstance(each, Variable):
                 each[0].readers[node] = None
         if node.apply is not None:
-            self._refs.update((each, (node, k)) for k, each in enumerate(node.apply.outputs))
+            self._refs.update((output, (node, k)) for k, output in enumerate(node.apply.outputs))
             if node.id is not None and node.id[1]:
                 self.occurrences[node.apply] = node.id[1]
 
@@ -183,11 +183,11 @@ class Versions:
             return [self.become(sweep[0].graph())]
         nodes, wanted = dict(self._nodes), self._root.inputs
         kept = [
-            (each, each.id, each.apply, each.inputs, dict(each.readers), each.sizes)
-            for each in nodes.values()
+            (node, node.id, node.apply, node.inputs, dict(node.readers), node.sizes)
+            for node in nodes.values()
         ]
         try:
-            found = [self._applied(each) for each in sweep]
+            found = [self._applied(applied) for applied in sweep]
             rest = self.become(sweep[-1].graph())
             if not (rest.gone or rest.new or rest.outputs):
                 return found
@@ -203,7 +203,7 @@ class Versions:
                 sizes,
                 True,
             )
-        return [self.become(each.graph()) for each in sweep]
+        return [self.become(applied.graph()) for applied in sweep]
 
     def _applied(self, applied: Applied) -> Delta:
         """Change the graph as one application of a sweep does; all of them were found in the graph at its beginning."""
@@ -355,14 +355,18 @@ def _taken(candidates: list[_Node], apply: Apply) -> _Node | None:
         return None
     found = candidates[0]
     if len(candidates) > 1:  # a loop, and it with more results
-        found = max(candidates, key=lambda each: (each.apply is apply, each.now.op is apply.op))
+        found = max(
+            candidates, key=lambda candidate: (candidate.apply is apply, candidate.now.op is apply.op)
+        )
     candidates.remove(found)
     return found
 
 
 def _same(one: Apply, other: Apply) -> bool:
     """Return whether two Applies of a node are alike but for what they read."""
-    if [(each.type, each.name) for each in one.outputs] != [(each.type, each.name) for each in other.outputs]:
+    if [(output.type, output.name) for output in one.outputs] != [
+        (output.type, output.name) for output in other.outputs
+    ]:
         return False
     if isinstance(one.op, Scan) and isinstance(other.op, Scan):
         return one.op is other.op or _described(one.op) == _described(other.op)
@@ -372,8 +376,8 @@ def _same(one: Apply, other: Apply) -> bool:
 def _described(op: Scan) -> list[object]:
     """Return what a loop is, up to the very variables of its step."""
     found: list[object] = [op.settings, *op.inner_inputs, *op.inner_outputs]
-    for each in op.variables:
-        found.append((kind_of(each), each.name, *taps_of(each), getattr(each, "keep", None)))
+    for variable in op.variables:
+        found.append((kind_of(variable), variable.name, *taps_of(variable), getattr(variable, "keep", None)))
     return found
 
 

@@ -108,7 +108,7 @@ class LoopArena:
         ]
         self.carried = tuple([module.number(values[k]) if one else values[k] for k, one in inputs.carries])
         self.fixed = [module.number(values[k]) if one else values[k] for k, one in inputs.constants]
-        shapes = [each.shape[1:] for each in self.sequences]
+        shapes = [sequence.shape[1:] for sequence in self.sequences]
         shapes += [self.states[k].row_shape for k in inputs.reads]
         shapes += [each.shape for each in self.carried]
         shapes += [each.shape for each in self.fixed]

@@ -193,7 +193,9 @@ def changed_shape(
 ) -> ScanvizError:
     """Return the error of a state or output whose shape differs from the rows before."""
     inner = slot.writes[0][1] if isinstance(slot, StateSlot) else slot.inner
-    producer = next((each for each in loop.body.instructions if inner in each.outputs), None)
+    producer = next(
+        (instruction for instruction in loop.body.instructions if inner in instruction.outputs), None
+    )
     source = producer.provenance.source if producer is not None else loop.provenance.source
     text = source.text() if source is not None else ""
     what = "state" if isinstance(slot, StateSlot) else "output"

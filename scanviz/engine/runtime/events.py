@@ -24,14 +24,16 @@ class Watch:
 
     def __init__(self, function: int, observers: tuple[Observer, ...], outer: bool = True) -> None:
         self.function, self.observers, self._outer = function, observers, outer
-        wanted = {each.detail for each in observers}
+        wanted = {observer.detail for observer in observers}
         self.detail = "values" if "values" in wanted else "ops" if "ops" in wanted else "steps"
 
     @property
     def steps_a_stamp(self) -> int:
         """How many steps one time may be of where steps are very short: as many as all of them allow."""
         first, *others = self.observers
-        return first.steps_a_stamp if not others else min(each.steps_a_stamp for each in self.observers)
+        return (
+            first.steps_a_stamp if not others else min(observer.steps_a_stamp for observer in self.observers)
+        )
 
     def inside(self) -> Watch:
         """Return the same watch for a part of a function: instructions outside of its loops are not told."""
@@ -41,8 +43,8 @@ class Watch:
         """Tell the values that a step, or the function, begins with."""
         if loop is None and not self._outer:
             return
-        for each in self.observers:
-            each.step_inputs(self.function, loop, step, values)
+        for observer in self.observers:
+            observer.step_inputs(self.function, loop, step, values)
 
     def instruction(
         self, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
@@ -50,20 +52,20 @@ class Watch:
         """Tell an instruction."""
         if loop is None and not self._outer:
             return
-        for each in self.observers:
-            each.instruction(self.function, loop, step, index, elapsed_ns, values)
+        for observer in self.observers:
+            observer.instruction(self.function, loop, step, index, elapsed_ns, values)
 
     def specialised(self, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
         """Tell that code for a loop was made."""
-        for each in self.observers:
-            each.specialised(self.function, loop, elapsed_ns, tier, why)
+        for observer in self.observers:
+            observer.specialised(self.function, loop, elapsed_ns, tier, why)
 
     def function_begin(self, call: int) -> None:
         """Tell that a call starts; where one of the observers raises, those told before it are told the end."""
         told = 0
         try:
-            for each in self.observers:
-                each.function_begin(self.function, call)
+            for observer in self.observers:
+                observer.function_begin(self.function, call)
                 told += 1
         except BaseException as error:
             Watch(self.function, self.observers[:told]).function_end(call, 0, error)
@@ -73,9 +75,9 @@ class Watch:
         """Tell that a call ended, all of the observers though one of them may raise."""
         told = 0
         try:
-            for each in self.observers:
+            for observer in self.observers:
                 told += 1
-                each.function_end(self.function, call, elapsed_ns, error)
+                observer.function_end(self.function, call, elapsed_ns, error)
         finally:
             if told < len(self.observers):
                 Watch(self.function, self.observers[told:]).function_end(call, elapsed_ns, error)
@@ -84,8 +86,8 @@ class Watch:
         """Tell that a loop starts; where one of the observers raises, those told before it are told the end."""
         told = 0
         try:
-            for each in self.observers:
-                each.loop_begin(self.function, loop, n_steps, buffer_bytes)
+            for observer in self.observers:
+                observer.loop_begin(self.function, loop, n_steps, buffer_bytes)
                 told += 1
         except BaseException as error:
             Watch(self.function, self.observers[:told]).loop_end(loop, 0, 0, 0, error)
@@ -93,18 +95,18 @@ class Watch:
 
     def loop_steps(self, series: StepSeries) -> None:
         """Tell a chunk of steps."""
-        for each in self.observers:
-            each.loop_steps(series)
+        for observer in self.observers:
+            observer.loop_steps(series)
 
     def loop_rows(self, loop: int, row_bytes: tuple[int, ...]) -> None:
         """Tell the bytes of a loop's rows."""
-        for each in self.observers:
-            each.loop_rows(self.function, loop, row_bytes)
+        for observer in self.observers:
+            observer.loop_rows(self.function, loop, row_bytes)
 
     def measured(self, loop: int | None, name: str, value: float, index: int | None = None) -> None:
         """Notify a number of a loop, or of an instruction of its step or of the function."""
-        for each in self.observers:
-            each.measured(self.function, loop, index, name, value)
+        for observer in self.observers:
+            observer.measured(self.function, loop, index, name, value)
 
     def loop_end(
         self, loop: int, steps: int, elapsed_ns: int, setup_ns: int, error: BaseException | None
@@ -112,9 +114,9 @@ class Watch:
         """Tell that a loop ended, all of the observers though one of them may raise."""
         told = 0
         try:
-            for each in self.observers:
+            for observer in self.observers:
                 told += 1
-                each.loop_end(self.function, loop, steps, elapsed_ns, setup_ns, error)
+                observer.loop_end(self.function, loop, steps, elapsed_ns, setup_ns, error)
         finally:
             if told < len(self.observers):
                 rest = Watch(self.function, self.observers[told:])

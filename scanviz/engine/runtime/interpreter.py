@@ -77,7 +77,7 @@ class Interpreter:
         with np.errstate(all="ignore"):
             given = [self.module.from_host(each) for each in inputs]
             results = self.run_whole(self.program, given, RunContext(watch, notify=watch is not None))
-            return [self.module.to_host(each) for each in results]
+            return [self.module.to_host(result) for result in results]
 
     def run_whole(self, program: Program, inputs: Sequence[Any], context: RunContext) -> list[Any]:
         """Return the outputs of a program that is no step of a loop, its errors in the user's words."""
@@ -165,7 +165,7 @@ class Interpreter:
         other = self._other_tiers.get(loop.key)
         if other is not None and (watch is None or watch.detail != "values"):
             results = other([self.module.to_host(each) for each in given], watch)
-            return [self.module.from_host(each) for each in results]
+            return [self.module.from_host(result) for result in results]
         runner = self._runners.get(id(loop))  # which lives as long as its runner
         if runner is None:
             runner = self._runners[id(loop)] = LoopRunner(loop, Interpreted(self, loop), self.module)

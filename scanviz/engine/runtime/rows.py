@@ -215,8 +215,8 @@ class OutputRows:
 
 def bytes_of_rows(states: Sequence[StateRows], outputs: Sequence[OutputRows]) -> tuple[int, ...]:
     """Return the bytes of the rows of each state, then of each step output."""
-    arrays = [*(each.array for each in states), *(each.array for each in outputs)]
-    return tuple(0 if each is None else int(each.nbytes) for each in arrays)
+    arrays = [*(state.array for state in states), *(output.array for output in outputs)]
+    return tuple(0 if array is None else int(array.nbytes) for array in arrays)
 
 
 def results_of(

@@ -171,7 +171,9 @@ class SpecialisedLoop:
                 self.cache.move_to_end(_ANY)
                 return self.cache[_ANY]
             found = (
-                self._for_any() if changing else self._for_shapes(shapes, [each.row_shape for each in states])
+                self._for_any()
+                if changing
+                else self._for_shapes(shapes, [state.row_shape for state in states])
             )
             self.cache[_ANY if changing else key] = found
             if len(self.cache) > CACHED:

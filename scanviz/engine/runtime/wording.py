@@ -66,12 +66,12 @@ def worded(
         return _out_of_memory(message, instruction, values)
     outside = _OUTSIDE.search(message)
     if outside is not None and values and values[0] is not None:
-        index, axis, size = (int(each) for each in outside.groups())
+        index, axis, size = (int(group) for group in outside.groups())
         return _outside(program, instruction, values, (index, axis, size))
     if (
         "operands could not be broadcast together" in message
     ):  # less the result's buffer, which only some tiers have
-        shapes = " and ".join(dict.fromkeys(str(np.shape(each)) for each in values))
+        shapes = " and ".join(dict.fromkeys(str(np.shape(value)) for value in values))
         expected = "along each axis, counted from the last, equal sizes or 1"
         return Words(ShapeError, _named(instruction, f"shapes {shapes} do not broadcast together"), expected)
     return Words(_kind(error), _named(instruction, message))
@@ -127,9 +127,9 @@ def _outside(
 
 
 def _loop_that_gives(program: Program, register: int) -> LoopInstruction | None:
-    for each in program.instructions:
-        if isinstance(each, LoopInstruction) and register in each.outputs:
-            return each
+    for instruction in program.instructions:
+        if isinstance(instruction, LoopInstruction) and register in instruction.outputs:
+            return instruction
     return None
 
 
@@ -138,9 +138,9 @@ def _step_of(instruction: AnyInstruction, values: Sequence[Any], index: int) -> 
     provenance = instruction.provenance
     if not provenance.scans or provenance.rule is None:
         return None
-    for each in values[1:]:
-        if isinstance(each, np.ndarray) and each.ndim and each.dtype.kind in "iu":
-            places = np.argwhere(each == index)
+    for value in values[1:]:
+        if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "iu":
+            places = np.argwhere(value == index)
             if len(places):
                 return int(places[0][0])
     return None
@@ -149,7 +149,7 @@ def _step_of(instruction: AnyInstruction, values: Sequence[Any], index: int) -> 
 def _out_of_memory(message: str, instruction: AnyInstruction, values: Sequence[Any]) -> Words:
     wanted = _amount(message)
     if not isinstance(instruction, LoopInstruction):
-        shapes = ", ".join(str(np.shape(each)) for each in values if np.ndim(each)) or None
+        shapes = ", ".join(str(np.shape(value)) for value in values if np.ndim(value)) or None
         return Words(
             OutOfMemoryError,
             f"{instruction.op.name} needs {wanted}",
@@ -166,7 +166,7 @@ def _out_of_memory(message: str, instruction: AnyInstruction, values: Sequence[A
         None,
     )
     slots: list[StateSlot | StepOutputSlot] = [*instruction.states, *instruction.step_outputs]
-    names = [each.name for each in slots if each.result is not None]
+    names = [slot.name for slot in slots if slot.result is not None]
     rows = ", ".join(f"`{name}`" for name in names)
     return Words(
         OutOfMemoryError,

@@ -160,7 +160,7 @@ class _Source:
                     function = compiled(line.blocks[0], self.target)
                 return f"{targets}, = {self.bind(f'call{first}', function)}({given})"
             case "loop":
-                going, step = (compiled(each, self.target) for each in line.blocks)
+                going, step = (compiled(block, self.target) for block in line.blocks)
                 run = _Loop(self.target.module, going, step, len(line.outputs), int(str(line.data)))
                 return f"{targets}, = {self.bind(f'loop{first}', run)}({given})"
             case "when":
@@ -225,7 +225,7 @@ class _Loop:
             now = [xp.broadcast_to(each, now[0].shape) for each in self.step(*now, *others)]
         for old, new in zip(values, now, strict=True):
             old[places] = new
-        return [each.reshape(shape) for each in values]
+        return [value.reshape(shape) for value in values]
 
     def _narrowed(
         self, places: Any, going: Any, values: Sequence[Any], now: Sequence[Any], others: Sequence[Any]
@@ -240,7 +240,7 @@ class _Loop:
         return (
             on if places is None else places[on],
             [each[on] for each in now],
-            [each[on] if np.ndim(each) else each for each in others],
+            [other[on] if np.ndim(other) else other for other in others],
         )
 
 

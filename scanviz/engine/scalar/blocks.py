@@ -85,7 +85,7 @@ def typed(results: Sequence[Expression], arguments: Sequence[str], want: str | N
     ('int8', 'int8', 'int8', 'int8')
     """
     builder = _Builder(list(arguments))
-    return builder.block([builder.value(each, want) for each in results])
+    return builder.block([builder.value(result, want) for result in results])
 
 
 class _Builder:

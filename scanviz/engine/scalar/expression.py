@@ -162,7 +162,7 @@ def primitive(name: str, *operands: Operand) -> Expression:
     """Return a primitive operation on expressions and numbers."""
     if len(operands) != PRIMITIVES[name].arity:
         raise InternalError(f"{name} takes {PRIMITIVES[name].arity} operands", found=len(operands))
-    inputs = [expression(each) for each in operands]
+    inputs = [expression(operand) for operand in operands]
     return Expression(name, inputs, weak=all(each.weak for each in inputs))
 
 
@@ -251,7 +251,7 @@ def loop(
     names = tuple(start)
     if set(step) != set(names):
         raise InternalError("a loop gives what it carries", expected=names, found=tuple(step))
-    inputs = (*start.values(), going, *(step[each] for each in names))
+    inputs = (*start.values(), going, *(step[name] for name in names))
     made = Expression("loop", inputs, BoundedLoop(names, limit))
     return {name: Expression("item", (made,), k) for k, name in enumerate(names)}
 

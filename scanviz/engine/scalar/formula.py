@@ -41,7 +41,7 @@ class Formula(NamedTuple):
 
     def of(self, dtypes: Sequence[str]) -> Expression | None:
         """Return the expression for dtypes that inputs are computed in, None where there is none."""
-        kinds = [KINDS[each] for each in dtypes]
+        kinds = [KINDS[dtype] for dtype in dtypes]
         if self.mixed is not None and kinds in (["signed", "unsigned"], ["unsigned", "signed"]):
             return self.mixed[kinds[0] == "unsigned"]
         if dtypes[-1] == "float16" and self.half is not None:

@@ -102,6 +102,6 @@ _ALL = [
         "polygamma", "derivative of digamma, of a whole order that is given as a floating-point number", 2
     ),
 ]
-PRIMITIVES: dict[str, Primitive] = {each.name: each for each in _ALL}
+PRIMITIVES: dict[str, Primitive] = {primitive.name: primitive for primitive in _ALL}
 
 __all__ = ["KINDS", "PRIMITIVES", "Kind", "Primitive"]

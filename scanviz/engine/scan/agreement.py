@@ -26,7 +26,7 @@ def check_counts(outputs: Sequence[OutputArgument], step: BuiltStep) -> None:
     returned = step.returned.outputs
     if not outputs or len(returned) == len(outputs):
         return
-    shown = ", ".join(f"`{describe(each)}`" for each in returned)
+    shown = ", ".join(f"`{describe(variable)}`" for variable in returned)
     raise ScanvizValueError(
         f"the step returns {len(returned)} outputs, but outputs_info has {len(outputs)} items",
         where=step.where,

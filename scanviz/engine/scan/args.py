@@ -130,7 +130,7 @@ class ScanArgs:
             mit_sot_in_slices=scan.mitsot_taps(),
             var_mappings=layout.var_mappings,
             node=node,
-            results={each: each for each in node.outputs},
+            results={output: output for output in node.outputs},
         )
 
     def remove(self, *variables: Variable, dependents: bool = False) -> ScanArgs:
@@ -140,7 +140,9 @@ class ScanArgs:
         them go too; else that they exist is an error.
         """
         view = ScanView(self.node)
-        gone = [editing.loop_variable_of(view, self.results.get(each, each)) for each in variables]
+        gone = [
+            editing.loop_variable_of(view, self.results.get(variable, variable)) for variable in variables
+        ]
         return self._edited(editing.removed(view, gone, dependents))
 
     def replace(self, mapping: Mapping[Variable, Any]) -> ScanArgs:
@@ -194,7 +196,7 @@ class ScanArgs:
     @property
     def inner_inputs(self) -> list[Variable]:
         """The flat list of inner inputs, rebuilt."""
-        taps = [each for group in (*self.inner_in_mit_mot, *self.inner_in_mit_sot) for each in group]
+        taps = [variable for group in (*self.inner_in_mit_mot, *self.inner_in_mit_sot) for variable in group]
         return [
             *self.inner_in_seqs,
             *taps,
@@ -213,7 +215,7 @@ class ScanArgs:
     @property
     def inner_outputs(self) -> list[Variable]:
         """The flat list of inner outputs, rebuilt."""
-        taps = [each for group in self.inner_out_mit_mot for each in group]
+        taps = [variable for group in self.inner_out_mit_mot for variable in group]
         rest = [*self.inner_out_sit_sot, *self.inner_out_nit_sot, *self.inner_out_shared, *self.cond]
         return [*taps, *self.inner_out_mit_sot, *rest]
 
@@ -229,11 +231,11 @@ class ScanArgs:
             entries = getattr(self, name)
             if not isinstance(entries, list):
                 continue
-            for k, each in enumerate(entries):
-                if each is variable:
+            for k, entry in enumerate(entries):
+                if entry is variable:
                     return f"{name}-{k}"
-                if isinstance(each, list) and any(one is variable for one in each):
-                    return f"{name}-{k}-{[one is variable for one in each].index(True)}"
+                if isinstance(entry, list) and any(one is variable for one in entry):
+                    return f"{name}-{k}-{[one is variable for one in entry].index(True)}"
         return "n_steps" if self.n_steps is variable else None
 
 

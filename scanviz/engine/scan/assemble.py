@@ -70,7 +70,7 @@ class LoopParts:
     @property
     def result_variables(self) -> list[LoopVariable]:
         """Loop variables that have a result, in order."""
-        return [each for each in self.variables if has_outer_output(each)]
+        return [variable for variable in self.variables if has_outer_output(variable)]
 
     def final_value(self, variable: LoopVariable, result: Variable) -> Variable:
         """Return the value that a shared variable has after the loop; its first one where no step is done."""
@@ -87,17 +87,20 @@ def build_step(spec: LoopSpec, name: str) -> BuiltStep:
     step = call_step(spec.fn, inputs, name)
     check_counts(spec.outputs, step)
     weak = {
-        inputs.reads[each.position][-1]: (each.weak, step.returned.outputs[each.position])
-        for each in spec.outputs
-        if each.weak is not None and each.taps == (-1,)
+        inputs.reads[output_argument.position][-1]: (
+            output_argument.weak,
+            step.returned.outputs[output_argument.position],
+        )
+        for output_argument in spec.outputs
+        if output_argument.weak is not None and output_argument.taps == (-1,)
     }
     if not weak:
         return step
     chosen = weak_dtypes(weak, step.returned.outputs)
     fresh = {
-        each: Variable(tensor_type(each).with_dtype(dtype), each.name)
-        for each, dtype in chosen.items()
-        if tensor_type(each).dtype != dtype
+        variable: Variable(tensor_type(variable).with_dtype(dtype), variable.name)
+        for variable, dtype in chosen.items()
+        if tensor_type(variable).dtype != dtype
     }
     return _retyped(step, fresh) if fresh else step
 
@@ -113,7 +116,9 @@ def _retyped(step: BuiltStep, fresh: Mapping[Variable, Variable]) -> BuiltStep:
     outputs, rest = rebuilt[: len(returned.outputs)], rebuilt[len(returned.outputs) :]
     updates = dict(zip(returned.updates, rest, strict=False))
     condition = rest[len(updates)] if returned.condition is not None else None
-    reads = [{tap: fresh.get(each, each) for tap, each in taps.items()} for taps in step.inputs.reads]
+    reads = [
+        {tap: fresh.get(variable, variable) for tap, variable in taps.items()} for taps in step.inputs.reads
+    ]
     inputs = dataclasses.replace(step.inputs, reads=reads)
     return BuiltStep(inputs, StepReturn(outputs, updates, condition), step.born_after, step.where)
 
@@ -132,9 +137,9 @@ def loop_parts(spec: LoopSpec, step: BuiltStep, cuts: list[dict[int, Variable]])
             variables.append(sequence)
     outputs = _output_variables(spec, step, outer)
     shared = _shared_variables(updates, step, outer)
-    inner_of_shared = {each: _read(variable) for variable, each in shared}
+    inner_of_shared = {shared_variable: _read(variable) for variable, shared_variable in shared}
     constants = _given_constants(step.inputs, inner_of_shared, outer)
-    passed = {outer[each]: each.variable for each in reversed(constants)}
+    passed = {outer[constant]: constant.variable for constant in reversed(constants)}
     own = [*variables, *outputs, *(variable for variable, _ in shared)]
     condition = step.returned.condition
     captured = captured_variables(own, condition, step, {*inner_of_shared, *passed})
@@ -142,13 +147,13 @@ def loop_parts(spec: LoopSpec, step: BuiltStep, cuts: list[dict[int, Variable]])
         captured, [*step.returned.outputs, *updates.values(), *([] if condition is None else [condition])]
     )
     check_strict(captured, spec.strict, spec.non_sequences, step.where)
-    found = {each: Variable(each.type, each.name) for each in captured}
+    found = {variable: Variable(variable.type, variable.name) for variable in captured}
     for each, inner in found.items():
         non_sequence = NonSequence(each.name or str(each), inner, captured=True)
         outer[non_sequence] = each
         constants.append(non_sequence)
     rename: dict[Variable, Variable] = {**found, **passed}
-    rename.update({each: inner for each, inner in inner_of_shared.items()})  # noqa: C416  # the key type widens
+    rename.update({shared_variable: inner for shared_variable, inner in inner_of_shared.items()})  # noqa: C416  # the key type widens
     return _close(
         LoopParts([*variables, *outputs, *(v for v, _ in shared), *constants], outer, outputs, shared, None),
         condition,
@@ -185,17 +190,17 @@ def _shared_variables(
 ) -> list[tuple[LoopVariable, SharedVariable]]:
     """Return a state (numbers) or a carry (random state) for each updated shared variable: numbers first."""
     found: list[tuple[LoopVariable, SharedVariable]] = []
-    for each, value in sorted(updates.items(), key=lambda pair: pair[0].type == RANDOM_STATE):
-        label = each.name or str(each.type)
-        read = Variable(each.type, f"{label}[t-1]")
-        new = agree_update(each, value, step.where)
+    for shared_variable, value in sorted(updates.items(), key=lambda pair: pair[0].type == RANDOM_STATE):
+        label = shared_variable.name or str(shared_variable.type)
+        read = Variable(shared_variable.type, f"{label}[t-1]")
+        new = agree_update(shared_variable, value, step.where)
         variable: LoopVariable
-        if each.type == RANDOM_STATE:
-            variable = Carry(label, read, new, each)
+        if shared_variable.type == RANDOM_STATE:
+            variable = Carry(label, read, new, shared_variable)
         else:
-            variable = State(label, {-1: read}, {0: new}, shared=each)
-        outer[variable] = each
-        found.append((variable, each))
+            variable = State(label, {-1: read}, {0: new}, shared=shared_variable)
+        outer[variable] = shared_variable
+        found.append((variable, shared_variable))
     return found
 
 
@@ -225,7 +230,7 @@ def _given_constants(
 
 def _close(parts: LoopParts, condition: Variable | None, rename: Mapping[Variable, Variable]) -> LoopParts:
     """Return the parts with outer variables in the step's graph replaced by variables of the step."""
-    results = [result for each in parts.variables for result in inner_outputs(each)]
+    results = [result for variable in parts.variables for result in inner_outputs(variable)]
     spec = [*results, *([condition] if condition is not None else [])]
     closed = iter(replace(spec, rename))
     fresh: dict[LoopVariable, LoopVariable] = {}
@@ -243,10 +248,10 @@ def _close(parts: LoopParts, condition: Variable | None, rename: Mapping[Variabl
                 fresh[each] = each
     until = Until(next(closed)) if condition is not None else None
     return LoopParts(
-        [fresh[each] for each in parts.variables],
-        {fresh[each]: value for each, value in parts.outer.items()},
-        [fresh[each] for each in parts.outputs],
-        [(fresh[variable], each) for variable, each in parts.shared],
+        [fresh[variable] for variable in parts.variables],
+        {fresh[variable]: value for variable, value in parts.outer.items()},
+        [fresh[output] for output in parts.outputs],
+        [(fresh[variable], shared_variable) for variable, shared_variable in parts.shared],
         until,
     )
 

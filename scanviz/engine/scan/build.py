@@ -167,16 +167,19 @@ def _apply(
     parts: assemble.LoopParts, steps: Variable, settings: ScanSettings
 ) -> tuple[list[Variable], Updates]:
     op = Scan(parts.variables, parts.until, settings)
-    outer = [parts.outer[each] for each in parts.variables if each in parts.outer]
+    outer = [parts.outer[variable] for variable in parts.variables if variable in parts.outer]
     results = dict(
         zip(
             parts.result_variables,
-            build(op, [steps, *outer], [each.name for each in parts.result_variables]),
+            build(op, [steps, *outer], [variable.name for variable in parts.result_variables]),
             strict=True,
         )
     )
-    final = {each: parts.final_value(variable, results[variable]) for variable, each in parts.shared}
-    return [results[each] for each in parts.outputs], updates_of_loop(final)
+    final = {
+        shared_variable: parts.final_value(variable, results[variable])
+        for variable, shared_variable in parts.shared
+    }
+    return [results[output] for output in parts.outputs], updates_of_loop(final)
 
 
 def _returned(
@@ -188,7 +191,7 @@ def _returned(
     if return_updates:
         return ScanResult(outputs, updates)
     if updates:
-        names = ", ".join(f"`{describe(each)}`" for each in updates)
+        names = ", ".join(f"`{describe(update)}`" for update in updates)
         raise ScanvizValueError(
             f"loop `{settings.name}` updates {names}, which return_updates=False would lose",
             where=user_line(),

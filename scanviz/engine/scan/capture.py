@@ -48,12 +48,12 @@ def captured_variables(
     known: Collection[Variable],
 ) -> list[Variable]:
     """Return what a step uses from outside beside its loop variables and ``known`` ones: shared variables first."""
-    inputs = {inner for each in own for inner in inner_inputs(each)} | set(known)
-    outputs = [inner for each in own for inner in inner_outputs(each)]
+    inputs = {inner for variable in own for inner in inner_inputs(variable)} | set(known)
+    outputs = [inner for variable in own for inner in inner_outputs(variable)]
     found = outside_variables(
         [*outputs, *([condition] if condition is not None else [])], inputs, step.born_after
     )
-    return sorted(found, key=lambda each: not isinstance(each, SharedVariable))
+    return sorted(found, key=lambda variable: not isinstance(variable, SharedVariable))
 
 
 def shared_defaults(step: BuiltStep, outputs: Sequence[OutputArgument]) -> dict[SharedVariable, Variable]:
@@ -63,11 +63,11 @@ def shared_defaults(step: BuiltStep, outputs: Sequence[OutputArgument]) -> dict[
     if returned.condition is not None:
         graph.append(returned.condition)
     defaults: dict[SharedVariable, Variable] = {}
-    for each in outside_variables(graph, step.inputs.rows, step.born_after):
-        new = each.default_update if isinstance(each, SharedVariable) else None
+    for variable in outside_variables(graph, step.inputs.rows, step.born_after):
+        new = variable.default_update if isinstance(variable, SharedVariable) else None
         if new is not None and new.owner is not None and new.owner.node_id >= step.born_after:
-            assert isinstance(each, SharedVariable)
-            defaults[each] = new
+            assert isinstance(variable, SharedVariable)
+            defaults[variable] = new
     return defaults
 
 
@@ -79,9 +79,9 @@ def check_inside(captured: Sequence[Variable], graph: Sequence[Variable]) -> Non
     MissingInputError
         Naming the first of them, its loop and the line that uses it.
     """
-    for each in captured:
-        if isinstance(each, StepVariable) and not each.step.open:
-            raise stray_error(each, graph)
+    for variable in captured:
+        if isinstance(variable, StepVariable) and not variable.step.open:
+            raise stray_error(variable, graph)
 
 
 def check_strict(
@@ -99,13 +99,13 @@ def check_strict(
     """
     if not strict:
         return
-    missing = [each for each in captured if strict == "all" or isinstance(each, SharedVariable)]
+    missing = [variable for variable in captured if strict == "all" or isinstance(variable, SharedVariable)]
     if missing and given:
         between = depending_on(given, missing) & set(variables(list(given)))
-        missing = [each for each in missing if each not in between]
+        missing = [variable for variable in missing if variable not in between]
     if not missing:
         return
-    names = ", ".join(f"`{describe(each)}`" for each in missing)
+    names = ", ".join(f"`{describe(variable)}`" for variable in missing)
     what = "variables" if strict == "all" else "shared variables"
     raise MissingInputError(
         f"the step uses {what} that were not passed, and strict={strict!r} asks for all: {names}",

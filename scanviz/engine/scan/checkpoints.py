@@ -113,7 +113,7 @@ def scan_checkpoints(
         )
     chunks = _Chunks(parts, settings, steps, _chunk(save_every_N, steps), bool(padding))
     rows, final = chunks.build()
-    outputs = [rows[each] for each in parts.outputs]
+    outputs = [rows[output] for output in parts.outputs]
     updates = updates_of_loop({shared: final[variable] for variable, shared in parts.shared})
     return ScanResult(None if not outputs else outputs[0] if len(outputs) == 1 else outputs, updates)
 
@@ -162,21 +162,23 @@ class _Chunks:
         """Return the rows that are kept of each result, and the last values of states and carries."""
         count, whole, rest = self._counts()
         results = self._outer_results(count, whole)
-        last = {each: self._last(each, results[each]) for each in results}
-        rows = {each: self._kept(each, result) for each, result in results.items()}
+        last = {result: self._last(result, results[result]) for result in results}
+        rows = {variable: self._kept(variable, result) for variable, result in results.items()}
         if rest is None:
             return rows, {
-                each: self._single(each, value) for each, value in last.items() if self._carried(each)
+                variable: self._single(variable, value)
+                for variable, value in last.items()
+                if self._carried(variable)
             }
         behind = self._rest(whole, rest, last)
         final: dict[LoopVariable, Variable] = {}
-        for each, result in behind.items():
-            if isinstance(each, Carry):
-                rows[each] = final[each] = result
+        for variable, result in behind.items():
+            if isinstance(variable, Carry):
+                rows[variable] = final[variable] = result
             else:
-                rows[each] = concatenate([rows[each], getitem(result, slice(-1, None))], axis=0)
-                if self._carried(each):
-                    final[each] = last_row(result, self._single(each, last[each]))
+                rows[variable] = concatenate([rows[variable], getitem(result, slice(-1, None))], axis=0)
+                if self._carried(variable):
+                    final[variable] = last_row(result, self._single(variable, last[variable]))
         return rows, final
 
     def _counts(self) -> tuple[Variable, Variable, Variable | None]:
@@ -207,20 +209,20 @@ class _Chunks:
         size = Variable(self.size.type, "save_every_N")
         fixed = constant_integer(self.size) is not None
         inputs: list[Variable] = []
-        for each in self.parts.variables:
-            if not isinstance(each, StepOutput):
-                self.given[each] = self._reads(each)
-                inputs.append(self._chunked(each, count, whole))
+        for variable in self.parts.variables:
+            if not isinstance(variable, StepOutput):
+                self.given[variable] = self._reads(variable)
+                inputs.append(self._chunked(variable, count, whole))
         with building_scan(f"{self.settings.name}_outer"):
             inner = self._inner("inner", recompute=True)
             results = self._applied(inner, self.size if fixed else size, self.given)
-            variables = [self._outer_variable(each, results) for each in self.parts.variables]
+            variables = [self._outer_variable(variable, results) for variable in self.parts.variables]
         if not fixed:
             variables.append(NonSequence("save_every_N", size))
             inputs.append(self.size)
         op = Scan(variables, None, self.settings.renamed(f"{self.settings.name}_outer"))
         result_variables = self.parts.result_variables
-        made = build(op, [count, *inputs], [each.name for each in result_variables])
+        made = build(op, [count, *inputs], [variable.name for variable in result_variables])
         return dict(zip(result_variables, made, strict=True))
 
     def _inner(self, suffix: str, recompute: bool) -> Scan:
@@ -230,12 +232,12 @@ class _Chunks:
     def _applied(
         self, op: Scan, steps: Variable, given: dict[LoopVariable, Variable]
     ) -> dict[LoopVariable, Variable]:
-        inputs = [given[each] for each in op.variables if has_outer_input(each)]
-        result_variables = [each for each in op.variables if has_outer_output(each)]
+        inputs = [given[variable] for variable in op.variables if has_outer_input(variable)]
+        result_variables = [variable for variable in op.variables if has_outer_output(variable)]
         return dict(
             zip(
                 result_variables,
-                build(op, [steps, *inputs], [each.name for each in result_variables]),
+                build(op, [steps, *inputs], [variable.name for variable in result_variables]),
                 strict=True,
             )
         )
@@ -298,13 +300,13 @@ class _Chunks:
     ) -> dict[LoopVariable, Variable]:
         """Apply the loop over the steps that fill no chunk."""
         given: dict[LoopVariable, Variable] = {}
-        for each in self.parts.variables:
-            if isinstance(each, LoopSequence):
-                given[each] = getitem(self.parts.outer[each], slice(whole, None))
-            elif isinstance(each, NonSequence):
-                given[each] = self.parts.outer[each]
-            elif not isinstance(each, StepOutput):
-                given[each] = last[each]
+        for variable in self.parts.variables:
+            if isinstance(variable, LoopSequence):
+                given[variable] = getitem(self.parts.outer[variable], slice(whole, None))
+            elif isinstance(variable, NonSequence):
+                given[variable] = self.parts.outer[variable]
+            elif not isinstance(variable, StepOutput):
+                given[variable] = last[variable]
         return self._applied(self._inner("rest", recompute=False), rest, given)
 
     @staticmethod
@@ -335,7 +337,7 @@ class _Chunks:
 def _folded(size: Variable) -> Variable:
     """Return a size as a constant where all that it is made of is known."""
     owner = size.owner
-    if owner is None or not all(isinstance(each, Constant) for each in owner.inputs):
+    if owner is None or not all(isinstance(variable, Constant) for variable in owner.inputs):
         return size
     return constant(int(evaluate(size, {})), "int64")
 

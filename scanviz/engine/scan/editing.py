@@ -49,9 +49,9 @@ def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) ->
     inner = [each for variable in gone for each in inner_inputs(variable)]
     while reading := _readers(view, taken, inner):
         if not dependents:
-            names = " and ".join(f"`{each.name}`" for each in reading)
+            names = " and ".join(f"`{variable.name}`" for variable in reading)
             raise ScanvizValueError(
-                f"{' and '.join(f'`{each.name}`' for each in gone)} cannot be taken out of `{view.op.scan_name}`",
+                f"{' and '.join(f'`{variable.name}`' for variable in gone)} cannot be taken out of `{view.op.scan_name}`",
                 where=user_line(),
                 expected="loop variables that nothing else in the step reads",
                 found=f"{names} computed from it",
@@ -65,7 +65,7 @@ def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) ->
             where=user_line(),
             fix="replace it first: replace({args.cond[0]: …})",
         )
-    if not any(has_outer_output(each) for each in view.op.variables if each not in taken):
+    if not any(has_outer_output(variable) for variable in view.op.variables if variable not in taken):
         raise ScanvizValueError(
             f"nothing would be left that `{view.op.scan_name}` gives", where=user_line(), expected="a result"
         )
@@ -79,9 +79,9 @@ def _readers(
     """Return the loop variables that stay whose values are computed from some variables of the step."""
     reached = depending_on(inner, view.op.inner_outputs) if inner else set()
     return [
-        each
-        for each in view.op.variables
-        if each not in taken and any(one in reached for one in inner_outputs(each))
+        variable
+        for variable in view.op.variables
+        if variable not in taken and any(one in reached for one in inner_outputs(variable))
     ]
 
 
@@ -91,7 +91,7 @@ def replaced(view: ScanView, mapping: Mapping[Variable, Variable]) -> Edited:
     values: dict[Variable, Variable] = {}
     n_steps = view.n_steps
     for old, new in mapping.items():
-        readers = [each for each in view.op.variables if view.outer_input(each) is old]
+        readers = [variable for variable in view.op.variables if view.outer_input(variable) is old]
         if not fits(new.type, old.type):
             raise _misfit(view, describe(old), new, old.type)
         if old is view.n_steps:
@@ -143,11 +143,11 @@ def _outer_type(variable: LoopVariable) -> Type:
 
 def _check_rows(view: ScanView, state: State) -> None:
     """Raise where a row written is no row that the state reads."""
-    (row, *_) = (tensor_type(each) for each in state.reads.values())
-    for each in (*state.reads.values(), *state.writes.values()):
-        kind = each.type
+    (row, *_) = (tensor_type(read) for read in state.reads.values())
+    for variable in (*state.reads.values(), *state.writes.values()):
+        kind = variable.type
         if not isinstance(kind, TensorType) or (kind.dtype, kind.ndim) != (row.dtype, row.ndim):
-            raise _misfit(view, state.name, each, row)
+            raise _misfit(view, state.name, variable, row)
 
 
 def _check_known(view: ScanView, values: Collection[Variable], fresh: Collection[Variable]) -> None:

@@ -39,7 +39,7 @@ def run_plainly(
     ScanvizValueError
         If the number of steps is negative.
     """
-    readers = [each for each in variables if has_outer_input(each)]
+    readers = [variable for variable in variables if has_outer_input(variable)]
     outer = dict(zip(readers, values[1:], strict=True))
     rows: dict[LoopVariable, list[Array]] = {}
     for variable in variables:
@@ -52,7 +52,7 @@ def run_plainly(
         elif isinstance(variable, Carry):
             rows[variable] = [outer[variable]]
     done = _steps(name, variables, until, int(values[0]), outer, rows)
-    return [_result(each, rows[each], done) for each in variables if has_outer_output(each)]
+    return [_result(variable, rows[variable], done) for variable in variables if has_outer_output(variable)]
 
 
 def _steps(
@@ -66,7 +66,7 @@ def _steps(
     """Do the steps, which fill ``rows``, and return how many were done."""
     if n_steps < 0:
         raise ScanvizValueError(f"loop `{name}` cannot do {n_steps} steps", fix="go_backwards=True")
-    outputs = [each for variable in variables for each in inner_outputs(variable)]
+    outputs = [output for variable in variables for output in inner_outputs(variable)]
     if until is not None:
         outputs.append(until.condition)
     for t in range(n_steps):

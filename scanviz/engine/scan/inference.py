@@ -32,7 +32,7 @@ def result_types(
     InternalError
         If the inputs are not those of the loop variables, or rows of a state differ.
     """
-    readers = [each for each in variables if has_outer_input(each)]
+    readers = [variable for variable in variables if has_outer_input(variable)]
     if len(inputs) != len(readers) + 1:
         raise InternalError(f"{op} takes {len(readers) + 1} inputs", found=len(inputs))
     outer = dict(zip(readers, inputs[1:], strict=True))
@@ -48,12 +48,16 @@ def result_types(
     for each in variables:
         if isinstance(each, State):
             _check_rows(op, each)
-    return [_result_type(each, outer.get(each), steps) for each in variables if has_outer_output(each)]
+    return [
+        _result_type(variable, outer.get(variable), steps)
+        for variable in variables
+        if has_outer_output(variable)
+    ]
 
 
 def _check_rows(op: Op, state: State) -> None:
     """Raise if the step reads and writes rows of a state that cannot be rows of one array."""
-    first, *rows = [tensor_type(each) for each in (*state.reads.values(), *state.writes.values())]
+    first, *rows = [tensor_type(variable) for variable in (*state.reads.values(), *state.writes.values())]
     for row in rows:
         if row.dtype != first.dtype or row.ndim != first.ndim:
             raise InternalError(f"{op}: rows of state `{state.name}` differ", expected=first, found=row)
@@ -78,7 +82,7 @@ def _outer_type(variable: LoopVariable) -> Type:
 
 def row_type(state: State) -> TensorType:
     """Return what is known of the type of one row of a state."""
-    rows = [tensor_type(each) for each in (*state.reads.values(), *state.writes.values())]
+    rows = [tensor_type(variable) for variable in (*state.reads.values(), *state.writes.values())]
     shape = rows[0].shape
     for row in rows[1:]:
         shape = common_shape(shape, row.shape)

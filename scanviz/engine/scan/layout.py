@@ -61,12 +61,12 @@ class Layout:
         self.scan: Scan = self.op
 
     def _sorted(self, order: Iterable[str]) -> list[LoopVariable]:
-        return [each for kind in order for each in self.scan.variables if kind_of(each) == kind]
+        return [variable for kind in order for variable in self.scan.variables if kind_of(variable) == kind]
 
     @staticmethod
     def _spans(variables: list[LoopVariable], width: Callable[[LoopVariable], int], start: int = 0) -> Spans:
-        ends = list(accumulate((width(each) for each in variables), initial=start))
-        return {each: range(a, b) for each, a, b in zip(variables, ends, ends[1:], strict=False)}
+        ends = list(accumulate((width(variable) for variable in variables), initial=start))
+        return {variable: range(a, b) for variable, a, b in zip(variables, ends, ends[1:], strict=False)}
 
     @cached_property
     def outer_input_spans(self) -> Spans:
@@ -76,12 +76,12 @@ class Layout:
     @cached_property
     def inner_input_spans(self) -> Spans:
         """Loop variable → its indices among the inner inputs."""
-        return self._spans(self._sorted(INNER_INPUT_ORDER), lambda each: len(inner_inputs(each)))
+        return self._spans(self._sorted(INNER_INPUT_ORDER), lambda variable: len(inner_inputs(variable)))
 
     @cached_property
     def inner_output_spans(self) -> Spans:
         """Loop variable → its indices among the inner outputs."""
-        return self._spans(self._sorted(OUTPUT_ORDER), lambda each: len(inner_outputs(each)))
+        return self._spans(self._sorted(OUTPUT_ORDER), lambda variable: len(inner_outputs(variable)))
 
     @cached_property
     def outer_output_spans(self) -> Spans:
@@ -96,21 +96,21 @@ class Layout:
     @cached_property
     def inner_outputs(self) -> list[Variable]:
         """The inner outputs in the documents' order, the stop condition last."""
-        results = [each for variable in self.inner_output_spans for each in inner_outputs(variable)]
+        results = [output for variable in self.inner_output_spans for output in inner_outputs(variable)]
         return [*results, self.scan.until.condition] if self.scan.until else results
 
     @cached_property
     def outer_inputs(self) -> list[Variable]:
         """The outer inputs in the documents' order; the entry of a nitsot's length is the number of steps."""
         view = self._bound()
-        given = [view.outer_input(each) for each in self.outer_input_spans]
-        return [view.n_steps, *(each if each is not None else view.n_steps for each in given)]
+        given = [view.outer_input(span) for span in self.outer_input_spans]
+        return [view.n_steps, *(variable if variable is not None else view.n_steps for variable in given)]
 
     @cached_property
     def outer_outputs(self) -> list[Variable]:
         """The outer outputs in the documents' order."""
         view = self._bound()
-        return [output for each in self.outer_output_spans if (output := view.outer_output(each)) is not None]
+        return [output for span in self.outer_output_spans if (output := view.outer_output(span)) is not None]
 
     def _bound(self) -> ScanView:
         if self.view is None:
@@ -143,8 +143,8 @@ class Layout:
     def inner_connection_pattern(self) -> list[list[bool]]:
         """Return ``pattern[i][j]``: whether inner output j of one step depends on inner input i, condition excluded."""
         results = self.inner_outputs[: len(self.inner_outputs) - (self.scan.until is not None)]
-        reached = [reaching_inputs(each, self.inner_inputs) for each in results]
-        return [[each in found for found in reached] for each in self.inner_inputs]
+        reached = [reaching_inputs(result, self.inner_inputs) for result in results]
+        return [[variable in found for found in reached] for variable in self.inner_inputs]
 
     def connection_pattern(self) -> list[list[bool]]:
         """Return ``pattern[i][j]``: whether outer output j depends on outer input i over any number of steps.

@@ -117,7 +117,7 @@ class Scan(Op, ScanPropertiesMixin):
     def __init__(
         self, variables: SequenceOf[LoopVariable], until: Until | None, settings: ScanSettings
     ) -> None:
-        kinds = tuple(kind_of(each) for each in variables)
+        kinds = tuple(kind_of(variable) for variable in variables)
         super().__init__(SCAN, (kinds, until is not None, settings.truncate_gradient))
         object.__setattr__(self, "variables", tuple(variables))
         object.__setattr__(self, "until", until)
@@ -137,7 +137,7 @@ class Scan(Op, ScanPropertiesMixin):
     @property
     def inner_outputs(self) -> list[Variable]:
         """Variables of the step whose values the loop takes, in the order of the loop variables, ``until`` last."""
-        results = [each for variable in self.variables for each in inner_outputs(variable)]
+        results = [output for variable in self.variables for output in inner_outputs(variable)]
         return [*results, self.until.condition] if self.until else results
 
     def subgraphs(self) -> SequenceOf[tuple[SequenceOf[Variable], SequenceOf[Variable]]]:
@@ -146,7 +146,7 @@ class Scan(Op, ScanPropertiesMixin):
 
     def of_kind(self, *kinds: str) -> list[LoopVariable]:
         """Return the loop variables of given kinds, in order."""
-        return [each for each in self.variables if kind_of(each) in kinds]
+        return [variable for variable in self.variables if kind_of(variable) in kinds]
 
     def with_variables(self, variables: SequenceOf[LoopVariable], until: Until | None) -> Scan:
         """Return the same loop over other loop variables."""
@@ -222,14 +222,16 @@ class ScanView:
         if not isinstance(node.op, Scan):
             raise InternalError(f"{node.op} is not a Scan")
         self.node, self.op = node, node.op
-        readers = [each for each in self.op.variables if has_outer_input(each)]
-        result_variables = [each for each in self.op.variables if has_outer_output(each)]
+        readers = [variable for variable in self.op.variables if has_outer_input(variable)]
+        result_variables = [variable for variable in self.op.variables if has_outer_output(variable)]
         self._inputs: Mapping[LoopVariable, Variable] = dict(zip(readers, node.inputs[1:], strict=True))
         self._outputs: Mapping[LoopVariable, Variable] = dict(
             zip(result_variables, node.outputs, strict=True)
         )
         self.fixed = {
-            each.variable: given for each, given in self._inputs.items() if isinstance(each, NonSequence)
+            variable.variable: given
+            for variable, given in self._inputs.items()
+            if isinstance(variable, NonSequence)
         }
         self.sizes = {}
 

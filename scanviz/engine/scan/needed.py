@@ -74,7 +74,7 @@ def needed_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()
     needed: dict[Variable, None] = dict.fromkeys(outputs)
     nodes = toposort(outputs, inputs)
     for node in reversed(nodes):
-        if not any(each in needed for each in node.outputs):
+        if not any(output in needed for output in node.outputs):
             continue
         if not isinstance(node.op, Scan):
             needed.update(dict.fromkeys(node.inputs))
@@ -82,12 +82,12 @@ def needed_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()
         view = ScanView(node)
         variables = needed_variables(view, needed.__contains__)
         needed[view.n_steps] = None
-        for each in node.op.variables:
-            given = view.outer_input(each)
-            if given is not None and (each in variables or kind_of(each) == "sequence"):
+        for variable in node.op.variables:
+            given = view.outer_input(variable)
+            if given is not None and (variable in variables or kind_of(variable) == "sequence"):
                 needed[given] = None
     stop = set(inputs)
-    return [each for each in needed if each.owner is None or each in stop]
+    return [variable for variable in needed if variable.owner is None or variable in stop]
 
 
 __all__ = ["needed_leaves", "needed_variables"]

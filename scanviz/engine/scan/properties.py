@@ -184,7 +184,7 @@ class ScanPropertiesMixin:
         return self._taps("mitsot", 0)
 
     def _taps(self, kind: str, which: int) -> list[tuple[int, ...]]:
-        return [taps_of(each)[which] for each in self.layout().inner_input_spans if kind_of(each) == kind]
+        return [taps_of(span)[which] for span in self.layout().inner_input_spans if kind_of(span) == kind]
 
     @property
     def var_mappings(self) -> dict[str, VarMapping]:

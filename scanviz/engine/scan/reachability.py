@@ -16,7 +16,7 @@ from scanviz.engine.scan.variables import Carry, LoopVariable, State, inner_inpu
 
 def reaching_inputs(output: Variable, inputs: Collection[Variable]) -> set[Variable]:
     """Return which of ``inputs`` a variable of one step depends on; a loop inside connects as its own pattern says."""
-    found: dict[Variable, frozenset[Variable]] = {each: frozenset((each,)) for each in inputs}
+    found: dict[Variable, frozenset[Variable]] = {variable: frozenset((variable,)) for variable in inputs}
     for node in toposort([output], inputs):
         if isinstance(node.op, Scan):
             view, matrix = ScanView(node), connection_matrix(node.op)
@@ -24,7 +24,9 @@ def reaching_inputs(output: Variable, inputs: Collection[Variable]) -> set[Varia
                 given = view.outer_output(variable)
                 if given is not None:
                     sources = [view.outer_input(source) for source, target in matrix if target is variable]
-                    found.setdefault(given, _union(found, [each for each in sources if each is not None]))
+                    found.setdefault(
+                        given, _union(found, [source for source in sources if source is not None])
+                    )
         else:
             united = _union(found, node.inputs)
             for each in node.outputs:
@@ -34,8 +36,8 @@ def reaching_inputs(output: Variable, inputs: Collection[Variable]) -> set[Varia
 
 def _union(found: dict[Variable, frozenset[Variable]], sources: Sequence[Variable]) -> frozenset[Variable]:
     united: frozenset[Variable] = frozenset()
-    for each in sources:
-        united |= found.get(each, frozenset())
+    for source in sources:
+        united |= found.get(source, frozenset())
     return united
 
 
@@ -49,7 +51,7 @@ def direct_connections(scan: Scan) -> set[tuple[LoopVariable, LoopVariable]]:
     pairs: set[tuple[LoopVariable, LoopVariable]] = set()
     for target in scan.variables:
         for result in inner_outputs(target):
-            pairs.update((owner[each], target) for each in reaching_inputs(result, owner.keys()))
+            pairs.update((owner[variable], target) for variable in reaching_inputs(result, owner.keys()))
         if isinstance(target, State) and target.kind == "mitmot":
             pairs.add((target, target))
         if isinstance(target, Carry):
@@ -74,18 +76,20 @@ def connecting_path(scan: Scan, source: LoopVariable, target: LoopVariable) -> l
     Each pair of neighbours is connected within one step.
     """
     edges = direct_connections(scan)
-    ordered = [each for each in scan.variables if isinstance(each, State | Carry) or each is target]
+    ordered = [
+        variable for variable in scan.variables if isinstance(variable, State | Carry) or variable is target
+    ]
     previous: dict[LoopVariable, LoopVariable | None] = {source: None}
     frontier = [source]
     while frontier:
         following = []
         for here in frontier:
-            for each in ordered:
-                if (here, each) in edges and (each not in previous or each is target):
-                    if each is target:
+            for variable in ordered:
+                if (here, variable) in edges and (variable not in previous or variable is target):
+                    if variable is target:
                         return _chain(previous, here, target)
-                    previous[each] = here
-                    following.append(each)
+                    previous[variable] = here
+                    following.append(variable)
         frontier = following
     return None
 

@@ -58,13 +58,13 @@ def rebuilt_loop(
     given = dict(outer or {})
     op = view.op
     pairs: list[tuple[LoopVariable | None, LoopVariable]] = [
-        (None, each) for each in added if not has_outer_output(each)
+        (None, variable) for variable in added if not has_outer_output(variable)
     ]
-    for each in op.variables:
-        now = changed.get(each, each)
+    for variable in op.variables:
+        now = changed.get(variable, variable)
         if now is not None:
-            pairs.append((each, now))
-    pairs += [(None, each) for each in added if has_outer_output(each)]
+            pairs.append((variable, now))
+    pairs += [(None, variable) for variable in added if has_outer_output(variable)]
     until = op.until
     if values:
         pairs, until = _with_values(pairs, until, values)
@@ -102,7 +102,7 @@ def _with_values(
 ) -> tuple[list[tuple[LoopVariable | None, LoopVariable]], Until | None]:
     """Return loop variables and condition over replaced variables of the step."""
     listed = list(pairs)
-    results = [each for _, now in listed for each in inner_outputs(now)]
+    results = [output for _, now in listed for output in inner_outputs(now)]
     if until is not None:
         results.append(until.condition)
     fresh = iter(replace(results, values, check=False))
@@ -130,7 +130,8 @@ def with_results(op: Scan, results: Sequence[Variable]) -> Scan:
     """Return a loop whose step gives other variables, in the order of its ``inner_outputs``."""
     given = iter(results)
     variables = [
-        with_inner_outputs(each, [next(given) for _ in inner_outputs(each)]) for each in op.variables
+        with_inner_outputs(variable, [next(given) for _ in inner_outputs(variable)])
+        for variable in op.variables
     ]
     return op.with_variables(variables, Until(next(given)) if op.until is not None else None)
 

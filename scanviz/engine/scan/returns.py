@@ -83,7 +83,7 @@ def parse_return(value: Any, where: SourceLine | None) -> StepReturn:
         if len(value) == 1 and isinstance(value[0], list | tuple | Mapping):
             value = value[0]
     outputs, updates = _split(value, where)
-    return StepReturn([_output(each, value, where) for each in outputs], updates, condition)
+    return StepReturn([_output(output, value, where) for output in outputs], updates, condition)
 
 
 def _split(value: Any, where: SourceLine | None) -> tuple[list[Any], dict[SharedVariable, Variable]]:

@@ -109,7 +109,7 @@ def _outside(unknown: Unknown, view: ScanView, sizes: dict[Variable, Shape]) -> 
     source, axis, inputs, fixed = *unknown, view.op.inner_inputs, view.fixed
     if axis is not None:
         return sizes[source][axis] if source in sizes else None
-    if any(each in inputs and each not in fixed for each in leaves([source])):
+    if any(leaf in inputs and leaf not in fixed for leaf in leaves([source])):
         return None
     return size_of(replace([source], fixed, check=False)[0])
 

@@ -18,7 +18,7 @@ def positional_parameters(fn: Callable[..., Any]) -> list[inspect.Parameter]:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):
         return []
-    return [each for each in parameters if each.kind in _POSITIONAL]
+    return [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
 
 
 def check_signature(
@@ -48,7 +48,7 @@ def check_signature(
         signature.bind(*passed)
     except TypeError as error:
         called = getattr(fn, "__name__", "fn")
-        names = [each.name for each in positional_parameters(fn)]
+        names = [parameter.name for parameter in positional_parameters(fn)]
         raise ScanvizTypeError(
             f"the step function `{called}` takes {_count(names)}, scan passes {_count(passed)} ({error})",
             where=where,

@@ -57,7 +57,7 @@ class StepInputs:
     @property
     def rows(self) -> list[Variable]:
         """The arguments that change from step to step, in order: taps of sequences, then of outputs."""
-        return [each for taps in (*self.slices, *self.reads) for each in taps.values()]
+        return [tap for taps in (*self.slices, *self.reads) for tap in taps.values()]
 
     @property
     def arguments(self) -> list[Variable]:
@@ -67,14 +67,14 @@ class StepInputs:
     @property
     def origins(self) -> list[tuple[str, str]]:
         """What each argument is called, with the argument of scan that it comes from."""
-        given = [(each.name, each, "sequences") for taps in self.slices for each in taps.values()]
+        given = [(tap.name, tap, "sequences") for taps in self.slices for tap in taps.values()]
         for position, taps in enumerate(self.reads):
-            given += [(each.name, each, f"outputs_info[{position}]") for each in taps.values()]
+            given += [(tap.name, tap, f"outputs_info[{position}]") for tap in taps.values()]
         given += [
-            (name, each, "non_sequences")
-            for name, each in zip(self.constant_names, self.constants, strict=True)
+            (name, constant, "non_sequences")
+            for name, constant in zip(self.constant_names, self.constants, strict=True)
         ]
-        return [(name or str(each.type), origin) for name, each, origin in given]
+        return [(name or str(variable.type), origin) for name, variable, origin in given]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +95,23 @@ def make_inputs(
     guess: Callable[[OutputArgument], Type],
 ) -> StepInputs:
     """Return the arguments of ``fn``: fresh variables for rows; ``guess`` gives the type of a state's row."""
-    parameters = [each.name for each in positional_parameters(fn)]
+    parameters = [parameter.name for parameter in positional_parameters(fn)]
     taken, step = 0, OpenStep()
     slices: list[dict[int, Variable]] = []
     reads: list[dict[int, Variable]] = []
     sequence_names, output_names = [], []
-    for each in sequences:
-        row = tensor_type(each.variable)
+    for sequence in sequences:
+        row = tensor_type(sequence.variable)
         name = _base_name(
-            each.variable.name, parameters[taken : taken + len(each.taps)], f"sequence {each.position}"
+            sequence.variable.name,
+            parameters[taken : taken + len(sequence.taps)],
+            f"sequence {sequence.position}",
         )
-        taken += len(each.taps)
+        taken += len(sequence.taps)
         slices.append(
             {
                 tap: StepVariable(row.with_shape(row.shape[1:]), step_name(name, tap), step)
-                for tap in each.taps
+                for tap in sequence.taps
             }
         )
         sequence_names.append(name)
@@ -120,7 +122,9 @@ def make_inputs(
         reads.append({tap: StepVariable(guess(output), step_name(name, tap), step) for tap in output.taps})
         output_names.append(name)
     fallbacks = [*parameters[taken:], *(None for _ in non_sequences)]
-    constant_names = [each.name or fallback for each, fallback in zip(non_sequences, fallbacks, strict=False)]
+    constant_names = [
+        sequence.name or fallback for sequence, fallback in zip(non_sequences, fallbacks, strict=False)
+    ]
     return StepInputs(step, slices, reads, list(non_sequences), constant_names, sequence_names, output_names)
 
 

@@ -32,7 +32,7 @@ def number_of_steps(sequences: Sequence[SequenceArgument], n_steps: Any, name: s
                 where=user_line(),
                 fix="n_steps=…, or sequences=… to run over",
             )
-        lengths = [possible_steps(each) for each in sequences]
+        lengths = [possible_steps(sequence) for sequence in sequences]
         shortest = lengths[0]
         for length in lengths[1:]:
             shortest = _smaller(shortest, length)
@@ -52,8 +52,8 @@ def number_of_steps(sequences: Sequence[SequenceArgument], n_steps: Any, name: s
             where=user_line(),
             fix="go_backwards=True to run over the sequences from their ends",
         )
-    for each in sequences:
-        _check_length(each, asked)
+    for sequence in sequences:
+        _check_length(sequence, asked)
     return steps
 
 
@@ -92,10 +92,10 @@ def cut_sequences(sequences: Sequence[SequenceArgument], go_backwards: bool) -> 
     """Return for each sequence: tap → the outer variable whose row t belongs to step t."""
     return [
         {
-            tap: _cut(each.variable, start, stop, go_backwards)
-            for tap, (start, stop) in slice_bounds(each).items()
+            tap: _cut(sequence.variable, start, stop, go_backwards)
+            for tap, (start, stop) in slice_bounds(sequence).items()
         }
-        for each in sequences
+        for sequence in sequences
     ]
 
 

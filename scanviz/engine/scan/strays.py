@@ -50,9 +50,9 @@ class StepVariable(Variable):
 
 def stray_of(outputs: Sequence[Variable]) -> MissingInputError | None:
     """Return the error of a graph that is computed from a variable of a step that is over, None if it is from none."""
-    for each in leaves(outputs):
-        if isinstance(each, StepVariable) and not each.step.open:
-            return stray_error(each, outputs)
+    for leaf in leaves(outputs):
+        if isinstance(leaf, StepVariable) and not leaf.step.open:
+            return stray_error(leaf, outputs)
     return None
 
 
@@ -81,13 +81,13 @@ def _left(stray: StepVariable, outputs: Sequence[Variable]) -> tuple[Variable, A
     loop = stray.step.loop
     inside: set[Variable] = {stray}
     for node in toposort(outputs):
-        read = next((each for each in node.inputs if each in inside), None)
+        read = next((variable for variable in node.inputs if variable in inside), None)
         if read is None:
             continue
         if loop not in node.provenance.scans:
             return read, node
         inside.update(node.outputs)
-    return next((each for each in outputs if each in inside), stray), None
+    return next((output for output in outputs if output in inside), stray), None
 
 
 __all__ = ["OpenStep", "StepVariable", "stray_error", "stray_of"]

@@ -25,14 +25,14 @@ def unroll_one_step(parts: LoopParts, name: str) -> tuple[list[Variable], Update
     values: dict[Variable, Variable] = {}
     for variable in parts.variables:
         values.update(_first_values(variable, parts))
-    result_variables = [each for each in parts.variables if inner_outputs(each)]
-    computed = replace([inner_outputs(each)[0] for each in result_variables], values)
+    result_variables = [variable for variable in parts.variables if inner_outputs(variable)]
+    computed = replace([inner_outputs(variable)[0] for variable in result_variables], values)
     result: dict[LoopVariable, Variable] = dict(zip(result_variables, computed, strict=True))
     for each in result_variables:
         if isinstance(each, State):
             result[each] = row_of_one_step(each, result[each], parts.outer[each], name)
     final = {shared: result[variable] for variable, shared in parts.shared}
-    return [_as_rows(each, result[each]) for each in parts.outputs], updates_of_loop(final)
+    return [_as_rows(output, result[output]) for output in parts.outputs], updates_of_loop(final)
 
 
 def unchecked_sequence(
@@ -44,13 +44,13 @@ def unchecked_sequence(
     none of the results depends on count.
     """
     listed = list(variables)
-    read = set(leaves([value for each in listed for value in inner_outputs(each)]))
-    for each in listed:
-        if isinstance(each, Sequence) and each.slice not in read:
-            rows = outer(each)
+    read = set(leaves([value for variable in listed for value in inner_outputs(variable)]))
+    for variable in listed:
+        if isinstance(variable, Sequence) and variable.slice not in read:
+            rows = outer(variable)
             size = shape_of(rows)[0] if rows is not None else 0
             if not isinstance(size, int) or size == 0:
-                return each
+                return variable
     return None
 
 

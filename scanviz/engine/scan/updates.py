@@ -89,13 +89,13 @@ def _pairs(given: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(given, Variable | int | float):
         raise updates_error()
     pairs = listed(given, "updates")
-    for each in pairs:
-        if not isinstance(each, tuple | list) or len(each) != 2:
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ScanvizTypeError(
                 "updates are a dict or a list of pairs",
                 where=user_line(),
                 expected="(shared variable, new value)",
-                found=repr(each),
+                found=repr(pair),
             )
     return pairs
 

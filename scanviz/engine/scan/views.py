@@ -93,7 +93,7 @@ def reduce(
         name=name,
         return_list=True,
     )
-    last = [getitem(each, -1) for each in rows]
+    last = [getitem(row, -1) for row in rows]
     outputs = last[0] if len(last) == 1 else last
     if return_updates:
         return ScanResult(outputs, updates)
@@ -191,7 +191,7 @@ def filter(  # Haskell's name
     for mask in masks:
         _check_mask(mask)
     rows = [_plain(each, go_backwards) for each in given]
-    kept = [getitem(each, masks[k if len(masks) > 1 else 0]) for k, each in enumerate(rows)]
+    kept = [getitem(row, masks[k if len(masks) > 1 else 0]) for k, row in enumerate(rows)]
     outputs = kept[0] if len(kept) == 1 else kept
     return ScanResult(outputs, updates) if return_updates else outputs
 

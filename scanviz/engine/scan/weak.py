@@ -50,17 +50,17 @@ def weak_dtypes(
         All outputs of the step.
     """
     least = {
-        each: Variable(tensor_type(each).with_dtype(_LEAST[type(number)]), each.name)
-        for each, (number, _) in weak.items()
+        variable: Variable(tensor_type(variable).with_dtype(_LEAST[type(number)]), variable.name)
+        for variable, (number, _) in weak.items()
     }
-    chosen = {each: tensor_type(each).dtype for each in weak}
+    chosen = {variable: tensor_type(variable).dtype for variable in weak}
     try:
         tried = dict(zip(outputs, retype(list(outputs), least), strict=True))
     except (ScanvizError, OverflowError, ValueError, TypeError):
         return chosen  # some operation has no meaning in the least dtype: the usual one stays
-    for each, (number, returned) in weak.items():
+    for variable, (number, returned) in weak.items():
         dtype = tensor_type(tried.get(returned, returned)).dtype
-        chosen[each] = (
-            dtype if dtype != _LEAST[type(number)] or type(number) is bool else tensor_type(each).dtype
+        chosen[variable] = (
+            dtype if dtype != _LEAST[type(number)] or type(number) is bool else tensor_type(variable).dtype
         )
     return chosen

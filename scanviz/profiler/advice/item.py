@@ -128,10 +128,10 @@ def _loops_in(graph: GraphSnapshot | None) -> dict[int, tuple[LoopSnapshot, Grap
     waiting = [graph] if graph is not None else []
     while waiting:
         around = waiting.pop()
-        for each in around.loops:
-            if each.key is not None:
-                found.setdefault(each.key, (each, around))
-            waiting.append(each.step)
+        for loop in around.loops:
+            if loop.key is not None:
+                found.setdefault(loop.key, (loop, around))
+            waiting.append(loop.step)
     return found
 
 

@@ -26,7 +26,7 @@ def rows_kept(place: SourcePlace) -> Iterator[Advice]:
         number = _result_of(place.snapshot, variable)
         if number is None or number in place.around.outputs:
             continue
-        readers = [each for each in place.around.nodes if number in each.inputs]
+        readers = [node for node in place.around.nodes if number in node.inputs]
         said = _unread(readers, variable.kind == "nitsot")
         if said is not None:
             yield _rows_advice(place, variable, said)
@@ -35,19 +35,20 @@ def rows_kept(place: SourcePlace) -> Iterator[Advice]:
 def _result_of(loop: LoopSnapshot, variable: LoopVariableRecord) -> int | None:
     """Return the number of a loop variable's result around the loop."""
     found = [
-        each
-        for each in loop.variables
-        if (each.kind, each.name) == (variable.kind, variable.name) and each.keep_last == variable.keep_last
+        loop_variable
+        for loop_variable in loop.variables
+        if (loop_variable.kind, loop_variable.name) == (variable.kind, variable.name)
+        and loop_variable.keep_last == variable.keep_last
     ]
     return found[0].outer_output if len(found) == 1 else None
 
 
 def _unread(readers: list[NodeSnapshot], is_free: bool) -> tuple[str, str] | None:
     """Return what reads a result where that needs few of its rows, and what to do; None where it needs them."""
-    lasts = [_LAST.match(each.op) for each in readers]
-    sizes = [each for each in readers if each.op == "dimension{axis=0}"]
-    depth = max((int(each.group(1)) for each in lasts if each), default=0)
-    if len(sizes) + sum(each is not None for each in lasts) != len(readers) or depth > 16:
+    lasts = [_LAST.match(reader.op) for reader in readers]
+    sizes = [reader for reader in readers if reader.op == "dimension{axis=0}"]
+    depth = max((int(last.group(1)) for last in lasts if last), default=0)
+    if len(sizes) + sum(last is not None for last in lasts) != len(readers) or depth > 16:
         return None
     if not readers and is_free:
         return "nothing reads them", "Leave it out of what the step returns."
@@ -101,7 +102,7 @@ def checkpoints(place: SourcePlace) -> Iterator[Advice]:
     if kept < LARGE_BYTES or steps < 64 or loop.has_until or _is_checkpointed(place):
         return
     left = kept * 2 / math.sqrt(steps)
-    names = ", ".join(f"`{each.name}`" for each in loop.variables if each.read_backwards)
+    names = ", ".join(f"`{variable.name}`" for variable in loop.variables if variable.read_backwards)
     yield Advice(
         "checkpoints",
         f"`{loop.name}` keeps {size(kept)} for its gradient",
@@ -124,7 +125,7 @@ def _is_checkpointed(place: SourcePlace) -> bool:
         return False
     inner = name.removesuffix("_outer") + "_inner"
     return any(
-        each.parent == place.loop.key and given_name(each.name) == inner for each in place.record.loops
+        loop.parent == place.loop.key and given_name(loop.name) == inner for loop in place.record.loops
     )
 
 
@@ -135,13 +136,13 @@ def copies(place: SourcePlace) -> Iterator[Advice]:
         return
     spent = min(loop.copy_ns * loop.steps, float(loop.total_ns))
     stored = [
-        each
-        for each in loop.variables
-        if each.row_bytes and each.keep_last is None and not each.read_backwards
+        variable
+        for variable in loop.variables
+        if variable.row_bytes and variable.keep_last is None and not variable.read_backwards
     ]
     if not place.is_worth(spent) or loop.copy_ns < _MUCH_COPYING * place.step_ns() or not stored:
         return
-    largest = max(stored, key=lambda each: each.row_bytes)
+    largest = max(stored, key=lambda variable: variable.row_bytes)
     yield Advice(
         "copies",
         f"`{loop.name}` spends {share(loop.copy_ns, place.step_ns())} of a step on storing rows",

@@ -25,10 +25,10 @@ def non_sequences(place: SourcePlace) -> Iterator[Advice]:
     nodes = _closure(place.snapshot, ("non_sequence",))
     found = _timed(place, nodes)
     times = max(loop.steps - loop.runs, 0)  # once a run it is needed anyway
-    gain = _bounded(place, sum(each.mean_ns for each in found) * times)
+    gain = _bounded(place, sum(operation.mean_ns for operation in found) * times)
     if not found or not place.is_worth(gain):
         return
-    slowest = max(found, key=lambda each: each.mean_ns)
+    slowest = max(found, key=lambda operation: operation.mean_ns)
     yield Advice(
         "non_sequences",
         f"`{loop.name}` computes the same value again at every step",
@@ -47,15 +47,15 @@ def sequence_products(place: SourcePlace) -> Iterator[Advice]:
     loop = place.loop
     if place.snapshot is None:
         return
-    alone = {id(each) for each in _closure(place.snapshot, ("non_sequence",))}
+    alone = {id(node) for node in _closure(place.snapshot, ("non_sequence",))}
     nodes = _closure(place.snapshot, ("non_sequence", "sequence"))
-    products = [each for each in nodes if id(each) not in alone and _name(each.op) in _PRODUCTS]
+    products = [node for node in nodes if id(node) not in alone and _name(node.op) in _PRODUCTS]
     found = _timed(place, products)
     times = max(loop.steps - loop.runs, 0)
-    gain = _bounded(place, sum(each.mean_ns for each in found) * times)
+    gain = _bounded(place, sum(operation.mean_ns for operation in found) * times)
     if not found or not place.is_worth(gain):
         return
-    slowest = max(found, key=lambda each: each.mean_ns)
+    slowest = max(found, key=lambda operation: operation.mean_ns)
     until = " The loop may end early: this pays where most of the rows are reached." if loop.has_until else ""
     yield Advice(
         "sequence_product",
@@ -74,11 +74,13 @@ def sequence_products(place: SourcePlace) -> Iterator[Advice]:
 def _closure(loop: LoopSnapshot, kinds: Collection[str]) -> list[NodeSnapshot]:
     """Return the nodes of a step that depend on loop variables of some kinds, and on constants, alone."""
     step = loop.step
-    given = {number for each in loop.variables if each.kind in kinds for number in each.inner_inputs}
-    known = given | {k for k, each in enumerate(step.variables) if each.role == "constant"}
+    given = {
+        number for variable in loop.variables if variable.kind in kinds for number in variable.inner_inputs
+    }
+    known = given | {k for k, variable in enumerate(step.variables) if variable.role == "constant"}
     found = []
     for node in step.nodes:
-        if node.inputs and all(each in known for each in node.inputs) and _name(node.op) != "dimension":
+        if node.inputs and all(number in known for number in node.inputs) and _name(node.op) != "dimension":
             found.append(node)
             known |= set(node.outputs)
     return [node for node in found if not _is_of_constants(node, step)]
@@ -86,7 +88,7 @@ def _closure(loop: LoopSnapshot, kinds: Collection[str]) -> list[NodeSnapshot]:
 
 def _is_of_constants(node: NodeSnapshot, step: GraphSnapshot) -> bool:
     size = len(step.variables)
-    return all(0 <= each < size and step.variables[each].role == "constant" for each in node.inputs)
+    return all(0 <= number < size and step.variables[number].role == "constant" for number in node.inputs)
 
 
 def _name(op: str) -> str:
@@ -94,8 +96,8 @@ def _name(op: str) -> str:
 
 
 def _timed(place: SourcePlace, nodes: Sequence[NodeSnapshot]) -> list[OperationRecord]:
-    found = {each.operation: place.operation(each.operation) for each in nodes}
-    return [each for each in found.values() if each is not None and each.mean_ns > 0]
+    found = {node.operation: place.operation(node.operation) for node in nodes}
+    return [operation for operation in found.values() if operation is not None and operation.mean_ns > 0]
 
 
 def _bounded(place: SourcePlace, nanoseconds: float) -> float:
@@ -105,9 +107,12 @@ def _bounded(place: SourcePlace, nanoseconds: float) -> float:
 
 def _labels(operations: Sequence[OperationRecord]) -> str:
     """Return the slowest operations, in the order of the step."""
-    shown = sorted(sorted(operations, key=lambda each: -each.mean_ns)[:3], key=lambda each: each.index)
+    shown = sorted(
+        sorted(operations, key=lambda operation: -operation.mean_ns)[:3],
+        key=lambda operation: operation.index,
+    )
     more = len(operations) - len(shown)
-    return ", ".join(f"`{each.label}`" for each in shown) + (
+    return ", ".join(f"`{operation.label}`" for operation in shown) + (
         f" and {counted(more, 'other operation')}" if more else ""
     )
 
@@ -130,7 +135,7 @@ def _why(place: SourcePlace, rule: str) -> str:
 
 
 def _spent(place: SourcePlace, operations: Sequence[OperationRecord]) -> str:
-    mean = sum(each.mean_ns for each in operations)
+    mean = sum(operation.mean_ns for operation in operations)
     part = share(mean, place.loop.body_ns)
     return f"{duration(mean)} of {duration(place.loop.body_ns)} a step ({part}), {amount(place.loop.steps)} steps"
 

@@ -30,14 +30,18 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
     loop = place.loop
     if loop.parent is not None or loop.gradient_of is not None or loop.runs < 2 or loop.steps < _MANY_STEPS:
         return
-    tiny = [each.mean_ns for each in loop.operations if each.samples and each.mean_ns < _TINY_NS]
+    tiny = [
+        operation.mean_ns
+        for operation in loop.operations
+        if operation.samples and operation.mean_ns < _TINY_NS
+    ]
     if not loop.sampled_steps or _is_updating(place) or sum(tiny) < _MOSTLY_TINY * loop.body_ns or not tiny:
         return
     # Runs of one length and one set of shapes go together; the steps of the longest one are needed anyway.
     saved = sum(tiny) * (loop.steps - loop.longest_run)
     gain = min(saved, float(loop.total_ns))
     alike = (
-        loop.steps >= _ALIKE * loop.runs * loop.longest_run and sum(each.count for each in loop.tiers) <= 1
+        loop.steps >= _ALIKE * loop.runs * loop.longest_run and sum(tier.count for tier in loop.tiers) <= 1
     )
     if not alike or not place.is_worth(gain):
         return
@@ -59,7 +63,7 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
 def _is_updating(place: SourcePlace) -> bool:
     """Return whether the function works on shared variables: its calls then need one another."""
     graph = place.function.graph
-    return graph is None or any(each.role == "shared" for each in graph.variables)
+    return graph is None or any(variable.role == "shared" for variable in graph.variables)
 
 
 def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
@@ -93,7 +97,7 @@ def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
 def many_shapes(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on loops for which code was made again and again."""
     loop = place.loop
-    count, total = sum(each.count for each in loop.tiers), sum(each.total_ns for each in loop.tiers)
+    count, total = sum(tier.count for tier in loop.tiers), sum(tier.total_ns for tier in loop.tiers)
     gain = total * (1 - 1 / count) if count else 0.0
     if count < _MANY_SHAPES or not place.is_worth(gain):
         return
@@ -139,7 +143,7 @@ def advice_of(record: ProfileRecord) -> list[Advice]:
     >>> advice_of(ProfileRecord(script="rnn.py"))
     []
     """
-    return sorted(_all(record), key=lambda each: (-(each.gain_ns or 0.0), -(each.gain_bytes or 0)))
+    return sorted(_all(record), key=lambda advice: (-(advice.gain_ns or 0.0), -(advice.gain_bytes or 0)))
 
 
 def _all(record: ProfileRecord) -> Iterator[Advice]:

@@ -24,18 +24,20 @@ _PRINTED_NAME = re.compile(
 def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
     """Give advice on functions that one line builds again and again."""
     alike: dict[Hashable, list[FunctionRecord]] = {}
-    for each in record.functions:
-        if each.source is not None:
-            alike.setdefault((each.source.file, each.source.line, _shape_of(each.graph)), []).append(each)
+    for function in record.functions:
+        if function.source is not None:
+            alike.setdefault(
+                (function.source.file, function.source.line, _shape_of(function.graph)), []
+            ).append(function)
     for functions in alike.values():
-        built = [_build_ns(each) for each in functions]
+        built = [_build_ns(function) for function in functions]
         gain = sum(built) * (1 - 1 / len(built))
         if len(functions) < _SAME_LINE or not _worth(record, gain):
             continue
         first = functions[0]
         if first.graph is None:
             continue  # whether they are the same is not known
-        calls = sum(each.calls for each in functions)
+        calls = sum(function.calls for function in functions)
         yield Advice(
             "rebuilding",
             f"one line built the same function {amount(len(functions))} times",
@@ -54,29 +56,32 @@ def _shape_of(graph: GraphSnapshot | None) -> Hashable:
     if graph is None:
         return None
     nodes = tuple(
-        (_PRINTED_NAME.sub("", each.op), each.inputs, each.outputs, each.loop) for each in graph.nodes
+        (_PRINTED_NAME.sub("", node.op), node.inputs, node.outputs, node.loop) for node in graph.nodes
     )
-    loops = tuple((each.until, _shape_of(each.step)) for each in graph.loops)
-    return nodes, loops, graph.outputs, tuple((each.type, each.role) for each in graph.variables)
+    loops = tuple((loop.until, _shape_of(loop.step)) for loop in graph.loops)
+    return nodes, loops, graph.outputs, tuple((variable.type, variable.role) for variable in graph.variables)
 
 
 def costly_building(record: ProfileRecord) -> Iterator[Advice]:
     """Give advice on functions whose rewriting took longer than all their calls."""
-    for each in record.functions:
-        rewriting = each.build_ns.get("rewrite", 0)
-        if rewriting < max(_BUILD_NS, 4 * each.total_ns) or not _worth(record, rewriting) or not each.calls:
+    for function in record.functions:
+        rewriting = function.build_ns.get("rewrite", 0)
+        if (
+            rewriting < max(_BUILD_NS, 4 * function.total_ns)
+            or not _worth(record, rewriting)
+            or not function.calls
+        ):
             continue
         yield Advice(
             "costly_building",
-            f"building `{each.name}` took longer than its calls",
+            f"building `{function.name}` took longer than its calls",
             'With Mode(rewrites="none") it is built without rewriting: better as long as it is called this rarely, and calls get'
-            " less than"
-            f" {rewriting / max(each.total_ns, 1):.0f} times slower. A function that stays in use pays for itself in more calls."
-            " Estimate: at most the rewriting.",
-            f"{duration(_build_ns(each))} to build, {duration(rewriting)} of it rewriting; {counted(each.calls, 'call')} in"
-            f" {duration(each.total_ns)}",
-            each.source,
-            each.name,
+            f" less than {rewriting / max(function.total_ns, 1):.0f} times slower. A function that stays in use pays for itself in"
+            " more calls. Estimate: at most the rewriting.",
+            f"{duration(_build_ns(function))} to build, {duration(rewriting)} of it rewriting; {counted(function.calls, 'call')} in"
+            f" {duration(function.total_ns)}",
+            function.source,
+            function.name,
             "",
             float(rewriting),
         )
@@ -84,20 +89,25 @@ def costly_building(record: ProfileRecord) -> Iterator[Advice]:
 
 def small_calls(record: ProfileRecord) -> Iterator[Advice]:
     """Give advice on functions called so often that the calls themselves take the time."""
-    for each in record.functions:
-        inside = sum(one.mean_ns * one.samples for one in each.operations)
-        gain = each.total_ns - inside
-        timed = [one for one in each.operations if one.samples]
-        if each.calls < _MANY_CALLS or not timed or gain < _MUCH * each.total_ns or not _worth(record, gain):
+    for function in record.functions:
+        inside = sum(one.mean_ns * one.samples for one in function.operations)
+        gain = function.total_ns - inside
+        timed = [one for one in function.operations if one.samples]
+        if (
+            function.calls < _MANY_CALLS
+            or not timed
+            or gain < _MUCH * function.total_ns
+            or not _worth(record, gain)
+        ):
             continue
         yield Advice(
             "small_calls",
-            f"`{each.name}` is called {amount(each.calls)} times for little work",
+            f"`{function.name}` is called {amount(function.calls)} times for little work",
             "Bring the loop that calls it into a scan, or give each call more to do (a batch). Estimate: at most what is outside of"
             " its operations: checking arguments, and what the script's recording adds to it.",
-            f"{duration(each.call_times.mean_ns)} a call, {duration(inside / each.calls)} of it in operations",
-            each.source,
-            each.name,
+            f"{duration(function.call_times.mean_ns)} a call, {duration(inside / function.calls)} of it in operations",
+            function.source,
+            function.name,
             "",
             gain,
         )
@@ -105,41 +115,43 @@ def small_calls(record: ProfileRecord) -> Iterator[Advice]:
 
 def reference_tier(record: ProfileRecord) -> Iterator[Advice]:
     """Give advice on functions that ran on the tier made for reading, not for speed."""
-    for each in record.functions:
-        if each.backend != "reference" or each.total_ns < _WEIGHTY * record.wall_ns:
+    for function in record.functions:
+        if function.backend != "reference" or function.total_ns < _WEIGHTY * record.wall_ns:
             continue
         yield Advice(
             "reference_tier",
-            f"`{each.name}` runs on the reference tier",
+            f"`{function.name}` runs on the reference tier",
             'It runs one operation after another, made to be right and plain. Mode("numpy"), or leaving the mode out, takes'
             " generated code. The record has no figure for how much faster that is.",
-            f"{counted(each.calls, 'call')} in {duration(each.total_ns)} ({share(each.total_ns, record.wall_ns)} of the run)",
-            each.source,
-            each.name,
+            f"{counted(function.calls, 'call')} in {duration(function.total_ns)}"
+            f" ({share(function.total_ns, record.wall_ns)} of the run)",
+            function.source,
+            function.name,
         )
 
 
 def no_rewrites(record: ProfileRecord) -> Iterator[Advice]:
     """Give advice on functions that were built without rewrites."""
-    for each in record.functions:
-        selection = each.rewrites.selection if each.rewrites is not None else ""
-        if selection != "none" or each.total_ns < _WEIGHTY * record.wall_ns:
+    for function in record.functions:
+        selection = function.rewrites.selection if function.rewrites is not None else ""
+        if selection != "none" or function.total_ns < _WEIGHTY * record.wall_ns:
             continue
         yield Advice(
             "no_rewrites",
-            f"`{each.name}` runs as it was written, without rewrites",
+            f"`{function.name}` runs as it was written, without rewrites",
             'Leave out rewrites="none", unless that is what you look at. The record has no figure for the gain; profile it'
             " both ways and compare.",
-            f"{counted(each.calls, 'call')} in {duration(each.total_ns)} ({share(each.total_ns, record.wall_ns)} of the run)",
-            each.source,
-            each.name,
+            f"{counted(function.calls, 'call')} in {duration(function.total_ns)}"
+            f" ({share(function.total_ns, record.wall_ns)} of the run)",
+            function.source,
+            function.name,
         )
 
 
 def host_time(record: ProfileRecord) -> Iterator[Advice]:
     """Give advice on runs that were mostly outside of functions."""
     built = sum(map(_build_ns, record.functions))
-    called = sum(each.total_ns for each in record.functions)
+    called = sum(function.total_ns for function in record.functions)
     host = record.wall_ns - built - called - record.cost.total_ns
     if host < max(_HOST_NS, record.wall_ns / 2) or not called or record.left_out:
         return
@@ -159,7 +171,7 @@ def host_time(record: ProfileRecord) -> Iterator[Advice]:
 
 def recording(record: ProfileRecord) -> Iterator[Advice]:
     """Give advice on records of which the recording itself is a large part: in the times of loops, or of the whole run."""
-    total = sum(each.total_ns for each in record.loops if each.parent is None)
+    total = sum(loop.total_ns for loop in record.loops if loop.parent is None)
     cost = _cost_in_loops(record)
     if total and cost >= max(_RECORDING * total, WORTH * record.wall_ns):
         less = (
@@ -189,8 +201,8 @@ def recording(record: ProfileRecord) -> Iterator[Advice]:
 def _cost_in_loops(record: ProfileRecord) -> float:
     """Return what recording cost within the times of outermost loops: theirs, and that of the loops in them."""
     inside: dict[int | None, list[LoopRecord]] = {}
-    for each in record.loops:
-        inside.setdefault(each.parent, []).append(each)
+    for loop in record.loops:
+        inside.setdefault(loop.parent, []).append(loop)
     waiting, total = list(inside.get(None, ())), 0.0
     while waiting:
         now = waiting.pop()
@@ -202,14 +214,14 @@ def _cost_in_loops(record: ProfileRecord) -> float:
 def unnamed(record: ProfileRecord, found: list[SourcePlace]) -> Iterator[Advice]:
     """Give advice on loops without a name: one piece for all of them."""
     without = [
-        each.loop
-        for each in found
-        if each.loop.name.startswith("scan at ") and each.is_worth(each.loop.total_ns)
+        source_place.loop
+        for source_place in found
+        if source_place.loop.name.startswith("scan at ") and source_place.is_worth(source_place.loop.total_ns)
     ]
     if not without:
         return
-    slowest = max(without, key=lambda each: each.total_ns)
-    lines = list(dict.fromkeys(str(each.source or each.name) for each in without))
+    slowest = max(without, key=lambda loop: loop.total_ns)
+    lines = list(dict.fromkeys(str(loop.source or loop.name) for loop in without))
     more = f" and {amount(len(lines) - 3)} more" if len(lines) > 3 else ""
     yield Advice(
         "unnamed",

@@ -57,7 +57,7 @@ def _of_runs(a: ProfileRecord, b: ProfileRecord) -> Iterator[Difference]:
     if a.script != b.script:
         yield Difference("script", a.script, b.script, "profile the same script, in either version, twice")
     if a.arguments != b.arguments:
-        old, new = (shlex.join(each.arguments) or "none" for each in (a, b))
+        old, new = (shlex.join(profile.arguments) or "none" for profile in (a, b))
         yield Difference("arguments", old, new, "run both with the same arguments")
     if a.machine != b.machine:
         yield Difference("machine", a.machine or "unknown", b.machine or "unknown", "run both on one machine")
@@ -110,9 +110,9 @@ def _of_variables(old: LoopRecord, new: LoopRecord) -> Iterator[Difference]:
 
 def _variables(loop: LoopRecord) -> dict[tuple[str, int], str]:
     found: dict[tuple[str, int], str] = {}
-    for each in loop.variables:
-        count = sum(name == each.name for name, _ in found)
-        found[each.name, count] = f"{each.kind} {each.type}".strip()
+    for variable in loop.variables:
+        count = sum(name == variable.name for name, _ in found)
+        found[variable.name, count] = f"{variable.kind} {variable.type}".strip()
     return found
 
 

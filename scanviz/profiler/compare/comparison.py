@@ -94,9 +94,9 @@ class Comparison:
     def slower_than(self, share: float) -> list[Compared]:
         """Return what is slower by more than a share with all of its interval."""
         return [
-            each
-            for each in self.rows
-            if each.verdict == "slower" and each.interval is not None and each.interval.low > 1 + share
+            row
+            for row in self.rows
+            if row.verdict == "slower" and row.interval is not None and row.interval.low > 1 + share
         ]
 
     def to_json(self, fail_over: float | None = None) -> dict[str, Any]:
@@ -108,11 +108,11 @@ class Comparison:
             "confidence": CONFIDENCE,
             "floor": self.floor,
             "warnings": list(self.warnings),
-            "unlike": [each._asdict() for each in self.unlike],
+            "unlike": [difference._asdict() for difference in self.unlike],
             "fail_over": fail_over,
             "failed": bool(failed),
-            "numbers": [each.to_json() for each in self.numbers],
-            "rows": [{**_row_json(each), "fails": each in failed} for each in self.rows],
+            "numbers": [number.to_json() for number in self.numbers],
+            "rows": [{**_row_json(row), "fails": row in failed} for row in self.rows],
         }
 
 
@@ -139,7 +139,7 @@ def compare(a: ProfileRecord, b: ProfileRecord) -> Comparison:
     only = {key for key in keys if key not in before or key not in after}
     moved = _moved(before, after, doubts)
     rows = [_compared(before.get(key), after.get(key), doubts, only, moved) for key in keys]
-    rows.sort(key=lambda each: (each.verdict in ("same", "not measured"), -each.lost_ns, each.figure.key))
+    rows.sort(key=lambda row: (row.verdict in ("same", "not measured"), -row.lost_ns, row.figure.key))
     warnings = [*versions_that_differ(a, b), *_renamed(rows)]
     numbers = tuple(changed_numbers(a, b))
     return Comparison(a, b, tuple(rows), tuple(differences(a, b)), tuple(warnings), numbers)
@@ -182,14 +182,14 @@ def _confirmed(ratio: ConfidenceInterval, difference: float, around: float) -> C
 
 def _doubts(measured: list[Figure]) -> dict[str, float]:
     """Return how often an interval may miss, by kind: operations share one half, functions and loops the other."""
-    operations = sum(each.kind == "operation" for each in measured)
+    operations = sum(figure.kind == "operation" for figure in measured)
     larger = len(measured) - operations
     shares = {"operation": operations, "function": larger, "loop": larger}
     return {kind: (1 - CONFIDENCE) / 2 / max(1, count) for kind, count in shares.items()}
 
 
 def _times(side: Iterable[Figure] | None) -> list[Estimate]:
-    return [each.estimate for each in side or () if each.estimate is not None]
+    return [figure.estimate for figure in side or () if figure.estimate is not None]
 
 
 def _compared(
@@ -212,7 +212,7 @@ def _compared(
     if shown.kind == "operation" and min(len(old), len(new)) == 1:
         ratio = _confirmed(ratio, b_ns - a_ns, moved.get(shown.owner, 0.0))
     a_ns, b_ns = (mean_ns(each, ratio.of) for each in (old, new))
-    close = abs(b_ns - a_ns) <= max(each.resolution_ns for each in (*a, *b))
+    close = abs(b_ns - a_ns) <= max(figure.resolution_ns for figure in (*a, *b))
     verdict = "same" if close or ratio.low <= 1 <= ratio.high else "slower" if ratio.ratio > 1 else "faster"
     return Compared(shown, verdict, a_ns, b_ns, ratio, (b_ns - a_ns) * b[0].count)
 
@@ -222,11 +222,11 @@ def _renamed(rows: list[Compared]) -> list[str]:
     found = []
     for kind in ("function", "loop"):
         gone, new = (
-            [each.figure for each in rows if each.verdict == verdict and each.figure.kind == kind]
+            [row.figure for row in rows if row.verdict == verdict and row.figure.kind == kind]
             for verdict in ("gone", "new")
         )
         for old in gone:
-            texts = [each for each in new if _line(each) == _line(old) and _line(old)]
+            texts = [figure for figure in new if _line(figure) == _line(old) and _line(old)]
             if len(texts) == 1:
                 found.append(
                     f"{kind} {old.name} is gone and {texts[0].name} is new, on the same line: renamed?"

@@ -109,9 +109,9 @@ def interval(before: Sequence[Estimate], after: Sequence[Estimate], doubt: float
     if min(len(before), len(after)) > 1:
         return _between_repeats(before, after, doubt)
     ratios = [_ratio(before, after, "ns"), _ratio(before, after, "typical_ns")]
-    cold = any(each.cold for each in (*before, *after))
-    error = math.sqrt(sum(max(each.error for each in side) ** 2 for side in (before, after)))
-    freedom = min(each.freedom for each in (*before, *after))
+    cold = any(estimate.cold for estimate in (*before, *after))
+    error = math.sqrt(sum(max(estimate.error for estimate in side) ** 2 for side in (before, after)))
+    freedom = min(estimate.freedom for estimate in (*before, *after))
     wider = _widened(FLOOR_COLD if cold else FLOOR_ONCE, _quantile(doubt, freedom) * error)
     return ConfidenceInterval(ratios[0], min(ratios) / wider, max(ratios) * wider)
 
@@ -131,7 +131,7 @@ def _of_means(
     before: Sequence[Estimate], after: Sequence[Estimate], doubt: float, name: Statistic
 ) -> ConfidenceInterval:
     """Return Welch's interval of what each run is summed up by."""
-    old, new = (np.log([_positive(getattr(each, name)) for each in side]) for side in (before, after))
+    old, new = (np.log([_positive(getattr(estimate, name)) for estimate in side]) for side in (before, after))
     shares = [float(side.var(ddof=1)) / len(side) for side in (old, new)]
     variance, ratio = sum(shares), math.exp(float(new.mean() - old.mean()))
     error = 0.0
@@ -147,7 +147,7 @@ def mean_ns(side: Sequence[Estimate], name: Statistic = "ns") -> float:
     """Return the geometric mean of the runs."""
     if len(side) == 1:
         return float(getattr(side[0], name))
-    return math.exp(sum(math.log(_positive(getattr(each, name))) for each in side) / len(side))
+    return math.exp(sum(math.log(_positive(getattr(estimate, name))) for estimate in side) / len(side))
 
 
 def _ratio(before: Sequence[Estimate], after: Sequence[Estimate], name: Statistic) -> float:

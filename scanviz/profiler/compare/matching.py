@@ -86,7 +86,7 @@ def figures(record: ProfileRecord) -> dict[Key, Figure]:
         )
         _add(found, _operations(record, function.operations, key, (function.name,), function.calls))
     paths: dict[int, tuple[str, ...]] = {}
-    names = {each.key: each.name for each in record.functions}
+    names = {function.key: function.name for function in record.functions}
     for loop in record.loops:
         outside = (names[loop.function],) if loop.parent is None else paths[loop.parent]
         paths[loop.key] = (*outside, loop.name)
@@ -101,13 +101,13 @@ def keys_of(record: ProfileRecord) -> tuple[dict[int, Key], dict[int, Key]]:
     """Return what functions and loops are known by, by their keys in the record."""
     seen: Counter[Key] = Counter()
     functions = {
-        each.key: _counted(("function", lasting_name(each.name, each.source)), seen)
-        for each in record.functions
+        function.key: _counted(("function", lasting_name(function.name, function.source)), seen)
+        for function in record.functions
     }
     loops: dict[int, Key] = {}
-    for each in record.loops:
-        owner = functions[each.function] if each.parent is None else loops[each.parent]
-        loops[each.key] = _counted((*owner, "loop", lasting_name(each.name, each.source)), seen)
+    for loop in record.loops:
+        owner = functions[loop.function] if loop.parent is None else loops[loop.parent]
+        loops[loop.key] = _counted((*owner, "loop", lasting_name(loop.name, loop.source)), seen)
     return functions, loops
 
 
@@ -135,10 +135,10 @@ def _counted(key: Key, seen: Counter[Key]) -> Key:
 
 def _add(found: dict[Key, Figure], more: Iterator[Figure]) -> None:
     seen: Counter[Key] = Counter()
-    for each in more:
-        seen[each.key] += 1
-        key = (*each.key, str(seen[each.key]))
-        found[key] = replace(each, key=key)
+    for figure in more:
+        seen[figure.key] += 1
+        key = (*figure.key, str(seen[figure.key]))
+        found[key] = replace(figure, key=key)
 
 
 def _operations(
@@ -149,18 +149,18 @@ def _operations(
     count: int,
 ) -> Iterator[Figure]:
     """Yield the operations of a function or step; a loop among them has a figure of its own."""
-    for each in operations:
-        if each.kind == "loop":
+    for operation in operations:
+        if operation.kind == "loop":
             continue
-        file, text = (each.source.file, each.source.text) if each.source else ("", "")
-        estimate = _of_operation(each) if each.samples else None
+        file, text = (operation.source.file, operation.source.text) if operation.source else ("", "")
+        estimate = _of_operation(operation) if operation.samples else None
         yield Figure(
             "operation",
-            (*owner, "operation", file, text, each.label),
+            (*owner, "operation", file, text, operation.label),
             owner,
-            each.label,
+            operation.label,
             path,
-            each.source,
+            operation.source,
             count,
             estimate,
             record.cost.stamp_ns,
@@ -199,9 +199,12 @@ def _of_loop(loop: LoopRecord) -> Estimate | None:
             else None
         )
     first = loop.timed()[: min(FIRST, times.count // 4, len(rows))]
-    while sum(each.covers for each in first) > times.count // 4:  # of blocks fewer are left out
+    while sum(timed_steps.covers for timed_steps in first) > times.count // 4:  # of blocks fewer are left out
         first.pop()
-    warm, start = sum(each.covers for each in first), sum(each.total_ns for each in first)
+    warm, start = (
+        sum(timed_steps.covers for timed_steps in first),
+        sum(timed_steps.total_ns for timed_steps in first),
+    )
     if times.count < 4 or start >= times.total_ns:
         return Estimate(times.mean_ns, float(times.p50_ns) or times.mean_ns, FLOOR_COLD, MANY, cold=True)
     mean = (times.total_ns - start) / (times.count - warm)

@@ -36,14 +36,14 @@ def changed_numbers(a: ProfileRecord, b: ProfileRecord) -> list[ChangedNumber]:
     >>> changed_numbers(ProfileRecord(), ProfileRecord())
     []
     """
-    old, new = ({keys_of(run)[1][each.key]: each for each in run.loops} for run in (a, b))
+    old, new = ({keys_of(run)[1][loop.key]: loop for loop in run.loops} for run in (a, b))
     pairs = [(old[key], loop) for key, loop in new.items() if key in old]
     found = [
-        ChangedNumber(after, each, each.value(before), each.value(after))
+        ChangedNumber(after, measure, measure.value(before), measure.value(after))
         for before, after in pairs
-        for each in measures("loop", "compare")
+        for measure in measures("loop", "compare")
     ]
-    return [each for each in found if each.a != each.b]
+    return [changed_number for changed_number in found if changed_number.a != changed_number.b]
 
 
 __all__ = ["ChangedNumber", "changed_numbers"]

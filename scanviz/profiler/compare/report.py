@@ -81,8 +81,8 @@ def render_refusal(comparison: Comparison, *, width: int = 80, color: bool = Fal
 
 
 def _unlike(comparison: Comparison) -> Iterator[ReportLine]:
-    for each in comparison.unlike[:12]:
-        what, a, b, fix = map(plain, each)
+    for difference in comparison.unlike[:12]:
+        what, a, b, fix = map(plain, difference)
         yield ReportLine(f"  {what}: A {a}, B {b}", WARNING, wraps=True)
         yield ReportLine(f"    {fix}", QUIET, wraps=True)
     if len(comparison.unlike) > 12:
@@ -110,7 +110,7 @@ def _header(comparison: Comparison) -> Iterator[ReportLine]:
 
 
 def _run(record: ProfileRecord) -> str:
-    walls = [each.wall_ns for each in (record, *record.repeats)]
+    walls = [repeat.wall_ns for repeat in (record, *record.repeats)]
     parts = [
         counted(len(walls), "run"),
         duration(sum(walls) / len(walls)) + (" each" if len(walls) > 1 else ""),
@@ -120,18 +120,20 @@ def _run(record: ProfileRecord) -> str:
 
 def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
     """Yield what is slower, faster, new or gone; what is inside of something new or gone goes without saying."""
-    told = [each for each in comparison.rows if each.verdict in _STYLES and not each.of_new]
+    told = [row for row in comparison.rows if row.verdict in _STYLES and not row.of_new]
     least = _WORTH * sum(
-        abs(each.b_ns or 0) * each.figure.count for each in comparison.rows if not each.figure.owner
+        abs(row.b_ns or 0) * row.figure.count for row in comparison.rows if not row.figure.owner
     )
-    changed = [each for each in told if each.interval is not None or abs(each.lost_ns) >= least]
+    changed = [
+        compared for compared in told if compared.interval is not None or abs(compared.lost_ns) >= least
+    ]
     small = len(told) - len(changed)
     if comparison.rows and not told:
         yield ReportLine("")
         yield ReportLine("the same within noise everywhere", TITLE)
-    for each in changed[:top]:
+    for compared in changed[:top]:
         yield ReportLine("")
-        yield from _change(each)
+        yield from _change(compared)
     if len(changed) > top:
         yield ReportLine("")
         yield ReportLine(
@@ -170,7 +172,7 @@ def _times(row: Compared) -> str:
 
 def _ratio(row: Compared) -> str:
     assert row.interval is not None
-    low, high = (_factor(each) for each in (row.interval.low, row.interval.high))
+    low, high = (_factor(number) for number in (row.interval.low, row.interval.high))
     if row.interval.high > _HOPELESS * row.interval.ratio:
         return f"×{_factor(row.interval.ratio)} (too noisy to tell)"
     return f"×{_factor(row.interval.ratio)} ({low} to {high})"
@@ -186,27 +188,28 @@ def _lost(ns: float) -> str:
 
 def _same(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
     """Yield a table of functions and loops that are the same, and how many operations are."""
-    same = [each for each in comparison.rows if each.verdict == "same"]
-    larger = [each for each in same if each.figure.kind != "operation"]
-    larger.sort(key=lambda each: -(each.b_ns or 0) * each.figure.count)
+    same = [row for row in comparison.rows if row.verdict == "same"]
+    larger = [compared for compared in same if compared.figure.kind != "operation"]
+    larger.sort(key=lambda compared: -(compared.b_ns or 0) * compared.figure.count)
     operations = len(same) - len(larger)
-    unmeasured = sum(each.verdict == "not measured" for each in comparison.rows)
+    unmeasured = sum(row.verdict == "not measured" for row in comparison.rows)
     if same:
         yield ReportLine("")
         counts = [
-            counted(sum(each.figure.kind == kind for each in same), kind) for kind in ("function", "loop")
+            counted(sum(compared.figure.kind == kind for compared in same), kind)
+            for kind in ("function", "loop")
         ]
         yield ReportLine(
             f"same within noise: {', '.join([*counts, counted(operations, 'operation')])}", TITLE, wraps=True
         )
     rows = [
         [
-            f"  {each.figure.kind} {_named(each)}",
-            duration(each.a_ns or 0),
-            duration(each.b_ns or 0),
-            _ratio(each),
+            f"  {compared.figure.kind} {_named(compared)}",
+            duration(compared.a_ns or 0),
+            duration(compared.b_ns or 0),
+            _ratio(compared),
         ]
-        for each in larger[:top]
+        for compared in larger[:top]
     ]
     yield from (ReportLine(text) for text in table(rows, 1, width))
     if len(larger) > top:
@@ -218,9 +221,9 @@ def _same(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
 def _numbers(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
     """Yield a table of sizes and counts that differ."""
     rows = [["  sizes and counts that differ", "A", "B"]]
-    for each in comparison.numbers[:top]:
-        values = ["–" if one is None else quantity(one, each.measure.unit) for one in (each.a, each.b)]
-        rows.append([f"  loop {plain(each.loop.name)}: {each.measure.title}", *values])
+    for number in comparison.numbers[:top]:
+        values = ["–" if one is None else quantity(one, number.measure.unit) for one in (number.a, number.b)]
+        rows.append([f"  loop {plain(number.loop.name)}: {number.measure.title}", *values])
     if len(rows) > 1:
         heading, *others = table(rows, 1, width)
         yield from (ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others))
@@ -235,7 +238,7 @@ def _failures(comparison: Comparison, fail_over: float) -> Iterator[ReportLine]:
     if not failed:
         yield ReportLine(f"passes: nothing is slower by more than {asked}, noise allowed for", wraps=True)
         return
-    names = ", ".join(f"{each.figure.kind} {_named(each)}" for each in failed[:4])
+    names = ", ".join(f"{compared.figure.kind} {_named(compared)}" for compared in failed[:4])
     more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
     yield ReportLine(f"fails: slower by more than {asked}, noise allowed for: {names}{more}", HOT, wraps=True)
 

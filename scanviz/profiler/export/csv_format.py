@@ -37,4 +37,4 @@ def _cell(value: Cell) -> Cell:
 
 def _is_numbers(text: str) -> bool:
     """Return whether a cell is numbers alone, as taps are: ``-1 0``."""
-    return all(each.removeprefix("-").isdecimal() for each in text.split())
+    return all(word.removeprefix("-").isdecimal() for word in text.split())

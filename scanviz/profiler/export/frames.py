@@ -76,11 +76,11 @@ def frames_of(record: ProfileRecord) -> StackFrame:
     """
     outermost = _outermost_loops(record)
     inside: list[StackFrame] = []
-    for each in record.functions:
-        inside.extend(_building(each))
-        loops = outermost.get(each.key, [])
-        if each.calls or each.running or loops:
-            inside.append(_function_frame(each, loops))
+    for function in record.functions:
+        inside.extend(_building(function))
+        loops = outermost.get(function.key, [])
+        if function.calls or function.running or loops:
+            inside.append(_function_frame(function, loops))
     facts: dict[str, int | str] = {"time": MEASURED}
     total = record.wall_ns
     if time_of(inside) > total:  # functions may have run beside one another, in threads
@@ -102,15 +102,15 @@ def stacks(root: StackFrame) -> Iterator[tuple[tuple[StackFrame, ...], int]]:
     ) -> Iterator[tuple[tuple[StackFrame, ...], int]]:
         here = (*around, frame)
         yield here, frame.self_ns
-        for each in frame.inside:
-            yield from walk(each, here)
+        for stack_frame in frame.inside:
+            yield from walk(stack_frame, here)
 
     yield from walk(root, ())
 
 
 def time_of(frames: Iterable[StackFrame]) -> int:
     """Return the time of frames together."""
-    return sum(each.total_ns for each in frames)
+    return sum(frame.total_ns for frame in frames)
 
 
 def clear(text: str, otherwise: str = "") -> str:
@@ -143,9 +143,9 @@ def _building(function: FunctionRecord) -> list[StackFrame]:
 
 def _function_frame(function: FunctionRecord, loops: list[StackFrame]) -> StackFrame:
     operations = [
-        _operation_frame(each, each.samples, MEASURED)
-        for each in function.operations
-        if each.samples and each.kind != "loop"
+        _operation_frame(operation, operation.samples, MEASURED)
+        for operation in function.operations
+        if operation.samples and operation.kind != "loop"
     ]
     operations = _without_loops(operations, function.operations, loops)
     facts: dict[str, int | str] = {
@@ -162,19 +162,19 @@ def _function_frame(function: FunctionRecord, loops: list[StackFrame]) -> StackF
 def _outermost_loops(record: ProfileRecord) -> dict[int, list[StackFrame]]:
     """Return the frames of the outermost loops that ran, by function, inner loops inside them."""
     depths: dict[int, int] = {}
-    for each in record.loops:  # a loop stands after the one around it
-        depths[each.key] = 0 if each.parent is None else depths.get(each.parent, 0) + 1
+    for loop in record.loops:  # a loop stands after the one around it
+        depths[loop.key] = 0 if loop.parent is None else depths.get(loop.parent, 0) + 1
     inner: dict[int, list[StackFrame]] = {}
     outermost: dict[int, list[StackFrame]] = {}
-    for each in reversed(record.loops):
-        if not each.runs and not each.running:
+    for loop in reversed(record.loops):
+        if not loop.runs and not loop.running:
             continue
-        found = inner.get(each.key, [])[::-1] if depths[each.key] < DEEPEST else []
-        frame = _loop_frame(each, found)
-        if each.parent is None:
-            outermost.setdefault(each.function, []).append(frame)
+        found = inner.get(loop.key, [])[::-1] if depths[loop.key] < DEEPEST else []
+        frame = _loop_frame(loop, found)
+        if loop.parent is None:
+            outermost.setdefault(loop.function, []).append(frame)
         else:
-            inner.setdefault(each.parent, []).append(frame)
+            inner.setdefault(loop.parent, []).append(frame)
     return {function: frames[::-1] for function, frames in outermost.items()}
 
 
@@ -183,12 +183,12 @@ def _loop_frame(loop: LoopRecord, inner: list[StackFrame]) -> StackFrame:
     room = whole - time_of(inner)
     around = min(loop.setup_ns, room)
     operations = [
-        _operation_frame(each, loop.steps, ESTIMATED)
-        for each in loop.operations
-        if each.samples and each.kind != "loop"
+        _operation_frame(operation, loop.steps, ESTIMATED)
+        for operation in loop.operations
+        if operation.samples and operation.kind != "loop"
     ]
     estimates = [*_without_loops(operations, loop.operations, inner), *_rest_of_the_steps(loop)]
-    parts = _fitted([each for each in estimates if each.total_ns], room - around)
+    parts = _fitted([estimate for estimate in estimates if estimate.total_ns], room - around)
     if around:
         parts = [StackFrame("around the steps", "part", around, facts={"time": MEASURED}), *parts]
     facts: dict[str, int | str] = {"runs": loop.runs, "steps": loop.steps, "time": MEASURED}
@@ -219,18 +219,18 @@ def _without_loops(
 
     Such loops stand beside the branches: a record doesn't say which loop is in which.
     """
-    linked = {each.loop for each in operations}
-    hidden = time_of(each for each in loops if each.loop is not None and each.loop.key not in linked)
-    branches = time_of(each for each in frames if each.kind == "branch")
+    linked = {operation.loop for operation in operations}
+    hidden = time_of(loop for loop in loops if loop.loop is not None and loop.loop.key not in linked)
+    branches = time_of(frame for frame in frames if frame.kind == "branch")
     if not hidden or not branches:
         return frames
     left = max(0, branches - hidden)
     how = "without loops in branches, which stand beside them"
     return [
-        replace(each, total_ns=each.total_ns * left // branches, facts={**each.facts, "time": how})
-        if each.kind == "branch"
-        else each
-        for each in frames
+        replace(frame, total_ns=frame.total_ns * left // branches, facts={**frame.facts, "time": how})
+        if frame.kind == "branch"
+        else frame
+        for frame in frames
     ]
 
 
@@ -240,10 +240,10 @@ def _fitted(frames: list[StackFrame], room: int) -> list[StackFrame]:
     if total <= room:
         return frames
     ends, reached = [0], 0
-    for each in frames:  # places are scaled and not lengths, so that nothing is left over by rounding
-        reached += each.total_ns
+    for frame in frames:  # places are scaled and not lengths, so that nothing is left over by rounding
+        reached += frame.total_ns
         ends.append(reached * room // total)
-    return [_scaled(each, ends[k + 1] - ends[k]) for k, each in enumerate(frames)]
+    return [_scaled(frame, ends[k + 1] - ends[k]) for k, frame in enumerate(frames)]
 
 
 def _scaled(frame: StackFrame, time: int) -> StackFrame:

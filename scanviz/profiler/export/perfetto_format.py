@@ -36,7 +36,7 @@ def export(record: ProfileRecord) -> dict[str, bytes]:
     packets = [_process(record)]
     for rank, track in enumerate(tracks_of(record)):
         packets.extend(_track(track, rank))
-    return {"": b"".join(field(TRACE_PACKET, each) for each in packets)}
+    return {"": b"".join(field(TRACE_PACKET, packet) for packet in packets)}
 
 
 def varint(value: int) -> bytes:

@@ -46,7 +46,7 @@ def export(record: ProfileRecord) -> dict[str, bytes]:
         if innermost.loop is not None and len(innermost.loop.series):
             loops.append((innermost, innermost.loop))
         if own > 0:
-            samples.append([frames.number(each.name, each.source) for each in stack])
+            samples.append([frames.number(stack_frame.name, stack_frame.source) for stack_frame in stack])
             weights.append(own)
     profiles = [_profile(f"{root.name}, {WHOLE}", samples, weights)]
     profiles += [_steps(frame, loop, frames) for frame, loop in loops]
@@ -77,7 +77,7 @@ def _steps(frame: StackFrame, loop: LoopRecord, frames: _Frames) -> dict[str, An
     """Return the recorded steps of a loop, with those of one run under it."""
     samples, weights = [], []
     outer = frames.number(frame.name, frame.source)
-    for each in loop.timed():
-        samples.append([outer, frames.number(f"run {each.run}"), frames.number(each.words)])
-        weights.append(each.total_ns)
+    for timed_steps in loop.timed():
+        samples.append([outer, frames.number(f"run {timed_steps.run}"), frames.number(timed_steps.words)])
+        weights.append(timed_steps.total_ns)
     return _profile(f"steps of {frame.name}: a sample, gaps left out", samples, weights)

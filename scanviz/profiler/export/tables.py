@@ -40,7 +40,7 @@ class Table(NamedTuple):
     def columns(self) -> dict[str, type]:
         """Names and types of all columns."""
         declared = [] if self.of is None else measures(self.of)
-        numbers: dict[str, type] = {each.name: int if each.whole else float for each in declared}
+        numbers: dict[str, type] = {measure.name: int if measure.whole else float for measure in declared}
         return self.first | numbers | (_LINE if self.lined else {})
 
 
@@ -59,30 +59,34 @@ def _run(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
 
 
 def _functions(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
-    for each in record.functions:
-        built = min(sum(each.build_ns.values()), LARGEST)
-        times = (each.calls, each.errors, each.total_ns, each.first_ns, built)
-        yield (each.key, clear(each.name), clear(each.backend), *times, *_line(each.source))
+    for function in record.functions:
+        built = min(sum(function.build_ns.values()), LARGEST)
+        times = (function.calls, function.errors, function.total_ns, function.first_ns, built)
+        yield (function.key, clear(function.name), clear(function.backend), *times, *_line(function.source))
 
 
 def _loops(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
-    for each in record.loops:
-        known = (each.key, each.function, each.parent, each.gradient_of, clear(each.name))
-        yield (*known, *_measured(each), *_line(each.source))
+    for loop in record.loops:
+        known = (loop.key, loop.function, loop.parent, loop.gradient_of, clear(loop.name))
+        yield (*known, *_measured(loop), *_line(loop.source))
 
 
 def _measured(record: LoopRecord | OperationRecord) -> Iterator[Cell]:
     """Yield the declared numbers of a loop or operation."""
-    for each in measures("loop" if isinstance(record, LoopRecord) else "operation"):
-        value = each.value(record)
+    for measure in measures("loop" if isinstance(record, LoopRecord) else "operation"):
+        value = measure.value(record)
         yield value if value is None else min(value, LARGEST)
 
 
 def _operations(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     for function in record.functions:
-        yield from (_operation(function.key, None, each, each.samples) for each in function.operations)
+        yield from (
+            _operation(function.key, None, operation, operation.samples) for operation in function.operations
+        )
     for loop in record.loops:
-        yield from (_operation(loop.function, loop.key, each, loop.steps) for each in loop.operations)
+        yield from (
+            _operation(loop.function, loop.key, operation, loop.steps) for operation in loop.operations
+        )
 
 
 def _operation(function: int, loop: int | None, each: OperationRecord, count: int) -> tuple[Cell, ...]:
@@ -96,11 +100,14 @@ def _operation(function: int, loop: int | None, each: OperationRecord, count: in
 
 def _variables(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     for loop in record.loops:
-        for each in loop.variables:
-            taps = [" ".join(map(str, taps)) for taps in (each.reads, each.writes)]
-            outer = [None if name is None else clear(name) for name in (each.outer_input, each.outer_output)]
-            names = (loop.key, each.kind, clear(each.name), *taps, clear(each.type), *outer)
-            yield (*names, each.keep_last, each.read_backwards, each.row_bytes)
+        for variable in loop.variables:
+            taps = [" ".join(map(str, taps)) for taps in (variable.reads, variable.writes)]
+            outer = [
+                None if name is None else clear(name)
+                for name in (variable.outer_input, variable.outer_output)
+            ]
+            names = (loop.key, variable.kind, clear(variable.name), *taps, clear(variable.type), *outer)
+            yield (*names, variable.keep_last, variable.read_backwards, variable.row_bytes)
 
 
 def _steps(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:

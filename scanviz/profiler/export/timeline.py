@@ -86,11 +86,11 @@ def edges(track: Track) -> Iterator[tuple[TimeSlice, bool]]:
     [('a', True), ('b', True), ('b', False), ('a', False)]
     """
     around: list[TimeSlice] = []
-    for each in track.slices:
-        while len(around) > each.depth:
+    for time_slice in track.slices:
+        while len(around) > time_slice.depth:
             yield around.pop(), False
-        yield each, True
-        around.append(each)
+        yield time_slice, True
+        around.append(time_slice)
     while around:
         yield around.pop(), False
 
@@ -99,9 +99,9 @@ def _slices(frame: StackFrame, start: int, depth: int) -> Iterator[TimeSlice]:
     if not frame.total_ns:
         return
     yield TimeSlice(frame.name, frame.kind, start, frame.total_ns, depth, frame.source, frame.facts)
-    for each in frame.inside:
-        yield from _slices(each, start, depth + 1)
-        start += each.total_ns
+    for stack_frame in frame.inside:
+        yield from _slices(stack_frame, start, depth + 1)
+        start += stack_frame.total_ns
 
 
 def _steps(frame: StackFrame, start: int) -> Iterator[Track]:
@@ -110,24 +110,24 @@ def _steps(frame: StackFrame, start: int) -> Iterator[Track]:
         slices = tuple(_recorded(frame.loop, start))
         if slices:
             yield Track(f"steps of {frame.name}: a sample, gaps left out", slices)
-    for each in frame.inside:
-        yield from _steps(each, start)
-        start += each.total_ns
+    for stack_frame in frame.inside:
+        yield from _steps(stack_frame, start)
+        start += stack_frame.total_ns
 
 
 def _recorded(loop: LoopRecord, start: int) -> Iterator[TimeSlice]:
-    kept = (each for each in loop.timed() if each.time_ns > 0)
-    for run, rows in groupby(kept, key=lambda each: each.run):
+    kept = (timed_steps for timed_steps in loop.timed() if timed_steps.time_ns > 0)
+    for run, rows in groupby(kept, key=lambda timed_steps: timed_steps.run):
         steps = list(rows)
-        count, whole = sum(each.covers for each in steps), sum(each.total_ns for each in steps)
+        count, whole = sum(step.covers for step in steps), sum(step.total_ns for step in steps)
         facts = {"run": run, "recorded steps": count, "time": "the sum of the recorded steps"}
         yield TimeSlice(f"run {run}", "run", start, whole, 0, None, facts)
-        for each in steps:
-            kept_as = SAMPLE_REASONS.get(each.reason, "?")
-            known = {"run": run, "step": each.step, "kept as": kept_as, "time": "measured"}
-            known |= {"steps": each.covers} if each.covers > 1 else {}
-            yield TimeSlice(each.words, "step", start, each.total_ns, 1, None, known)
-            start += each.total_ns
+        for step in steps:
+            kept_as = SAMPLE_REASONS.get(step.reason, "?")
+            known = {"run": run, "step": step.step, "kept as": kept_as, "time": "measured"}
+            known |= {"steps": step.covers} if step.covers > 1 else {}
+            yield TimeSlice(step.words, "step", start, step.total_ns, 1, None, known)
+            start += step.total_ns
 
 
 __all__ = ["LAYOUT", "TimeSlice", "Track", "edges", "tracks_of"]

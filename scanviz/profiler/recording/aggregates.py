@@ -125,10 +125,14 @@ class LoopAggregate:
         """Return the loop variables with the bytes of their rows."""
         if not self._row_bytes or not self.record.variables:
             return self.record.variables
-        states = [each for each in self.record.variables if each.kind in _STATES]
-        outputs = [each for each in self.record.variables if each.kind == "nitsot"]
-        held = {id(each): size for each, size in zip([*states, *outputs], self._row_bytes, strict=False)}
-        return tuple(replace(each, row_bytes=held.get(id(each), 0)) for each in self.record.variables)
+        states = [variable for variable in self.record.variables if variable.kind in _STATES]
+        outputs = [variable for variable in self.record.variables if variable.kind == "nitsot"]
+        held = {
+            id(variable): size for variable, size in zip([*states, *outputs], self._row_bytes, strict=False)
+        }
+        return tuple(
+            replace(variable, row_bytes=held.get(id(variable), 0)) for variable in self.record.variables
+        )
 
     def take(self, thread: int, series: StepSeries) -> None:
         """Take a chunk of steps of the run that the thread has open."""
@@ -352,7 +356,7 @@ class FunctionAggregate:
     def begin(self, call: int, thread: int) -> None:
         """Open a call."""
         within = any(each.thread == thread for each in self._open.values())  # a call that another one makes
-        self._open[call] = _Call(thread, [each.open_runs(thread) for each in self.loops] if within else [])
+        self._open[call] = _Call(thread, [loop.open_runs(thread) for loop in self.loops] if within else [])
 
     def end(self, call: int, thread: int, now: int, elapsed_ns: int, failed: bool) -> None:
         """Close a call; runs of loops that an error left open inside it are closed with it."""
@@ -363,8 +367,8 @@ class FunctionAggregate:
         if failed:
             self._errors += 1
             kept = before.runs if before is not None and before.runs else [0] * len(self.loops)
-            for each, count in zip(self.loops, kept, strict=True):
-                each.abandon(thread, count, now)
+            for loop, count in zip(self.loops, kept, strict=True):
+                loop.abandon(thread, count, now)
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation outside of loops."""

@@ -35,7 +35,7 @@ class _Waiting(NamedTuple):
 def program_content(program: Program) -> bytes:
     """Return a Program as the content of a file, nothing of one that is too large or has no form as data."""
     programs = [program, *(loop.body for loop, _ in all_loops(program))]
-    if sum(each.nbytes for one in programs for each in one.constants.values()) > LARGEST_PROGRAM:
+    if sum(constant.nbytes for one in programs for constant in one.constants.values()) > LARGEST_PROGRAM:
         return b""  # without having written it
     try:
         content = to_bytes(program, recorded_path)

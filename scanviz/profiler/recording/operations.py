@@ -79,8 +79,8 @@ class OperationTally:
         """Return the operations with their times."""
         timed = zip(operations, self._counts.tolist(), self.means(stamp_ns), strict=True)
         return tuple(
-            replace(each, samples=count, mean_ns=mean, measures=dict(self._measures.get(k, {})))
-            for k, (each, count, mean) in enumerate(timed)
+            replace(operation, samples=count, mean_ns=mean, measures=dict(self._measures.get(k, {})))
+            for k, (operation, count, mean) in enumerate(timed)
         )
 
     def division(self, stamp_ns: float) -> tuple[float, float, float]:

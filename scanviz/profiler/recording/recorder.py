@@ -245,16 +245,16 @@ class Recorder(Observer):
     def progress(self) -> tuple[int, int]:
         """Return the calls and steps counted so far: a glance for a progress line."""
         with self._lock:
-            calls = sum(each.calls for each in self._functions.values())
-            return calls, sum(each.steps for each in self._loops.values())
+            calls = sum(function.calls for function in self._functions.values())
+            return calls, sum(loop.steps for loop in self._loops.values())
 
     def record(self) -> ProfileRecord:
         """Return the record so far, independent of what comes after; may be asked from any thread at any moment."""
         self._rewrites.write(all_of_them=True, wait=self._ended is not None)
         with self._lock:
             now = self._clock()
-            functions = [self._plans.completed(each.snapshot()) for each in self._functions.values()]
-            names = numbered([each.name for each in functions])
+            functions = [self._plans.completed(function.snapshot()) for function in self._functions.values()]
+            names = numbered([function.name for function in functions])
             return ProfileRecord(
                 scanviz=_version(),
                 python=platform.python_version(),
@@ -268,20 +268,20 @@ class Recorder(Observer):
                 outcome=self._outcome,
                 cost=self._cost(),
                 functions=tuple(
-                    replace(each, name=name) for each, name in zip(functions, names, strict=True)
+                    replace(function, name=name) for function, name in zip(functions, names, strict=True)
                 ),
-                loops=tuple(each.snapshot(now) for each in self._loops.values()),
+                loops=tuple(loop.snapshot(now) for loop in self._loops.values()),
                 left_out=self._left_out,
             )
 
     def _cost(self) -> CostRecord:
         loops = self._loops.values()
         return CostRecord(
-            stamps=sum(each.stamps for each in loops),
+            stamps=sum(loop.stamps for loop in loops),
             stamp_ns=self._calibration.stamp_ns + self._calibration.telling_ns,
-            chunks=sum(each.chunks for each in loops),
+            chunks=sum(loop.chunks for loop in loops),
             chunk_ns=self._calibration.chunk_ns,
-            recorder_ns=self._recorder_ns + sum(each.recorder_ns for each in loops),
+            recorder_ns=self._recorder_ns + sum(loop.recorder_ns for loop in loops),
         )
 
 

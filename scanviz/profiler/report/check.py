@@ -69,35 +69,39 @@ def _found(found: FindingRecord) -> list[ReportLine]:
     lines = [ReportLine(f"scanviz check: {_PROBLEMS[found.problem]} {_where(found)}", HEADING, wraps=True)]
     call = f"{plain(found.function)}, call {amount(found.call)}"
     lines.append(ReportLine(f"  function   {call}", wraps=True))
-    lines += [ReportLine(f"  loop       {_loop(each)}", wraps=True) for each in reversed(found.loops)]
+    lines += [ReportLine(f"  loop       {_loop(loop)}", wraps=True) for loop in reversed(found.loops)]
     lines.append(ReportLine(f"  operation  {plain(found.operation)}", wraps=True))
     if found.source is not None:
         lines.append(ReportLine(f"  line       {_line(found.source)}", wraps=True))
     lines += [ReportLine(f"  gave       {_value(found.result)}", HOT, wraps=True)]
-    lines += [ReportLine(f"  read       by loop {_loop(each)}", wraps=True) for each in found.read_at]
+    lines += [
+        ReportLine(f"  read       by loop {_loop(loop_place)}", wraps=True) for loop_place in found.read_at
+    ]
     if found.problem == "inf":
         lines.append(ReportLine(f"  meant?     {MEANT}", QUIET, wraps=True))
     if found.expected:
         lines.append(ReportLine(f"  expected   {plain(found.expected)}", wraps=True))
     lines.append(ReportLine(f"  {_made_of(found)}", QUIET, wraps=True))
-    for each in found.inputs:
-        lines.append(ReportLine(f"    {plain(each.name)}  {_value(each)}", wraps=True))
-        if each.where is not None and each.origin:
-            lines.append(ReportLine(f"      it came so from outside: {plain(each.origin)}", HOT, wraps=True))
+    for value in found.inputs:
+        lines.append(ReportLine(f"    {plain(value.name)}  {_value(value)}", wraps=True))
+        if value.where is not None and value.origin:
+            lines.append(ReportLine(f"      it came so from outside: {plain(value.origin)}", HOT, wraps=True))
     if found.step_inputs:
         lines.append(ReportLine("  the step began with:", QUIET))
-    lines += [ReportLine(f"    {plain(each.name)}  {_value(each)}", wraps=True) for each in found.step_inputs]
+    lines += [
+        ReportLine(f"    {plain(value.name)}  {_value(value)}", wraps=True) for value in found.step_inputs
+    ]
     return lines
 
 
 def _where(found: FindingRecord) -> str:
     """Return all loops that a finding stands in, innermost first; those that read what was computed for all their steps too."""
-    read = [f"for {_step(each)}" for each in found.read_at[:1]]
+    read = [f"for {_step(loop_place)}" for loop_place in found.read_at[:1]]
     if not found.loops:
         return ", ".join(["outside of loops", *read])
     inner, *around = reversed(found.loops)
     at = f"in loop {plain(inner.loop)} at step {amount(inner.step)}{_back(inner)}"
-    return ", ".join([at, *(f"in {_step(each)}" for each in around), *read])
+    return ", ".join([at, *(f"in {_step(loop_place)}" for loop_place in around), *read])
 
 
 def _step(place: LoopPlaceRecord) -> str:

@@ -55,7 +55,9 @@ def cost_lines(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[Report
 
 def cost_at(rewrites: RewritesRecord, after: int) -> GraphCostRecord | None:
     """Return what the graph costs after so many applications."""
-    known = [each.cost for each in rewrites.applications[:after] if each.cost is not None]
+    known = [
+        application.cost for application in rewrites.applications[:after] if application.cost is not None
+    ]
     return known[-1] if known else rewrites.cost
 
 

@@ -20,14 +20,14 @@ def marked(before: Sequence[str], after: Sequence[str], whole: bool) -> Iterator
             if not whole and len(lines) > 2 * CONTEXT + 1:
                 head = lines[:CONTEXT] if a else []
                 tail = lines[-CONTEXT:] if b < len(before) else []
-                yield from (ReportLine(f"    {each}", QUIET) for each in head)
+                yield from (ReportLine(f"    {text}", QUIET) for text in head)
                 yield ReportLine(f"    … {len(lines) - len(head) - len(tail)} lines stay", QUIET)
-                yield from (ReportLine(f"    {each}", QUIET) for each in tail)
+                yield from (ReportLine(f"    {text}", QUIET) for text in tail)
             else:
-                yield from (ReportLine(f"    {each}", QUIET) for each in lines)
+                yield from (ReportLine(f"    {line}", QUIET) for line in lines)
             continue
-        yield from (ReportLine(f"  - {each}", GONE) for each in before[a:b])
-        yield from (ReportLine(f"  + {each}", ADDED) for each in after[c:d])
+        yield from (ReportLine(f"  - {text}", GONE) for text in before[a:b])
+        yield from (ReportLine(f"  + {text}", ADDED) for text in after[c:d])
 
 
 def side_by_side(before: Sequence[str], after: Sequence[str], width: int) -> Iterator[ReportLine]:
@@ -72,7 +72,7 @@ def _where_they_differ(left: str, right: str, width: int) -> tuple[str, str]:
 
 def _paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Return lines before and after side by side: those that give the same name stand together."""
-    given, places, taken = [_given(each) for each in new], [], 0
+    given, places, taken = [_given(text) for text in new], [], 0
     for line in old:
         name = _given(line)
         place = given.index(name, taken) if name and name in given[taken:] else None
@@ -83,10 +83,10 @@ def _paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]
         if place is None:
             yield line, ""
             continue
-        yield from (("", each) for each in new[shown:place])
+        yield from (("", text) for text in new[shown:place])
         yield line, new[place]
         shown = place + 1
-    yield from (("", each) for each in new[shown:])
+    yield from (("", text) for text in new[shown:])
 
 
 def _given(line: str) -> str:

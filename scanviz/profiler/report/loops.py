@@ -37,8 +37,10 @@ def function_lines(record: ProfileRecord, function: FunctionRecord, width: int, 
     if function.running:
         parts.append(f"{amount(function.running)} running")
     rows = _tree(record, function, None, 1, width, top)
-    outside = [each for each in function.operations if each.kind != "loop" and each.samples]
-    outside_ns = sum(each.mean_ns * each.samples for each in outside)
+    outside = [
+        operation for operation in function.operations if operation.kind != "loop" and operation.samples
+    ]
+    outside_ns = sum(operation.mean_ns * operation.samples for operation in outside)
     if outside_ns:
         rows.append(
             _row(["  outside of loops", duration(outside_ns), share(outside_ns, times.total_ns)], width)
@@ -61,10 +63,10 @@ def _tree(
 ) -> list[list[str]]:
     rows: list[list[str]] = []
     whole = function.total_ns or record.wall_ns
-    loops = [each for each in record.loops_of(function.key, parent) if each.runs]
+    loops = [loop for loop in record.loops_of(function.key, parent) if loop.runs]
     for loop in loops[:top]:
         times = loop.step_times
-        percentiles = [duration(each) for each in (times.p50_ns, times.p95_ns, times.max_ns)]
+        percentiles = [duration(number) for number in (times.p50_ns, times.p95_ns, times.max_ns)]
         body = share(loop.body_ns, step_ns(loop)) if loop.sampled_steps else "–"
         name = "  " * min(depth, 8) + plain(loop.name)
         cells = [name, duration(loop.total_ns), share(loop.total_ns, whole), amount(loop.steps)]
@@ -73,7 +75,7 @@ def _tree(
         if depth < 30:
             rows.extend(_tree(record, function, loop.key, depth + 1, width, top))
     if len(loops) > top:
-        rest = sum(each.total_ns for each in loops[top:])
+        rest = sum(loop.total_ns for loop in loops[top:])
         name = "  " * depth + f"{len(loops) - top} more"
         rows.append(_row([name, duration(rest), share(rest, whole)], width))
     return rows
@@ -104,17 +106,17 @@ def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool =
         lines.extend(_variables(loop, width))
         lines.extend(
             ReportLine(
-                f"  code: {plain(each.tier)}, {plain(each.why)} (×{each.count}, {duration(each.total_ns)})",
+                f"  code: {plain(tier.tier)}, {plain(tier.why)} (×{tier.count}, {duration(tier.total_ns)})",
                 QUIET,
             )
-            for each in loop.tiers
+            for tier in loop.tiers
         )
     return lines
 
 
 def headings(loop: LoopRecord) -> list[str]:
     """Return the declared numbers that stand in a loop's heading, each with its title."""
-    return [f"{each.title} {quantity(value, each.unit)}" for each, value in shown(loop, "heading")]
+    return [f"{measure.title} {quantity(value, measure.unit)}" for measure, value in shown(loop, "heading")]
 
 
 def _notes(loop: LoopRecord) -> list[ReportLine]:
@@ -186,9 +188,9 @@ def _series_line(loop: LoopRecord, width: int) -> list[ReportLine]:
 
 def _filled(bins: list[float]) -> list[float]:
     """Return bins with the empty ones given the value before them."""
-    found, before = [], next((each for each in bins if each), 0.0)
-    for each in bins:
-        before = each or before
+    found, before = [], next((number for number in bins if number), 0.0)
+    for number in bins:
+        before = number or before
         found.append(before)
     return found
 
@@ -201,24 +203,26 @@ def _untimed(loop: LoopRecord) -> str:
 
 
 def _operation_table(loop: LoopRecord, width: int, top: int) -> list[ReportLine]:
-    timed = [each for each in loop.operations if each.samples]
+    timed = [operation for operation in loop.operations if operation.samples]
     if not timed:
         return [ReportLine(f"  {_untimed(loop)}", QUIET)] if loop.operations else []
-    timed.sort(key=lambda each: -each.mean_ns)
+    timed.sort(key=lambda operation: -operation.mean_ns)
     room = max(16, width // 2 - 14)
     more = columns(timed[:top])
-    rows = [["  operation", "a step", "of body", *(each.title for each in more)]]
-    for each in timed[:top]:
-        cells = [duration(each.mean_ns), share(each.mean_ns, loop.body_ns)]
-        numbers = [(one.value(each), one.unit) for one in more]
+    rows = [["  operation", "a step", "of body", *(measure.title for measure in more)]]
+    for operation in timed[:top]:
+        cells = [duration(operation.mean_ns), share(operation.mean_ns, loop.body_ns)]
+        numbers = [(one.value(operation), one.unit) for one in more]
         cells += ["" if value is None else quantity(value, unit) for value, unit in numbers]
-        rows.append([clipped(f"  {plain(each.label)}", room), *cells])
+        rows.append([clipped(f"  {plain(operation.label)}", room), *cells])
     heading, *others = table(rows, 1, width)
     lines = [ReportLine(f"{heading}  line", QUIET)]
-    for index, (text, each) in enumerate(zip(others, timed, strict=False)):
-        lines.append(ReportLine(f"{text}  {_line_of(each)}", HOT if index == 0 and len(timed) > 1 else ""))
+    for index, (text, operation) in enumerate(zip(others, timed, strict=False)):
+        lines.append(
+            ReportLine(f"{text}  {_line_of(operation)}", HOT if index == 0 and len(timed) > 1 else "")
+        )
     if len(timed) > top:
-        rest = sum(each.mean_ns for each in timed[top:])
+        rest = sum(operation.mean_ns for operation in timed[top:])
         lines.append(
             ReportLine(f"  {counted(len(timed) - top, 'more operation')}, {duration(rest)} a step", QUIET)
         )
@@ -234,13 +238,19 @@ def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
     if not loop.variables:
         return []
     rows = [["  variable", "kind", "taps", "type", "outer input", "outer output", "keeps"]]
-    for each in loop.variables:
-        taps = ",".join(map(str, each.reads))
-        if each.kind == "mitmot":
-            taps += " → " + ",".join(map(str, each.writes))
-        keeps = "" if each.outer_output is None else f"last {each.keep_last}" if each.keep_last else "all"
-        outer = [plain(each.outer_input or "–"), plain(each.outer_output or "–")]
-        rows.append([f"  {plain(each.name)}", each.kind, taps, plain(each.type), *outer, keeps])
+    for variable in loop.variables:
+        taps = ",".join(map(str, variable.reads))
+        if variable.kind == "mitmot":
+            taps += " → " + ",".join(map(str, variable.writes))
+        keeps = (
+            ""
+            if variable.outer_output is None
+            else f"last {variable.keep_last}"
+            if variable.keep_last
+            else "all"
+        )
+        outer = [plain(variable.outer_input or "–"), plain(variable.outer_output or "–")]
+        rows.append([f"  {plain(variable.name)}", variable.kind, taps, plain(variable.type), *outer, keeps])
     heading, *others = table(rows, 7, width)
     return [ReportLine(heading, QUIET), *map(ReportLine, others)]
 
@@ -248,10 +258,10 @@ def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
 def pairs(record: ProfileRecord) -> list[tuple[LoopRecord, list[LoopRecord]]]:
     """Return the loops that ran and whose gradients ran, with these; in the order of the record."""
     backward: dict[int, list[LoopRecord]] = {}
-    for each in record.loops:
-        if each.gradient_of is not None and each.runs:
-            backward.setdefault(each.gradient_of, []).append(each)
-    return [(each, backward[each.key]) for each in record.loops if each.runs and each.key in backward]
+    for loop in record.loops:
+        if loop.gradient_of is not None and loop.runs:
+            backward.setdefault(loop.gradient_of, []).append(loop)
+    return [(loop, backward[loop.key]) for loop in record.loops if loop.runs and loop.key in backward]
 
 
 def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
@@ -266,13 +276,13 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
     titles = loop_titles(record)
     rows = [["  forward and backward", "steps", "forward", "backward", "ratio", "keeps", "kept"]]
     for loop, backward in sorted(found, key=lambda pair: -pair[0].total_ns)[:top]:
-        there, back = loop.total_ns, sum(each.total_ns for each in backward)
-        kept = [plain(each.name) for each in loop.variables if each.read_backwards]
+        there, back = loop.total_ns, sum(loop.total_ns for loop in backward)
+        kept = [plain(variable.name) for variable in loop.variables if variable.read_backwards]
         ratio = f"{back / there:.1f}×" if there else "–"
         cells = [f"  {plain(titles[loop.key])}", amount(loop.steps), duration(there), duration(back), ratio]
         rows.append([*cells, size(loop.kept_bytes), _listed(kept)])
     count = 7 if width >= MIDDLE else 6
-    heading, *others = table([each[:count] for each in rows], 1, width)
+    heading, *others = table([row[:count] for row in rows], 1, width)
     lines = [ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others)]
     if len(found) > top:
         lines.append(ReportLine(f"  {len(found) - top} more pairs", QUIET))
@@ -281,6 +291,6 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
 
 def _listed(names: list[str]) -> str:
     shown = names[:3]
-    return ", ".join(each if len(each) <= 16 else f"{each[:15]}…" for each in shown) + (
+    return ", ".join(text if len(text) <= 16 else f"{text[:15]}…" for text in shown) + (
         f" +{len(names) - 3}" if len(names) > 3 else ""
     )

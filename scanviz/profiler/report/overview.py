@@ -84,11 +84,11 @@ def _header(record: ProfileRecord) -> list[ReportLine]:
     parts = [plain(called), duration(record.wall_ns)]
     status = {"ok": "", "running": "still running", "exit": f"exit code {record.outcome.code}"}
     parts.append(status.get(record.outcome.status, record.outcome.status))
-    calls = sum(each.calls for each in record.functions)
+    calls = sum(function.calls for function in record.functions)
     if record.functions:
         parts.append(f"{counted(calls, 'call')} of {counted(len(record.functions), 'function')}")
-    parts.append(", ".join(sorted({plain(each.backend) for each in record.functions})))
-    lines = [ReportLine(" · ".join(each for each in parts if each), HEADING, wraps=True)]
+    parts.append(", ".join(sorted({plain(function.backend) for function in record.functions})))
+    lines = [ReportLine(" · ".join(part for part in parts if part), HEADING, wraps=True)]
     if record.outcome.message and record.outcome.status != "ok":
         lines.append(ReportLine(plain(record.outcome.message.split("\n")[0]), WARNING, wraps=True))
     return lines
@@ -98,7 +98,8 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
     if scan_name is not None:
         return _one_scan(record, width, top, scan_name)
     called = sorted(
-        (each for each in record.functions if each.calls or each.running), key=lambda each: -each.total_ns
+        (function for function in record.functions if function.calls or function.running),
+        key=lambda function: -function.total_ns,
     )
     if not called:
         return [ReportLine("no scanviz function was called", WARNING)]
@@ -106,7 +107,7 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
     for function in called[:top]:
         lines.extend(function_lines(record, function, width, top))
     if len(called) > top:
-        rest = sum(each.total_ns for each in called[top:])
+        rest = sum(function.total_ns for function in called[top:])
         text = f"{counted(len(called) - top, 'more function')}, {duration(rest)} (--top {len(called)} shows them)"
         lines.append(ReportLine(text, QUIET, wraps=True))
     return [*lines, *gradient_lines(record, width, top), *_hottest(record, width, top)]
@@ -114,17 +115,17 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
 
 def _hottest(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
     """Return the loops that take most, each with its operations: two, or more where more rows are asked for."""
-    own, titles = {each.key: own_ns(record, each) for each in record.loops}, loop_titles(record)
+    own, titles = {loop.key: own_ns(record, loop) for loop in record.loops}, loop_titles(record)
     whole = sum(own.values())
-    loops = sorted((each for each in record.loops if each.runs), key=lambda each: -own[each.key])
+    loops = sorted((loop for loop in record.loops if loop.runs), key=lambda loop: -own[loop.key])
     shown = loops[: 2 if top <= USUAL_TOP else top]
-    shown = [each for k, each in enumerate(shown) if k == 0 or own[each.key] >= _WORTH * whole]
+    shown = [loop for k, loop in enumerate(shown) if k == 0 or own[loop.key] >= _WORTH * whole]
     lines: list[ReportLine] = []
     for k, loop in enumerate(shown):
         lines.append(ReportLine(""))
         lines.extend(loop_lines(loop, titles[loop.key], width, top if k == 0 else max(3, top // 2)))
-    keys = {each.key for each in shown}
-    others = [plain(titles[each.key]) for each in loops if each.key not in keys]
+    keys = {loop.key for loop in shown}
+    others = [plain(titles[loop.key]) for loop in loops if loop.key not in keys]
     if others:
         listed = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
         lines.append(ReportLine(f"other loops: --scan NAME ({listed})", QUIET, wraps=True))
@@ -149,8 +150,8 @@ def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[Re
 def _footer(record: ProfileRecord) -> list[ReportLine]:
     if not record.functions:
         return []
-    built = sum(sum(each.build_ns.values()) for each in record.functions)
-    made = sum(each.total_ns for loop in record.loops for each in loop.tiers)
+    built = sum(sum(function.build_ns.values()) for function in record.functions)
+    made = sum(tier.total_ns for loop in record.loops for tier in loop.tiers)
     parts = [f"building functions {duration(built)}", f"making loop code {duration(made)}"]
     cost = record.cost
     looking = f", of it {duration(cost.values_ns)} for values" if cost.values_ns else ""

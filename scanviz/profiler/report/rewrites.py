@@ -75,9 +75,9 @@ def render_rewrites(
     """
     asked = view if view is not None else RewritesOptions()
     lines: list[ReportLine] = []
-    functions = [each for each in chosen(record, asked) if each.rewrites is not None]
+    functions = [function for function in chosen(record, asked) if function.rewrites is not None]
     if asked.step is not None:  # functions that were rewritten so often; all, to say so, where none was
-        functions = [each for each in functions if _has_step(each, asked.step)] or functions
+        functions = [function for function in functions if _has_step(function, asked.step)] or functions
     for function in functions:
         if function.rewrites is not None:
             lines += [
@@ -89,19 +89,19 @@ def render_rewrites(
     if not lines:
         what = f"no function named {plain(asked.function)!r}" if asked.function else "no function's rewrites"
         lines = [ReportLine(f"{what} {'were' if not asked.function else 'was'} recorded", WARNING)]
-    return "\n".join(styled(each, width, color) for each in lines) + "\n"
+    return "\n".join(styled(line, width, color) for line in lines) + "\n"
 
 
 def _has_step(function: FunctionRecord, step: int) -> bool:
     return function.rewrites is not None and any(
-        each.index == step for each in function.rewrites.applications
+        application.index == step for application in function.rewrites.applications
     )
 
 
 def chosen(record: ProfileRecord, view: RewritesOptions) -> list[FunctionRecord]:
     """Return the functions that are asked for, those that took most time first."""
     found = list(record.functions) if view.function is None else functions_called(record, view.function)
-    return sorted(found, key=lambda each: -each.total_ns)
+    return sorted(found, key=lambda function: -function.total_ns)
 
 
 def _function_lines(
@@ -114,21 +114,26 @@ def _function_lines(
     elif view.why_not is not None:
         yield from why_not_lines(rewrites, view)
     elif view.step is not None:
-        found = [each for each in rewrites.applications if each.index == view.step]
+        found = [application for application in rewrites.applications if application.index == view.step]
         if not found:
             yield ReportLine(f"  there is no rewrite {view.step}: {_numbers(count)}", WARNING)
-        for each in found:
-            yield from step_lines(rewrites, each, view, width)
+        for rewrite in found:
+            yield from step_lines(rewrites, rewrite, view, width)
     else:
         yield from _list_or_steps(rewrites, view, width)
 
 
 def _told(function: FunctionRecord, rewrites: RewritesRecord) -> str:
     """Return in a few words how much was done to a function."""
-    count, rules = len(rewrites.applications), len({each.rule for each in rewrites.applications})
+    count, rules = (
+        len(rewrites.applications),
+        len({application.rule for application in rewrites.applications}),
+    )
     told = f"{_some(count, 'rewrite')} by {_some(rules, 'rule')}" if count else "no rewrites"
     chosen_rules = "" if rewrites.selection == "all" else f", of {plain(rewrites.selection)}"
-    spent = f", {duration(sum(each.time_ns for each in rewrites.applications))}" if count else ""
+    spent = (
+        f", {duration(sum(application.time_ns for application in rewrites.applications))}" if count else ""
+    )
     called = "" if function.calls or function.errors or function.running else ", never called"
     return told + chosen_rules + spent + called
 
@@ -139,9 +144,9 @@ def _list_or_steps(rewrites: RewritesRecord, view: RewritesOptions, width: int) 
     if not narrow or not (len(narrow) <= FEW or view.style):
         yield from _list(rewrites, view)
         return
-    for k, each in enumerate(narrow):
+    for k, rewrite in enumerate(narrow):
         yield from [ReportLine("")] if k else []
-        yield from step_lines(rewrites, each, view, width)
+        yield from step_lines(rewrites, rewrite, view, width)
     if view.everything:
         yield from _refused(rewrites)
 
@@ -156,8 +161,8 @@ def _some(count: int, noun: str) -> str:
 
 def applications_of(rewrites: RewritesRecord, view: RewritesOptions) -> list[RewriteRecord]:
     """Return the applications that a view asks for."""
-    found = [each for each in rewrites.applications if view.rule in (None, each.rule)]
-    return found if view.scan is None else [each for each in found if _concerns(each, view.scan)]
+    found = [application for application in rewrites.applications if view.rule in (None, application.rule)]
+    return found if view.scan is None else [rewrite for rewrite in found if _concerns(rewrite, view.scan)]
 
 
 def _concerns(each: RewriteRecord, scan: str) -> bool:
@@ -175,18 +180,20 @@ def _is_in(scan: str, path: str) -> bool:
 def _list(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLine]:
     listed = applications_of(rewrites, view)
     phase = ""
-    for each in listed:
-        if each.phase != phase:
-            phase = each.phase
+    for rewrite in listed:
+        if rewrite.phase != phase:
+            phase = rewrite.phase
             yield ReportLine(f"  {phase}", QUIET)
-        yield ReportLine(f"  {each.index:>3}  {each.rule}{_nodes(each)}  {duration(each.time_ns)}", HEADING)
-        yield ReportLine(f"       {plain(each.says)}", wraps=True)
-        effect = rewrites.effect(each.rule)
+        yield ReportLine(
+            f"  {rewrite.index:>3}  {rewrite.rule}{_nodes(rewrite)}  {duration(rewrite.time_ns)}", HEADING
+        )
+        yield ReportLine(f"       {plain(rewrite.says)}", wraps=True)
+        effect = rewrites.effect(rewrite.rule)
         if effect is not None:
             yield ReportLine(f"       {effect.words()}", QUIET, wraps=True)
-        for text in _bought(rewrites, each, LONGEST):
+        for text in _bought(rewrites, rewrite, LONGEST):
             yield ReportLine(f"       {text}", QUIET, wraps=True)
-        for text in each.loop_variables[:4]:
+        for text in rewrite.loop_variables[:4]:
             yield ReportLine(f"       {plain(text)}", QUIET, wraps=True)
     if not listed and rewrites.applications:
         yield ReportLine("  nothing of that was done", WARNING)
@@ -266,8 +273,8 @@ def _steps(before: dict[str, int], after: dict[str, int]) -> Iterator[str]:
 
 def _refused(rewrites: RewritesRecord) -> Iterator[ReportLine]:
     counts: dict[str, int] = {}
-    for each in rewrites.refusals:
-        counts[each.rule] = counts.get(each.rule, 0) + 1
+    for refusal in rewrites.refusals:
+        counts[refusal.rule] = counts.get(refusal.rule, 0) + 1
     if counts:
         yield ReportLine("  refused", QUIET)
     for rule, count in sorted(counts.items()):
@@ -277,18 +284,22 @@ def _refused(rewrites: RewritesRecord) -> Iterator[ReportLine]:
 
 def why_not_lines(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLine]:
     """Return where the rule that is asked about did not fire, and why."""
-    found = [each for each in rewrites.refusals if each.rule == view.why_not]
+    found = [refusal for refusal in rewrites.refusals if refusal.rule == view.why_not]
     if view.scan is not None:
-        found = [each for each in found if _is_in(view.scan, each.loop) or f"`{view.scan}`" in each.node]
-    if any(each.rule == view.why_not for each in rewrites.applications):
-        times = sum(each.rule == view.why_not for each in rewrites.applications)
+        found = [
+            refusal
+            for refusal in found
+            if _is_in(view.scan, refusal.loop) or f"`{view.scan}`" in refusal.node
+        ]
+    if any(application.rule == view.why_not for application in rewrites.applications):
+        times = sum(application.rule == view.why_not for application in rewrites.applications)
         often = "once" if times == 1 else f"{times} times"
         yield ReportLine(f"  {view.why_not} was applied {often}; where it was not:", QUIET)
-    for each in found:
-        place = f" ({plain(each.source)})" if each.source else ""
-        inside = f" in the step of `{plain(each.loop)}`" if each.loop else ""
-        yield ReportLine(f"  {plain(each.node)}{inside}{place}", HEADING, wraps=True)
-        yield ReportLine(f"       {plain(each.why)}", wraps=True)
+    for refusal in found:
+        place = f" ({plain(refusal.source)})" if refusal.source else ""
+        inside = f" in the step of `{plain(refusal.loop)}`" if refusal.loop else ""
+        yield ReportLine(f"  {plain(refusal.node)}{inside}{place}", HEADING, wraps=True)
+        yield ReportLine(f"       {plain(refusal.why)}", wraps=True)
     if not found:
         yield ReportLine(
             f"  {view.why_not} was nowhere refused: there was nothing that it is meant for", QUIET

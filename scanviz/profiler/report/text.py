@@ -109,7 +109,7 @@ def styled(line: ReportLine, width: int, color: bool) -> str:
         indent = " " * (len(whole) - len(whole.lstrip()))
         bound = _WITH_UNIT.sub("\u00a0", texts[0].lstrip())  # a number and its unit stay together
         wrapped = textwrap.wrap(bound, width, initial_indent=indent, subsequent_indent=indent + "    ")
-        texts = [each.replace("\u00a0", " ") for each in wrapped]
+        texts = [text.replace("\u00a0", " ") for text in wrapped]
     return "\n".join(_colored(clipped(text, width), line.style if color else "") for text in texts)
 
 

@@ -49,7 +49,9 @@ class FirstBad(NamedTuple):
 def first_bad(trace: TraceRecord, what: str) -> FirstBad | None:
     """Return where the first NaN (``"nan"``) or infinity (``"inf"``) of a run is; constants of the loop do not count."""
     column = STATISTICS.index(what)
-    changing = [each for each in trace.variables if each.role != "input" or each.tap is not None]
+    changing = [
+        variable for variable in trace.variables if variable.role != "input" or variable.tap is not None
+    ]
     for place, step in enumerate(trace.steps):
         for variable in changing:
             if variable.statistics[place, column] > 0:
@@ -96,18 +98,18 @@ def _lines(record: ProfileRecord, width: int, step: int | None, scan_name: str |
                 "no values were recorded: scanviz profile --values SCRIPT records them", WARNING, wraps=True
             )
         ]
-    loops, titles = {each.key: each for each in record.loops}, loop_titles(record)
+    loops, titles = {loop.key: loop for loop in record.loops}, loop_titles(record)
     shown = list(record.traces)
     if scan_name is not None:
-        traced = [loops[key] for key in dict.fromkeys(each.loop for each in record.traces)]
+        traced = [loops[key] for key in dict.fromkeys(trace.loop for trace in record.traces)]
         problem = not_one_loop(record, scan_name, traced)
         if problem:
             return [ReportLine(f"no values are shown: {problem}", WARNING, wraps=True)]
-        meant = {each.key for each in loops_called(record, scan_name)}
-        shown = [each for each in shown if each.loop in meant]
+        meant = {loop.key for loop in loops_called(record, scan_name)}
+        shown = [trace for trace in shown if trace.loop in meant]
     lines = [ReportLine(TWICE, QUIET, wraps=True)]
-    for each in shown:
-        lines += [ReportLine(""), *_trace_lines(record, each, loops[each.loop], titles, width, step)]
+    for trace in shown:
+        lines += [ReportLine(""), *_trace_lines(record, trace, loops[trace.loop], titles, width, step)]
     return lines
 
 
@@ -177,17 +179,17 @@ def _place_of(trace: TraceRecord, step: int | None, events: list[int]) -> tuple[
 
 def _variables(trace: TraceRecord, place: int, width: int) -> list[ReportLine]:
     rows = [["variable", "type", "min", "max", "mean", "NaN", "inf"]]
-    for each in trace.variables:
-        low, high, mean, nan, infinite = each.statistics[place].tolist()
-        kind = f"{plain(each.dtype)}[{','.join(map(str, each.shape))}]"
+    for variable in trace.variables:
+        low, high, mean, nan, infinite = variable.statistics[place].tolist()
+        kind = f"{plain(variable.dtype)}[{','.join(map(str, variable.shape))}]"
         cells = [number(low), number(high), number(mean), _count(nan), _count(infinite)]
-        rows.append([_called(each), kind, *cells])
+        rows.append([_called(variable), kind, *cells])
     heading, *lines = table(rows, 2, width - 2)
     found = [ReportLine(f"  {heading}", QUIET)]
-    for text, each in zip(lines, trace.variables, strict=True):
-        bad = each.statistics[place, 3] > 0 or each.statistics[place, 4] > 0
+    for text, variable in zip(lines, trace.variables, strict=True):
+        bad = variable.statistics[place, 3] > 0 or variable.statistics[place, 4] > 0
         room = width - len(text) - 6
-        numbers = _numbers(each, place, room) if room >= 12 else ""
+        numbers = _numbers(variable, place, room) if room >= 12 else ""
         found.append(ReportLine(f"  {text}    {numbers}".rstrip(), HOT if bad else ""))
     return found
 
@@ -247,11 +249,11 @@ def ruler(variable: LoopVariableRecord, step: int, width: int = 100) -> list[str
             )
         cells.append((str(row), ", ".join(marks) or "·"))
     name = f"  {plain(variable.name)}  row"
-    widths = [max(map(len, each)) for each in cells]
+    widths = [max(map(len, cell)) for cell in cells]
     above = "  ".join(text.center(size) for (text, _), size in zip(cells, widths, strict=True))
     below = "  ".join(mark.center(size) for (_, mark), size in zip(cells, widths, strict=True))
     lines = [f"{name}   {above}", f"{' ' * len(name)}   {below}"]
-    return [clipped(each.rstrip(), width) for each in lines]
+    return [clipped(line.rstrip(), width) for line in lines]
 
 
 def _tap(tap: int) -> str:

@@ -30,25 +30,25 @@ def why_lines(rewrites: RewritesRecord, asked: str) -> Iterator[ReportLine]:
     found = _meant(rewrites.graphs, origins, asked)
     if not found:
         yield ReportLine(f"  {_nothing(rewrites.graphs, origins, asked)}", WARNING, wraps=True)
-    known, told = {each.name: each for each in origins}, set[str]()
-    for each in found:
-        yield from _chain(each, known, "  ", told)
+    known, told = {origin.name: origin for origin in origins}, set[str]()
+    for origin in found:
+        yield from _chain(origin, known, "  ", told)
 
 
 def _meant(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str) -> list[OriginRecord]:
     """Return the operations that are asked for: those of the last graph, else those that there were."""
     found = [
-        each
-        for each in origins
-        if asked in (each.name, _as_before(each.name)) or _is_loop(each, asked) or _is_at(each, asked)
+        origin
+        for origin in origins
+        if asked in (origin.name, _as_before(origin.name)) or _is_loop(origin, asked) or _is_at(origin, asked)
     ]
     last, first = ([graphs.nodes[k] for k in graphs.live(number)] for number in (graphs.last, graphs.first))
     if not found:
         loops = [node for node in (*last, *first) if node.loop is not None]
-        names = {node.results[0].key for node in loops if asked in [each.key for each in node.results]}
-        found = [each for each in origins if each.name in names][:1]
+        names = {node.results[0].key for node in loops if asked in [result.key for result in node.results]}
+        found = [origin for origin in origins if origin.name in names][:1]
     running = {result.key for node in last for result in node.results}
-    return [each for each in found if each.name in running] or found
+    return [origin for origin in found if origin.name in running] or found
 
 
 def _as_before(name: str) -> str:
@@ -72,11 +72,11 @@ def _nothing(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str
     leaves = {node.key for node in graphs.nodes if node.role != "computed"}
     if asked in leaves or asked in map(_as_before, leaves):
         return f"no operation makes {plain(asked)!r}: it is given to the function, or by a loop to its step"
-    numbers = sorted({int(each) for each in map(_number, origins) if each})
+    numbers = sorted({int(text) for text in map(_number, origins) if text})
     if asked.isdigit() and numbers:
-        nearest = sorted(sorted(numbers, key=lambda each: abs(each - int(asked)))[:3])
+        nearest = sorted(sorted(numbers, key=lambda number: abs(number - int(asked)))[:3])
         return f"nothing was made on line {asked}; nearest: {', '.join(map(str, nearest))}"
-    close = difflib.get_close_matches(asked, [each.name for each in origins], 3)
+    close = difflib.get_close_matches(asked, [origin.name for origin in origins], 3)
     hint = f"; there is {', '.join(map(plain, close))}" if close else ""
     return f"nothing is called {plain(asked)!r}, and nothing was made on such a line{hint}"
 

@@ -106,7 +106,7 @@ def terminations_as_interrupts() -> Iterator[None]:
         EXIT.number = number
         raise Terminated
 
-    numbers = [getattr(signal, each) for each in _TERMINATIONS if hasattr(signal, each)]
+    numbers = [getattr(signal, termination) for termination in _TERMINATIONS if hasattr(signal, termination)]
     caught = [each for each in numbers if signal.getsignal(each) is signal.SIG_DFL]
     for number in caught:
         signal.signal(number, interrupt)

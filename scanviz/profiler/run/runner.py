@@ -82,9 +82,9 @@ def show_program_only(error: BaseException, entry: CodeType) -> None:
 def _below(trace: TracebackType | None, entry: CodeType) -> TracebackType | None:
     """Return what stands below the entry's frame, less the frames that only loaded the program."""
     found = frames(trace)
-    for position, each in enumerate(found):
-        if each.tb_frame.f_code is entry:
-            trace = each.tb_next
+    for position, traceback in enumerate(found):
+        if traceback.tb_frame.f_code is entry:
+            trace = traceback.tb_next
             for below in found[position + 1 :]:
                 if not is_own(below) and not below.tb_frame.f_code.co_filename.startswith(
                     "<frozen importlib"

@@ -54,7 +54,7 @@ class Traced:
         return render_values(self.record, step=step, scan_name=scan)
 
     def __repr__(self) -> str:
-        names = {each.key: each.name for each in self.record.loops}
+        names = {loop.key: loop.name for loop in self.record.loops}
         shown = ", ".join(f"{names[each.loop]} run {each.run}" for each in self.traces)
         return f"<values of {shown or 'no loop'}>"
 

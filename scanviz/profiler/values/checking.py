@@ -131,7 +131,7 @@ class Checker(Observer):
         """Open a run."""
         frames, found = self._frames(), self._loops.get(loop)
         if frames and found is not None:
-            inside = any(each is found for each in frames[-1].program.instructions)
+            inside = any(instruction is found for instruction in frames[-1].program.instructions)
             run = next(self._runs[loop])
             frames.append(OpenCall(frames[0].event, found.body, found, run, inside, n_steps))
 
@@ -215,7 +215,7 @@ class Checker(Observer):
             if self.finding is not None:
                 return
             self.finding = found
-        self._count(1, sum(each.step + 1 for each in frames[1:]))
+        self._count(1, sum(frame.step + 1 for frame in frames[1:]))
         observe.detach(self)
         if self.on_found is not None:
             self.on_found(found)

@@ -59,7 +59,7 @@ def finding_of(
         inputs=inputs,
         step_inputs=tuple(_step_inputs(frame, instruction, is_bad)) if frame.loop is not None else (),
         loops=tuple(_place(frames, depth) for depth in range(1, len(frames))),
-        cause="given" if any(each.where is not None for each in inputs) else "made",
+        cause="given" if any(value.where is not None for value in inputs) else "made",
         expected=expected,
         read_at=tuple(_read_at(frame, register, result.where)) if result.where else (),
     )
@@ -69,7 +69,7 @@ def _operation(frame: OpenCall, index: int) -> OperationRecord:
     if frame.loop is None:
         return function_record(frame.event).operations[index]
     records = loop_records(frame.event.key, frame.event.program)
-    return next(each for each in records if each.key == frame.loop.key).operations[index]
+    return next(record for record in records if record.key == frame.loop.key).operations[index]
 
 
 def _inputs(
@@ -124,15 +124,17 @@ def _place(frames: Sequence[OpenCall], depth: int) -> LoopPlaceRecord:
 
 def _read_at(frame: OpenCall, register: int, where: tuple[int, ...]) -> Iterator[LoopPlaceRecord]:
     """Iterate over the steps of loops that read the row of a result that should not be, as far as they read it directly."""
-    for each in frame.program.instructions:
-        if isinstance(each, LoopInstruction):
-            for slot in each.sequences:
+    for instruction in frame.program.instructions:
+        if isinstance(instruction, LoopInstruction):
+            for slot in instruction.sequences:
                 if slot.outer == register:
-                    source = source_record(each.provenance.source)
-                    forward = each.op.settings.gradient_of if isinstance(each.op, Scan) else None
-                    back = _forward_step(each, where[0], len(frame.value(register)), frame)
+                    source = source_record(instruction.provenance.source)
+                    forward = (
+                        instruction.op.settings.gradient_of if isinstance(instruction.op, Scan) else None
+                    )
+                    back = _forward_step(instruction, where[0], len(frame.value(register)), frame)
                     name = forward.name if forward is not None else None
-                    yield LoopPlaceRecord(each.name, source, None, where[0], name, back)
+                    yield LoopPlaceRecord(instruction.name, source, None, where[0], name, back)
 
 
 def _forward_step(loop: LoopInstruction, step: int, steps: int, around: OpenCall | None) -> int | None:

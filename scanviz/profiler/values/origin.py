@@ -46,7 +46,7 @@ class _Following:
 
     def in_frame(self, frames: Sequence[OpenCall], depth: int, register: int) -> list[str]:
         """Return where a register of a call or run that is going on comes from."""
-        return self._in(frames[depth].program, register, lambda each: self._entered(frames, depth, each))
+        return self._in(frames[depth].program, register, lambda number: self._entered(frames, depth, number))
 
     def _in(self, program: Program, register: int, up: _Up) -> list[str]:
         key = (id(program), register)
@@ -57,7 +57,9 @@ class _Following:
             return ["a constant"]
         if register in program.inputs:
             return up(register)
-        maker = next((each for each in program.instructions if register in each.outputs), None)
+        maker = next(
+            (instruction for instruction in program.instructions if register in instruction.outputs), None
+        )
         match maker:
             case LoopInstruction():
                 return self._out_of(maker, program, register, up)
@@ -92,10 +94,10 @@ class _Following:
 
         def entered(inner: int) -> list[str]:
             found = [
-                each
+                text
                 for read, write, _ in _passed_on(loop)
                 if read == inner
-                for each in self._in(loop.body, write, entered)
+                for text in self._in(loop.body, write, entered)
             ]
             outer = _outer(loop, inner)
             return [*found, *(around(outer) if outer is not None else [])]
@@ -103,7 +105,7 @@ class _Following:
         inside = _inner_result(loop, register)
         found = self._in(loop.body, inside, entered) if inside is not None else []
         way = f", by way of loop {loop.name}"
-        return [each if each.endswith(way) else each + way for each in found]
+        return [text if text.endswith(way) else text + way for text in found]
 
 
 def _given(frame: OpenCall, register: int) -> str:
@@ -116,7 +118,7 @@ def _given(frame: OpenCall, register: int) -> str:
 
 def _passed_on(loop: LoopInstruction) -> list[tuple[int, int, int]]:
     """Return what a step reads of earlier ones: the register it reads, the one that was written, and how far back."""
-    found = [(each.read, each.write, -1) for each in loop.carries]
+    found = [(carry.read, carry.write, -1) for carry in loop.carries]
     for state in loop.states:
         written = [write for tap, write in state.writes if tap == 0]
         found += [(read, written[0], tap) for tap, read in state.reads if written]
@@ -125,9 +127,9 @@ def _passed_on(loop: LoopInstruction) -> list[tuple[int, int, int]]:
 
 def _inner_result(loop: LoopInstruction, register: int) -> int | None:
     """Return the register of the step that a result of a loop holds the rows of, or the last value."""
-    for each in loop.step_outputs:
-        if each.result == register:
-            return each.inner
+    for output in loop.step_outputs:
+        if output.result == register:
+            return output.inner
     for carry in loop.carries:
         if carry.result == register:
             return carry.write
@@ -139,10 +141,10 @@ def _inner_result(loop: LoopInstruction, register: int) -> int | None:
 
 def _outer(loop: LoopInstruction, register: int) -> int | None:
     """Return the register around a loop that an input of its step starts from."""
-    found: dict[int, int] = {each.inner: each.outer for each in loop.sequences}
-    found |= {each.inner: each.outer for each in loop.non_sequences}
-    found |= {each.read: each.outer for each in loop.carries}
-    found |= {read: each.outer for each in loop.states for _, read in each.reads}
+    found: dict[int, int] = {sequence.inner: sequence.outer for sequence in loop.sequences}
+    found |= {sequence.inner: sequence.outer for sequence in loop.non_sequences}
+    found |= {carry.read: carry.outer for carry in loop.carries}
+    found |= {read: state.outer for state in loop.states for _, read in state.reads}
     return found.get(register)
 
 

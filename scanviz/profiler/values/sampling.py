@@ -63,15 +63,15 @@ class KeptSteps:
         self._spread += why & _EVERY
         while self._spread > SPREAD:
             self._stride *= 2
-            for each in [other for other in self._held if other % self._stride]:
-                self._release(each, _EVERY)
+            for number in [other for other in self._held if other % self._stride]:
+                self._release(number, _EVERY)
         return row
 
     def mark(self, step: int) -> None:
         """Keep the newest step and those around it: something happened in it."""
-        for each in range(max(0, step - BEFORE), step + 1):
-            if each in self._held:
-                self._held[each] |= _EVENT
+        for number in range(max(0, step - BEFORE), step + 1):
+            if number in self._held:
+                self._held[number] |= _EVENT
         self._after = max(self._after, AFTER)
 
     def reasons(self) -> dict[int, str]:

@@ -37,7 +37,7 @@ class _TracedLoop:
         self.key = record.key
         self.heads = trace_heads(loop, record)
         self.inputs = loop.body.inputs
-        self.instructions = [each.outputs for each in loop.body.instructions]
+        self.instructions = [instruction.outputs for instruction in loop.body.instructions]
         self.constants = len(loop.non_sequences)
         self.runs = 0
         self.first: RunTrace | None = None
@@ -46,7 +46,7 @@ class _TracedLoop:
 
     def kept(self) -> list[RunTrace]:
         """Return the runs that ended and are kept."""
-        return [each for each in (self.first, self.event, self.last) if each is not None]
+        return [run_trace for run_trace in (self.first, self.event, self.last) if run_trace is not None]
 
 
 class Tracer(Observer):
@@ -95,8 +95,8 @@ class Tracer(Observer):
 
     def compiled(self, event: CompiledFunction) -> None:
         """Choose loops of a function."""
-        records = {each.key: each for each in loop_records(event.key, event.program)}
-        loops = {each.key: each for each, _ in all_loops(event.program)}
+        records = {record.key: record for record in loop_records(event.key, event.program)}
+        loops = {loop.key: loop for loop, _ in all_loops(event.program)}
         with self._lock:
             for record in records.values():
                 self._names[record.name] = None
@@ -108,7 +108,7 @@ class Tracer(Observer):
         found: LoopRecord | None = record
         while found is not None and found.key not in seen:
             names = (found.name, given_name(found.name))  # a name means all loops that it was given to
-            if self.pattern in names or any(fnmatchcase(each, self.pattern) for each in names):
+            if self.pattern in names or any(fnmatchcase(name, self.pattern) for name in names):
                 return True
             seen.add(found.key)
             found = others.get(found.gradient_of) if found.gradient_of is not None else None
@@ -145,8 +145,8 @@ class Tracer(Observer):
         return max(0, min(part, (self._budget - taken) // 2))
 
     def _held(self) -> Iterator[RunTrace]:
-        for each in self._loops.values():
-            yield from each.kept()
+        for loop in self._loops.values():
+            yield from loop.kept()
         for stack in self._open.values():
             yield from (run for _, run in stack if run is not None)
 
@@ -216,18 +216,18 @@ class Tracer(Observer):
                     for key, run in stack
                     if key == loop.key and run is not None and run.done
                 ]
-                runs = sorted([*loop.kept(), *going_on], key=lambda each: each.number)
-                found.extend(each.record(loop.key) for each in runs)
+                runs = sorted([*loop.kept(), *going_on], key=lambda run_trace: run_trace.number)
+                found.extend(run.record(loop.key) for run in runs)
             return tuple(found)
 
 
 def with_traces(record: ProfileRecord, tracer: Tracer) -> ProfileRecord:
     """Return a record with the values that a tracer kept of its loops."""
-    known = {each.key for each in record.loops}
+    known = {loop.key for loop in record.loops}
     return replace(
         record,
         detail="values",
-        traces=tuple(each for each in tracer.records() if each.loop in known),
+        traces=tuple(trace for trace in tracer.records() if trace.loop in known),
         cost=replace(record.cost, values_ns=tracer.spent_ns),
     )
 

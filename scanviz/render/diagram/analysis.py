@@ -36,7 +36,7 @@ def to_networkx(diagram: Diagram) -> networkx.MultiDiGraph[str]:
     """
     import networkx
 
-    clusters = [{each.name: getattr(box, each.name) for each in fields(box)} for box in diagram.clusters]
+    clusters = [{field.name: getattr(box, field.name) for field in fields(box)} for box in diagram.clusters]
     graph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(
         title=diagram.title, notes=list(diagram.notes), clusters=clusters
     )
@@ -54,7 +54,9 @@ def to_networkx(diagram: Diagram) -> networkx.MultiDiGraph[str]:
 
 def _attributes(part: Any) -> dict[str, Any]:
     """Return the fields of a node or edge; a node's line is its ``line``, for networkx takes ``source`` for an end."""
-    found = {each.name: getattr(part, each.name) for each in fields(part) if each.name not in _NO_ATTRIBUTES}
+    found = {
+        field.name: getattr(part, field.name) for field in fields(part) if field.name not in _NO_ATTRIBUTES
+    }
     if isinstance(part, Node):
         found["line"] = part.source
     return found
@@ -117,8 +119,8 @@ def levels(diagram: Diagram) -> dict[str, int]:
     level: dict[int, int] = {}
     for place in _sorted(graph):
         level[place] = max((level[each] + 1 for each in graph.pred[place]), default=0)
-    found = {each: level[place] for place, together in members.items() for each in together}
-    return {each: found[each] for each in _ids(diagram)}
+    found = {text: level[place] for place, together in members.items() for text in together}
+    return {text: found[text] for text in _ids(diagram)}
 
 
 def longest_path(diagram: Diagram, *, by_time: bool = False) -> tuple[str, ...]:
@@ -139,15 +141,15 @@ def longest_path(diagram: Diagram, *, by_time: bool = False) -> tuple[str, ...]:
     ('a', 'b', 'c')
     """
     graph, members = _one_step(diagram)
-    times = {each.id: each.time_ns or 0.0 for each in diagram.nodes}
+    times = {node.id: node.time_ns or 0.0 for node in diagram.nodes}
     best: dict[int, tuple[float, int]] = {}
     before: dict[int, int | None] = {}
     for place in _sorted(graph):
-        own = sum(times.get(each, 0.0) for each in members[place]) if by_time else 0.0
+        own = sum(times.get(member, 0.0) for member in members[place]) if by_time else 0.0
         earlier = max(graph.pred[place], key=lambda each: best[each], default=None)
         reached = best[earlier] if earlier is not None else (0.0, 0)
         best[place], before[place] = (reached[0] + own, reached[1] + len(members[place])), earlier
-    last = max(best, key=lambda each: best[each], default=None)
+    last = max(best, key=lambda number: best[number], default=None)
     chain: list[str] = []
     while last is not None:
         chain += reversed(members[last])
@@ -170,9 +172,12 @@ def _one_step(diagram: Diagram) -> tuple[networkx.DiGraph[int], dict[int, list[s
     step: networkx.DiGraph[str] = networkx.DiGraph()
     step.add_nodes_from(_ids(diagram))
     step.add_edges_from((a, b) for a, b, role in whole.edges(data="role") if role != "recurrence")
-    rank = {each: place for place, each in enumerate(_ids(diagram))}
+    rank = {text: place for place, text in enumerate(_ids(diagram))}
     circles = sorted(
-        (sorted(each, key=lambda name: rank[name]) for each in networkx.strongly_connected_components(step)),
+        (
+            sorted(component, key=lambda name: rank[name])
+            for component in networkx.strongly_connected_components(step)
+        ),
         key=lambda each: rank[each[0]],
     )
     members = dict(enumerate(circles))

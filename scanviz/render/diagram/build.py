@@ -61,15 +61,15 @@ def diagram_of(
     picture = whole_picture(graph, HeatMap(record, function_of(record, function, graph)))
     clusters = picture.clusters
     for name in (*closed, *([scan] if scan is not None else [])):
-        if name not in {each.label for each in clusters}:
-            raise unknown_loop(name, [each.label for each in clusters])
+        if name not in {cluster.label for cluster in clusters}:
+            raise unknown_loop(name, [cluster.label for cluster in clusters])
     if scan is not None:
-        picture = only_loops(picture, [each.id for each in clusters if each.label == scan])
+        picture = only_loops(picture, [cluster.id for cluster in clusters if cluster.label == scan])
     deep = depths(picture)
     folded = [
-        each.id
-        for each in picture.clusters
-        if (depth is not None and deep[each.id] >= max(depth, 0)) or each.label in closed
+        cluster.id
+        for cluster in picture.clusters
+        if (depth is not None and deep[cluster.id] >= max(depth, 0)) or cluster.label in closed
     ]
     return close_loops(picture, folded)
 
@@ -78,7 +78,7 @@ def unknown_loop(name: str, names: Collection[str]) -> ScanvizValueError:
     """Return the error for a loop that is not there."""
     known = sorted(set(names))
     near = difflib.get_close_matches(name, known, 1)
-    listed = ", ".join(plain(each) for each in known[:20]) + (", …" if len(known) > 20 else "")
+    listed = ", ".join(plain(text) for text in known[:20]) + (", …" if len(known) > 20 else "")
     return ScanvizValueError(
         f"there is no loop `{plain(name)}`",
         expected=f"one of {listed}" if known else "a graph with a loop",

@@ -55,14 +55,14 @@ class ConnectionMatrix:
 
     def as_text(self) -> str:
         """Return the matrix as text, ``●`` where an input reaches an output."""
-        labels = [f"{each.index} {plain(each.label)}" for each in self.row_entries]
-        heads = [str(each.index) for each in self.column_entries]
+        labels = [f"{entry.index} {plain(entry.label)}" for entry in self.row_entries]
+        heads = [str(entry.index) for entry in self.column_entries]
         width = max(map(len, labels), default=0)
-        lines = [f"loop {plain(self.loop)}", " " * width + "".join(f"  {each:>2}" for each in heads)]
+        lines = [f"loop {plain(self.loop)}", " " * width + "".join(f"  {text:>2}" for text in heads)]
         for label, cells in zip(labels, self.cells, strict=True):
-            lines.append(label.ljust(width) + "".join("   " + ("●" if each else "·") for each in cells))
-        lines += [f"{each.index} = {plain(each.label)}" for each in self.column_entries]
-        return "".join(f"{each.rstrip()}\n" for each in lines)
+            lines.append(label.ljust(width) + "".join("   " + ("●" if cell else "·") for cell in cells))
+        lines += [f"{entry.index} = {plain(entry.label)}" for entry in self.column_entries]
+        return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
     """
     lists = entries_of(loop)
     rows, columns, cells = lists["outer_inp"], lists["outer_out"], loop.connection_pattern
-    if len(cells) != len(rows) or any(len(each) != len(columns) for each in cells):
+    if len(cells) != len(rows) or any(len(cell) != len(columns) for cell in cells):
         raise ScanvizValueError(
             f"the connection pattern of loop `{plain(loop.name)}` does not fit its loop variables",
             expected=f"{len(rows)} × {len(columns)}",
@@ -118,8 +118,8 @@ def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
         )
     return ConnectionMatrix(
         loop.name,
-        tuple(each.label for each in rows),
-        tuple(each.label for each in columns),
+        tuple(row.label for row in rows),
+        tuple(column.label for column in columns),
         cells,
         rows,
         columns,
@@ -155,7 +155,7 @@ def connecting_path(
     )
     box = _box(picture, loop)
     kept = inside(picture, [box.id])
-    nodes = {each.id: each for each in picture.nodes if each.cluster in kept}
+    nodes = {node.id: node for node in picture.nodes if node.cluster in kept}
     ends = [_port(nodes.values(), box, source, "in"), _port(nodes.values(), box, target, "out")]
     if ends[0] is None or ends[1] is None or source.kind in ("n_steps", "nitsot"):
         return None
@@ -166,9 +166,9 @@ def connecting_path(
     except networkx.NetworkXNoPath:
         return None
     jumps = {
-        (each.source, each.target): int(each.label.split()[0])
-        for each in picture.edges
-        if each.role == "recurrence"
+        (edge.source, edge.target): int(edge.label.split()[0])
+        for edge in picture.edges
+        if edge.role == "recurrence"
     }
     words = _words([nodes[each] for each in ids], jumps)
     return ConnectingPath(
@@ -241,43 +241,47 @@ def _chosen(entries: tuple[ListEntry, ...], wanted: int | str, what: str, loop: 
         if 0 <= wanted < len(entries):
             return entries[wanted]
     else:
-        names = [loop.variables[each.variable].name if each.variable >= 0 else "" for each in entries]
-        exact = [each for each in entries if each.label == wanted]
-        named = [each for each, name in zip(entries, names, strict=True) if name == wanted]
-        found = exact or [each for each in named if each.kind != "nitsot" or what == "outer output"]
+        names = [loop.variables[entry.variable].name if entry.variable >= 0 else "" for entry in entries]
+        exact = [entry for entry in entries if entry.label == wanted]
+        named = [entry for entry, name in zip(entries, names, strict=True) if name == wanted]
+        found = exact or [
+            list_entry for list_entry in named if list_entry.kind != "nitsot" or what == "outer output"
+        ]
         if len(found) == 1:
             return found[0]
         if found:
-            listed = ", ".join(f"{each.index} ({plain(each.label)})" for each in found)
+            listed = ", ".join(f"{list_entry.index} ({plain(list_entry.label)})" for list_entry in found)
             raise ScanvizValueError(
                 f"loop `{plain(loop.name)}` has {len(found)} {what}s `{plain(wanted)}`",
                 fix=f"choose one by its number: {listed}",
             )
-    listed = ", ".join(f"{each.index} {plain(each.label)}" for each in entries)
+    listed = ", ".join(f"{entry.index} {plain(entry.label)}" for entry in entries)
     raise ScanvizValueError(
         f"loop `{plain(loop.name)}` has no {what} `{plain(str(wanted))}`", expected=f"one of {listed}"
     )
 
 
 def _box(picture: Diagram, loop: LoopRecord) -> Cluster:
-    found = [each for each in picture.clusters if each.loop == loop.key]
-    found = found or [each for each in picture.clusters if each.loop is None and each.label == loop.name]
+    found = [cluster for cluster in picture.clusters if cluster.loop == loop.key]
+    found = found or [
+        cluster for cluster in picture.clusters if cluster.loop is None and cluster.label == loop.name
+    ]
     if not found:
         raise ScanvizValueError(f"the graph has no loop `{plain(loop.name)}`")
     return found[0]
 
 
 def _port(nodes: Iterable[Node], box: Cluster, entry: ListEntry, side: str) -> str | None:
-    for each in nodes:
-        if (each.cluster, each.kind, each.side, each.variable) == (box.id, "port", side, entry.variable):
-            return each.id
+    for node in nodes:
+        if (node.cluster, node.kind, node.side, node.variable) == (box.id, "port", side, entry.variable):
+            return node.id
     return None
 
 
 def _around(loop: LoopSnapshot) -> GraphSnapshot:
     """Return a graph that has a loop and nothing else but what the loop reads."""
-    reads = [each.outer_input for each in loop.variables if each.outer_input is not None]
-    gives = [each.outer_output for each in loop.variables if each.outer_output is not None]
+    reads = [variable.outer_input for variable in loop.variables if variable.outer_input is not None]
+    gives = [variable.outer_output for variable in loop.variables if variable.outer_output is not None]
     count = max([-1, *reads, *gives]) + 2
     given = set(gives)
     variables = tuple(

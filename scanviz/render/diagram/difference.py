@@ -42,10 +42,10 @@ def difference(before: GraphSnapshot, after: GraphSnapshot) -> Diagram:
     nothing = HeatMap(None, None)
     new = whole_picture(after, nothing)
     old = _moved(_renamed(whole_picture(before, nothing), new), new)
-    clusters = _overlaid(old.clusters, new.clusters, lambda each: each.parent)
-    nodes = _overlaid(old.nodes, new.nodes, lambda each: each.cluster)
-    changed = {each.id: each.change for each in nodes} | {each.id: each.change for each in clusters}
-    ports = {each.id for each in nodes if each.kind == "port"}
+    clusters = _overlaid(old.clusters, new.clusters, lambda cluster: cluster.parent)
+    nodes = _overlaid(old.nodes, new.nodes, lambda node: node.cluster)
+    changed = {node.id: node.change for node in nodes} | {cluster.id: cluster.change for cluster in clusters}
+    ports = {node.id for node in nodes if node.kind == "port"}
     edges = _edges(_placeless(old.edges, ports), _placeless(new.edges, ports), changed)
     notes = _notes(old, nodes, clusters)
     return Diagram(
@@ -59,14 +59,14 @@ def difference(before: GraphSnapshot, after: GraphSnapshot) -> Diagram:
 
 def _renamed(old: Diagram, new: Diagram) -> Diagram:
     """Return a picture with loops called as in another one that has a loop of the same name instead."""
-    known, mine = {each.id for each in new.clusters}, {each.id for each in old.clusters}
-    free = [each for each in new.clusters if each.id not in mine]
+    known, mine = {cluster.id for cluster in new.clusters}, {cluster.id for cluster in old.clusters}
+    free = [cluster for cluster in new.clusters if cluster.id not in mine]
     names: dict[str, str] = {}
-    for each in old.clusters:
-        if each.id not in known:
-            alike = [f for f in free if (f.label, f.gradient_of) == (each.label, each.gradient_of)]
+    for cluster in old.clusters:
+        if cluster.id not in known:
+            alike = [f for f in free if (f.label, f.gradient_of) == (cluster.label, cluster.gradient_of)]
             if alike:
-                names[each.id] = alike[0].id
+                names[cluster.id] = alike[0].id
                 free.remove(alike[0])
     if not names:
         return old
@@ -83,16 +83,16 @@ def _renamed(old: Diagram, new: Diagram) -> Diagram:
 
 def _moved(old: Diagram, new: Diagram) -> Diagram:
     """Return a picture in which an operation that the other one has in another loop is called as there."""
-    there = {each.id for each in new.nodes}
-    here = {each.id for each in old.nodes}
+    there = {node.id for node in new.nodes}
+    here = {node.id for node in old.nodes}
     left: dict[str, list[str]] = {}
-    for each in new.nodes:
-        if each.kind == "operation" and each.key and each.id not in here:
-            left.setdefault(each.key, []).append(each.id)
+    for node in new.nodes:
+        if node.kind == "operation" and node.key and node.id not in here:
+            left.setdefault(node.key, []).append(node.id)
     names: dict[str, str] = {}
-    for each in old.nodes:
-        if each.kind == "operation" and each.id not in there and left.get(each.key):
-            names[each.id] = left[each.key].pop(0)
+    for node in old.nodes:
+        if node.kind == "operation" and node.id not in there and left.get(node.key):
+            names[node.id] = left[node.key].pop(0)
     return _with_names(old, lambda name: names.get(name, name)) if names else old
 
 
@@ -100,45 +100,47 @@ def _with_names(picture: Diagram, renamed: Callable[[str], str]) -> Diagram:
     return replace(
         picture,
         nodes=tuple(
-            replace(each, id=renamed(each.id), cluster=renamed(each.cluster) if each.cluster else None)
-            for each in picture.nodes
+            replace(node, id=renamed(node.id), cluster=renamed(node.cluster) if node.cluster else None)
+            for node in picture.nodes
         ),
         clusters=tuple(
-            replace(each, id=renamed(each.id), parent=renamed(each.parent) if each.parent else None)
-            for each in picture.clusters
+            replace(
+                cluster, id=renamed(cluster.id), parent=renamed(cluster.parent) if cluster.parent else None
+            )
+            for cluster in picture.clusters
         ),
         edges=tuple(
-            replace(each, source=renamed(each.source), target=renamed(each.target)) for each in picture.edges
+            replace(edge, source=renamed(edge.source), target=renamed(edge.target)) for edge in picture.edges
         ),
     )
 
 
 def _overlaid(old: Sequence[Part], new: Sequence[Part], around: Callable[[Part], str | None]) -> list[Part]:
     """Return the parts of two pictures, each once: one that is gone stands behind the one that it stood behind."""
-    places = {each.id: each for each in old}
-    known = {each.id for each in new}
+    places = {node.id: node for node in old}
+    known = {node.id for node in new}
     gone: dict[str | None, list[Part]] = {}
     last: str | None = None
-    for each in old:
-        if each.id in known:
-            last = each.id
+    for node in old:
+        if node.id in known:
+            last = node.id
         else:
-            gone.setdefault(last, []).append(replace(each, change="removed"))
+            gone.setdefault(last, []).append(replace(node, change="removed"))
     found = list(gone.get(None, []))
-    for each in new:
-        earlier = places.get(each.id)
+    for node in new:
+        earlier = places.get(node.id)
         change: Change = ""
         if earlier is None:
             change = "added"
-        elif around(earlier) != around(each):
+        elif around(earlier) != around(node):
             change = "moved"
-        found.append(replace(each, change=change))
-        found += gone.get(each.id, [])
+        found.append(replace(node, change=change))
+        found += gone.get(node.id, [])
     return found
 
 
 def _parents_first(clusters: list[Cluster]) -> tuple[Cluster, ...]:
-    parent = {each.id: each.parent for each in clusters}
+    parent = {cluster.id: cluster.parent for cluster in clusters}
 
     def depth(name: str | None) -> int:
         count = 0
@@ -146,30 +148,30 @@ def _parents_first(clusters: list[Cluster]) -> tuple[Cluster, ...]:
             name, count = parent.get(name), count + 1
         return count
 
-    return tuple(sorted(clusters, key=lambda each: depth(each.id)))
+    return tuple(sorted(clusters, key=lambda cluster: depth(cluster.id)))
 
 
 def _edges(old: Sequence[Edge], new: Sequence[Edge], changed: dict[str, Change]) -> tuple[Edge, ...]:
     """Return the edges of both, each as often as in the picture that has more of it."""
-    left = Counter(_same(each) for each in old)
+    left = Counter(_same(edge) for edge in old)
     found = []
-    for each in new:
+    for edge in new:
         change: Change = "added"
-        if left[_same(each)]:
-            left[_same(each)] -= 1
-            ends = (changed.get(each.source), changed.get(each.target))
+        if left[_same(edge)]:
+            left[_same(edge)] -= 1
+            ends = (changed.get(edge.source), changed.get(edge.target))
             change = "moved" if "moved" in ends else ""
-        found.append(replace(each, change=change))
-    for each in reversed(old):
-        if left[_same(each)]:
-            left[_same(each)] -= 1
-            found.append(replace(each, change="removed"))
+        found.append(replace(edge, change=change))
+    for edge in reversed(old):
+        if left[_same(edge)]:
+            left[_same(edge)] -= 1
+            found.append(replace(edge, change="removed"))
     return tuple(found)
 
 
 def _placeless(edges: Sequence[Edge], ports: Container[str]) -> list[Edge]:
     """Return edges without their places at a loop: these shift when a loop variable comes or goes."""
-    return [replace(each, place=None) if each.target in ports else each for each in edges]
+    return [replace(edge, place=None) if edge.target in ports else edge for edge in edges]
 
 
 def _same(edge: Edge) -> tuple[str, str, str, str, int | None]:
@@ -177,22 +179,22 @@ def _same(edge: Edge) -> tuple[str, str, str, str, int | None]:
 
 
 def _notes(old: Diagram, nodes: list[Node], clusters: list[Cluster]) -> tuple[str, ...]:
-    counts = Counter(each.change for each in nodes if each.kind in ("operation", "loop"))
-    counts.update(each.change for each in clusters)
-    said, ports = _said(counts), _said(Counter(each.change for each in nodes if each.kind == "port"))
-    boxes = {each.id: each.label for each in (*old.clusters, *clusters)}
-    places = {each.id: each.cluster for each in old.nodes}
+    counts = Counter(node.change for node in nodes if node.kind in ("operation", "loop"))
+    counts.update(cluster.change for cluster in clusters)
+    said, ports = _said(counts), _said(Counter(node.change for node in nodes if node.kind == "port"))
+    boxes = {cluster.id: cluster.label for cluster in (*old.clusters, *clusters)}
+    places = {node.id: node.cluster for node in old.nodes}
     moves = [
-        f"{each.label} moved: {_place(places[each.id], boxes)} → {_place(each.cluster, boxes)}"
-        for each in nodes
-        if each.change == "moved" and each.kind == "operation"
+        f"{node.label} moved: {_place(places[node.id], boxes)} → {_place(node.cluster, boxes)}"
+        for node in nodes
+        if node.change == "moved" and node.kind == "operation"
     ]
     first = [f"operations and loops: {said}" if said else "no operation changed"]
     return (*first, *([f"ports of loops: {ports}"] if ports else []), *moves)
 
 
 def _said(counts: Counter[Change]) -> str:
-    return ", ".join(f"{counts[each]} {each}" for each in _CHANGES if counts[each])
+    return ", ".join(f"{counts[change]} {change}" for change in _CHANGES if counts[change])
 
 
 def _place(cluster: str | None, boxes: dict[str, str]) -> str:

@@ -106,16 +106,18 @@ class PictureLevel:
 
     def operation(self, node: NodeSnapshot, place: int) -> None:
         """Draw an operation, with small constants in its label."""
-        written = [self.written_out(each) for each in node.inputs]
-        results = [self.graph.variables[each] for each in node.outputs]
+        written = [self.written_out(number) for number in node.inputs]
+        results = [self.graph.variables[output] for output in node.outputs]
         label = node.op
-        if any(each is not None for each in written):
-            label += f"({', '.join(each if each is not None else '·' for each in written)})"
-        name = next((each.name for each in results if each.name), "")
+        if any(text is not None for text in written):
+            label += f"({', '.join(text if text is not None else '·' for text in written)})"
+        name = next((result.name for result in results if result.name), "")
         if name:
             label = f"{name} = {label}"
         time, share = self.picture.heat.operation(self.loop, node.operation)
-        sources = [(self.given_by(each), each, k) for k, each in enumerate(node.inputs) if written[k] is None]
+        sources = [
+            (self.given_by(number), number, k) for k, number in enumerate(node.inputs) if written[k] is None
+        ]
         drawn = Node(
             self.path + (node.key or f"n{place}"),
             "operation",
@@ -133,12 +135,12 @@ class PictureLevel:
             self.edge(source, found, label=label, type=kind, place=k)
         self.source_of.update(dict.fromkeys(node.outputs, found))
         if len(node.outputs) > 1:
-            self.result.update((each, f"result {k}") for k, each in enumerate(node.outputs))
+            self.result.update((output, f"result {k}") for k, output in enumerate(node.outputs))
 
     def open_loop(self, node: NodeSnapshot, loop: LoopSnapshot, place: int) -> None:
         """Draw a loop: its box, ports and step."""
-        for each in node.inputs[1:]:
-            self.given_by(each)  # what is around it stands before it
+        for number in node.inputs[1:]:
+            self.given_by(number)  # what is around it stands before it
         steps = self.written_out(node.inputs[0]) if node.inputs else None
         counted = self.given_by(node.inputs[0]) if node.inputs and steps is None else None
         box = self.picture.ids.claim(f"{self.path}loop:{node.key or f'n{place}'}")
@@ -182,7 +184,7 @@ class _Loop:
 
     def key(self, index: int, variable: LoopVariableSnapshot) -> str:
         """Return a name for a loop variable in ids."""
-        first = next((self.loop.step.variables[each].key for each in variable.inner_inputs), "")
+        first = next((self.loop.step.variables[number].key for number in variable.inner_inputs), "")
         return first or (variable.name if self.apply.key else str(index))
 
     def entrance(self, index: int, variable: LoopVariableSnapshot, place: int) -> None:

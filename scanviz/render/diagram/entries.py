@@ -82,7 +82,7 @@ def _labels(column: Column, variable: LoopVariableRecord) -> tuple[str, ...]:
         case "inner_inp":
             return variable.inner_inputs
         case "inner_out" if variable.writes:
-            return tuple(at_step(variable.name, each) for each in variable.writes)
+            return tuple(at_step(variable.name, write) for write in variable.writes)
         case "inner_out":
             return tuple(at_step(variable.name, 0) for _ in variable.inner_outputs)
         case _:

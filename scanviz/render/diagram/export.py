@@ -90,13 +90,13 @@ def _written_ids(graph: networkx.MultiDiGraph[str]) -> dict[str, str]:
     """Return ids as they can be written, each another one."""
     found: dict[str, str] = {}
     taken: set[str] = set()
-    for each in graph.nodes:
-        wanted, count = _harmless(each), 1
+    for node in graph.nodes:
+        wanted, count = _harmless(node), 1
         while wanted in taken:
             count += 1
-            wanted = f"{_harmless(each)}~{count}"
+            wanted = f"{_harmless(node)}~{count}"
         taken.add(wanted)
-        found[each] = wanted
+        found[node] = wanted
     return found
 
 

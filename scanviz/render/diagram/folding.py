@@ -19,34 +19,34 @@ def depths(diagram: Diagram) -> dict[str, int]:
     {'a': 0, 'b': 1}
     """
     found: dict[str, int] = {}
-    for each in diagram.clusters:
-        found[each.id] = found[each.parent] + 1 if each.parent in found else 0
+    for cluster in diagram.clusters:
+        found[cluster.id] = found[cluster.parent] + 1 if cluster.parent in found else 0
     return found
 
 
 def inside(diagram: Diagram, loops: Iterable[str]) -> set[str]:
     """Return ids of the given open loops and of those inside them."""
     found = set(loops)
-    for each in diagram.clusters:  # a cluster stands after the one around it
-        if each.parent in found:
-            found.add(each.id)
+    for cluster in diagram.clusters:  # a cluster stands after the one around it
+        if cluster.parent in found:
+            found.add(cluster.id)
     return found
 
 
 def only_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
     """Return a picture of some loops alone: their ports and all that is in them."""
     kept = inside(diagram, loops)
-    nodes = tuple(each for each in diagram.nodes if each.cluster in kept)
-    ends = {each.id for each in nodes} | {port.id for each in nodes for port in each.ports}
+    nodes = tuple(node for node in diagram.nodes if node.cluster in kept)
+    ends = {node.id for node in nodes} | {port.id for node in nodes for port in node.ports}
     return replace(
         diagram,
         nodes=nodes,
         clusters=tuple(
-            replace(each, parent=each.parent if each.parent in kept else None)
-            for each in diagram.clusters
-            if each.id in kept
+            replace(cluster, parent=cluster.parent if cluster.parent in kept else None)
+            for cluster in diagram.clusters
+            if cluster.id in kept
         ),
-        edges=tuple(each for each in diagram.edges if each.source in ends and each.target in ends),
+        edges=tuple(edge for edge in diagram.edges if edge.source in ends and edge.target in ends),
     )
 
 
@@ -62,16 +62,18 @@ def close_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
     """
     if not loops:
         return diagram
-    boxes = {each.id: each for each in diagram.clusters}
+    boxes = {cluster.id: cluster for cluster in diagram.clusters}
     gone = inside(diagram, loops)
     outermost = [
-        each for each in diagram.clusters if each.id in loops and not _closed_around(each, boxes, loops)
+        cluster
+        for cluster in diagram.clusters
+        if cluster.id in loops and not _closed_around(cluster, boxes, loops)
     ]
-    ports: dict[str, list[Port]] = {each.id: [] for each in outermost}
+    ports: dict[str, list[Port]] = {cluster.id: [] for cluster in outermost}
     for node in diagram.nodes:
         if node.kind == "port" and node.cluster in ports:
             ports[node.cluster].append(_port(node))
-    waiting = {each.id: _closed(each, tuple(ports[each.id])) for each in outermost}
+    waiting = {cluster.id: _closed(cluster, tuple(ports[cluster.id])) for cluster in outermost}
     nodes: list[Node] = []
     for node in diagram.nodes:
         if node.cluster not in gone:
@@ -79,16 +81,16 @@ def close_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
         elif node.cluster in waiting:  # a loop stands where its first port stood
             nodes.append(waiting.pop(node.cluster))
     nodes += waiting.values()
-    ends = {each.id for each in nodes} | {port.id for each in nodes for port in each.ports}
-    names = list(dict.fromkeys(each.label for each in outermost))
+    ends = {node.id for node in nodes} | {port.id for node in nodes for port in node.ports}
+    names = list(dict.fromkeys(cluster.label for cluster in outermost))
     listed = ", ".join(names[:_MOST_NAMES]) + (
         f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     )
     return replace(
         diagram,
         nodes=tuple(nodes),
-        clusters=tuple(each for each in diagram.clusters if each.id not in gone),
-        edges=tuple(each for each in diagram.edges if each.source in ends and each.target in ends),
+        clusters=tuple(cluster for cluster in diagram.clusters if cluster.id not in gone),
+        edges=tuple(edge for edge in diagram.edges if edge.source in ends and edge.target in ends),
         notes=(*diagram.notes, f"closed: {listed}"),
     )
 
@@ -103,7 +105,7 @@ def fold(diagram: Diagram, groups: Sequence[tuple[Node, Collection[str]]]) -> Di
     groups : sequence of (Node, collection of str)
         What to draw, and the ids of the nodes that it stands for; it stands where the first of them stood.
     """
-    by_id = {each.id: each for each in diagram.nodes}
+    by_id = {node.id: node for node in diagram.nodes}
     home: dict[str, str] = {}
     waiting: dict[str, Node] = {}
     for node, members in groups:

@@ -40,7 +40,7 @@ class HeatMap:
     """
 
     def __init__(self, record: ProfileRecord | None, function: FunctionRecord | None) -> None:
-        self.loops = {each.key: each for each in record.loops} if record is not None else {}
+        self.loops = {loop.key: loop for loop in record.loops} if record is not None else {}
         self.function = function
         whole = function.total_ns if function is not None else 0
         self.whole = whole or (record.wall_ns if record is not None else 0)
@@ -80,15 +80,15 @@ def function_of(record: ProfileRecord | None, key: int | None, graph: GraphSnaps
     if record is None:
         return None
     if key is not None:
-        return next((each for each in record.functions if each.key == key), None)
-    for each in record.functions:
-        if each.graph is graph or each.graph == graph:
-            return each
-    wanted = {each.key for each in graph.loops if each.key is not None}
-    owners = {each.function for each in record.loops if each.key in wanted}
+        return next((function for function in record.functions if function.key == key), None)
+    for function in record.functions:
+        if function.graph is graph or function.graph == graph:
+            return function
+    wanted = {loop.key for loop in graph.loops if loop.key is not None}
+    owners = {loop.function for loop in record.loops if loop.key in wanted}
     if len(owners) == 1:
         [key] = owners
-        return next((each for each in record.functions if each.key == key), None)
+        return next((function for function in record.functions if function.key == key), None)
     return None
 
 

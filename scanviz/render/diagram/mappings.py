@@ -67,7 +67,9 @@ class MappingsTable:
     def entries(self, column: Column) -> tuple[ListEntry, ...]:
         """Return one column, in order."""
         place = COLUMNS.index(column)
-        return tuple(sorted((e for g in self.groups for e in g.cells[place]), key=lambda each: each.index))
+        return tuple(
+            sorted((e for g in self.groups for e in g.cells[place]), key=lambda list_entry: list_entry.index)
+        )
 
     def counterparts(self, column: Column, index: int) -> tuple[ListEntry, ...]:
         """Return what lines join with an entry, in the other three columns."""
@@ -83,7 +85,7 @@ class MappingsTable:
         joints: list[tuple[str, str, str]] = [("", "", "")]
         for group in self.groups:
             for k, cells in enumerate(zip_longest(*group.cells)):
-                rows.append([_cell(each) for each in cells])
+                rows.append([_cell(cell) for cell in cells])
                 joints.append(
                     (
                         _joint(group, drawn, 0, k),
@@ -100,7 +102,7 @@ class MappingsTable:
                 if column < 3:
                     text += f" {joint[column]:3} "
             lines.append(text.rstrip())
-        return "".join(f"{each}\n" for each in lines)
+        return "".join(f"{line}\n" for line in lines)
 
 
 def mappings_table(loop: LoopRecord) -> MappingsTable:
@@ -128,7 +130,8 @@ def mappings_table(loop: LoopRecord) -> MappingsTable:
     groups = []
     for first in lists["outer_inp"]:
         cells = tuple(
-            tuple(each for each in lists[column] if each.variable == first.variable) for column in COLUMNS
+            tuple(list_entry for list_entry in lists[column] if list_entry.variable == first.variable)
+            for column in COLUMNS
         )
         name = loop.variables[first.variable].name if first.variable >= 0 else "n_steps"
         groups.append(MappingGroup(first.variable, name, first.kind, cells))

@@ -99,8 +99,8 @@ def draw(side: Side, forward: Drawn | None) -> Drawn:
 
 def _read(side: Side) -> set[int]:
     """Return which loop variables a step reads."""
-    read = {each.source for each in side.inner.edges if each.role == "data"}
-    return {each.variable for each in side.inner.nodes if each.id in read and each.variable is not None}
+    read = {edge.source for edge in side.inner.edges if edge.role == "data"}
+    return {node.variable for node in side.inner.nodes if node.id in read and node.variable is not None}
 
 
 def _shown_already(side: Side, index: int, forward: Drawn | None) -> bool:
@@ -120,7 +120,7 @@ def _sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableSnapsh
 
 
 def _inner_label(side: Side, variable: LoopVariableSnapshot) -> str:
-    return next((side.loop.step.variables[each].label for each in variable.inner_inputs), variable.name)
+    return next((side.loop.step.variables[number].label for number in variable.inner_inputs), variable.name)
 
 
 def _non_sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableSnapshot, row: int) -> str:
@@ -181,23 +181,23 @@ def _cell(
 
 def _type(side: Side, variable: LoopVariableSnapshot) -> str:
     numbers = (*variable.inner_inputs, *variable.inner_outputs)
-    return next((side.loop.step.variables[each].type for each in numbers), "")
+    return next((side.loop.step.variables[number].type for number in numbers), "")
 
 
 def _operation_rows(side: Side, first: int) -> dict[str, int]:
     """Return the row of each node of a step: what reads only cells above what reads its result."""
-    inner = [each for each in side.inner.nodes if _is_drawn(each, side)]
-    home = {port.id: each.id for each in inner for port in each.ports}
+    inner = [node for node in side.inner.nodes if _is_drawn(node, side)]
+    home = {port.id: node.id for node in inner for port in node.ports}
     before: dict[str, list[str]] = {}
     for edge in side.inner.edges:
         if edge.role == "data":
             target = home.get(edge.target, edge.target)
             before.setdefault(target, []).append(home.get(edge.source, edge.source))
     level: dict[str, int] = {}
-    for each in inner:  # in order of computation
-        level[each.id] = 1 + max((level.get(k, 0) for k in before.get(each.id, ())), default=0)
-    inner.sort(key=lambda each: level[each.id])
-    return {each.id: first + place for place, each in enumerate(inner)}
+    for node in inner:  # in order of computation
+        level[node.id] = 1 + max((level.get(k, 0) for k in before.get(node.id, ())), default=0)
+    inner.sort(key=lambda node: level[node.id])
+    return {node.id: first + place for place, node in enumerate(inner)}
 
 
 def _is_drawn(node: Node, side: Side) -> bool:
@@ -222,7 +222,7 @@ class _Step:
     ) -> None:
         self.side, self.drawn, self.step, self.rows, self.once = side, drawn, step, rows, once
         self.forward = forward
-        self.used = {each.source for each in side.inner.edges if each.role == "data"}
+        self.used = {edge.source for edge in side.inner.edges if edge.role == "data"}
         self.path = f"{side.prefix}step {step}"
         self.reads: dict[str, tuple[str, str]] = {}  # id of a step's input → its cell, and at which tap
         self.writes: dict[str, tuple[str, int, str]] = {}  # id of a step's result → its cell, tap, kind
@@ -309,7 +309,7 @@ class _Step:
         if of == "mitmot":
             earlier = sum(e.target == cell and e.role in ("leaves", "recurrence") for e in self.drawn.edges)
             label = f"write {earlier + 1}, tap {tap}"
-        read_too = any(each == cell for each, _ in self.reads.values())
+        read_too = any(text == cell for text, _ in self.reads.values())
         role: EdgeRole = "recurrence" if read_too else "leaves"
         self.drawn.edges.append(Edge(source, cell, role, label, kind))
 

@@ -51,11 +51,11 @@ def summarised(diagram: Diagram, limit: int = USUAL_LIMIT) -> Diagram:
     for choose in (_chains, _neighbours, _others):
         if len(diagram.nodes) > limit:
             chosen = choose(diagram, limit, hot)
-            members = [each for _, together in chosen for each in together]
-            summaries = {each.id for each in diagram.nodes if each.kind == "summary"}
-            folded += sum(each not in summaries for each in members)
+            members = [text for _, together in chosen for text in together]
+            summaries = {node.id for node in diagram.nodes if node.kind == "summary"}
+            folded += sum(member not in summaries for member in members)
             diagram = fold(diagram, chosen)
-    groups = [1 for each in diagram.nodes if each.kind == "summary"]
+    groups = [1 for node in diagram.nodes if node.kind == "summary"]
     said = list(closed)
     if folded:
         what = f"{_counted(folded, 'operation')} are drawn as {_counted(len(groups), 'group')}"
@@ -71,12 +71,14 @@ def _counted(count: int, noun: str) -> str:
 def _with_loops_closed(diagram: Diagram, limit: int) -> Diagram:
     """Return the picture with as many loops closed as it takes: the innermost first, of these those of least time."""
     deep = depths(diagram)
-    sizes: Counter[str | None] = Counter(each.cluster for each in diagram.nodes)
-    ports = {each.cluster for each in diagram.nodes if each.kind == "port"}
+    sizes: Counter[str | None] = Counter(node.cluster for node in diagram.nodes)
+    ports = {node.cluster for node in diagram.nodes if node.kind == "port"}
     alone = _alone(diagram, limit)
-    parent = {each.id: each.parent for each in diagram.clusters}
+    parent = {cluster.id: cluster.parent for cluster in diagram.clusters}
     count, chosen = len(diagram.nodes), []
-    order = sorted(diagram.clusters, key=lambda each: (-deep[each.id], each.share or 0.0, -sizes[each.id]))
+    order = sorted(
+        diagram.clusters, key=lambda cluster: (-deep[cluster.id], cluster.share or 0.0, -sizes[cluster.id])
+    )
     for box in order:
         if count <= limit:
             break
@@ -89,18 +91,18 @@ def _with_loops_closed(diagram: Diagram, limit: int) -> Diagram:
 
 def _alone(diagram: Diagram, limit: int) -> str | None:
     """Return the loop that a picture is of, if it is of one: closed, it would show nothing."""
-    outermost = [each.id for each in diagram.clusters if each.parent is None]
-    if len(outermost) != 1 or any(each.cluster not in inside(diagram, outermost) for each in diagram.nodes):
+    outermost = [cluster.id for cluster in diagram.clusters if cluster.parent is None]
+    if len(outermost) != 1 or any(node.cluster not in inside(diagram, outermost) for node in diagram.nodes):
         return None
-    kept = sum(each.cluster == outermost[0] and each.kind not in _FOLDED for each in diagram.nodes)
+    kept = sum(node.cluster == outermost[0] and node.kind not in _FOLDED for node in diagram.nodes)
     return outermost[0] if kept <= limit // 2 else None
 
 
 def _hot(diagram: Diagram, limit: int) -> frozenset[str]:
     """Return ids of what takes most time, a tenth of the nodes at most."""
-    timed = [each for each in diagram.nodes if each.share is not None and each.share >= _HOT]
-    timed.sort(key=lambda each: -(each.share or 0.0))
-    return frozenset(each.id for each in timed[: limit // 10])
+    timed = [node for node in diagram.nodes if node.share is not None and node.share >= _HOT]
+    timed.sort(key=lambda node: -(node.share or 0.0))
+    return frozenset(node.id for node in timed[: limit // 10])
 
 
 Groups = list[tuple[Node, list[str]]]
@@ -108,20 +110,20 @@ Groups = list[tuple[Node, list[str]]]
 
 def _chains(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
     """Return chains, longest first, until that is enough: each node's only reader stands next, and reads no other."""
-    nodes = {each.id: each for each in diagram.nodes if each.kind == "operation" and each.id not in hot}
-    after: dict[str, set[str]] = {each: set() for each in nodes}
-    before: dict[str, set[str]] = {each: set() for each in nodes}
+    nodes = {node.id: node for node in diagram.nodes if node.kind == "operation" and node.id not in hot}
+    after: dict[str, set[str]] = {node: set() for node in nodes}
+    before: dict[str, set[str]] = {node: set() for node in nodes}
     for edge in diagram.edges:
         if edge.source in nodes:
             after[edge.source].add(edge.target)
         if edge.target in nodes:
             before[edge.target].add(edge.source)
     following: dict[str, str] = {}
-    for each in nodes:
-        reader = next(iter(after[each])) if len(after[each]) == 1 else None
-        if reader in nodes and len(before[reader]) == 1 and nodes[reader].cluster == nodes[each].cluster:
-            following[each] = reader
-    starts = [each for each in following if each not in set(following.values())]
+    for node in nodes:
+        reader = next(iter(after[node])) if len(after[node]) == 1 else None
+        if reader in nodes and len(before[reader]) == 1 and nodes[reader].cluster == nodes[node].cluster:
+            following[node] = reader
+    starts = [text for text in following if text not in set(following.values())]
     chains = []
     for here in starts:
         chain = [here]
@@ -135,7 +137,7 @@ def _chains(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
     for chain in chains:
         if count <= limit:
             break
-        found.append((_summary([nodes[each] for each in chain]), chain))
+        found.append((_summary([nodes[text] for text in chain]), chain))
         count -= len(chain) - 1
     return found
 
@@ -153,7 +155,7 @@ def _neighbours(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
             begun, last = True, node.cluster
         elif node.kind not in _LEAVES:
             begun = False
-    runs = [each for each in runs if len(each) > 1]
+    runs = [run for run in runs if len(run) > 1]
     foldable = sum(map(len, runs))
     room = max(len(runs), limit - (len(diagram.nodes) - foldable))
     return [group for run in runs for group in _cut(run, max(1, room * len(run) // max(foldable, 1)))]
@@ -163,31 +165,31 @@ def _cut(run: Sequence[Node], pieces: int) -> Groups:
     """Return a run in so many pieces of about the same length."""
     size = -(-len(run) // pieces)
     parts = [run[start : start + size] for start in range(0, len(run), size)]
-    return [(_summary(each), [node.id for node in each]) for each in parts if len(each) > 1]
+    return [(_summary(part), [node.id for node in part]) for part in parts if len(part) > 1]
 
 
 def _others(diagram: Diagram, limit: int, hot: frozenset[str]) -> Groups:
     """Return, where even that was not enough, everything of one kind in one place as a group, the largest kind first."""
     kinds: dict[tuple[str | None, str], list[Node]] = {}
-    for each in diagram.nodes:
-        if each.kind != "port" and each.id not in hot:
-            kinds.setdefault((each.cluster, each.kind), []).append(each)
+    for node in diagram.nodes:
+        if node.kind != "port" and node.id not in hot:
+            kinds.setdefault((node.cluster, node.kind), []).append(node)
     found: Groups = []
     count = len(diagram.nodes)
     for together in sorted(kinds.values(), key=len, reverse=True):
         if count > limit and len(together) > 1:
             kept = max(0, min(len(together) - 2, limit - (count - len(together)) - 1))
             members = together[kept:]
-            found.append((_summary(members), [each.id for each in members]))
+            found.append((_summary(members), [member.id for member in members]))
             count -= len(members) - 1
     return found
 
 
 def _summary(members: Sequence[Node]) -> Node:
     """Return the node that stands for others."""
-    times = [each.time_ns for each in members if each.time_ns is not None]
-    shares = [each.share for each in members if each.share is not None]
-    changes = {each.change for each in members}
+    times = [member.time_ns for member in members if member.time_ns is not None]
+    shares = [member.share for member in members if member.share is not None]
+    changes = {member.change for member in members}
     first = members[0]
     return Node(
         f"summary/{first.id}",
@@ -207,13 +209,13 @@ def _label(members: Sequence[Node]) -> str:
     """Return what a group is made of: how many, and the most frequent of them."""
     names: Counter[str] = Counter()
     total = 0
-    for each in members:
-        total += _size(each)
-        if each.kind == "summary":
-            names.update(_parts(each.label))
+    for member in members:
+        total += _size(member)
+        if member.kind == "summary":
+            names.update(_parts(member.label))
         else:
-            names[_short(each)] += 1
-    kinds = {"loop" if each.kind == "loop" else each.kind for each in members}
+            names[_short(member)] += 1
+    kinds = {"loop" if member.kind == "loop" else member.kind for member in members}
     noun = next(iter(kinds)).replace("_", " ") if len(kinds) == 1 and "summary" not in kinds else "operation"
     most = sorted(names.items(), key=lambda each: (-each[1], each[0]))
     listed = ", ".join(f"{count:,} {name}" for name, count in most[:3]) + (", …" if len(most) > 3 else "")
@@ -226,8 +228,8 @@ def _size(node: Node) -> int:
 
 def _parts(label: str) -> dict[str, int]:
     found = {}
-    for each in label.partition(": ")[2].split(", "):
-        count, _, name = each.partition(" ")
+    for word in label.partition(": ")[2].split(", "):
+        count, _, name = word.partition(" ")
         if count.replace(",", "").isdecimal() and name:
             found[name] = int(count.replace(",", ""))
     return found

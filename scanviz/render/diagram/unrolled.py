@@ -74,7 +74,7 @@ def unrolled(
     return Diagram(
         f"{graph.title}: {shown}" if graph.title else shown,
         tuple(node for part, _ in parts for node in part.nodes),
-        tuple(each for part, of in parts for each in _timed(part.clusters, of)),
+        tuple(cluster for part, of in parts for cluster in _timed(part.clusters, of)),
         tuple(edge for part, _ in parts for edge in part.edges),
         (f"a run of {shown}, from left to right", *notes),
     )
@@ -100,17 +100,17 @@ def _gradient_side(
         row,
         {},
         of=box.label,
-        states=frozenset(each.name for each in loops[box.id].variables),
+        states=frozenset(variable.name for variable in loops[box.id].variables),
         reads=_reads_of_forward(picture, below, box),
     )
 
 
 def _columns_before(loop: LoopSnapshot, below: LoopSnapshot | None) -> int:
     """Return the column of time 0: before it stand what is read by all steps and the initial rows."""
-    taps = [each for v in loop.variables if v.kind != "sequence" for each in (*v.reads, *v.writes)]
+    taps = [number for v in loop.variables if v.kind != "sequence" for number in (*v.reads, *v.writes)]
     first = -min([0, *taps])
     if below is not None:
-        later = [each for v in below.variables if v.kind == "mitmot" for each in (*v.reads, *v.writes)]
+        later = [number for v in below.variables if v.kind == "mitmot" for number in (*v.reads, *v.writes)]
         first = max([first, *later])
     return 1 + first
 
@@ -122,37 +122,39 @@ def _loops(graph: GraphSnapshot, picture: Diagram) -> dict[str, LoopSnapshot]:
 
 def _chosen(picture: Diagram, scan: str | None) -> Cluster:
     if scan is not None:
-        named = [each for each in picture.clusters if each.label == scan]
+        named = [cluster for cluster in picture.clusters if cluster.label == scan]
         if not named:
-            raise unknown_loop(scan, [each.label for each in picture.clusters])
+            raise unknown_loop(scan, [cluster.label for cluster in picture.clusters])
         return named[0]
-    own = [each for each in picture.clusters if not each.gradient_of] or list(picture.clusters)
+    own = [cluster for cluster in picture.clusters if not cluster.gradient_of] or list(picture.clusters)
     if not own:
         raise ScanvizValueError("the graph has no loop to unroll")
-    outermost = [each for each in own if each.parent is None] or own
-    return max(outermost, key=lambda each: each.time_ns or 0.0)
+    outermost = [cluster for cluster in own if cluster.parent is None] or own
+    return max(outermost, key=lambda cluster: cluster.time_ns or 0.0)
 
 
 def _gradient(picture: Diagram, box: Cluster, records: dict[int, LoopRecord]) -> Cluster | None:
     """Return the loop that is the back-propagation of a loop; of several, the one that the run says or that reads it."""
-    named = [each for each in picture.clusters if each.gradient_of == box.label and each.id != box.id]
-    for each in named:
-        found = records.get(each.loop) if each.loop is not None else None
+    named = [
+        cluster for cluster in picture.clusters if cluster.gradient_of == box.label and cluster.id != box.id
+    ]
+    for cluster in named:
+        found = records.get(cluster.loop) if cluster.loop is not None else None
         if found is not None and box.loop is not None and found.gradient_of == box.loop:
-            return each
-    reading = [each for each in named if _reads_of_forward(picture, each, box)]
+            return cluster
+    reading = [cluster for cluster in named if _reads_of_forward(picture, cluster, box)]
     return next(iter([*reading, *named]), None)
 
 
 def _alone(picture: Diagram, box: Cluster) -> Diagram:
     """Return what stands in a loop, with the loops in it closed."""
-    closed = close_loops(picture, [each.id for each in picture.clusters if each.parent == box.id])
-    nodes = tuple(each for each in closed.nodes if each.cluster == box.id)
-    ends = {each.id for each in nodes} | {port.id for each in nodes for port in each.ports}
+    closed = close_loops(picture, [cluster.id for cluster in picture.clusters if cluster.parent == box.id])
+    nodes = tuple(node for node in closed.nodes if node.cluster == box.id)
+    ends = {node.id for node in nodes} | {port.id for node in nodes for port in node.ports}
     return replace(
         closed,
         nodes=nodes,
-        edges=tuple(each for each in closed.edges if each.source in ends and each.target in ends),
+        edges=tuple(edge for edge in closed.edges if edge.source in ends and edge.target in ends),
     )
 
 
@@ -171,7 +173,7 @@ def _reads_of_forward(picture: Diagram, below: Cluster, box: Cluster) -> dict[in
 
     Rows come to it through views alone: parts of an array, and the initial rows put before a result.
     """
-    nodes = {each.id: each for each in picture.nodes}
+    nodes = {node.id: node for node in picture.nodes}
     before: dict[str, list[str]] = {}
     for edge in picture.edges:
         if edge.role == "data" and (edge.place == 0 or nodes[edge.target].kind == "port"):
@@ -205,12 +207,12 @@ def _timed(clusters: list[Cluster], loop: LoopRecord | None) -> list[Cluster]:
         return clusters
     means = []
     for step in range(len(clusters)):
-        times = [each.time_ns for each in loop.at(step)]
+        times = [timed_steps.time_ns for timed_steps in loop.at(step)]
         means.append(sum(times) / len(times) if times else None)
-    whole = sum(each for each in means if each is not None)
+    whole = sum(number for number in means if number is not None)
     return [
-        replace(each, time_ns=mean, share=mean / whole if mean is not None and whole else None)
-        for each, mean in zip(clusters, means, strict=True)
+        replace(cluster, time_ns=mean, share=mean / whole if mean is not None and whole else None)
+        for cluster, mean in zip(clusters, means, strict=True)
     ]
 
 

@@ -89,7 +89,7 @@ def face(*, bold: bool) -> Face:
     ascent, descent = struct.unpack_from(">hh", hhea, 4)
     (count,) = struct.unpack_from(">H", hhea, 34)  # glyphs after these are as wide as the last of them
     (glyphs,) = struct.unpack_from(">H", tables["maxp"], 4)
-    widths = [struct.unpack_from(">H", hmtx, 4 * min(each, count - 1))[0] for each in range(glyphs)]
+    widths = [struct.unpack_from(">H", hmtx, 4 * min(number, count - 1))[0] for number in range(glyphs)]
     name = "ScanvizSans-Bold" if bold else "ScanvizSans-Regular"
     box = struct.unpack_from(">4h", head, 36)
     return Face(name, data, units, ascent, descent, box, _characters(tables["cmap"]), tuple(widths))
@@ -98,8 +98,8 @@ def face(*, bold: bool) -> Face:
 def _tables(data: bytes) -> dict[str, bytes]:
     (count,) = struct.unpack_from(">H", data, 4)
     found = {}
-    for each in range(count):
-        tag, _, start, length = struct.unpack_from(">4sLLL", data, 12 + 16 * each)
+    for number in range(count):
+        tag, _, start, length = struct.unpack_from(">4sLLL", data, 12 + 16 * number)
         found[tag.decode("ascii")] = data[start : start + length]
     return found
 
@@ -107,13 +107,13 @@ def _tables(data: bytes) -> dict[str, bytes]:
 def _characters(cmap: bytes) -> dict[int, int]:
     """Return the glyphs of characters: runs of characters whose glyphs follow one another, or stand in a list."""
     (count,) = struct.unpack_from(">H", cmap, 2)
-    starts = [struct.unpack_from(">L", cmap, 8 + 8 * each)[0] for each in range(count)]
+    starts = [struct.unpack_from(">L", cmap, 8 + 8 * number)[0] for number in range(count)]
     start = next(each for each in starts if struct.unpack_from(">H", cmap, each)[0] == 4)
     (twice,) = struct.unpack_from(">H", cmap, start + 6)
     column = f">{twice // 2}H"
     ends = struct.unpack_from(column, cmap, start + 14)
     firsts, shifts, places = (
-        struct.unpack_from(column, cmap, start + 16 + twice * (1 + each)) for each in range(3)
+        struct.unpack_from(column, cmap, start + 16 + twice * (1 + number)) for number in range(3)
     )
     found = {}
     for run, (first, last) in enumerate(zip(firsts, ends, strict=True)):

@@ -101,13 +101,13 @@ def drawn(
     if form == "dot":
         return Drawing(to_dot(diagram, types=types).encode(), "no engine", diagram.notes)
     notes: list[str] = []
-    for each in _engines(diagram) if engine == "auto" else (engine,):
-        found, why = _tried(each, form, diagram, seconds, types)
-        if found is not None and each == "dot":  # which has every format itself
-            return Drawing(marked(found, form), NAMES[each], (*diagram.notes, *notes))
+    for text in _engines(diagram) if engine == "auto" else (engine,):
+        found, why = _tried(text, form, diagram, seconds, types)
+        if found is not None and text == "dot":  # which has every format itself
+            return Drawing(marked(found, form), NAMES[text], (*diagram.notes, *notes))
         if found is not None:
-            return _drawing(found, form, each, (*diagram.notes, *notes))
-        notes.append(f"{NAMES[each]}: {why}")
+            return _drawing(found, form, text, (*diagram.notes, *notes))
+        notes.append(f"{NAMES[text]}: {why}")
     if engine != "auto":
         raise CannotDrawError(f"{notes[-1]}; --engine auto takes another")
     return _drawing(_rows(diagram, types), form, "rows", (*diagram.notes, *notes))
@@ -115,7 +115,7 @@ def drawn(
 
 def _engines(diagram: Diagram) -> tuple[str, ...]:
     """Return the engines in their order; where nodes have places in a grid, that which keeps to them comes first."""
-    in_grid = any(each.column is not None for each in diagram.nodes)
+    in_grid = any(node.column is not None for node in diagram.nodes)
     return ("own", "dot", "wasm") if in_grid else ENGINES
 
 
@@ -204,7 +204,7 @@ def _rows(diagram: Diagram, types: bool) -> bytes:
     from scanviz.render.layout.layered import layered
     from scanviz.render.svg import to_svg
 
-    nodes = tuple(replace(each, row=k // 8, column=k % 8) for k, each in enumerate(diagram.nodes))
-    assert all(node_size(each, types).width > 0 for each in nodes[:1])
+    nodes = tuple(replace(node, row=k // 8, column=k % 8) for k, node in enumerate(diagram.nodes))
+    assert all(node_size(node, types).width > 0 for node in nodes[:1])
     simple = replace(diagram, nodes=nodes, clusters=())
     return to_svg(simple, layered(simple, types), types=types).encode()

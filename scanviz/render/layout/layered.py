@@ -52,11 +52,11 @@ class _Layout:
     def __init__(self, diagram: Diagram, types: bool) -> None:
         self.diagram, self.types = diagram, types
         self.placed = Placed()
-        known = {each.id for each in diagram.clusters}
+        known = {cluster.id for cluster in diagram.clusters}
         self.parent: dict[str, str | None] = {}
         self.inside: dict[str | None, list[str]] = defaultdict(list)
-        self.nodes = {each.id: each for each in diagram.nodes}
-        self.clusters = {each.id: each for each in diagram.clusters}
+        self.nodes = {node.id: node for node in diagram.nodes}
+        self.clusters = {cluster.id: cluster for cluster in diagram.clusters}
         self.owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
         for cluster in diagram.clusters:
             self._put(cluster.id, cluster.parent, known)
@@ -75,10 +75,10 @@ class _Layout:
 
     def _edge(self, number: int, edge: Edge) -> None:
         """Sort an edge to the innermost box that both of its ends are in."""
-        source, target = (self.owner.get(each, each) for each in (edge.source, edge.target))
+        source, target = (self.owner.get(text, text) for text in (edge.source, edge.target))
         if source not in self.parent or target not in self.parent or source == target:
             return
-        ways = [self._way(each) for each in (source, target)]
+        ways = [self._way(text) for text in (source, target)]
         depth = 0
         while depth < min(map(len, ways)) - 1 and ways[0][depth] == ways[1][depth]:
             depth += 1
@@ -97,7 +97,7 @@ class _Layout:
 
     def whole(self) -> Placed:
         """Lay out everything."""
-        if any(each.column is not None and each.row is not None for each in self.diagram.nodes):
+        if any(node.column is not None and node.row is not None for node in self.diagram.nodes):
             self._grid()
         else:
             size = self._box(None, 0)
@@ -110,8 +110,8 @@ class _Layout:
     def _box(self, cluster: str | None, depth: int) -> BoxSize:
         """Lay out what stands in a box, from its upper left corner, and return the box's size."""
         parts = self.inside[cluster]
-        sizes = [self._size_of(each, depth) for each in parts]
-        number = {each: k for k, each in enumerate(parts)}
+        sizes = [self._size_of(part, depth) for part in parts]
+        number = {part: k for k, part in enumerate(parts)}
         edges = [(k, number[a], number[b]) for k, a, b in self.edges[cluster] if a != b]
         level = _Level(sizes, edges, *self._ends(parts))
         head = (
@@ -174,14 +174,14 @@ class _Layout:
 
     def _grid(self) -> None:
         """Put nodes where their grid has them, and boxes around them."""
-        placed = [each for each in self.diagram.nodes if each.column is not None and each.row is not None]
-        loose = [each for each in self.diagram.nodes if each.column is None or each.row is None]
-        lowest = max((each.row or 0 for each in placed), default=0)
-        cells = [(each, each.column or 0, each.row or 0) for each in placed]
-        cells += [(each, k, lowest + 1) for k, each in enumerate(loose)]
+        placed = [node for node in self.diagram.nodes if node.column is not None and node.row is not None]
+        loose = [node for node in self.diagram.nodes if node.column is None or node.row is None]
+        lowest = max((node.row or 0 for node in placed), default=0)
+        cells = [(node, node.column or 0, node.row or 0) for node in placed]
+        cells += [(node, k, lowest + 1) for k, node in enumerate(loose)]
         widths: dict[int, float] = defaultdict(float)
         heights: dict[int, float] = defaultdict(float)
-        sizes = {each.id: node_size(each, self.types) for each in self.diagram.nodes}
+        sizes = {node.id: node_size(node, self.types) for node in self.diagram.nodes}
         for node, column, row in cells:
             widths[column] = max(widths[column], sizes[node.id].width)
             heights[row] = max(heights[row], sizes[node.id].height)
@@ -196,8 +196,8 @@ class _Layout:
         for cluster in reversed(self.diagram.clusters):
             self._surround(cluster)
         boxes = self.placed.boxes.values()
-        self.placed.width = max((each.right for each in boxes), default=0.0) + 5 * MARGIN
-        self.placed.height = max((each.bottom for each in boxes), default=0.0) + 2 * MARGIN
+        self.placed.width = max((box.right for box in boxes), default=0.0) + 5 * MARGIN
+        self.placed.height = max((box.bottom for box in boxes), default=0.0) + 2 * MARGIN
         for edge in itertools.chain.from_iterable(self.around.values()):
             source = self.diagram.edges[edge].source
             self.lanes[edge] = self.placed.boxes[self.owner.get(source, source)].right + LANE
@@ -214,7 +214,7 @@ class _Layout:
                 found[top] = max(found.get(top, 0.0), HEAD + SMALL_LINE * (len(lines) - 1))
                 if len(columns) == 1:
                     widest = max(
-                        text_width(each, LETTER * 1.1 if k == 0 else SMALL) for k, each in enumerate(lines)
+                        text_width(line, LETTER * 1.1 if k == 0 else SMALL) for k, line in enumerate(lines)
                     )
                     (column,) = columns
                     widths[column] = max(widths[column], widest + 12)
@@ -237,15 +237,15 @@ class _Layout:
             self.bypassed.add(number)
 
     def _surround(self, cluster: Cluster) -> None:
-        boxes = [self.placed.boxes[each] for each in self.inside[cluster.id] if each in self.placed.boxes]
+        boxes = [self.placed.boxes[text] for text in self.inside[cluster.id] if text in self.placed.boxes]
         if not boxes:
             self.placed.boxes[cluster.id] = Box(0.0, 0.0, 2 * MARGIN, 2 * MARGIN)
             return
         head = HEAD + SMALL_LINE * (len(cluster_lines(cluster)) - 1)
         lines = cluster_lines(cluster)
-        title = max(text_width(each, LETTER * 1.15 if k == 0 else SMALL) for k, each in enumerate(lines)) + 16
-        x, y = min(each.x for each in boxes) - 6, min(each.y for each in boxes) - head
-        right, bottom = max(each.right for each in boxes) + 6, max(each.bottom for each in boxes) + 6
+        title = max(text_width(line, LETTER * 1.15 if k == 0 else SMALL) for k, line in enumerate(lines)) + 16
+        x, y = min(box.x for box in boxes) - 6, min(box.y for box in boxes) - head
+        right, bottom = max(box.right for box in boxes) + 6, max(box.bottom for box in boxes) + 6
         if right - x < title:
             x, right = (x + right - title) / 2, (x + right + title) / 2
         self.placed.boxes[cluster.id] = Box(x, y, right - x, bottom - y)
@@ -255,8 +255,8 @@ class _Layout:
         for node in self.diagram.nodes:
             box = self.placed.boxes[node.id]
             for side in ("in", "out"):
-                ports = [each for each in node.ports if each.side == side]
-                whole = sum(port_width(each) + 4.0 for each in ports)
+                ports = [port for port in node.ports if port.side == side]
+                whole = sum(port_width(port) + 4.0 for port in ports)
                 x = box.x + (box.width - whole) / 2 + 2.0
                 for port in ports:
                     top = box.y if side == "in" else box.bottom - 24.0
@@ -329,30 +329,30 @@ class _Level:
 
     def _place(self, count: int) -> None:
         centres = self._centres()
-        heights = [max((self.sizes[each].height for each in row), default=0.0) for row in self.rows]
+        heights = [max((self.sizes[number].height for number in row), default=0.0) for row in self.rows]
         tops = _running(dict(enumerate(heights)), LAYER_GAP)
-        middles = {each: tops[k] + heights[k] / 2 for k, row in enumerate(self.rows) for each in row}
-        left = min((centres[each] - size.width / 2 for each, size in enumerate(self.sizes)), default=0.0)
+        middles = {number: tops[k] + heights[k] / 2 for k, row in enumerate(self.rows) for number in row}
+        left = min((centres[number] - size.width / 2 for number, size in enumerate(self.sizes)), default=0.0)
         self.boxes = [
             Box(
-                centres[each] - self.sizes[each].width / 2 - left,
-                middles[each] - self.sizes[each].height / 2,
-                *self.sizes[each],
+                centres[number] - self.sizes[number].width / 2 - left,
+                middles[number] - self.sizes[number].height / 2,
+                *self.sizes[number],
             )
-            for each in range(count)
+            for number in range(count)
         ]
         self.routes: dict[int, list[Point]] = {
             number: [
                 point
-                for each in joints
+                for joint in joints
                 for point in self._through(
-                    centres[each] - left, tops[self.layer[each]], heights[self.layer[each]]
+                    centres[joint] - left, tops[self.layer[joint]], heights[self.layer[joint]]
                 )
             ]
             for number, joints in self.joints.items()
         }
         points = [x for route in self.routes.values() for x, _ in route]
-        self.width = max([each.right for each in self.boxes] + points, default=0.0)
+        self.width = max([box.right for box in self.boxes] + points, default=0.0)
         self.height = tops[len(heights) - 1] + heights[-1] if heights else 0.0
 
     @staticmethod
@@ -365,11 +365,11 @@ class _Level:
         centres: dict[int, float] = {}
         for row in self.rows:
             x = 0.0
-            for each in row:
-                centres[each] = x + self.sizes[each].width / 2
-                x += self.sizes[each].width + GAP
-            for each in row:
-                centres[each] -= x / 2
+            for number in row:
+                centres[number] = x + self.sizes[number].width / 2
+                x += self.sizes[number].width + GAP
+            for number in row:
+                centres[number] -= x / 2
         near: dict[int, list[int]] = defaultdict(list)
         for a, b in self.links:
             near[a].append(b)
@@ -387,22 +387,22 @@ class _Level:
         """
         offsets: list[float] = []
         offset = 0.0
-        for k, each in enumerate(row):
+        for k, number in enumerate(row):
             if k:
-                offset += (self.sizes[row[k - 1]].width + self.sizes[each].width) / 2 + GAP
+                offset += (self.sizes[row[k - 1]].width + self.sizes[number].width) / 2 + GAP
             offsets.append(offset)
         pools: list[tuple[float, int]] = []  # mean of what is wanted, less the offset, and how many share it
-        for each, start in zip(row, offsets, strict=True):
-            around = near[each]
-            wanted = sum(centres[one] for one in around) / len(around) if around else centres[each]
+        for number, start in zip(row, offsets, strict=True):
+            around = near[number]
+            wanted = sum(centres[one] for one in around) / len(around) if around else centres[number]
             mean, many = wanted - start, 1
             while pools and pools[-1][0] > mean:
                 other, others = pools.pop()
                 mean, many = (mean * many + other * others) / (many + others), many + others
             pools.append((mean, many))
         places = [mean for mean, many in pools for _ in range(many)]
-        for each, start, place in zip(row, offsets, places, strict=True):
-            centres[each] = start + place
+        for number, start, place in zip(row, offsets, places, strict=True):
+            centres[number] = start + place
 
 
 def _running(sizes: dict[int, float], gap: float) -> dict[int, float]:

@@ -86,8 +86,8 @@ def layers_of(
     bottom = max((layer[node] for node in range(count) if node not in last), default=-1)
     for node, place in last.items():
         layer[node] = bottom + 1 + place
-    used = {each: k for k, each in enumerate(sorted(set(layer)))}
-    return [used[each] for each in layer]
+    used = {number: k for k, number in enumerate(sorted(set(layer)))}
+    return [used[number] for number in layer]
 
 
 def ordered(rows: list[list[int]], edges: Sequence[Edge]) -> list[list[int]]:
@@ -121,12 +121,12 @@ def _by_medians(row: list[int], near: Mapping[int, list[int]], fixed: Mapping[in
     """Return a layer ordered by medians; nodes without neighbours keep their places."""
     wanted: dict[int, float] = {}
     for node in row:
-        places = sorted(fixed[each] for each in near.get(node, ()) if each in fixed)
+        places = sorted(fixed[number] for number in near.get(node, ()) if number in fixed)
         if places:
             half = len(places) // 2
             wanted[node] = places[half] if len(places) % 2 else (places[half - 1] + places[half]) / 2
-    moving = iter(sorted((each for each in row if each in wanted), key=lambda each: wanted[each]))
-    return [next(moving) if each in wanted else each for each in row]
+    moving = iter(sorted((number for number in row if number in wanted), key=lambda number: wanted[number]))
+    return [next(moving) if number in wanted else number for number in row]
 
 
 def crossings(rows: Sequence[Sequence[int]], above: Mapping[int, Sequence[int]]) -> int:
@@ -141,7 +141,9 @@ def crossings(rows: Sequence[Sequence[int]], above: Mapping[int, Sequence[int]])
     for upper, lower in itertools.pairwise(rows):
         place = {node: k for k, node in enumerate(upper)}
         ends = [
-            k for node in lower for k in sorted(place[each] for each in above.get(node, ()) if each in place)
+            k
+            for node in lower
+            for k in sorted(place[number] for number in above.get(node, ()) if number in place)
         ]
         size = 1
         while size < len(upper):

@@ -85,7 +85,7 @@ def node_size(node: Node, types: bool) -> BoxSize:
     22.0
     """
     lines = node_lines(node, types)
-    widest = max(text_width(each, SMALL if k else LETTER) for k, each in enumerate(lines))
+    widest = max(text_width(line, SMALL if k else LETTER) for k, line in enumerate(lines))
     height = LINE + SMALL_LINE * (len(lines) - 1) + 8.0
     if node.kind != "loop":
         return BoxSize(max(26.0, widest + 2 * PAD), height)
@@ -95,7 +95,7 @@ def node_size(node: Node, types: bool) -> BoxSize:
 
 def ports_width(node: Node, side: str) -> float:
     """Return how much room a closed loop's ports of one side take."""
-    return sum(port_width(each) + 4.0 for each in node.ports if each.side == side)
+    return sum(port_width(port) + 4.0 for port in node.ports if port.side == side)
 
 
 def port_width(port: Port) -> float:

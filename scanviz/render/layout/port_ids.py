@@ -26,7 +26,7 @@ def with_port_ids(svg: bytes, diagram: Diagram) -> bytes:
     >>> b'<g id="l|x">' in with_port_ids(drawn, Diagram("f", (loop,)))
     True
     """
-    loops = {element_id(each.id): each for each in diagram.nodes if each.ports}
+    loops = {element_id(node.id): node for node in diagram.nodes if node.ports}
     if not loops:
         return svg
     ElementTree.register_namespace("", _SVG)
@@ -43,9 +43,9 @@ def with_port_ids(svg: bytes, diagram: Diagram) -> bytes:
 def _named(group: ElementTree.Element, loop: Node) -> bool:
     """Give cells of a table their ids; return whether there are any."""
     wanted = {f"a_{element_id(port.id)}": element_id(port.id) for port in loop.ports}
-    found = [each for each in group.iter() if each.get("id") in wanted]
-    for each in found:
-        each.set("id", wanted[each.get("id", "")])
+    found = [element for element in group.iter() if element.get("id") in wanted]
+    for element in found:
+        element.set("id", wanted[element.get("id", "")])
     return bool(found)
 
 

@@ -79,10 +79,10 @@ def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 1
     data = {
         **page_data(record),
         "pictures": pictures,
-        "advice": [dict(each) for each in extras.advice],
+        "advice": [dict(mapping) for mapping in extras.advice],
         "notes": list(extras.notes),
     }
-    script = "".join(_asset(each) for each in SCRIPTS)
+    script = "".join(_asset(text) for text in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{script}\n}})();'
     return Template(_asset("page.html")).substitute(
         mark=MARK,
@@ -113,8 +113,8 @@ def _embedded(data: Any) -> str:
 
 def _pictures(record: ProfileRecord, seconds: float) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the pictures of the functions as data, and as elements of the page."""
-    drawable = [each for each in record.functions if each.graph is not None]
-    slowest = sorted(drawable, key=lambda each: -each.total_ns)[:MOST_PICTURES]
+    drawable = [function for function in record.functions if function.graph is not None]
+    slowest = sorted(drawable, key=lambda function: -function.total_ns)[:MOST_PICTURES]
     data: list[dict[str, Any]] = []
     elements: list[str] = []
     for function in drawable:
@@ -140,9 +140,9 @@ def _picture(
         "element": element,
         "engine": engine,
         "notes": [*diagram.notes, *notes],
-        "nodes": [_short(asdict(each)) for each in diagram.nodes],
-        "clusters": [_short(asdict(each)) for each in diagram.clusters],
-        "edges": [_short(asdict(each)) for each in diagram.edges],
+        "nodes": [_short(asdict(node)) for node in diagram.nodes],
+        "clusters": [_short(asdict(cluster)) for cluster in diagram.clusters],
+        "edges": [_short(asdict(edge)) for edge in diagram.edges],
     }
 
 

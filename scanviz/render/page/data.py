@@ -39,10 +39,10 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
         run.pop(name, None)
     return {
         "run": run,
-        "functions": [_function(each) for each in record.functions],
-        "loops": [_loop(each) for each in record.loops],
-        "measures": [_measure(each) for each in measures("operation")],
-        "traces": [_trace(each, numbers) for each in record.traces],
+        "functions": [_function(function) for function in record.functions],
+        "loops": [_loop(loop) for loop in record.loops],
+        "measures": [_measure(measure) for measure in measures("operation")],
+        "traces": [_trace(trace, numbers) for trace in record.traces],
     }
 
 
@@ -56,12 +56,12 @@ def _loop(loop: LoopRecord) -> dict[str, Any]:
     found: dict[str, Any] = encode(loop)
     for data, variable in zip(found["variables"], loop.variables, strict=True):
         data.update(_buffer(variable))
-    found["heading"] = [{**_measure(each), "value": value} for each, value in shown(loop, "heading")]
+    found["heading"] = [{**_measure(measure), "value": value} for measure, value in shown(loop, "heading")]
     matrix = connection_matrix(loop) if loop.variables else ConnectionMatrix(loop.name, (), (), ())
     found["connections"] = {
-        "rows": [[each.label, each.variable, each.kind] for each in matrix.row_entries],
-        "columns": [[each.label, each.variable, each.kind] for each in matrix.column_entries],
-        "cells": [list(each) for each in matrix.cells],
+        "rows": [[entry.label, entry.variable, entry.kind] for entry in matrix.row_entries],
+        "columns": [[entry.label, entry.variable, entry.kind] for entry in matrix.column_entries],
+        "cells": [list(cell) for cell in matrix.cells],
     }
     for name in ("connection_pattern", "inner_connection_pattern"):
         found.pop(name)
@@ -95,7 +95,7 @@ def _trace(trace: TraceRecord, numbers: int) -> dict[str, Any]:
         "steps": list(trace.steps),
         "reasons": list(trace.reasons),
         "left_out": trace.left_out,
-        "variables": [_traced(each, numbers) for each in trace.variables],
+        "variables": [_traced(variable, numbers) for variable in trace.variables],
     }
 
 
@@ -120,10 +120,10 @@ def _rows(numbers: np.ndarray[Any, np.dtype[np.float64]], digits: int) -> list[l
 
 def _numbers(row: Iterable[float], digits: int) -> Iterable[float | int | str]:
     """Iterate over numbers as JSON can hold them, with as many digits as a person compares."""
-    for each in row:
-        if not math.isfinite(each):
-            yield str(each)
-        elif each == int(each) and abs(each) < 1e15:
-            yield int(each)
+    for number in row:
+        if not math.isfinite(number):
+            yield str(number)
+        elif number == int(number) and abs(number) < 1e15:
+            yield int(number)
         else:
-            yield float(f"{each:.{digits}g}")
+            yield float(f"{number:.{digits}g}")

@@ -46,7 +46,7 @@ def to_pdf(svg: bytes) -> tuple[bytes, tuple[str, ...]]:
     painter = _Painter((width, height))
     painter.lines.append(said(scale, 0, 0, -scale, -left * scale, (top + height) * scale, "cm"))
     painter.children(root, dict(root.attrib))
-    lacking = sorted(each for each in set().union(*painter.letters.values()) if not fonts.covers(each))
+    lacking = sorted(text for text in set().union(*painter.letters.values()) if not fonts.covers(text))
     shown = f"the font of a pdf lacks {' '.join(lacking[:8])}; .svg and .png have every letter"
     return _file(painter, width * scale, height * scale), (shown,) if lacking else ()
 
@@ -79,16 +79,16 @@ class _Painter:
 
     def children(self, group: ElementTree.Element, given: dict[str, str]) -> None:
         """Paint what is in a group; ``given`` has what it inherits."""
-        for each in group:
-            match each.tag.rpartition("}")[2]:
+        for element in group:
+            match element.tag.rpartition("}")[2]:
                 case "g" | "a":
-                    self.lines += ["q", *_matrices(each.get("transform", ""))]
-                    self.children(each, given | each.attrib)
+                    self.lines += ["q", *_matrices(element.get("transform", ""))]
+                    self.children(element, given | element.attrib)
                     self.lines.append("Q")
                 case "text":
-                    self.text(each, given)
+                    self.text(element, given)
                 case name if name in _SHAPES:
-                    self.shape(each, _SHAPES[name](each, self.page))
+                    self.shape(element, _SHAPES[name](element, self.page))
                 case name if name not in _SILENT:
                     raise ValueError(f"a pdf cannot have <{name}>")
 
@@ -132,7 +132,7 @@ def _colour(text: str) -> str:
 
 def _matrices(text: str) -> Iterator[str]:
     for name, given in _TRANSFORM.findall(text):
-        match name, [float(each) for each in given.replace(",", " ").split()]:
+        match name, [float(word) for word in given.replace(",", " ").split()]:
             case "translate", [x, y]:
                 yield said(1, 0, 0, 1, x, y, "cm")
             case "scale", [x, y]:

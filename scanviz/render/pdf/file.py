@@ -28,7 +28,7 @@ def said(*words: float | str) -> str:
     >>> said(1, 0.5, "m")
     '1 0.5 m'
     """
-    return " ".join(each if isinstance(each, str) else number(each) for each in words)
+    return " ".join(word if isinstance(word, str) else number(word) for word in words)
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class File:
             places.append(at)
             parts.append(b"%d 0 obj\n%s\nendobj\n" % (place, content))
             at += len(parts[-1])
-        rows = b"".join(b"%010d 00000 n \n" % each for each in places)
+        rows = b"".join(b"%010d 00000 n \n" % place for place in places)
         size = len(places) + 1
         parts.append(b"xref\n0 %d\n0000000000 65535 f \n%s" % (size, rows))
         parts.append(
@@ -91,8 +91,8 @@ def embedded(file: File, face: Face, letters: set[str]) -> int:
         f" /FontFile2 {data} 0 R >>"
     )
     used = {
-        face.glyph(each): each if ord(each) in face.glyphs else "\N{REPLACEMENT CHARACTER}"
-        for each in letters
+        face.glyph(letter): letter if ord(letter) in face.glyphs else "\N{REPLACEMENT CHARACTER}"
+        for letter in letters
     }
     widths = " ".join(f"{glyph} [{face.widths[glyph] * scale:.0f}]" for glyph in sorted(used))
     glyphs = file.object(

@@ -41,7 +41,7 @@ def rectangle(element: ElementTree.Element, page: Point) -> list[str]:
 
 def corners(element: ElementTree.Element, page: Point) -> list[str]:
     """Return a polygon, or straight lines from point to point."""
-    places = [float(each) for each in element.get("points", "").replace(",", " ").split()]
+    places = [float(word) for word in element.get("points", "").replace(",", " ").split()]
     lines = [said(places[k], places[k + 1], "l" if k else "m") for k in range(0, len(places), 2)]
     return [*lines, "h"] if element.tag.endswith("polygon") else lines
 
@@ -70,7 +70,7 @@ def _parts(text: str) -> Iterator[tuple[str, list[Point]]]:
             if letter not in _POINTS:
                 raise ValueError(f"a pdf cannot have the way {letter} (of {', '.join(_POINTS)})")
         count = 2 * _POINTS[letter]
-        values, words = [float(each) for each in words[:count]], words[count:]
+        values, words = [float(word) for word in words[:count]], words[count:]
         yield letter, list(zip(values[::2], values[1::2], strict=True))
         letter = "L" if letter == "M" else letter
 

@@ -31,8 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         parser.error(str(error))
     if given.list:
-        for each in laws:
-            print(f"{each.family:12} {each.name}\n{'':12} {each.says}")
+        for law in laws:
+            print(f"{law.family:12} {law.name}\n{'':12} {law.says}")
         return 0
     total = Search()
     try:

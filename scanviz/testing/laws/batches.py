@@ -33,7 +33,7 @@ READ = st.sampled_from(  # what has one shape however many rows there are
 )
 OF_NAN = {"signbit", "copysign"}  # which NaN comes out is left open
 GRAPHS = random_graphs(most=12, rows=ROWS, moderate=True).filter(
-    lambda case: not OF_NAN & {each.name for each in case.declarations()}
+    lambda case: not OF_NAN & {declaration.name for declaration in case.declarations()}
 )
 LOOPS = random_loops(symbolic_steps=True, updates=False)
 SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, stops=False)
@@ -55,7 +55,7 @@ def _mapped(
         rows[0][k] if axis is None else np.stack([row[k] for row in rows], axis)
         for k, axis in enumerate(axes)
     ]
-    whole = [T.tensor(each.dtype, (None,) * each.ndim, f"rows{k}") for k, each in enumerate(values)]
+    whole = [T.tensor(value.dtype, (None,) * value.ndim, f"rows{k}") for k, value in enumerate(values)]
     results = vmap(fn, in_axes=axes)(*whole)
     found: list[Array] = function(whole, results, mode=tier, on_unused_input="ignore")(*values)
     return found
@@ -78,7 +78,7 @@ def a_graph_over_rows_gives_what_it_gives_of_each(
         place % (value.ndim + 1) if flag else None
         for flag, place, value in zip(flags, places, case.rows[0], strict=False)
     ]
-    assume(any(each is not None for each in axes))
+    assume(any(axis is not None for axis in axes))
     rows = [[case.rows[0][k] if axis is None else row[k] for k, axis in enumerate(axes)] for row in case.rows]
     try:
         with np.errstate(all="ignore"):
@@ -117,8 +117,8 @@ def a_loop_over_rows_gives_what_it_gives_of_each(
     """One loop over states of all rows gives in each row what a loop of the row gives, wherever that ends."""
     results, _, inputs, _ = case.build()
     rows, axes = _loop_rows(case, inputs, flags)
-    assume(any(each is not None for each in axes))
-    outputs = [reading.of(each, len(run_plainly(case)[0][0])) for each in results]
+    assume(any(axis is not None for axis in axes))
+    outputs = [reading.of(result, len(run_plainly(case)[0][0])) for result in results]
     names = [variable for variable, _ in inputs]
     one = function(names, outputs, mode="reference", on_unused_input="ignore")
     try:
@@ -133,10 +133,10 @@ def a_gradient_over_rows_is_the_gradient_of_each(case: LoopCase, flags: list[boo
     """The gradient of a loop, itself a loop, gives over all rows what it gives of each row."""
     results, _, inputs, _ = case.build()
     rows, axes = _loop_rows(case, inputs, flags)
-    assume(any(each is not None for each in axes))
+    assume(any(axis is not None for axis in axes))
     names = [variable for variable, _ in inputs]
-    floats = [each for each in names if str(each.type).startswith("float")]
-    cost = T.sum(T.stack([T.sum(each) for each in results]))
+    floats = [name for name in names if str(name.type).startswith("float")]
+    cost = T.sum(T.stack([T.sum(result) for result in results]))
     slopes = grad(cost, floats, disconnected_inputs="ignore")
     one = function(names, slopes, mode="reference", on_unused_input="ignore")
     _check(_mapped(names, slopes, rows, axes, tier), [one(*row) for row in rows])

@@ -70,8 +70,8 @@ def a_gradient_by_way_of_a_chosen_value_is_told(
 
     def value(row: Variable) -> Variable:
         k = _DRAWS[draw](T.random.random_state(1), T.nnet.softmax(row))[1]
-        for each in ways:
-            k = each.build(k)
+        for way in ways:
+            k = way.build(k)
         return T.cast(k, "float64")
 
     if inside:
@@ -84,7 +84,7 @@ def a_gradient_by_way_of_a_chosen_value_is_told(
         cost = T.sum(drawn[-1]) + T.sum(h[-1])
     else:
         cost = T.sum(value(theta)) + T.sum(T.tanh(theta))
-    by_value = all(each.by_value for each in ways)
+    by_value = all(way.by_value for way in ways)
     try:
         found = scanviz.grad(cost, theta)
     except UndefinedGradientError as error:

@@ -33,8 +33,8 @@ from scanviz.testing.readings import READINGS, Reading
 
 def _reads_values(case: LoopCase) -> bool:
     """Return whether the step reads values wherever it reads anything: what only a shape is read of is not computed."""
-    expressions = [*(each.value for each in case.outputs), case.nested, case.update]
-    steps = [step for each in expressions if each is not None for step in each.steps]
+    expressions = [*(output.value for output in case.outputs), case.nested, case.update]
+    steps = [step for expression in expressions if expression is not None for step in expression.steps]
     return not any(operation in (SPREAD, SPREAD_TRUTH) for operation, _ in steps)
 
 
@@ -70,8 +70,8 @@ def _looked_at(
     """Return a loop whose outputs, and the loop in its step, are looked at."""
     count = len(case.shapes())
     outputs = [
-        dataclasses.replace(each, value=_with_looks(each.value, count, looks, look(f"o{k}")))
-        for k, each in enumerate(case.outputs)
+        dataclasses.replace(output, value=_with_looks(output.value, count, looks, look(f"o{k}")))
+        for k, output in enumerate(case.outputs)
     ]
     nested = None if case.nested is None else _with_looks(case.nested, 2, looks, look("inner"))
     return dataclasses.replace(case, outputs=outputs, nested=nested)
@@ -90,8 +90,8 @@ def _expected_lines(case: LoopCase, done: int) -> Counter[str]:
     """Return the beginnings of the lines that a loop of so many steps prints."""
     found: Counter[str] = Counter()
     count = len(case.shapes())
-    for k, each in enumerate(case.outputs):
-        for place in _printed_places(each.value, count, f"o{k}"):
+    for k, output in enumerate(case.outputs):
+        for place in _printed_places(output.value, count, f"o{k}"):
             found.update(f"looked step {t}: {place}" for t in range(done))
     if case.nested is not None and case.reads_nested():
         for place in _printed_places(case.nested, 2, "inner"):
@@ -120,7 +120,7 @@ def a_loop_prints_what_its_steps_print(
     rows, expected_state = run_plainly(case)
     count = len(rows[0])
     found, state = printing.compute(Mode(tier, "all" if rewrites else "none"), reading, count, name="looked")
-    expected = [reading.of(each, count) for each in rows]
+    expected = [reading.of(row, count) for row in rows]
     check_same([*found, state], [*expected, expected_state], case.dtype)
     lines = [line.partition(" = ")[0] for line in written.getvalue().splitlines()]
     assert Counter(lines) == _expected_lines(printing, count)
@@ -141,7 +141,7 @@ def a_gradient_runs_no_step_that_prints_again(case: LoopCase, looks: list[bool],
 def _with_gradient(case: LoopCase, tier: str) -> tuple[list[Array], list[Variable]]:
     results, updates, inputs, _ = case.build(name="looked")
     wrt = [variable for variable, _ in inputs if str(variable.type).startswith("float")]
-    cost = T.sum(T.stack([T.sum(each) for each in results]))
+    cost = T.sum(T.stack([T.sum(result) for result in results]))
     slopes = grad(cost, wrt, disconnected_inputs="ignore")
     f = function(
         [variable for variable, _ in inputs],
@@ -184,9 +184,9 @@ def a_check_fails_at_the_step_where_it_fails_in_a_plain_loop(
     look = Operation("note", 1, lambda v: v, noted)
     rows, _ = run_plainly(_looked_at(case, looks, lambda label: lambda place: look))
     count = len(rows[0])
-    bounds = sorted({each + 0.25 for each in sums if np.isfinite(each)}) or [0.25]
+    bounds = sorted({number + 0.25 for number in sums if np.isfinite(number)}) or [0.25]
     bound = bounds[which % len(bounds)]
-    assume(all(abs(each - bound) > 1e-2 for each in sums))
+    assume(all(abs(number - bound) > 1e-2 for number in sums))
 
     def checked(value: Any) -> Any:
         if _sum_of(value) > bound:
@@ -205,7 +205,7 @@ def a_check_fails_at_the_step_where_it_fails_in_a_plain_loop(
         assert error.step == step or count == 1, (error, step)  # one step known when building is no loop
         return
     assert step is None, f"no check failed, and that of step {step} should"
-    check_same(found, [reading.of(each, count) for each in rows], case.dtype)
+    check_same(found, [reading.of(row, count) for row in rows], case.dtype)
 
 
 def _failing_step(case: LoopCase, count: int) -> int | None:

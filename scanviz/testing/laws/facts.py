@@ -18,8 +18,11 @@ def a_declaration_says_what_is_so(case: GraphCase) -> None:
     for row in case.rows:
         known: dict[Variable, Array] = dict(zip(case.inputs, row, strict=True))
         for node in toposort([*case.outputs, *case.failing]):
-            if all(isinstance(each, Constant) or each in known for each in node.inputs):
-                given = [each.value if isinstance(each, Constant) else known[each] for each in node.inputs]
+            if all(isinstance(variable, Constant) or variable in known for variable in node.inputs):
+                given = [
+                    variable.value if isinstance(variable, Constant) else known[variable]
+                    for variable in node.inputs
+                ]
                 known.update(_checked(node, given))
 
 
@@ -31,7 +34,7 @@ def _checked(node: Apply, given: Sequence[Array]) -> dict[Variable, Array]:
     except Exception as error:
         assert node.op.facts.raises or "broadcast" in str(error), f"{node.op} raised {error} at {given}"
         return {}
-    found = [np.asarray(each) for each in results]
+    found = [np.asarray(result) for result in results]
     _check_memory(node, given, found)
     if tensor_type(node.outputs[0]).dtype.startswith("float"):
         _check_values(node, given, found[0])
@@ -44,7 +47,7 @@ def _check_axes(node: Apply, given: Sequence[Array], found: Sequence[Array]) -> 
     rule = node.op.facts.axes
     if rule is None:
         return
-    shapes = [np.shape(each) for each in given], [each.shape for each in found]
+    shapes = [np.shape(array) for array in given], [array.shape for array in found]
     for k, (made, axes) in enumerate(zip(found, rule(node.op, *shapes), strict=True)):
         assert len(axes) == made.ndim, f"{node.op} is said to have {len(axes)} axes"
         for axis, along in enumerate(axes):
@@ -59,13 +62,13 @@ def _check_axis(
     sizes = {np.shape(given[j])[at] for j, at in along.items()} | {made.shape[axis]}
     assert len(sizes) == 1, f"{node.op}: axes of sizes {sizes} are said to go along"
     kept = made.shape[axis] // 2
-    changed = [_others_moved(each, along.get(j), kept) for j, each in enumerate(given)]
+    changed = [_others_moved(array, along.get(j), kept) for j, array in enumerate(given)]
     try:
         with np.errstate(all="ignore"):
             again = np.asarray(node.op.perform(changed)[k])
     except Exception:
         return  # other numbers may be an error
-    one, other = (np.take(each, kept, axis) for each in (made, again))
+    one, other = (np.take(array, kept, axis) for array in (made, again))
     close = np.allclose(one, other, 1e-6, 1e-12, equal_nan=True) if one.dtype.kind == "f" else (one == other)
     assert np.all(close), f"{node.op}: axis {axis} does not go along {along}: {one}, and {other} of {changed}"
 
@@ -81,7 +84,7 @@ def _others_moved(value: Array, axis: int | None, kept: int) -> Array:
 
 
 def _check_memory(node: Apply, given: Sequence[Array], found: Sequence[Array]) -> None:
-    shared = [any(np.may_share_memory(mine, each) for each in given) for mine in found]
+    shared = [any(np.may_share_memory(mine, array) for array in given) for mine in found]
     fixed = any(mine.ndim and not mine.flags.writeable for mine in found)
     assert not (node.op.declaration.fresh and (fixed or any(shared))), f"{node.op} is said to give new arrays"
     size = found[0].size and found[0].ndim and np.ndim(given[0])
@@ -92,7 +95,7 @@ def _check_values(node: Apply, given: Sequence[Array], found: Array) -> None:
     facts = node.op.facts
     assert not facts.same_elements or np.isin(found, given[0]).all() or np.isnan(found).any(), f"{node.op}"
     numbers = given[:1] if facts.same_elements else given
-    kept = facts.sign == "kept" and all(np.all(np.asarray(each) >= 0) for each in numbers)
+    kept = facts.sign == "kept" and all(np.all(np.asarray(number) >= 0) for number in numbers)
     if kept or facts.sign in ("not negative", "no minus zero"):
         assert not np.any(np.isfinite(found) & (found < 0)), f"{node.op} gives {found} of {given}"
     if facts.sign == "no minus zero":

@@ -77,12 +77,14 @@ def a_singular_point_has_the_derivative_of_the_table(
 ) -> None:
     """At a singular point both modes give the derivative that the documentation promises, and the second is no NaN."""
     if point.steep and min(weights) < 0:
-        weights = [abs(each) for each in weights]  # not inf - inf
+        weights = [abs(weight) for weight in weights]  # not inf - inf
     at = [np.asarray(each, "float64") for each in point.at]
     xs = _symbols(at)
     cost = _repeated(point, xs, weights, place)
     found = scanviz.grad(cost, xs, disconnected_inputs="ignore")
-    along = [np.where(np.isfinite(each), 1.0 + np.arange(each.size).reshape(each.shape), 0.0) for each in at]
+    along = [
+        np.where(np.isfinite(array), 1.0 + np.arange(array.size).reshape(array.shape), 0.0) for array in at
+    ]
     results = [*found, scanviz.Rop(cost, xs, along, disconnected_outputs="ignore")]
     if second and not point.steep:
         inner = sum((T.sum(g * v) for g, v in zip(found, along, strict=True)), T.constant(0.0))
@@ -126,7 +128,9 @@ def what_a_guard_leaves_out_does_not_poison_the_gradient(
 
 
 _ELEMENTWISE = [
-    each for each in declarations() if isinstance(each, ElementwiseDeclaration) and _gives_floats(each)
+    declaration
+    for declaration in declarations()
+    if isinstance(declaration, ElementwiseDeclaration) and _gives_floats(declaration)
 ]
 _NUMBERS = st.sampled_from([-1000.0, -2.0, -1.0, -0.5, 0.0, 0.0, 0.5, 1.0, 2.0, 1000.0])
 

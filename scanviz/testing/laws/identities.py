@@ -30,20 +30,20 @@ from scanviz.testing.laws.law import law
 
 def _graphs_for(rule: Rule) -> st.SearchStrategy[tuple[str, GraphCase]]:
     """Return graphs of the operations that a rule is meant for, with its name."""
-    among = [each for each in ROWS if each in rule.on]
+    among = [row for row in ROWS if row in rule.on]
     return random_graphs(among=tuple(among)).map(lambda case: (rule.name, case))
 
 
 def _is_about_values(rule: Rule) -> bool:
     """Return whether a rule may fire in a graph without loops, and is used without being asked for."""
     general = "memory" not in rule.phases and UNSAFE not in rule.tags
-    return general and (not rule.on or any(each in ROWS for each in rule.on))
+    return general and (not rule.on or any(declaration in ROWS for declaration in rule.on))
 
 
 # A rule for each operation that it is meant for, once at least: those with long tables are asked more often.
 ROUNDING = {"float16": 0.05, "float32": 1e-3, "float64": 1e-2}  # of float64 what was float16 before, too
-ON_REQUEST = {each for rule in all_rules() if UNSAFE in rule.tags for each in rule.on}
-UNSAFE_OPERATIONS = tuple(each for each in ROWS if each in ON_REQUEST or each in (e.sqrt, e.sigmoid))
+ON_REQUEST = {declaration for rule in all_rules() if UNSAFE in rule.tags for declaration in rule.on}
+UNSAFE_OPERATIONS = tuple(row for row in ROWS if row in ON_REQUEST or row in (e.sqrt, e.sigmoid))
 RULES = [each for each in all_rules() if _is_about_values(each) for _ in [None, *each.on]]
 
 
@@ -81,7 +81,7 @@ def an_error_of_numbers_waits_for_the_run(case: GraphCase) -> None:
 @law(sample=40, case=random_graphs(among=UNSAFE_OPERATIONS, moderate=True))
 def unsafe_rules_keep_dtypes_and_what_is_finite(case: GraphCase) -> None:
     """Rules used on request keep dtype and shape; what is finite may round, and wrong are only numbers that are not finite."""
-    made = [each for node in toposort(case.outputs) for each in node.outputs]
+    made = [output for node in toposort(case.outputs) for output in node.outputs]
     after = rewritten(made, Selection("none").including(UNSAFE))
     for row in case.rows:
         before = dict(zip(made, values_of(made, case.inputs, row), strict=True))
@@ -95,14 +95,14 @@ def unsafe_rules_keep_dtypes_and_what_is_finite(case: GraphCase) -> None:
 def _is_plain(output: Variable, values: Mapping[Variable, Array]) -> bool:
     """Return whether rounding is small in an output: of two operations, or three but in float16, of finite numbers."""
     nodes = toposort([output])
-    found = [values[each] for node in nodes for each in node.outputs]
-    most = 2 if any(each.dtype == "float16" for each in found) else 3
+    found = [values[variable] for node in nodes for variable in node.outputs]
+    most = 2 if any(array.dtype == "float16" for array in found) else 3
     count = sum(node.op.declaration in UNSAFE_OPERATIONS for node in nodes)
-    return count <= most and all(np.isfinite(each).all() for each in found)
+    return count <= most and all(np.isfinite(array).all() for array in found)
 
 
 def _is_one_operation(node: Apply, inputs: Sequence[Variable]) -> bool:
-    return all(each in inputs or isinstance(each, Constant) for each in node.inputs)
+    return all(variable in inputs or isinstance(variable, Constant) for variable in node.inputs)
 
 
 @law(sample=200, seed=st.integers(0, 2**32 - 1))
@@ -114,19 +114,19 @@ def a_batched_meaning_is_the_operation_on_each_row(seed: int) -> None:
     rng = Random(seed)
     pool = FreshOperands(rng)
     try:
-        node = ROWS[rng.choice([each for each in ROWS if each in BATCHING])](pool).owner
+        node = ROWS[rng.choice([row for row in ROWS if row in BATCHING])](pool).owner
     except (ScanvizError, UnfitError):
         return
     if node is None or not _is_one_operation(node, pool.inputs):
         return
     count = rng.choice((0, 1, 2, 3))
-    has = {each: rng.choice((False, True)) for each in pool.inputs}
+    has = {variable: rng.choice((False, True)) for variable in pool.inputs}
     has[rng.choice(pool.inputs)] = True
     sizes = _sizes(rng, pool) if count else {}  # of no rows none fails
     values = {x: [pool.value(x, sizes.get(x)) for _ in range(max(count, 1))] for x in pool.inputs}
     outer = {x: T.tensor(tensor_type(x).dtype, (None, *tensor_type(x).shape)) if has[x] else x for x in has}
-    rows = [has.get(each, False) for each in node.inputs]
-    found = batched(node, [outer.get(each, each) for each in node.inputs], rows)
+    rows = [has.get(variable, False) for variable in node.inputs]
+    found = batched(node, [outer.get(variable, variable) for variable in node.inputs], rows)
     if found is None:
         return
     assert tensor_type(found).dtype == tensor_type(node.outputs[0]).dtype
@@ -154,7 +154,9 @@ def _sizes(rng: Random, pool: FreshOperands) -> dict[Variable, int]:
 
 
 def _fails(node: Apply, known: dict[Variable, Array]) -> bool:
-    given = [each.value if isinstance(each, Constant) else known[each] for each in node.inputs]
+    given = [
+        variable.value if isinstance(variable, Constant) else known[variable] for variable in node.inputs
+    ]
     try:
         with np.errstate(all="ignore"):
             node.op.perform(given)
@@ -184,9 +186,9 @@ TIERS = st.sampled_from([Mode("reference", "all"), Mode("numpy", "all"), Mode("n
 @law(sample=15, case=random_graphs(most=5, rows=3, moderate=True), mode=TIERS)
 def a_graph_as_a_step_gives_in_each_step_what_it_gives_alone(case: GraphCase, mode: Mode) -> None:
     """A graph of any dtypes as the step of a loop gives in each step what it gives alone; added up, the sum in its dtype."""
-    kinds = [tensor_type(each) for each in case.inputs]
+    kinds = [tensor_type(variable) for variable in case.inputs]
     sequences = [T.tensor(kind.dtype, (None, *kind.shape)) for kind in kinds]
-    starts = [T.constant(np.zeros(each.shape, each.dtype)) for each in case.expected[0]]
+    starts = [T.constant(np.zeros(array.shape, array.dtype)) for array in case.expected[0]]
 
     def step(*given: Variable) -> list[Variable]:
         inside = dict(zip(case.inputs, given, strict=False))
@@ -194,7 +196,7 @@ def a_graph_as_a_step_gives_in_each_step_what_it_gives_alone(case: GraphCase, mo
         return [*made, *(a + b for a, b in zip(given[len(inside) :], made, strict=True))]
 
     results, _ = scan(step, sequences, [*[None] * len(starts), *starts], return_list=True)
-    wanted = [*results[: len(starts)], *(each[-1] for each in results[len(starts) :])]
+    wanted = [*results[: len(starts)], *(result[-1] for result in results[len(starts) :])]
     compiled = function(sequences, wanted, mode=mode, on_unused_input="ignore")
     found = compiled(*(np.stack(rows) for rows in zip(*case.rows, strict=True)))
     totals = list(case.expected[0])
@@ -213,7 +215,7 @@ def a_graph_as_a_step_gives_in_each_step_what_it_gives_alone(case: GraphCase, mo
 @law(sample=30, case=random_graphs(most=8), rewrites=st.sampled_from(["all", "none"]))
 def the_numpy_tier_gives_the_numbers_of_the_operations(case: GraphCase, rewrites: str) -> None:
     """The numpy tier gives every operation's NumPy meaning, bit for bit, for every dtype and special value."""
-    outputs = [each + T.zeros_like(each) if each in case.inputs else each for each in case.outputs]
+    outputs = [output + T.zeros_like(output) if output in case.inputs else output for output in case.outputs]
     compiled = function(case.inputs, outputs, mode=Mode("numpy", rewrites), on_unused_input="ignore")
     for row, expected in zip(case.rows, case.expected, strict=True):
         for mine, theirs, output in zip(compiled(*row), expected, case.outputs, strict=True):

@@ -165,9 +165,9 @@ def all_laws(names: Sequence[str] = ()) -> list[Law]:
         If a name is neither a law's nor a family's.
     """
     known = {*_LAWS, *(each.family for each in _LAWS.values())}
-    for each in names:
-        if each not in known:
+    for name in names:
+        if name not in known:
             raise ValueError(
-                f"there is no law or family of laws {each!r}; there are {', '.join(sorted(known))}"
+                f"there is no law or family of laws {name!r}; there are {', '.join(sorted(known))}"
             )
     return [each for each in _LAWS.values() if not names or each.name in names or each.family in names]

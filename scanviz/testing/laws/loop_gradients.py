@@ -29,7 +29,7 @@ _MODES = st.builds(Mode, st.sampled_from(["numpy", "reference"]), st.sampled_fro
 
 def _cost(results: Sequence[Variable], state: Variable | None) -> Variable:
     """Return the number that ``cost_of_values`` computes of values."""
-    total = sum((T.sum(T.sin(each * (1 + 0.25 * k))) for k, each in enumerate(results)), T.constant(0.0))
+    total = sum((T.sum(T.sin(result * (1 + 0.25 * k))) for k, result in enumerate(results)), T.constant(0.0))
     return total if state is None else total + T.sum(T.cos(state))
 
 
@@ -37,7 +37,7 @@ def _directions(inputs: Inputs, state: SharedVariable | None, seed: int) -> dict
     """Return a direction for each input and the shared variable."""
     rng = np.random.default_rng(seed)
     values = [*inputs, *([(state, state.get_value())] if state is not None else [])]
-    return {each: np.asarray(rng.normal(size=value.shape), value.dtype) for each, value in values}
+    return {variable: np.asarray(rng.normal(size=value.shape), value.dtype) for variable, value in values}
 
 
 def _gradients(cost: Variable, wrt: Sequence[Variable]) -> list[Variable]:
@@ -80,14 +80,14 @@ def derivatives_of_a_loop_are_its_taylor_coefficients(
     derivatives = [cost]
     for _ in range(order):
         derivatives.append(_slope(derivatives[-1], along))
-    named = {str(each.name): v for each, v in along.items()}
+    named = {str(variable.name): v for variable, v in along.items()}
     coefficients, doubt = taylor_coefficients(case, named, order)
     factorials = np.cumprod([1.0, *range(1, order + 1)])
     assume(bool((doubt <= 1e-5 * (1 + np.abs(coefficients))).all()))
-    for found, each, unsure, k in zip(
+    for found, coefficient, unsure, k in zip(
         _computed(inputs, derivatives, mode), coefficients, doubt, factorials, strict=True
     ):
-        np.testing.assert_allclose(found / k, each, rtol=1e-7, atol=1e-7 + unsure)
+        np.testing.assert_allclose(found / k, coefficient, rtol=1e-7, atol=1e-7 + unsure)
 
 
 @law(sample=8, case=random_loops(dtypes=("float64",)), seed=st.integers(0, 999), mode=_MODES)
@@ -96,7 +96,7 @@ def forward_mode_is_the_transpose_of_reverse_mode(case: LoopCase, seed: int, mod
     results, _, inputs, state = case.build()
     along = _directions(inputs, state, seed)
     rng = np.random.default_rng(seed + 1)
-    shapes = [each.shape for each in _computed(inputs, results, Mode("reference", "none"))]
+    shapes = [array.shape for array in _computed(inputs, results, Mode("reference", "none"))]
     weights = [np.asarray(rng.normal(size=shape)) for shape in shapes]
     wrt, vectors = list(along), list(along.values())
     pushed = scanviz.Rop(results, wrt, vectors, disconnected_outputs="ignore")
@@ -136,8 +136,12 @@ def a_loop_with_checkpoints_has_the_gradient_of_the_plain_one(case: LoopCase, ev
     assume(not case.go_backwards)
     kept, new, inputs, state = case.build(every)
     plain, updates, others, other_state = case.build()
-    costs = [_cost([each[-1:] for each in kept], new[state] if state is not None else None)]
-    costs += [_cost([each[-1:] for each in plain], updates[other_state] if other_state is not None else None)]
+    costs = [_cost([variable[-1:] for variable in kept], new[state] if state is not None else None)]
+    costs += [
+        _cost(
+            [variable[-1:] for variable in plain], updates[other_state] if other_state is not None else None
+        )
+    ]
     first = [variable for variable, _ in inputs] + ([state] if state is not None else [])
     second = [variable for variable, _ in others] + ([other_state] if other_state is not None else [])
     found = _computed(inputs, [costs[0], *_gradients(costs[0], first)], mode)
@@ -154,7 +158,7 @@ def what_is_not_connected_does_not_change(case: LoopCase, seed: int) -> None:
     assume(bool(nodes))
     node = nodes[-1]  # a nested loop stands in its step
     pattern, mode = connection(node), Mode("reference", "none")
-    floats = [k for k, each in enumerate(node.outputs) if is_differentiable(each)]
+    floats = [k for k, output in enumerate(node.outputs) if is_differentiable(output)]
     values = [value for _, value in inputs]
     f = scanviz.function(
         [variable for variable, _ in inputs],

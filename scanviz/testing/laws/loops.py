@@ -34,7 +34,7 @@ def a_loop_gives_what_a_plain_python_loop_gives(
     rows, expected_state = run_plainly(case)
     count = len(rows[0])
     found, state = case.compute(Mode(tier, "all" if rewrites else "none"), reading, count)
-    expected = [reading.of(each, count) for each in rows]
+    expected = [reading.of(row, count) for row in rows]
     check_same([*found, state], [*expected, expected_state], case.dtype)
 
 
@@ -103,5 +103,5 @@ def a_loop_fails_where_a_plain_python_loop_fails(
     except ScanvizError as error:
         assert rows is None, error
         return
-    assert rows is not None, [each.shape for each in found]
-    check_same(found, [reading.of(each, len(rows[0])) for each in rows], case.dtype)
+    assert rows is not None, [array.shape for array in found]
+    check_same(found, [reading.of(row, len(rows[0])) for row in rows], case.dtype)

@@ -45,7 +45,7 @@ def many_loops(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
             rows.append(h)
     wanted = draw(st.lists(st.sampled_from([*rows[1:], *starts[1:]]), min_size=1, max_size=4, unique_by=id))
     if draw(st.booleans()):
-        cost = sum((each**2).sum() for each in wanted)
+        cost = sum((variable**2).sum() for variable in wanted)
         wanted = [*wanted, *scanviz.grad(cost, [x, w, h0], disconnected_inputs="ignore")]
     return [x, w, h0], wanted
 

@@ -111,7 +111,9 @@ def a_number_reaches_record_file_report_and_tables_as_it_was_declared(
     """Every number is in the record with the value that its declaration makes of what was notified, and views show it."""
     declared, notified = drawn
     f, recorder = _two_loops(), Recorder(calibration=FREE)
-    keys = [each.key for each in f.program.instructions if isinstance(each, LoopInstruction)]
+    keys = [
+        instruction.key for instruction in f.program.instructions if isinstance(instruction, LoopInstruction)
+    ]
     with _declaring(declared):
         recorder.compiled(CompiledFunction(f.key, f.name, f, f.program, f.backend, f.build_ns, f.where))
         for each in notified:
@@ -125,8 +127,8 @@ def a_number_reaches_record_file_report_and_tables_as_it_was_declared(
         [function] = record.functions
         found: Known = {
             (None, k, name): value
-            for k, each in enumerate(function.operations)
-            for name, value in each.measures.items()
+            for k, operation in enumerate(function.operations)
+            for name, value in operation.measures.items()
         }
         for place, loop_record in enumerate(record.loops):
             own: Known = {(place, None, name): value for name, value in loop_record.measures.items()}
@@ -136,8 +138,8 @@ def a_number_reaches_record_file_report_and_tables_as_it_was_declared(
                 assert f"{measure.title} {quantity(value, measure.unit)}" in text
             found |= own | {
                 (place, k, name): value
-                for k, each in enumerate(loop_record.operations)
-                for name, value in each.measures.items()
+                for k, operation in enumerate(loop_record.operations)
+                for name, value in operation.measures.items()
             }
         assert found == expected
         _assert_in_tables(declared, expected, record)
@@ -149,9 +151,9 @@ def _assert_in_tables(declared: list[Measure], expected: Known, record: ProfileR
     for place, (loop, row) in enumerate(zip(record.loops, rows, strict=True)):
         cells = dict(zip(columns, row, strict=True))
         assert cells["loop"] == loop.key
-        for each in declared:
-            if each.of == "loop":
-                assert cells[each.name] == expected.get((place, None, each.name))
+        for measure in declared:
+            if measure.of == "loop":
+                assert cells[measure.name] == expected.get((place, None, measure.name))
 
 
 __all__ = ["declarations", "notifications"]

@@ -26,7 +26,7 @@ _REWRITES = st.sampled_from(["all", "all,-ScanMerge", "none"])
 
 
 def _record(cases: list[NamedFunction], rewrites: str) -> ProfileRecord:
-    return recorded([each.build(Mode("numpy", rewrites)) for each in cases], cases)
+    return recorded([named_function.build(Mode("numpy", rewrites)) for named_function in cases], cases)
 
 
 @law(sample=2, cases=_CASES, rewrites=_REWRITES)
@@ -38,7 +38,7 @@ def each_loop_is_in_its_functions_picture_once_with_its_own_time(
     for function in record.functions:
         graph = function.graph
         assert graph is not None
-        loops = [each for each in record.loops if each.function == function.key]
+        loops = [loop for loop in record.loops if loop.function == function.key]
         picture = diagram_of(graph, record=record, function=function.key)
         _check_boxes(picture, loops)
         for loop in loops if _told_apart(loops) else []:
@@ -52,7 +52,7 @@ def each_loop_is_in_its_functions_picture_once_with_its_own_time(
 
 def _told_apart(loops: list[LoopRecord]) -> bool:
     """Return whether no two loops have one name; a gradient's forward loop, made again, has the name of the loop it is."""
-    return len({each.name for each in loops}) == len(loops)
+    return len({loop.name for loop in loops}) == len(loops)
 
 
 def _inside(loop: LoopRecord, loops: list[LoopRecord]) -> list[LoopRecord]:
@@ -61,15 +61,15 @@ def _inside(loop: LoopRecord, loops: list[LoopRecord]) -> list[LoopRecord]:
 
 
 def _check_boxes(picture: Diagram, loops: list[LoopRecord]) -> None:
-    boxes = {each.loop: each for each in picture.clusters}
-    assert Counter(each.loop for each in picture.clusters) == Counter(each.key for each in loops)
-    assert len({each.id for each in picture.clusters}) == len(loops)
-    for each in loops:
-        box = boxes[each.key]
-        assert box.label == each.name and box.time_ns == (each.total_ns if each.runs else None)
+    boxes = {cluster.loop: cluster for cluster in picture.clusters}
+    assert Counter(cluster.loop for cluster in picture.clusters) == Counter(loop.key for loop in loops)
+    assert len({cluster.id for cluster in picture.clusters}) == len(loops)
+    for loop in loops:
+        box = boxes[loop.key]
+        assert box.label == loop.name and box.time_ns == (loop.total_ns if loop.runs else None)
         around = next((other.loop for other in picture.clusters if other.id == box.parent), None)
-        assert around == each.parent or all(other.key != each.parent for other in loops)
-        forward = next((other.name for other in loops if other.key == each.gradient_of), None)
+        assert around == loop.parent or all(other.key != loop.parent for other in loops)
+        forward = next((other.name for other in loops if other.key == loop.gradient_of), None)
         assert forward is None or box.gradient_of in (
             forward,
             *forward.split("&"),
@@ -84,15 +84,15 @@ def the_file_of_a_run_has_each_loop_with_its_own_numbers(cases: list[NamedFuncti
         path = Path(folder) / "live.scanviz"
         LiveFile(Recorder(), path).stop(record)
         told = load(path)
-    assert [_numbers(each) for each in told.loops] == [_numbers(each) for each in record.loops]
-    assert [(each.key, each.name, each.calls) for each in told.functions] == [
-        (each.key, each.name, each.calls) for each in record.functions
+    assert [_numbers(loop) for loop in told.loops] == [_numbers(loop) for loop in record.loops]
+    assert [(function.key, function.name, function.calls) for function in told.functions] == [
+        (function.key, function.name, function.calls) for function in record.functions
     ]
 
 
 def _numbers(loop: LoopRecord) -> tuple[object, ...]:
     place = (loop.key, loop.name, loop.function, loop.parent, loop.gradient_of)
-    return (*place, loop.runs, loop.steps, loop.total_ns, [each.name for each in loop.variables])
+    return (*place, loop.runs, loop.steps, loop.total_ns, [variable.name for variable in loop.variables])
 
 
 @law(sample=1, cases=_CASES, rewrites=_REWRITES)
@@ -121,17 +121,17 @@ async def _check_tree(record: ProfileRecord) -> None:
 
 def _check_branch(tree: Any, record: ProfileRecord, function: FunctionRecord) -> None:
     nodes = {node.data: node for node in _all_nodes(tree.root)}
-    loops = [each for each in record.loops if each.function == function.key]
+    loops = [loop for loop in record.loops if loop.function == function.key]
     titles = []
-    for each in loops:
-        node = nodes["loop", each.key]
-        above = ("function", function.key) if each.parent is None else ("loop", each.parent)
+    for loop in loops:
+        node = nodes["loop", loop.key]
+        above = ("function", function.key) if loop.parent is None else ("loop", loop.parent)
         assert node.parent.data == above
         title = str(node.label).removeprefix("↩ ")
-        assert ("↩" in str(node.label)) == (each.gradient_of is not None)
+        assert ("↩" in str(node.label)) == (loop.gradient_of is not None)
         titles.append(title.rpartition("  ")[0].rpartition("  ")[0])
-    assert titles == [each.name for each in loops]
+    assert titles == [loop.name for loop in loops]
 
 
 def _all_nodes(node: Any) -> list[Any]:
-    return [found for each in node.children for found in (each, *_all_nodes(each))]
+    return [found for child in node.children for found in (child, *_all_nodes(child))]

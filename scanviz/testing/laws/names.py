@@ -87,7 +87,7 @@ class NamedFunction:
     def build(self, mode: Mode) -> Any:
         """Return the function."""
         x = T.vector("x")
-        results = [each.build(x, 0.5 + k / 16) for k, each in enumerate(self.loops)]
+        results = [loop.build(x, 0.5 + k / 16) for k, loop in enumerate(self.loops)]
         wanted = list(results)
         if self.gradient:
             wanted.append(grad(T.sum(results[0]), x))
@@ -126,10 +126,10 @@ def recorded(functions: Sequence[Any], cases: Sequence[NamedFunction]) -> Profil
 )
 def each_loop_is_in_every_view_once_with_its_own_numbers(cases: list[NamedFunction], rewrites: str) -> None:
     """Loops of one name are told apart in records, reports, exports, comparisons and pages, and by whoever asks for one."""
-    functions = [each.build(Mode("numpy", rewrites)) for each in cases]
+    functions = [named_function.build(Mode("numpy", rewrites)) for named_function in cases]
     record = recorded(functions, cases)
     for f, case, told in zip(functions, cases, record.functions, strict=True):
-        mine = [each for each in record.loops if each.function == told.key]
+        mine = [loop for loop in record.loops if loop.function == told.key]
         _check_counts(mine, case)
         _check_engine(f)
     _check_titles(record)
@@ -139,17 +139,17 @@ def each_loop_is_in_every_view_once_with_its_own_numbers(cases: list[NamedFuncti
 
 def _check_counts(loops: list[LoopRecord], case: NamedFunction) -> None:
     """Check that the loops that were written are there with their runs and steps."""
-    written = [each for each in loops if not _is_of_gradient(each, loops)]
-    found = Counter((each.runs, each.steps) for each in written)
+    written = [loop for loop in loops if not _is_of_gradient(loop, loops)]
+    found = Counter((loop.runs, loop.steps) for loop in written)
     expected = Counter((runs, steps) for loop in case.loops for _, runs, steps in loop.counts(case.calls))
     missing = expected - found
-    assert not missing, (missing, [(each.name, each.runs, each.steps) for each in loops])
+    assert not missing, (missing, [(loop.name, loop.runs, loop.steps) for loop in loops])
     if not case.gradient:
         assert found == expected
         names = Counter(_unnumbered(name) for loop in case.loops for name, _, _ in loop.counts(1) if name)
-        given = Counter(_unnumbered(each.name) for each in loops)
+        given = Counter(_unnumbered(loop.name) for loop in loops)
         assert not names - given, (names, given)
-        assert len({each.name for each in loops}) == len(loops), [each.name for each in loops]
+        assert len({loop.name for loop in loops}) == len(loops), [loop.name for loop in loops]
 
 
 def _unnumbered(name: str) -> str:
@@ -158,7 +158,7 @@ def _unnumbered(name: str) -> str:
 
 
 def _is_of_gradient(loop: LoopRecord, others: list[LoopRecord]) -> bool:
-    around = {each.key: each for each in others}
+    around = {other.key: other for other in others}
     here: LoopRecord | None = loop
     while here is not None:
         if here.gradient_of is not None:
@@ -172,8 +172,8 @@ def _check_engine(f: Any) -> None:
     program = list(all_loops(f.program))
     assert len(f.executable.loop_sources()) == len(f.memory_plans()) == len(program)
     again = pickle.loads(pickle.dumps(f))
-    assert Counter(each.name for each, _ in all_loops(again.program)) == Counter(
-        each.name for each, _ in program
+    assert Counter(loop.name for loop, _ in all_loops(again.program)) == Counter(
+        loop.name for loop, _ in program
     )
 
 
@@ -187,40 +187,40 @@ def _check_titles(record: ProfileRecord) -> None:
         meant = loops_called(record, given_name(loop.name))
         problem = not_one_loop(record, given_name(loop.name))
         assert bool(problem) == (len(meant) != 1), (problem, meant)
-        assert all(titles[each.key] in problem for each in meant[:4]) or len(meant) == 1
+        assert all(titles[loop.key] in problem for loop in meant[:4]) or len(meant) == 1
 
 
 def _check_views(record: ProfileRecord) -> None:
-    titles, keys = loop_titles(record), sorted(each.key for each in record.loops)
-    ran = sorted(each.key for each in record.loops if each.runs)
-    assert [row[0] for row in TABLES["loops"].rows(record)] == [each.key for each in record.loops]
+    titles, keys = loop_titles(record), sorted(loop.key for loop in record.loops)
+    ran = sorted(loop.key for loop in record.loops if loop.runs)
+    assert [row[0] for row in TABLES["loops"].rows(record)] == [loop.key for loop in record.loops]
     assert sorted(_framed(frames_of(record))) == ran
     assert sorted(each["key"] for each in page_data(record)["loops"]) == keys
-    assert {each.loop for each in record.traces} == set(ran)
+    assert {trace.loop for trace in record.traces} == set(ran)
     for loop in record.loops:
         text = render_report(record, width=300, scan_name=titles[loop.key])
         assert counted(loop.runs, "run") in text and counted(loop.steps, "step") in text, text
         if loop.runs:
             values = render_values(record, width=300, scan_name=titles[loop.key])
             heads = [line for line in values.splitlines() if ", values kept of " in line]
-            assert len(heads) == sum(each.loop == loop.key for each in record.traces), values
+            assert len(heads) == sum(trace.loop == loop.key for trace in record.traces), values
     whole = render_report(record, width=300, top=100)
     rows = [line.split() for line in whole.splitlines()]
-    assert all(any(str(each.steps) in row for row in rows) for each in record.loops if each.runs), whole
+    assert all(any(str(loop.steps) in row for row in rows) for loop in record.loops if loop.runs), whole
 
 
 def _framed(frame: StackFrame) -> Iterator[int]:
     if frame.loop is not None:
         yield frame.loop.key
-    for each in frame.inside:
-        yield from _framed(each)
+    for stack_frame in frame.inside:
+        yield from _framed(stack_frame)
 
 
 def _check_comparison(a: ProfileRecord, b: ProfileRecord) -> None:
     """Check that each loop is compared with itself."""
     mine, theirs = figures(a), figures(b)
-    assert sum(each.kind == "loop" for each in mine.values()) == len(a.loops)
+    assert sum(figure.kind == "loop" for figure in mine.values()) == len(a.loops)
     assert list(mine) == list(theirs)
-    assert [each.count for each in mine.values()] == [each.count for each in theirs.values()]
-    rows = [each for each in compare(a, b).rows if each.figure.kind == "loop"]
+    assert [figure.count for figure in mine.values()] == [figure.count for figure in theirs.values()]
+    rows = [row for row in compare(a, b).rows if row.figure.kind == "loop"]
     assert len(rows) == len(a.loops)

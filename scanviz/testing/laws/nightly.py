@@ -109,8 +109,8 @@ def search(
             if not running:
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)
-            for each in done:
-                yield each.result()
+            for future in done:
+                yield future.result()
 
 
 def summary(total: Search) -> str:

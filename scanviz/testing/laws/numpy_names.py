@@ -41,9 +41,9 @@ def _symbols(call: NumpyCall, rng: Random, arrays: Sequence[Array], leading: boo
     front = (None,) if leading else ()
     return [
         T.tensor(
-            each.dtype.name, (*front, *(None if rng.random() < share else n for n in each.shape)), f"x{k}"
+            array.dtype.name, (*front, *(None if rng.random() < share else n for n in array.shape)), f"x{k}"
         )
-        for k, each in enumerate(arrays)
+        for k, array in enumerate(arrays)
     ]
 
 
@@ -78,11 +78,11 @@ def _check_once(call: NumpyCall, rng: Random, mode: Mode) -> bool:
 def _check_in_loop(call: NumpyCall, rng: Random, mode: Mode) -> None:
     """Compare the calls of three steps of a loop, each with values of its own."""
     rows = [call.fill(rng) for _ in range(3)]
-    expected = [_plainly(call, each) for each in rows]
+    expected = [_plainly(call, row) for row in rows]
     done = [each for each in expected if each is not None]
     if not rows[0] or len(done) < len(rows):
         return
-    if not call.varying and len({tuple(each.shape for each in row) for row in done}) > 1:
+    if not call.varying and len({tuple(array.shape for array in row) for row in done}) > 1:
         return
     inputs = _symbols(call, rng, rows[0], leading=True)
 

@@ -39,17 +39,19 @@ _COPIES: dict[str, Callable[[Any], Any]] = {
 
 def _derivatives(results: list[Variable], inputs: list[Variable], order: int) -> list[Variable]:
     """Return gradients of a cost of the results, of all orders up to ``order``."""
-    smooth = [each for each in results if is_differentiable(each)]
-    wrt = [each for each in inputs if is_differentiable(each)]
+    smooth = [result for result in results if is_differentiable(result)]
+    wrt = [variable for variable in inputs if is_differentiable(variable)]
     if not smooth or not wrt:
         return []
     found: list[Variable] = []
-    cost = sum((T.sum(T.sin(T.cast(each, "float64"))) for each in smooth), T.constant(0.0))
+    cost = sum((T.sum(T.sin(T.cast(variable, "float64"))) for variable in smooth), T.constant(0.0))
     for k in range(order):
         gradients = pull_back({cost: T.constant(1.0)}, wrt)
-        known = [each for each in gradients if isinstance(each, Variable)]
+        known = [gradient for gradient in gradients if isinstance(gradient, Variable)]
         found += known
-        cost = sum((T.sum(T.cos(T.cast(each, "float64")) * (k + 1)) for each in known), T.constant(0.0))
+        cost = sum(
+            (T.sum(T.cos(T.cast(variable, "float64")) * (k + 1)) for variable in known), T.constant(0.0)
+        )
         if not known:
             break
     return found
@@ -57,9 +59,9 @@ def _derivatives(results: list[Variable], inputs: list[Variable], order: int) ->
 
 def _function(case: LoopCase, order: int, rewrites: str) -> tuple[Any, list[Any]]:
     results, updates, inputs, _ = case.build()
-    wanted = [*results, *_derivatives(results, [each for each, _ in inputs], order)]
+    wanted = [*results, *_derivatives(results, [variable for variable, _ in inputs], order)]
     mode = scanviz.Mode("numpy", rewrites)
-    variables = [each for each, _ in inputs]
+    variables = [variable for variable, _ in inputs]
     f = scanviz.function(variables, wanted, updates=updates, mode=mode, on_unused_input="ignore")
     return f, [value for _, value in inputs]
 
@@ -69,7 +71,7 @@ def _nodes(f: Any) -> list[tuple[object, ...]]:
 
     One operation in the steps of several loops is there once.
     """
-    wanted = [*(each.variable for each in f.plan.outputs), *f.plan.updates.values()]
+    wanted = [*(output.variable for output in f.plan.outputs), *f.plan.updates.values()]
     found: dict[Apply, None] = {}
     waiting = toposort(wanted)
     while waiting:
@@ -87,17 +89,17 @@ def _nodes(f: Any) -> list[tuple[object, ...]]:
 
 def _held(node: Apply, numbers: dict[LoopVariable, int]) -> list[int]:
     variables = node.op.variables if isinstance(node.op, Scan) else ()
-    return [numbers.setdefault(each, len(numbers)) for each in variables]
+    return [numbers.setdefault(variable, len(numbers)) for variable in variables]
 
 
 def written(program: Program) -> list[Any]:
     """Return what a program does as plain data, loops and branches in it too, less what differs from process to process."""
-    place = {each.key: k for k, (each, _) in enumerate(all_loops(program))}
+    place = {loop.key: k for k, (loop, _) in enumerate(all_loops(program))}
     constants = {
         number: (value.dtype.str, value.shape, value.tobytes()) for number, value in program.constants.items()
     }
-    registers = [(str(each.type), each.name) for each in program.registers]
-    instructions = [_instruction(each, program, place) for each in program.instructions]
+    registers = [(str(register.type), register.name) for register in program.registers]
+    instructions = [_instruction(instruction, program, place) for instruction in program.instructions]
     return [registers, program.inputs, program.outputs, constants, instructions]
 
 

@@ -77,10 +77,10 @@ def _put(kind: str, folder: Path, suffix: str, ours: bytes) -> Path:
 def _what_is_there(folder: Path) -> dict[str, tuple[int, bytes | str]]:
     """Return what stands in a folder by name: its mode, and its bytes or what it leads to."""
     found: dict[str, tuple[int, bytes | str]] = {}
-    for each in folder.iterdir():
-        mode = each.lstat().st_mode
-        data = each.read_bytes() if stat.S_ISREG(mode) else os.readlink(each) if stat.S_ISLNK(mode) else ""
-        found[each.name] = (mode, data)
+    for path in folder.iterdir():
+        mode = path.lstat().st_mode
+        data = path.read_bytes() if stat.S_ISREG(mode) else os.readlink(path) if stat.S_ISLNK(mode) else ""
+        found[path.name] = (mode, data)
     return found
 
 
@@ -114,5 +114,5 @@ def only_files_are_read_and_only_what_may_be_is_replaced(there: str, words: str,
         may_change = force and there in ("a file", "ours", "a link to a file")
         assert not changed or may_change, (changed, said)
         news = set(after) - set(before)
-        assert len(news) <= 1 and not any(each.startswith(".scanviz-") for each in news), news
+        assert len(news) <= 1 and not any(text.startswith(".scanviz-") for text in news), news
         assert (code == 0) == bool(changed or news), (code, said, changed, news)

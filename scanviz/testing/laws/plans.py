@@ -61,9 +61,9 @@ def a_loop_runs_from_its_bytes_and_its_plan_alone(
     """A Program that was read from bytes gives in an arena, placed as planned, what the plain Python loop gives."""
     rows, expected_state = run_plainly(case)
     count = len(rows[0])
-    f, given = compiled(case, rewrites, "reference", lambda each: reading.of(each, count))
-    found = ArenaBackend(groups, emits).run(f.program, [spread(each, way) for each in given])
-    expected = [reading.of(each, count) for each in rows]
+    f, given = compiled(case, rewrites, "reference", lambda variable: reading.of(variable, count))
+    found = ArenaBackend(groups, emits).run(f.program, [spread(array, way) for array in given])
+    expected = [reading.of(row, count) for row in rows]
     check_same(found, [*expected, *([] if expected_state is None else [expected_state])], case.dtype)
 
 
@@ -74,16 +74,16 @@ def a_gradient_runs_from_its_bytes_and_its_plan_alone(
     """The gradient of a loop gives in an arena what the reference tier gives without rewrites: mitmots are rows in memory too."""
     results, _, inputs, _ = case.build()
     variables = [variable for variable, _ in inputs]
-    wanted = [each for each in variables if getattr(each.type, "dtype", "") == case.dtype]
+    wanted = [variable for variable in variables if getattr(variable.type, "dtype", "") == case.dtype]
     assume(wanted)
-    cost: Any = sum(T.sum(each) for each in results)
+    cost: Any = sum(T.sum(result) for result in results)
     pulled = grad(cost, wanted, disconnected_inputs="ignore")
     f, plain = (
         function(variables, pulled, mode=Mode("reference", which), on_unused_input="ignore")
         for which in ("all" if rewrites else "none", "none")
     )
     given = [np.asarray(value) for _, value in inputs]
-    found = ArenaBackend(groups, emits).run(f.program, [spread(each, way) for each in given])
+    found = ArenaBackend(groups, emits).run(f.program, [spread(array, way) for array in given])
     check_same(found, resolve("reference").compile(plain.program).run(given, None), case.dtype)
 
 
@@ -97,26 +97,28 @@ def what_is_not_done_as_one_could_not_be(case: LoopCase, rewrites: bool) -> None
         group_of = {index: k for k, group in enumerate(plan.groups) for index in group}
         for group in plan.groups:
             made = [program.instructions[k] for k in group]
-            known = [each.shape for each in plan.places]
+            known = [place.shape for place in plan.places]
             shapes = {known[each.outputs[0]] for each in made}
             alike = all(is_elementwise(each, known) for each in made)
             assert len(group) == 1 or (alike and len(shapes) == 1 and shapes != {()})
-        for each in plan.fusions:
-            one, other = group_of[each.first], group_of[each.second]
-            assert (one == other) == (each.refusal is None), each
-            if each.refusal is not None and "between" in each.refusal.why:
-                assert _is_between(program, plan, one, other), each
+        for fusion in plan.fusions:
+            one, other = group_of[fusion.first], group_of[fusion.second]
+            assert (one == other) == (fusion.refusal is None), fusion
+            if fusion.refusal is not None and "between" in fusion.refusal.why:
+                assert _is_between(program, plan, one, other), fusion
 
 
 def _is_between(program: Program, plan: Plan, one: int, other: int) -> bool:
     """Return whether a third group has to be done after one group and before another, by walking from reader to maker."""
     group_of = {index: k for k, group in enumerate(plan.groups) for index in group}
-    makers = {number: k for k, each in enumerate(program.instructions) for number in each.outputs}
+    makers = {
+        number: k for k, instruction in enumerate(program.instructions) for number in instruction.outputs
+    }
     last = -1  # what may raise an error is done in order
     needs: dict[int, set[int]] = {k: set() for k in range(len(plan.groups))}
-    for index, each in enumerate(program.instructions):
-        found = {makers[number] for number in each.inputs if number in makers}
-        if may_raise(each, [place.shape for place in plan.places]):
+    for index, instruction in enumerate(program.instructions):
+        found = {makers[number] for number in instruction.inputs if number in makers}
+        if may_raise(instruction, [place.shape for place in plan.places]):
             found |= {last} - {-1}
             last = index
         needs[group_of[index]] |= {group_of[k] for k in found}

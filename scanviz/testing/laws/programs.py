@@ -46,13 +46,13 @@ def compiled(
     results, updates, inputs, state = case.build()
     f = function(
         [variable for variable, _ in inputs],
-        [reading(each) for each in results],
+        [reading(result) for result in results],
         updates=updates,
         mode=Mode(tier, "all" if rewrites else "none"),
         on_unused_input="ignore",
     )
     given = [np.asarray(value) for _, value in inputs]
-    shared = [each.get_value() for each in f.plan.shared] if state is not None else []
+    shared = [shared_variable.get_value() for shared_variable in f.plan.shared] if state is not None else []
     return f, [*given, *shared]
 
 
@@ -66,7 +66,7 @@ def a_program_that_was_written_and_read_runs_and_hashes_as_before(case: LoopCase
     assert to_bytes(read) == content
     assert program_text(read) == program_text(f.program)
     for tier in ("numpy", "reference"):
-        one, other = (resolve(tier).compile(each).run(given, None) for each in (f.program, read))
+        one, other = (resolve(tier).compile(program).run(given, None) for program in (f.program, read))
         for before, after in zip(one, other, strict=True):
             assert before.dtype == after.dtype
             np.testing.assert_array_equal(before, after)
@@ -112,7 +112,7 @@ def an_operation_takes_as_many_inputs_as_it_declares(case: LoopCase, rewrites: b
     whole = f.program
     loops = [each for each, around in all_loops(whole) if around is None]
     program = choice.draw(st.sampled_from([whole, *(each.body for each in loops)]))
-    places = [k for k, each in enumerate(program.instructions) if isinstance(each, Instruction)]
+    places = [k for k, instruction in enumerate(program.instructions) if isinstance(instruction, Instruction)]
     if not places:
         return
     index = choice.draw(st.sampled_from(places))
@@ -130,7 +130,9 @@ def an_operation_takes_as_many_inputs_as_it_declares(case: LoopCase, rewrites: b
     changed = replace(program, instructions=tuple(instructions))
     if program is not whole:
         around = next(
-            k for k, each in enumerate(whole.instructions) if getattr(each, "body", None) is program
+            k
+            for k, instruction in enumerate(whole.instructions)
+            if getattr(instruction, "body", None) is program
         )
         outer = list(whole.instructions)
         loop = outer[around]

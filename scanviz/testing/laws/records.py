@@ -121,7 +121,7 @@ def said_by(words: str, folder: Path, meant: Mapping[str, str], terminal: bool =
     os.chdir(folder)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            code = main([meant.get(each, each) for each in words.split()])
+            code = main([meant.get(word, word) for word in words.split()])
     finally:
         os.chdir(before)
     return code, out.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]  # a BytesIO
@@ -145,7 +145,7 @@ def _assert_whole(code: int, said: str) -> None:
     assert code in (0, 1, 2), code
     assert "Traceback" not in said, said
     assert code == 0 or said.strip(), "refused without a word"
-    left = [each.name for each in Path.cwd().iterdir() if each.name.startswith(".")]
+    left = [path.name for path in Path.cwd().iterdir() if path.name.startswith(".")]
     assert not left, f"temporary files are left: {left}"
 
 

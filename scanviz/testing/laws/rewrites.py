@@ -52,7 +52,7 @@ class Graph:
 
     def check_types(self, outputs: Sequence[Variable]) -> None:
         """Raise unless a graph that was made of this one is well typed."""
-        shared = [each for each in leaves(outputs) if isinstance(each, SharedVariable)]
+        shared = [leaf for leaf in leaves(outputs) if isinstance(leaf, SharedVariable)]
         typecheck([*self.givens, *shared], outputs)
 
 
@@ -60,14 +60,14 @@ def graph_of(case: LoopCase, readings: Sequence[Reading]) -> Graph:
     """Return what is read of a loop, its updates, and the gradient of a cost of what is read."""
     results, updates, inputs, _ = case.build()
     count = len(run_plainly(case)[0][0])
-    read = [reading.of(each, count) for each, reading in zip(results, readings, strict=False)]
+    read = [reading.of(result, count) for result, reading in zip(results, readings, strict=False)]
     wanted = [*read, *dict(updates).values()]
     smooth = [each for each in read if is_differentiable(each)]
     if smooth and case.dtype != "float16":
         cost = sum((T.sum(T.sin(T.cast(each, "float64"))) for each in smooth), T.constant(0.0))
-        wrt = [each for each, _ in inputs if is_differentiable(each)]
+        wrt = [variable for variable, _ in inputs if is_differentiable(variable)]
         gradients = pull_back({cost: T.constant(1.0)}, wrt)
-        wanted += [cost, *(each for each in gradients if isinstance(each, Variable))]
+        wanted += [cost, *(gradient for gradient in gradients if isinstance(gradient, Variable))]
     return Graph(wanted, dict(inputs))
 
 
@@ -90,9 +90,9 @@ def every_prefix_of_the_pipeline_keeps_what_is_computed(case: LoopCase, readings
     expected = graph.run(PLAIN)
     history = RewriteHistory(graph.wanted, Selection("all"))
     versions = history.all_graphs()
-    for number, each in enumerate(versions):
-        graph.check_types(each)
-        check_same(graph.run(PLAIN, each), expected, case.dtype, f"after {number}")
+    for number, version in enumerate(versions):
+        graph.check_types(version)
+        check_same(graph.run(PLAIN, version), expected, case.dtype, f"after {number}")
     assert len(versions) == len(history) + 1
     assert structurally_equal(versions[-1], history.final)
     assert list(places(versions[-1])) == list(places(history.final))
@@ -121,14 +121,14 @@ def the_pipeline_run_again_and_again_comes_to_an_end(case: LoopCase, readings: l
     Late phases open work to early ones now and then, so a second run may find some; what each run finds is less.
     """
     graph = graph_of(case, readings)
-    tags: dict[str, Any] = {each.name: each.tags for each in all_rules()}
+    tags: dict[str, Any] = {rule.name: rule.tags for rule in all_rules()}
     now = RewriteHistory(graph.wanted, Selection("all")).final
     expected = graph.run(PLAIN, now)
     for _ in range(4):
         again = RewriteHistory(now, Selection("all"))
         now = again.final
         check_same(graph.run(PLAIN, now), expected, case.dtype)
-        left = [each.rule for each in again if "scan" in tags[each.rule]]
+        left = [record.rule for record in again if "scan" in tags[record.rule]]
         if not left:
             return
     raise AssertionError(f"the fifth run still applies {left}")
@@ -138,11 +138,15 @@ def the_pipeline_run_again_and_again_comes_to_an_end(case: LoopCase, readings: l
 def gradients_of_a_loop_of_no_steps_are_zeros(case: LoopCase) -> None:
     """Gradients of what a loop of no steps gives are zeros of the right shape, on every tier, rewritten or not."""
     results, _, inputs, _ = case.build()
-    cost = sum((T.sum(T.sin(each)) for each in results), T.constant(0.0))
-    wrt = [(each, value) for each, value in inputs if is_differentiable(each)]
-    found = pull_back({cost: T.constant(np.ones((), cost.dtype))}, [each for each, _ in wrt])
-    pairs = [(each, value) for each, (_, value) in zip(found, wrt, strict=True) if isinstance(each, Variable)]
-    graph = Graph([each for each, _ in pairs], dict(inputs))
+    cost = sum((T.sum(T.sin(result)) for result in results), T.constant(0.0))
+    wrt = [(variable, value) for variable, value in inputs if is_differentiable(variable)]
+    found = pull_back({cost: T.constant(np.ones((), cost.dtype))}, [variable for variable, _ in wrt])
+    pairs = [
+        (variable, value)
+        for variable, (_, value) in zip(found, wrt, strict=True)
+        if isinstance(variable, Variable)
+    ]
+    graph = Graph([variable for variable, _ in pairs], dict(inputs))
     for tier in ("numpy", "reference"):
         for rewrites in ("all", "none"):
             zeros = [np.zeros_like(value) for _, value in pairs]

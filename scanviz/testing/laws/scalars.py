@@ -39,7 +39,7 @@ def a_formula_on_arrays_is_what_plain_python_computes(seed: int, steps: int) -> 
     given = [special_array(rng, dtype, (5,), moderate=True) for dtype in dtypes]
     with np.errstate(all="ignore"):
         (found,) = on_arrays(typed([made], dtypes, kind))(*given)
-    wanted = [plain_value(made, [each[k].item() for each in given], dtypes) for k in range(5)]
+    wanted = [plain_value(made, [array[k].item() for array in given], dtypes) for k in range(5)]
     assert found.dtype == kind == wanted[0][1], f"{found.dtype}, {kind}"
     expected = np.array([value for value, _ in wanted], kind)
     assert np.array_equal(np.broadcast_to(found, (5,)), expected, equal_nan=kind == "float64"), (

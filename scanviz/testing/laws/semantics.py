@@ -41,10 +41,10 @@ def rows_that_are_read_are_those_of_the_whole_result(
     """Rows and slices read of a loop are those of its whole result, or the same IndexError, after the steps needed for them."""
     rows, state = run_plainly(case)
     results, updates, inputs, shared = case.build(name="loop")
-    chosen = [(k % len(results), each) for k, each in reads]
+    chosen = [(k % len(results), row_read) for k, row_read in reads]
     try:
-        expected = [each.of_array(rows[k]) for k, each in chosen]
-        wanted = [each.of_graph(results[k], inputs) for k, each in chosen]
+        expected = [row_read.of_array(rows[k]) for k, row_read in chosen]
+        wanted = [row_read.of_graph(results[k], inputs) for k, row_read in chosen]
     except IndexError:  # NumPy's, or the graph's, which knows of the row as soon as it is written
         _check_no_row(chosen, results, rows, inputs)
         return
@@ -72,7 +72,7 @@ def _check_no_row(
     for rewrites in ("none,+ScanSaveMem,+fewer_steps", "none", "all"):
         given = list(inputs)
         try:
-            wanted = [each.of_graph(results[k], given) for k, each in chosen]
+            wanted = [row_read.of_graph(results[k], given) for k, row_read in chosen]
             f = function(
                 [variable for variable, _ in given],
                 wanted,
@@ -86,7 +86,7 @@ def _check_no_row(
             told.append(str(error).splitlines()[0])
         else:
             raise AssertionError(
-                f"no IndexError with rewrites={rewrites!r}: {[len(each) for each in rows]} rows"
+                f"no IndexError with rewrites={rewrites!r}: {[len(row) for row in rows]} rows"
             )
     if len(chosen) == 1:  # of several, another may be met first
         assert told[0] == told[1], told
@@ -94,14 +94,14 @@ def _check_no_row(
 
 def _check_steps(f: Any, case: LoopCase, chosen: Reads, done: int, updates: bool, exact: bool) -> None:
     """Check that a loop took no more steps than its readers need; as many, where rules leave its rows to it."""
-    taken = next((each.steps for each in f.profile.loops if each.name == "loop"), None)
-    needed = done if updates else max(each.needs(done) for _, each in chosen)
+    taken = next((loop.steps for loop in f.profile.loops if loop.name == "loop"), None)
+    needed = done if updates else max(row_read.needs(done) for _, row_read in chosen)
     if taken is None or case.stop is not None:  # not run at all; or not known when it ends
         return
     assert taken <= done
     if exact:
         assert taken >= needed, (taken, needed)
-        if all(each.is_tight and each.needs(done) for _, each in chosen):
+        if all(row_read.is_tight and row_read.needs(done) for _, row_read in chosen):
             assert taken == needed, (taken, needed)
 
 
@@ -118,7 +118,7 @@ def a_computed_input_is_as_good_as_one_that_is_not(case: LoopCase, cuts: list[st
     over = {variable: _computed(variable, how) for (variable, _), how in zip(inputs, cuts, strict=False)}
     rebuilt = replace([*results, *updates.values()], over)
     outputs, values = rebuilt[: len(results)], rebuilt[len(results) :]
-    sizes = [each.shape[0] for each in outputs]
+    sizes = [output.shape[0] for output in outputs]
     f = function(
         [over.get(variable, variable) for variable, _ in inputs],
         [*outputs, *sizes],
@@ -129,7 +129,7 @@ def a_computed_input_is_as_good_as_one_that_is_not(case: LoopCase, cuts: list[st
     found = f(*(values for _, values in inputs))
     for mine, theirs in zip(found, expected, strict=False):
         _close(mine, theirs, case.dtype)
-    assert [int(each) for each in found[len(expected) :]] == [len(each) for each in expected]
+    assert [int(each) for each in found[len(expected) :]] == [len(array) for array in expected]
     if state is not None and expected_state is not None:
         _close(state.get_value(), expected_state, case.dtype)
 
@@ -148,14 +148,18 @@ def gradients_with_respect_to_computed_inputs_are_those_of_plain_ones(
     over = {variable: _computed(variable, how) for (variable, _), how in zip(inputs, cuts, strict=False)}
     floats = [variable for variable, values in inputs if values.dtype.kind == "f"]
     chosen = floats[which % len(floats)]
-    cost = functools.reduce(T.add, [T.sum(each) for each in results])
+    cost = functools.reduce(T.add, [T.sum(result) for result in results])
     plain = grad(cost, chosen, disconnected_inputs="ignore")
     (again,) = replace([cost], over)
     cut = grad(again, over.get(chosen, chosen), disconnected_inputs="ignore")
     given = [values for _, values in inputs]
     reference = Mode("reference", "none")
-    expected = function([each for each, _ in inputs], plain, mode=reference, on_unused_input="ignore")(*given)
-    f = function([over.get(each, each) for each, _ in inputs], cut, mode="numpy", on_unused_input="ignore")
+    expected = function(
+        [variable for variable, _ in inputs], plain, mode=reference, on_unused_input="ignore"
+    )(*given)
+    f = function(
+        [over.get(variable, variable) for variable, _ in inputs], cut, mode="numpy", on_unused_input="ignore"
+    )
     _close(f(*given), expected, case.dtype)
 
 
@@ -223,7 +227,7 @@ def no_steps_give_no_rows_and_change_nothing(case: LoopCase) -> None:
     results, updates, inputs, state = case.build()
     variables = [variable for variable, _ in inputs]
     floats = [(variable, values) for variable, values in inputs if values.dtype.kind == "f"]
-    cost = functools.reduce(T.add, [T.sum(each) for each in results])
+    cost = functools.reduce(T.add, [T.sum(result) for result in results])
     slopes = grad(cost, [variable for variable, _ in floats], disconnected_inputs="ignore")
     f = function(variables, [*results, *slopes], updates=updates, mode="numpy", on_unused_input="ignore")
     found = f(*(values for _, values in inputs))

@@ -72,7 +72,7 @@ def a_signal_loses_no_profile(
         assert place.exists() or not earlier, f"the earlier profile is lost: {seen}"
         assert "Traceback" not in errors or "wave.py" in errors, seen  # python's own, of ctrl+c in the script
         assert "Exception ignored in atexit" not in errors, seen
-        left = {each.name for each in Path(folder).iterdir()} - {"wave.py", "wave.scanviz", "wave.html"}
+        left = {path.name for path in Path(folder).iterdir()} - {"wave.py", "wave.scanviz", "wave.html"}
         assert not left, f"left behind: {left}; {seen}"
 
 
@@ -147,7 +147,7 @@ def a_disk_that_fills_up_loses_nothing(words: str, room: int, earlier: bool) -> 
         assert (done.returncode == 0) == (saved and page), done
         assert done.returncode == 0 or "cannot be written" in done.stderr, done
         assert "Traceback" not in done.stderr and (place.exists() or not earlier), done
-        left = {each.name for each in Path(folder).iterdir()} - {"wave.py", "wave.scanviz", "wave.html"}
+        left = {path.name for path in Path(folder).iterdir()} - {"wave.py", "wave.scanviz", "wave.html"}
         assert not left, f"left behind: {left}"
 
 

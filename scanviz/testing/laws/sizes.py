@@ -51,10 +51,16 @@ STEP = st.integers(-3, 3).filter(bool)
 LEAVES = st.sampled_from([*AXES, *NUMBERS]) | st.integers(-4, 4)
 RECIPES = st.recursive(
     LEAVES,
-    lambda each: st.one_of(
-        _of(st.sampled_from(["add", "subtract", "multiply", "maximum", "minimum"]), each, each),
-        _of(st.just("floor_divide"), each, STEP),
-        _of(st.just("slice"), each, st.none() | each, st.none() | each, STEP),
+    lambda search_strategy: st.one_of(
+        _of(
+            st.sampled_from(["add", "subtract", "multiply", "maximum", "minimum"]),
+            search_strategy,
+            search_strategy,
+        ),
+        _of(st.just("floor_divide"), search_strategy, STEP),
+        _of(
+            st.just("slice"), search_strategy, st.none() | search_strategy, st.none() | search_strategy, STEP
+        ),
     ),
     max_leaves=7,
 )
@@ -100,8 +106,10 @@ class Symbols:
         arrays = {name: T.vector(name) for name in AXES}
         scalars = {name: T.lscalar(name) for name in NUMBERS}
         self.inputs: dict[str, Variable] = {**arrays, **scalars}
-        self.graphs: dict[str, Variable] = {name: each.shape[0] for name, each in arrays.items()} | scalars
-        self.sizes: dict[str, Dim] = {name: size_of(each) for name, each in self.graphs.items()}
+        self.graphs: dict[str, Variable] = {
+            name: variable.shape[0] for name, variable in arrays.items()
+        } | scalars
+        self.sizes: dict[str, Dim] = {name: size_of(variable) for name, variable in self.graphs.items()}
 
     def value(self, size: Dim, values: Mapping[str, int]) -> Dim:
         """Return a size with numbers put in."""
@@ -136,7 +144,7 @@ def what_is_proved_of_sizes_holds_of_numbers(
 ) -> None:
     """Sizes proved equal, ordered or not negative are so whatever numbers they are."""
     symbols, (first, second) = Symbols(), recipes
-    a, b = (computed(each, symbols.sizes, ON_SIZES) for each in recipes)
+    a, b = (computed(recipe, symbols.sizes, ON_SIZES) for recipe in recipes)
     for values in rows:
         x, y = (computed(each, values, ON_NUMBERS) for each in (first, second))
         assert x == y or not surely_equal(a, b), f"{a} equals {b}"
@@ -190,7 +198,7 @@ def shapes_of_loops_are_those_met_when_run(case: LoopCase, rewrites: bool) -> No
     for result, value in zip(results, rows, strict=True):
         _check_shape(result, givens, value)
     f, given = compiled(case, rewrites)
-    shapes = partial_shapes(f.program, [np.shape(each) for each in given])
+    shapes = partial_shapes(f.program, [np.shape(array) for array in given])
     for number, value in zip(f.program.outputs, rows, strict=False):
         inferred = shapes[number]
         assert len(inferred) == value.ndim, f"{inferred} for {value.shape}"

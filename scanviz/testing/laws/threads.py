@@ -75,7 +75,7 @@ def threads_find_what_they_would_find_alone(
         on_unused_input="ignore",
     )
     cases = [[with_other_values(case, 100 * k + turn) for turn in range(CALLS)] for k in range(threads)]
-    given = [[inputs_of(each) for each in mine] for mine in cases]
+    given = [[inputs_of(loop_case) for loop_case in mine] for mine in cases]
 
     def calls(k: int) -> list[list[Array]]:
         return [f(*values) for values in given[k]]
@@ -84,17 +84,17 @@ def threads_find_what_they_would_find_alone(
     works: list[Callable[[], Any]] = [partial(calls, k) for k in range(threads)]
     works.append(partial(_beside, also, f, watchers))
     with ExitStack() as attached:
-        for each in watchers:
-            attached.enter_context(observe.observed_by(each))
+        for watcher in watchers:
+            attached.enter_context(observe.observed_by(watcher))
         found = at_once(works)
     steps = [
-        check_call(results_of_call, each)[0]
+        check_call(results_of_call, loop_case)[0]
         for k in range(threads)
-        for results_of_call, each in zip(found[k], cases[k], strict=True)
+        for results_of_call, loop_case in zip(found[k], cases[k], strict=True)
     ]
     if counts:  # calls that do wait for one another
         assert count.get_value() == sum(steps), (count.get_value(), sum(steps))
-    records = [each.record() for each in watchers if isinstance(each, Recorder)]
+    records = [watcher.record() for watcher in watchers if isinstance(watcher, Recorder)]
     for record in [*records, *([f.profile] if f.profile is not None else [])]:
         check_record(record, steps, rewrites)
 
@@ -104,11 +104,11 @@ def _beside(also: str, f: Any, watchers: list[observe.Observer]) -> None:
     for _ in range(3):
         match also:
             case "asks for records":
-                for each in watchers:
-                    if isinstance(each, Recorder):
-                        each.record().to_json()
-                    elif isinstance(each, Tracer):
-                        each.records()
+                for watcher in watchers:
+                    if isinstance(watcher, Recorder):
+                        watcher.record().to_json()
+                    elif isinstance(watcher, Tracer):
+                        watcher.records()
                 repr(f.rewrites[:1])
                 f.rewrites.refusals()
                 with f.rewrites.held():
@@ -141,8 +141,8 @@ def threads_build_what_they_would_build_alone(case: LoopCase, threads: int) -> N
     values = [values for _, values in inputs]
 
     def build() -> tuple[Any, ...]:
-        cost = sum((T.sum(each) for each in results), T.constant(0.0))
-        wrt = [each for each in variables if each.type.dtype == "float64"]  # type: ignore[union-attr]  # numbers all
+        cost = sum((T.sum(result) for result in results), T.constant(0.0))
+        wrt = [variable for variable in variables if variable.type.dtype == "float64"]  # type: ignore[union-attr]  # numbers all
         gradients = scanviz.grad(cost, wrt, disconnected_inputs="ignore") if wrt else []
         f = function(variables, [*results, *gradients], no_default_updates=True, on_unused_input="ignore")
         own, own_updates, own_inputs, _ = case.build(name="own")
@@ -174,4 +174,4 @@ def profiled_calls_in_threads_take_each_step_once(lengths: list[list[int]], deta
     for mine, results in zip(lengths, found, strict=True):
         for steps, result in zip(mine, results, strict=True):
             np.testing.assert_array_equal(result, np.arange(1.0, steps + 1))
-    check_record(recorder.record(), [each for mine in lengths for each in mine], rewrites=False)
+    check_record(recorder.record(), [number for mine in lengths for number in mine], rewrites=False)

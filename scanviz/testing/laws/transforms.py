@@ -36,9 +36,9 @@ def jvp_and_vjp_are_transposes_and_jvp_is_a_difference(
     results, _, inputs, _ = case.build()
     floats = [(variable, value) for variable, value in inputs if value.dtype.kind == "f"]
     assume(floats)
-    wrt, point = [each for each, _ in floats], [value for _, value in floats]
+    wrt, point = [variable for variable, _ in floats], [value for _, value in floats]
     rng = np.random.default_rng(seed)
-    tangents = [np.asarray(rng.normal(size=each.shape)) for each in point]
+    tangents = [np.asarray(rng.normal(size=array.shape)) for array in point]
 
     def f(*given: Variable) -> list[Variable]:
         return replace(results, dict(zip(wrt, given, strict=True)))
@@ -49,14 +49,14 @@ def jvp_and_vjp_are_transposes_and_jvp_is_a_difference(
     names = [variable for variable, _ in inputs]
     at = dict(inputs)
     run = function(names, [*values, *slopes], mode=mode, on_unused_input="ignore")
-    found = run(*(at[each] for each in names))
+    found = run(*(at[name] for name in names))
     first, along = found[: len(values)], [np.asarray(each) for each in found[len(values) :]]
     cotangents = [rng.normal(size=each.shape) for each in first]
     _, pullback = vjp(what, wrt, disconnected_inputs="ignore")
     pulled = function(names, pullback(cotangents), mode=mode, on_unused_input="ignore")(
         *(at[k] for k in names)
     )
-    forward = sum(float(np.vdot(u, each)) for u, each in zip(cotangents, along, strict=True))
+    forward = sum(float(np.vdot(u, array)) for u, array in zip(cotangents, along, strict=True))
     backward = sum(float(np.vdot(each, v)) for each, v in zip(pulled, tangents, strict=True))
     assert abs(forward - backward) <= 1e-8 * (1 + abs(forward)), (forward, backward)
     _check_difference(function(names, results, on_unused_input="ignore"), at, wrt, tangents, along)
@@ -69,7 +69,7 @@ def _check_difference(
 
     def moved(by: float) -> list[Array]:
         there = dict(at)
-        there.update({each: at[each] + by * v for each, v in zip(wrt, tangents, strict=True)})
+        there.update({variable: at[variable] + by * v for variable, v in zip(wrt, tangents, strict=True)})
         found: list[Array] = run(*there.values())
         return found
 
@@ -99,11 +99,11 @@ def a_clone_computes_of_other_inputs_what_the_graph_does(case: LoopCase, tier: s
     """A loop cloned to other inputs gives their values what the loop gives, and equals it with the inputs paired."""
     results, _, inputs, _ = case.build()
     read = set(variables(results))
-    known = {each: Variable(each.type, "other") for each, _ in inputs if each in read}
+    known = {variable: Variable(variable.type, "other") for variable, _ in inputs if variable in read}
     fresh = clone(results, known)
     assert equal_computations(results, fresh, list(known), list(known.values()))
     assert equal_computations(results, fresh) == (not known)
-    values = [value for each, value in inputs if each in read]
+    values = [value for variable, value in inputs if variable in read]
     expected = function(list(known), results, mode="reference", on_unused_input="ignore")(*values)
     found = function(list(known.values()), fresh, mode=tier, on_unused_input="ignore")(*values)
     check_same(found, expected, case.dtype)
@@ -135,10 +135,10 @@ def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: i
     with contextlib.suppress(ScanvizValueError):  # the stop condition depends on it
         args = args.remove(args.results[gone], dependents=True)
         total, doubled = args.outer_out_sit_sot[-1], args.outer_out_nit_sot[-1]
-    left = [each for each in outputs if each in args.results and isinstance(each.type, TensorType)]
+    left = [output for output in outputs if output in args.results and isinstance(output.type, TensorType)]
     names, values = [variable for variable, _ in inputs], [value for _, value in inputs]
     before = function(names, left, mode="reference", on_unused_input="ignore")(*values)
-    wanted = [*clone(left, {each: args.results[each] for each in left}), total, doubled]
+    wanted = [*clone(left, {variable: args.results[variable] for variable in left}), total, doubled]
     *after, sums, twice = function(names, wanted, mode=tier, on_unused_input="ignore")(*values)
     check_same(after, before, case.dtype)
     done = len(run_plainly(case)[0][0])
@@ -157,15 +157,15 @@ def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: i
 def a_named_subgraph_is_its_graph(case: LoopCase, tier: str, rewrites: bool, captured: bool) -> None:
     """A loop as a named subgraph gives the values and gradients of the loop, with inputs passed or captured."""
     results, _, inputs, _ = case.build()
-    floats = [each for each, value in inputs if value.dtype.kind == "f"]
+    floats = [variable for variable, value in inputs if value.dtype.kind == "f"]
     assume(floats)
-    names, values = [each for each, _ in inputs], [value for _, value in inputs]
+    names, values = [variable for variable, _ in inputs], [value for _, value in inputs]
     named = named_subgraph(floats[:1] if captured else floats, results, "a graph")
     mine = named(*(floats[:1] if captured else floats))
     mode = Mode(tier, "all" if rewrites else "none")
 
     def run(outputs: list[Variable]) -> list[Array]:
-        cost = T.sum(T.stack([T.sum(T.tanh(each)) for each in outputs]))
+        cost = T.sum(T.stack([T.sum(T.tanh(output)) for output in outputs]))
         slopes = grad(cost, floats, disconnected_inputs="ignore")
         found: list[Array] = function(names, [*outputs, *slopes], mode=mode, on_unused_input="ignore")(
             *values

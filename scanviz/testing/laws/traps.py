@@ -70,7 +70,9 @@ _VALUES = [
 def arguments(fitting: int = 1) -> st.SearchStrategy[Any]:
     """Anything that a user may give to a function, fitting or not; more often a variable of floats for a larger ``fitting``."""
     one = st.one_of(st.sampled_from(_VARIABLES), st.sampled_from(_VALUES))
-    floats = st.sampled_from([each for each in _VARIABLES if each.dtype in ("float64", "float32", "int64")])
+    floats = st.sampled_from(
+        [variable for variable in _VARIABLES if variable.dtype in ("float64", "float32", "int64")]
+    )
     return st.one_of(*[floats] * fitting, one, one, st.lists(one, max_size=3), st.tuples(one, one))
 
 
@@ -81,7 +83,7 @@ def calls(draw: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
     positional: list[Any] = []
     named: dict[str, Any] = {}
     parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
-    several = any(each.kind is each.VAR_POSITIONAL for each in parameters)
+    several = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
     for parameter in parameters:
         if parameter.kind is parameter.VAR_POSITIONAL:
             positional += draw(st.lists(arguments(), max_size=3))
@@ -186,9 +188,11 @@ def misuse_of_a_loop_or_a_function_is_an_error_written_for_people(
 
 
 _ELEMENTWISE = sorted(
-    each.name for each in declarations() if isinstance(each, ElementwiseDeclaration) and hasattr(T, each.name)
+    declaration.name
+    for declaration in declarations()
+    if isinstance(declaration, ElementwiseDeclaration) and hasattr(T, declaration.name)
 )
-_NUMBERS = [each for each in _VARIABLES if each.dtype != "bool"]
+_NUMBERS = [variable for variable in _VARIABLES if variable.dtype != "bool"]
 
 
 @law(

@@ -102,7 +102,7 @@ def threads_that_take_turns_find_what_they_would_find_alone(
 ) -> None:
     """Calls of a loop by turns give what they give alone; those with updates what they give one after the other."""
     cases = [[with_other_values(case, 100 * k + turn) for turn in range(n)] for k, n in enumerate(calls)]
-    given = [[inputs_of(each) for each in mine] for mine in cases]
+    given = [[inputs_of(loop_case) for loop_case in mine] for mine in cases]
     counts = counts or case.update is not None  # updates come in some order, of which the counter tells
 
     def example(turns: ByTurns) -> None:
@@ -118,8 +118,8 @@ def threads_that_take_turns_find_what_they_would_find_alone(
         )
         watchers = observers_for(watching)
         with ExitStack() as attached:
-            for each in watchers:
-                attached.enter_context(observe.observed_by(each))
+            for watcher in watchers:
+                attached.enter_context(observe.observed_by(watcher))
             found = turns([partial(lambda mine: [f(*values) for values in mine], mine) for mine in given])
         pairs = [
             (call, one) for k, mine in enumerate(cases) for call, one in zip(found[k], mine, strict=True)
@@ -127,7 +127,7 @@ def threads_that_take_turns_find_what_they_would_find_alone(
         steps, last = _check_in_order(pairs, case.shared_start) if counts else _check_each(pairs)
         if state is not None and last is not None:
             np.testing.assert_allclose(state.get_value(), last, rtol=1e-9, atol=1e-9)
-        records = [each.record() for each in watchers if isinstance(each, Recorder)]
+        records = [watcher.record() for watcher in watchers if isinstance(watcher, Recorder)]
         for record in [*records, *([f.profile] if f.profile is not None else [])]:
             check_record(record, steps, rewrites)
 
@@ -178,7 +178,7 @@ def profiled_calls_that_take_turns_take_each_step_once(
         for mine, results in zip(lengths, found, strict=True):
             for steps, result in zip(mine, results, strict=True):
                 np.testing.assert_array_equal(result, np.arange(1.0, steps + 1))
-        check_record(recorder.record(), [0, *(each for mine in lengths for each in mine)], rewrites=False)
+        check_record(recorder.record(), [0, *(number for mine in lengths for number in mine)], rewrites=False)
 
     schedule.run(example)
 

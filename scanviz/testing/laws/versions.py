@@ -38,10 +38,10 @@ def with_gradient(case: LoopCase) -> list[Variable]:
     """Return what is wanted of a loop's function: results, updates, and gradients as far as there are any."""
     results, updates, inputs, _ = case.build()
     wanted = [*results, *dict(updates).values()]
-    smooth = [each for each in results if is_differentiable(each)]
-    wrt = [each for each, _ in inputs if is_differentiable(each)]
+    smooth = [result for result in results if is_differentiable(result)]
+    wrt = [variable for variable, _ in inputs if is_differentiable(variable)]
     if smooth and wrt:
-        cost = sum((T.sum(T.cast(each, "float64")) for each in smooth), T.constant(0.0))
+        cost = sum((T.sum(T.cast(variable, "float64")) for variable in smooth), T.constant(0.0))
         wanted += scanviz.grad(cost, wrt, disconnected_inputs="ignore")
     return wanted
 
@@ -85,30 +85,31 @@ def _spelled(outputs: Sequence[Variable], inputs: Sequence[Variable] = ()) -> Ha
             )
         read = hash(tuple(value(each) for each in node.inputs))
         line = node.provenance.source.line if node.provenance.source is not None else None
-        for each in node.outputs:
-            values[each] = (
+        for output in node.outputs:
+            values[output] = (
                 _without_folders(str(op)),
-                each.index,
-                each.name or "",
-                str(each.type),
+                output.index,
+                output.name or "",
+                str(output.type),
                 read,
                 line,
                 hash(inside),
             )
-            nodes[values[each]] += 1
-    return tuple(hash(value(each)) for each in outputs), frozenset(nodes.items())
+            nodes[values[output]] += 1
+    return tuple(hash(value(output)) for output in outputs), frozenset(nodes.items())
 
 
 def _spelled_record(graph: GraphSnapshot, given: Sequence[int] = ()) -> Hashable:
     """Return a graph of a record likewise."""
     values: dict[int, Hashable] = {
-        number: (each.role, each.label, each.type) for number, each in enumerate(graph.variables)
+        number: (variable.role, variable.label, variable.type)
+        for number, variable in enumerate(graph.variables)
     }
-    values.update((each, ("given", k, graph.variables[each].type)) for k, each in enumerate(given))
+    values.update((number, ("given", k, graph.variables[number].type)) for k, number in enumerate(given))
     nodes: Counter[Hashable] = Counter()
     for node in graph.nodes:
         inside = _inside(graph.loops[node.loop]) if node.loop is not None else None
-        read = hash(tuple(values[each] for each in node.inputs))
+        read = hash(tuple(values[number] for number in node.inputs))
         line = int(node.source.rpartition(":")[2]) if node.source else None
         for place, number in enumerate(node.outputs):
             known = graph.variables[number]
@@ -122,15 +123,22 @@ def _spelled_record(graph: GraphSnapshot, given: Sequence[int] = ()) -> Hashable
                 hash(inside),
             )
             nodes[values[number]] += 1
-    return tuple(hash(values[each]) for each in graph.outputs), frozenset(nodes.items())
+    return tuple(hash(values[output]) for output in graph.outputs), frozenset(nodes.items())
 
 
 def _inside(loop: LoopSnapshot) -> Hashable:
     variables = tuple(
-        (each.kind, each.name, each.reads, each.writes, len(each.inner_inputs), len(each.inner_outputs))
-        for each in loop.variables
+        (
+            variable.kind,
+            variable.name,
+            variable.reads,
+            variable.writes,
+            len(variable.inner_inputs),
+            len(variable.inner_outputs),
+        )
+        for variable in loop.variables
     )
-    given = [number for each in loop.variables for number in each.inner_inputs]
+    given = [number for variable in loop.variables for number in variable.inner_inputs]
     name = _without_folders(loop.gradient_of) if loop.gradient_of is not None else None
     return _without_folders(loop.name), name, variables, _spelled_record(loop.step, given)
 
@@ -144,7 +152,7 @@ def each_version_in_a_record_is_the_graph_after_that_rewrite(wanted: list[Variab
         found = record.snapshot(k)
         assert found is not None
         assert _spelled_record(found) == _spelled(outputs), f"after {k} rewrites"
-        keys = [each.key for each in found.nodes]
+        keys = [node.key for node in found.nodes]
         assert len(set(keys)) == len(keys)
     data: Any = json.loads(json.dumps(encode(record)))
     assert decode(RewritesRecord, data) == record

@@ -167,14 +167,14 @@ def runs_have_failed_if_an_error_ended_them(
     f = case.build(Mode(tier, "all" if rewrites else "none"))
     recorder, expected = Recorder(detail, calibration=FREE), Expected()
     observers: list[observe.Observer] = [recorder, *([Tracer()] if values else [])]
-    for each in observers:
-        observe.attach(each)
+    for observer in observers:
+        observe.attach(observer)
     try:
         for table in case.tables:
             _check_call(f, PLACES[place], np.array(table, "int32"), expected.walk(case, table))
     finally:
-        for each in observers:
-            observe.detach(each)
+        for observer in observers:
+            observe.detach(observer)
     record = recorder.record()
     (told,) = record.functions
     assert (told.calls, told.errors, told.running) == (expected.calls, expected.errors, 0)
@@ -235,8 +235,8 @@ def nothing_stays_open_when_an_observer_raises(
     f, recorder = case.build(Mode(tier)), Recorder(detail, calibration=FREE)
     breaker, raised, calls = _Breaker(after, error, detail), 0, 0
     observers: list[observe.Observer] = [breaker, recorder] if first else [recorder, breaker]
-    for each in observers:
-        observe.attach(each)
+    for observer in observers:
+        observe.attach(observer)
     try:
         for table in case.tables:
             calls += 1
@@ -247,8 +247,8 @@ def nothing_stays_open_when_an_observer_raises(
             except (ScanvizError, IndexError):
                 pass
     finally:
-        for each in observers:
-            observe.detach(each)
+        for observer in observers:
+            observe.detach(observer)
     record = recorder.record()
     assert raised == (breaker.left <= 0)
     for told in record.functions:

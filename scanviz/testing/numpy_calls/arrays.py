@@ -82,7 +82,7 @@ def _clip(rng: Random) -> NumpyCall:
     low, high = (rng.choice((None, -1, 0, 1.5, "array")) for _ in range(2))
     dtype = a_dtype(rng, (*FLOATS, *INTEGERS))
     if dtype in INTEGERS:
-        low, high = (each if each in (None, "array") else abs(int(each)) for each in (low, high))
+        low, high = (text if text in (None, "array") else abs(int(text)) for text in (low, high))
     count = 1 + (low == "array") + (high == "array")
     newer = rng.random() < 0.3
 

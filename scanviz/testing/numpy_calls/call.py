@@ -88,5 +88,5 @@ def uniform(shapes: Sequence[tuple[int, ...]], low: float = -2.0, high: float = 
 
 def a_dtype(rng: Random, among: Sequence[str] = DTYPES) -> str:
     """Return a dtype, one of the usual ones half of the time."""
-    usual = [each for each in ("float64", "float32", "int64", "bool") if each in among]
+    usual = [text for text in ("float64", "float32", "int64", "bool") if text in among]
     return rng.choice(usual if usual and rng.random() < 0.5 else list(among))

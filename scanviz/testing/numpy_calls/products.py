@@ -22,7 +22,7 @@ def _einsum(rng: Random) -> NumpyCall:
     terms, shapes = [], []
     for _ in range(rng.choice((1, 2, 2, 3, 4))):
         chosen = [rng.choice(letters) for _ in range(rng.randint(0, 3))]
-        shape = [sizes[each] if rng.random() < 0.9 or chosen.count(each) > 1 else 1 for each in chosen]
+        shape = [sizes[text] if rng.random() < 0.9 or chosen.count(text) > 1 else 1 for text in chosen]
         if rng.random() < 0.25:
             place, own = rng.randint(0, len(chosen)), dots[rng.randint(0, len(dots)) :]
             chosen[place:place], shape[place:place] = ["..."], own
@@ -30,7 +30,7 @@ def _einsum(rng: Random) -> NumpyCall:
         shapes.append(tuple(shape))
     subscripts = ",".join(terms)
     if rng.random() < 0.8:
-        there = sorted({each for each in subscripts if each.isalpha()})
+        there = sorted({subscript for subscript in subscripts if subscript.isalpha()})
         kept = rng.sample(there, rng.randint(0, len(there)))
         if "..." in subscripts or rng.random() < 0.1:
             kept.insert(rng.randint(0, len(kept)), "...")
@@ -63,7 +63,7 @@ def _tame(shapes: list[tuple[int, ...]], dtypes: list[str]) -> Any:
 
     def fill(rng: Random) -> list[Any]:
         found = specials(shapes, dtypes)(rng)
-        return [np.nan_to_num(each, nan=0.25, posinf=-1.5, neginf=4.0) for each in found]
+        return [np.nan_to_num(array, nan=0.25, posinf=-1.5, neginf=4.0) for array in found]
 
     return fill
 

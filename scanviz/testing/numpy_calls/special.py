@@ -31,20 +31,20 @@ def _call(name: str, rng: Random) -> NumpyCall:
     shapes = [shape, rng.choice((shape, (), shape[1:]))][: len(domains)]
     dtypes = [a_dtype(rng, (*FLOATS, "int64", "int8", "uint16")) for _ in shapes]
     rule = np.exp if name == "expit" else np.true_divide  # of small ints NumPy's exp gives small floats
-    made = rule.resolve_dtypes((*([np.dtype(each) for each in dtypes] * 2)[: rule.nin], None))[-1]
+    made = rule.resolve_dtypes((*([np.dtype(dtype) for dtype in dtypes] * 2)[: rule.nin], None))[-1]
     wide = rng.random() < 0.5
 
     def theirs(*arrays: Array) -> Array:
         import scipy.special
 
-        found: Array = getattr(scipy.special, name)(*(each.astype(made) for each in arrays)).astype(made)
+        found: Array = getattr(scipy.special, name)(*(array.astype(made) for array in arrays)).astype(made)
         return found
 
     def fill(rng: Random) -> list[Array]:
         if not wide:
             return specials(shapes, dtypes)(rng)
         moving = [uniform([shape], *domain)(rng)[0] for shape, domain in zip(shapes, domains, strict=True)]
-        return [each.astype(dtype) for each, dtype in zip(moving, dtypes, strict=True)]
+        return [array.astype(dtype) for array, dtype in zip(moving, dtypes, strict=True)]
 
     def points(rng: Random) -> list[Array]:
         found = [uniform([shape], *domain)(rng)[0] for shape, domain in zip(shapes, domains, strict=True)]

@@ -196,7 +196,7 @@ class TabView(Widget):
         if table is not None and table.display:
             focus_now(table)
             return
-        for each in self.query("*"):
-            if each.can_focus and each.display:
-                focus_now(each)
+        for widget in self.query("*"):
+            if widget.can_focus and widget.display:
+                focus_now(widget)
                 return

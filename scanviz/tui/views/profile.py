@@ -35,7 +35,7 @@ BAR = 24
 
 def table_columns(operations: Sequence[OperationRecord]) -> list[Column]:
     """Return the columns of a table of operations: the numbers that some of them have come last."""
-    return [*_COLUMNS, *(Column(each.title, number=True) for each in columns(operations))]
+    return [*_COLUMNS, *(Column(column.title, number=True) for column in columns(operations))]
 
 
 class ProfileView(TabView):
@@ -65,8 +65,11 @@ class ProfileView(TabView):
             about.show(loop_summary(loop, self.room.width))
             marked, more = linked_selection(self.state).operations, columns(loop.operations)
             rows = [
-                (each.index, operation_row(each, each.mean_ns, whole, more, each.index in marked))
-                for each in loop.operations
+                (
+                    operation.index,
+                    operation_row(operation, operation.mean_ns, whole, more, operation.index in marked),
+                )
+                for operation in loop.operations
             ]
             table.retitle(table_columns(loop.operations))
             table.fill(rows)
@@ -77,9 +80,14 @@ class ProfileView(TabView):
             table.retitle(table_columns(function.operations))
             table.fill(
                 [
-                    (each.index, operation_row(each, each.mean_ns * each.samples, function.total_ns, more))
-                    for each in function.operations
-                    if each.kind != "loop"
+                    (
+                        operation.index,
+                        operation_row(
+                            operation, operation.mean_ns * operation.samples, function.total_ns, more
+                        ),
+                    )
+                    for operation in function.operations
+                    if operation.kind != "loop"
                 ]
             )
             pair.show("")
@@ -128,7 +136,7 @@ def operation_row(
         text_cell(plain(operation.output)),
         text_cell(plain(str(operation.source or ""))),
         Cell(str(operation.index), operation.index),
-        *(_number_cell(each, operation) for each in more),
+        *(_number_cell(measure, operation) for measure in more),
     )
 
 

@@ -97,10 +97,10 @@ class RewritesView(TabView):
         table.retitle((COLUMNS[0], MEASURED, *COLUMNS[1:]) if was_measured else COLUMNS)
         marked = self._marked()
         rows = []
-        for each in self.listed():
-            number, *others = _row(each, each.index in marked)
-            faster = [_measured(history.effect(each.rule))] if history is not None and was_measured else []
-            rows.append((each.index, (number, *faster, *others)))
+        for rewrite in self.listed():
+            number, *others = _row(rewrite, rewrite.index in marked)
+            faster = [_measured(history.effect(rewrite.rule))] if history is not None and was_measured else []
+            rows.append((rewrite.index, (number, *faster, *others)))
         table.fill(rows)
         table.point_at(self.state.rewrite)
         pane = self.query_one("#rewrites-difference", TextBlock)
@@ -134,7 +134,10 @@ class RewritesView(TabView):
         key = (id(history), chosen.names)
         if self._marks[0] != key:
             told = zip(history.applications, history.edits(), strict=True)
-            self._marks = key, frozenset(each.index for each, edits in told if _names(each, edits, chosen))
+            self._marks = (
+                key,
+                frozenset(rewrite.index for rewrite, edits in told if _names(rewrite, edits, chosen)),
+            )
         return self._marks[1]
 
     def on_resize(self) -> None:
@@ -146,14 +149,14 @@ class RewritesView(TabView):
         try:
             return self._told(width)
         except ScanvizError as error:  # what a record holds of a graph is looked at only now
-            return report_text([ReportLine(each) for each in str(error).split("\n")], width)
+            return report_text([ReportLine(word) for word in str(error).split("\n")], width)
 
     def _told(self, width: int) -> Text:
         history, loop = self.history, self.state.loop_record
         if history is None:
             return Text("no rewrites of this function were recorded")
         if self.other == "why not":
-            rules = list(dict.fromkeys(each.rule for each in history.refusals))
+            rules = list(dict.fromkeys(refusal.rule for refusal in history.refusals))
             lines = [
                 line
                 for rule in rules

@@ -56,13 +56,13 @@ def line_times(record: ProfileRecord) -> list[LineTime]:
             line.loops.append(loop)
 
     for function in record.functions:
-        for each in function.operations:
-            if each.kind != "loop":
-                add(each.source, each.mean_ns * each.samples, function.key, "", None)
+        for operation in function.operations:
+            if operation.kind != "loop":
+                add(operation.source, operation.mean_ns * operation.samples, function.key, "", None)
     for loop in record.loops:
-        for each in loop.operations:
-            if each.kind != "loop":
-                add(each.source, each.mean_ns * loop.steps, loop.function, loop.name, loop.key)
+        for operation in loop.operations:
+            if operation.kind != "loop":
+                add(operation.source, operation.mean_ns * loop.steps, loop.function, loop.name, loop.key)
     return list(found.values())
 
 
@@ -95,7 +95,7 @@ class SourceView(TabView):
         """Show the lines."""
         self.prepare(self.state)
         lines = self._lines
-        whole = sum(each.time_ns for each in lines)
+        whole = sum(line.time_ns for line in lines)
         marked = linked_selection(self.state).lines
         about = f"{len(lines)} lines built what was run" if lines else "no operation knows its line"
         loop = self.state.loop_record
@@ -103,17 +103,17 @@ class SourceView(TabView):
             about += f" (* those of {plain(loop.name)})"
         self.query_one("#source-about", TextBlock).show(about)
         rows = []
-        for each in lines:
-            here = self.state.loop in each.keys
-            name, sign = plain(str(each.source)), SIGN if str(each.source) in marked else NO_SIGN
+        for line in lines:
+            here = self.state.loop in line.keys
+            name, sign = plain(str(line.source)), SIGN if str(line.source) in marked else NO_SIGN
             cells = (
                 Cell(f"{sign}{name}{' *' if here else ''}", name.casefold(), "bold" if here else ""),
-                Cell(duration(each.time_ns), each.time_ns),
-                Cell(share(each.time_ns, whole), each.time_ns),
-                text_cell(plain(each.source.text)),
-                text_cell(plain(", ".join(each.loops))),
+                Cell(duration(line.time_ns), line.time_ns),
+                Cell(share(line.time_ns, whole), line.time_ns),
+                text_cell(plain(line.source.text)),
+                text_cell(plain(", ".join(line.loops))),
             )
-            rows.append((str(each.source), cells))
+            rows.append((str(line.source), cells))
         self.table().fill(rows)
 
     def table(self) -> SortedTable:
@@ -127,15 +127,17 @@ class SourceView(TabView):
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Show the operation of a line that took the most time, in the loop that is looked at or another that it is of."""
         event.stop()
-        line = next((each for each in self._lines if str(each.source) == self.table().chosen), None)
+        line = next(
+            (line_time for line_time in self._lines if str(line_time.source) == self.table().chosen), None
+        )
         if line is None:
             return
         state = self.state
         if state.loop not in line.keys:
             state = state.at_loop(line.keys[0]) if line.keys else state.at_function(line.function)
-        built = [each for each in state.operations if each.source == line.source]
+        built = [operation for operation in state.operations if operation.source == line.source]
         if built:
-            slowest = max(built, key=lambda each: each.mean_ns)
+            slowest = max(built, key=lambda operation: operation.mean_ns)
             self.enter("Profile", state.at_operation(slowest.index))
 
     def command(self) -> str:

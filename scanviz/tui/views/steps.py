@@ -32,7 +32,7 @@ class StepsChart(TextBlock, can_focus=True):
 
     def on_resize(self, event: Resize) -> None:
         """Draw for the new size, also where only what stands around the chart has grown."""
-        view = next((each for each in self.ancestors if isinstance(each, StepsView)), None)
+        view = next((ancestor for ancestor in self.ancestors if isinstance(ancestor, StepsView)), None)
         if view is not None and event.size.width:
             view.redraw()
 
@@ -165,9 +165,9 @@ class StepsView(TabView):
     def rows(self) -> list[str]:
         """Return the steps that were kept, in words."""
         return [
-            f"{each.words} of run {each.run}, {SAMPLE_REASONS[each.reason]}, {duration(each.time_ns)}"
-            + (" on average" if each.covers > 1 else "")
-            for each in self._kept()
+            f"{timed_steps.words} of run {timed_steps.run}, {SAMPLE_REASONS[timed_steps.reason]}, {duration(timed_steps.time_ns)}"
+            + (" on average" if timed_steps.covers > 1 else "")
+            for timed_steps in self._kept()
         ]
 
     def go_to(self, row: int) -> None:
@@ -178,7 +178,7 @@ class StepsView(TabView):
         """Return the kept steps that are shown, in order."""
         loop = self.state.loop_record
         kept = loop.timed() if loop is not None else []
-        return sorted(each for each in kept if self.state.run in (None, each.run))
+        return sorted(timed_steps for timed_steps in kept if self.state.run in (None, timed_steps.run))
 
     def action_ask(self) -> None:
         """Ask for a step's number."""
@@ -237,9 +237,9 @@ def _here(loop: LoopRecord, state: ViewState) -> Text:
         text.append("was not kept", style="not bold")
     else:
         told = [
-            f"{duration(each.time_ns)} in run {each.run} ({SAMPLE_REASONS[each.reason]}"
-            + (f", average of {each.words})" if each.covers > 1 else ")")
-            for each in rows[:4]
+            f"{duration(row.time_ns)} in run {row.run} ({SAMPLE_REASONS[row.reason]}"
+            + (f", average of {row.words})" if row.covers > 1 else ")")
+            for row in rows[:4]
         ]
         text.append(
             "; ".join(told) + (f"; and {len(rows) - 4} more" if len(rows) > 4 else ""), style="not bold"
@@ -248,7 +248,7 @@ def _here(loop: LoopRecord, state: ViewState) -> Text:
         variable = loop.variables[state.variable]
         buffer = touched(variable, state.step)
         text.append(f"\n{SIGN}{plain(variable.name)}: {buffer}" if buffer else "", style="not bold")
-    heaviest = max(loop.operations, key=lambda each: each.mean_ns, default=None)
+    heaviest = max(loop.operations, key=lambda operation: operation.mean_ns, default=None)
     if heaviest is not None and heaviest.mean_ns:
         place = f"  {plain(str(heaviest.source))}" if heaviest.source is not None else ""
         text.append(

@@ -98,26 +98,26 @@ class SortedTable(DataTable[Text]):
             self.move_cursor(row=self.order.index(key))
 
     def _kept(self, row: Row) -> bool:
-        return not self.filter or any(self.filter.casefold() in each.text.casefold() for each in row)
+        return not self.filter or any(self.filter.casefold() in cell.text.casefold() for cell in row)
 
     def _write(self) -> None:
         at, place = self.chosen, self.scroll_offset
         self.clear(columns=True)
-        for k, each in enumerate(self._titles):
+        for k, column in enumerate(self._titles):
             sign = ("▼" if self.reversed else "▲") if k == self.by else " "
             self.add_column(
-                Text(f"{each.title} {sign}", justify="right" if each.number else "left"), key=str(k)
+                Text(f"{column.title} {sign}", justify="right" if column.number else "left"), key=str(k)
             )
-        kept = [each for each in self.all_rows if self._kept(each[1])]
+        kept = [row for row in self.all_rows if self._kept(row[1])]
         rows = sorted(kept, key=lambda each: _order(each[1][self.by]), reverse=self.reversed)[:MOST_ROWS]
-        self.order = [each[0] for each in rows]
+        self.order = [row[0] for row in rows]
         for _, row in rows:
             self.add_row(
                 *(
                     Text(
-                        each.text, style=each.style, justify="right" if title.number else "left", no_wrap=True
+                        cell.text, style=cell.style, justify="right" if title.number else "left", no_wrap=True
                     )
-                    for each, title in zip(row, self._titles, strict=True)
+                    for cell, title in zip(row, self._titles, strict=True)
                 )
             )
         if at in self.order:
@@ -136,7 +136,7 @@ class SortedTable(DataTable[Text]):
         found = []
         for key in self.order:
             row = known.get(id(key)) or next(row for other, row in by_key if other == key)
-            found.append(" ".join(each.text for each in row))
+            found.append(" ".join(cell.text for cell in row))
         return found
 
     def action_sort(self, by: int) -> None:

@@ -98,7 +98,9 @@ class ValuesView(TabView):
             table.reversed = table.reversed and table.by != 0
             chosen = self.state.variable
             lines = self._lines_of(trace)
-            rows = [(k, _row(k, each, place, chosen, lines[k])) for k, each in enumerate(trace.variables)]
+            rows = [
+                (k, _row(k, variable, place, chosen, lines[k])) for k, variable in enumerate(trace.variables)
+            ]
             table.fill(rows)
         self._one(trace)
         self._watches(trace)
@@ -106,7 +108,7 @@ class ValuesView(TabView):
     def _lines_of(self, trace: TraceRecord) -> list[str]:
         """Return the lines that built the values of a step; found once, and not again with every step."""
         if self._lines[0] is not trace:
-            self._lines = trace, [_line(self.state, each) for each in trace.variables]
+            self._lines = trace, [_line(self.state, variable) for variable in trace.variables]
         return self._lines[1]
 
     def _one(self, trace: TraceRecord | None) -> None:
@@ -122,9 +124,9 @@ class ValuesView(TabView):
 
     def _watches(self, trace: TraceRecord | None) -> None:
         text = Text()
-        for each in self.watches:
-            text.append(f"{plain(each)} = ", style="bold")
-            text.append(f"{_watched(each, trace, self.state)}\n", style="not bold")
+        for watch in self.watches:
+            text.append(f"{plain(watch)} = ", style="bold")
+            text.append(f"{_watched(watch, trace, self.state)}\n", style="not bold")
         text.rstrip()
         self.query_one("#values-watches", TextBlock).show(text)
 
@@ -193,7 +195,9 @@ class ValuesView(TabView):
         trace, found = trace_at(self.state), self.state.first_bad()
         if trace is None or found is None or found[0] is not trace or found[1].step != self.state.step:
             return
-        self.table().point_at(next(k for k, each in enumerate(trace.variables) if each is found[1].variable))
+        self.table().point_at(
+            next(k for k, variable in enumerate(trace.variables) if variable is found[1].variable)
+        )
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Show the operation that gave a value, in the profile."""
@@ -205,8 +209,8 @@ class ValuesView(TabView):
 
 def trace_at(state: ViewState) -> TraceRecord | None:
     """Return values that were kept of the step; of the run that is looked at, else of any."""
-    kept = [each for each in state.traces if state.step in each.steps]
-    return next((each for each in kept if each.run == state.run), kept[0] if kept else None)
+    kept = [trace for trace in state.traces if state.step in trace.steps]
+    return next((trace for trace in kept if trace.run == state.run), kept[0] if kept else None)
 
 
 def _about(state: ViewState, loop: LoopRecord) -> Text:
@@ -248,7 +252,9 @@ def _first_bad(state: ViewState) -> str:
         return f"{words}; the step was given it in {name}"
     line = f" ({plain(str(bad.variable.source))})" if bad.variable.source is not None else ""
     place = trace.steps.index(bad.step)
-    given = ", ".join(_shortly(each, place) for each in given_to(state, trace, bad.variable))
+    given = ", ".join(
+        _shortly(traced_variable, place) for traced_variable in given_to(state, trace, bad.variable)
+    )
     return f"{words}, made by {name}{line}" + (f" of {given}" if given else "")
 
 
@@ -286,11 +292,11 @@ def _watched(expression: str, trace: TraceRecord | None, state: ViewState) -> st
         return "not kept at this step"
     place = trace.steps.index(state.step)
     known = {
-        each.name: each.values[place][: math.prod(each.shape)].reshape(each.shape)
-        for each in trace.variables
-        if math.prod(each.shape) <= each.values.shape[1]
+        variable.name: variable.values[place][: math.prod(variable.shape)].reshape(variable.shape)
+        for variable in trace.variables
+        if math.prod(variable.shape) <= variable.values.shape[1]
     }
-    cut = {each.name for each in trace.variables if each.name not in known}
+    cut = {variable.name for variable in trace.variables if variable.name not in known}
     try:
         return watched(expression, known, cut)
     except WatchError as error:

@@ -185,12 +185,12 @@ class ConnectionTable(DataTable[Text]):
         """Show a loop's pattern."""
         self.clear(columns=True)
         matrix = _matrix(loop)
-        for each in matrix.columns:
-            self.add_column(Text(plain(each)))
+        for column in matrix.columns:
+            self.add_column(Text(plain(column)))
         for name, cells in zip(matrix.rows, matrix.cells, strict=True):
             texts = [
-                Text("●" if each else "·", style=f"bold {GREEN}" if each else "dim", justify="center")
-                for each in cells
+                Text("●" if cell else "·", style=f"bold {GREEN}" if cell else "dim", justify="center")
+                for cell in cells
             ]
             self.add_row(*texts, label=Text(plain(name)))
 
@@ -220,7 +220,7 @@ def _row(loop: LoopRecord, index: int, line: str) -> Row:
     rows = Cell(size(variable.row_bytes) if variable.row_bytes else "–", variable.row_bytes)
     return (
         Cell(str(index), index),
-        *(text_cell(plain(each)) for each in texts),
+        *(text_cell(plain(text)) for text in texts),
         rows,
         text_cell(plain(line)),
     )
@@ -233,7 +233,7 @@ def mappings_text(loop: LoopRecord, chosen: int | None) -> Text:
     lines = table.as_text().splitlines()
     owners: list[int | None] = [None, None]
     for group in table.groups:
-        owners += [group.variable] * max(1, *(len(each) for each in group.cells))
+        owners += [group.variable] * max(1, *(len(cell) for cell in group.cells))
     for line, owner in zip(lines, owners, strict=False):
         marked = chosen is not None and owner == chosen
         text.append((SIGN if marked else NO_SIGN) + line + "\n", style="bold reverse" if marked else "")
@@ -257,4 +257,4 @@ def path_text(state: ViewState, loop: LoopRecord, row: int, column: int) -> Text
         return Text(f"{names}: {error}")
     if path is None:
         return Text(f"{names}: connected")
-    return Text(f"{names}:\n" + "\n".join(f"  {each}" for each in path.words))
+    return Text(f"{names}:\n" + "\n".join(f"  {word}" for word in path.words))

@@ -40,10 +40,10 @@ def run(
     observer: Observer | None = None,
 ):
     """Return outputs for values of inputs, after checking that the inputs stay as they are."""
-    arrays = [np.array(each, variable.type.dtype) for each, variable in zip(values, inputs, strict=True)]
-    before = [each.copy() for each in arrays]
-    for each in arrays:
-        each.flags.writeable = False  # writing into an input is an error at once
+    arrays = [np.array(value, variable.type.dtype) for value, variable in zip(values, inputs, strict=True)]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False  # writing into an input is an error at once
     watch = None if observer is None else Watch(1, (observer,))
     results = compiled(tier, inputs, outputs).run(arrays, watch)
     for old, new in zip(before, arrays, strict=True):
@@ -54,7 +54,7 @@ def run(
 def check(inputs, outputs, values, tiers=TIERS):
     """Check that every tier gives what the plain meaning of the ops gives; return that."""
     arrays = {
-        variable: np.array(each, variable.type.dtype) for each, variable in zip(values, inputs, strict=True)
+        variable: np.array(value, variable.type.dtype) for value, variable in zip(values, inputs, strict=True)
     }
     with np.errstate(all="ignore"):
         expected = [np.asarray(each) for each in evaluate(list(outputs), arrays)]

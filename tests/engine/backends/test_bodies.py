@@ -112,7 +112,7 @@ def test_steps_of_many_operations(make, keep, steps):
         Sequence("x", x),
         State("h", {-1: h}, {0: values[-1]}, Keep(keep)),
         Carry("c", c, values[len(values) // 2]),
-        *(StepOutput(f"o{k}", each, Keep(keep)) for k, each in enumerate(values)),
+        *(StepOutput(f"o{k}", value, Keep(keep)) for k, value in enumerate(values)),
     ]
     inputs = [N, X, h0]
     results = loop(variables, N, [X, h0, h0])

@@ -57,10 +57,10 @@ def test_an_elementwise_operation_in_a_step(declaration, dtype):
         3: [(a, w, a), (s, f, s), (s, a, f)],
     }
     results = [built(declaration, operands) for operands in choices[declaration.arity]]
-    results = [each for each in results if each is not None]
+    results = [result for result in results if result is not None]
     if not results:
         pytest.skip(f"{declaration.name} has no meaning for {dtype}")
-    chained = [cast(each, "float64") + 1.0 for each in results]
+    chained = [cast(result, "float64") + 1.0 for result in results]
     outputs = [StepOutput(f"o{k}", each) for k, each in enumerate([*results, *chained])]
     variables = [Sequence("a", a), Sequence("s", s), *outputs, NonSequence("f", f), NonSequence("w", w)]
     rows = loop(variables, N, outer)

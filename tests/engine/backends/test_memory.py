@@ -101,10 +101,10 @@ def test_threads_do_not_meet(tier, allow_gc):
                 failures.append(seed)
 
     threads = [threading.Thread(target=work, args=(seed % 4,)) for seed in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert not failures
 
 

@@ -53,7 +53,11 @@ def instructions(outputs):
 
 def test_built_in_tiers_run_every_declared_operation():
     load_rows()
-    silent = [each.name for each in declarations() if each not in CUPY and not each.name.startswith("test_")]
+    silent = [
+        declaration.name
+        for declaration in declarations()
+        if declaration not in CUPY and not declaration.name.startswith("test_")
+    ]
     assert set(silent) <= {"scan", "subgraph"}  # an instruction of its own, and what is written out before
     program, (add, exp) = instructions([T.exp(X + X)])
     for each in (add, exp):
@@ -93,9 +97,9 @@ def test_it_is_printed_where_not_all_tiers_can():
     rows, _ = scanviz.scan(lambda x, v: T.tanh(x + v), X, V, name="rnn")
     program, _ = instructions([rows])
     lines = program_text(program, notes=Notes(refused=refused_by()), lines=False).splitlines()
-    (tanh,) = (each for each in lines if "tanh(" in each)
+    (tanh,) = (line for line in lines if "tanh(" in line)
     assert tanh.endswith("not on mine: `tanh` has no meaning of mine")
-    assert sum("not on mine" in each for each in lines) == 2  # the loop, and the operation in it
+    assert sum("not on mine" in line for line in lines) == 2  # the loop, and the operation in it
     assert "not on" not in program_text(program, notes=Notes(refused=refused_by(["numpy", "cupy"])))
 
 
@@ -115,7 +119,7 @@ def test_a_tier_that_cannot_be_loaded_or_says_nothing_is_passed_over():
 def test_what_is_said_of_a_program_is_so_when_it_is_run(seed, monkeypatch):
     choose, case = random.Random(seed), grown(seed, 12)
     program = lower(case.inputs, case.outputs, "f")
-    names = sorted({each.op.name for each in program.instructions})
+    names = sorted({instruction.op.name for instruction in program.instructions})
     hidden = set(choose.sample(names, min(choose.randint(0, 2), len(names))))
     whole = MeaningTable.get
     monkeypatch.setattr(
@@ -125,13 +129,13 @@ def test_what_is_said_of_a_program_is_so_when_it_is_run(seed, monkeypatch):
     )
     told = {
         found.instruction.op.name
-        for each in program.instructions
-        for found in unsupported(each, program, "cupy", CupyBackend().supports)
+        for instruction in program.instructions
+        for found in unsupported(instruction, program, "cupy", CupyBackend().supports)
     }
     assert told == hidden
     for build in (compile_for, device_executable):  # the second looks at nothing before it needs it
         if hidden:
             with pytest.raises(ScanvizNotImplementedError):
-                build(program, LIBRARY, "cupy").run([np.asarray(each) for each in case.rows[0]], None)
+                build(program, LIBRARY, "cupy").run([np.asarray(row) for row in case.rows[0]], None)
         else:
-            build(program, LIBRARY, "cupy").run([np.asarray(each) for each in case.rows[0]], None)
+            build(program, LIBRARY, "cupy").run([np.asarray(row) for row in case.rows[0]], None)

@@ -121,13 +121,13 @@ def test_values_are_told_for_every_instruction_of_every_step(tier):
     inputs, outputs = rnn()
     listener = Listener("values")
     (found,) = run(tier, inputs, outputs, [ROWS[:3], START], listener)
-    inside = [each for each in listener.instructions if each[0] is not None]
+    inside = [instruction for instruction in listener.instructions if instruction[0] is not None]
     per_step = len(inside) // 3
     for step in range(3):
         mine = [each for each in inside if each[1] == step]
         assert [each[2] for each in mine] == list(range(per_step))
         np.testing.assert_array_equal(mine[-1][4][0], found[step])
-    assert [each[2] for each in listener.instructions if each[0] is None] == list(
+    assert [instruction[2] for instruction in listener.instructions if instruction[0] is None] == list(
         range(len(listener.instructions) - len(inside))
     )
 
@@ -166,7 +166,7 @@ def test_branches_are_one_instruction_each(tier):
     listener = Listener("steps")
     run(tier, inputs, outputs, [[1.0, 2.0]], listener)
     count = len(lower(inputs, outputs, "test").instructions)
-    assert [each[2] for each in listener.instructions] == list(range(count))
+    assert [instruction[2] for instruction in listener.instructions] == list(range(count))
 
 
 @pytest.mark.parametrize("tier", TIERS)

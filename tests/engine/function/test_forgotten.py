@@ -22,7 +22,9 @@ def counting():
 
 def draws_in(f):
     graph = [*f.outputs, *f.updated_values]
-    inner = [each for node in toposort(graph) if isinstance(node.op, Scan) for each in node.op.inner_outputs]
+    inner = [
+        output for node in toposort(graph) if isinstance(node.op, Scan) for output in node.op.inner_outputs
+    ]
     return sum(node.op.name.startswith("draw") for node in toposort([*graph, *inner]))
 
 
@@ -109,9 +111,9 @@ def test_states_that_only_feed_themselves_leave_the_loop():
     x = T.vector("x")
     (a, _, c), _ = scanviz.scan(lambda v, a, b, c: (a + v, b * c, c + b), x, [0.0, 1.0, 2.0], name="three")
     (loop,) = [each.op for each in toposort(scanviz.function([x], a).outputs) if isinstance(each.op, Scan)]
-    assert [each.name for each in loop.variables] == ["x", "a"]
+    assert [variable.name for variable in loop.variables] == ["x", "a"]
     (loop,) = [each.op for each in toposort(scanviz.function([x], c).outputs) if isinstance(each.op, Scan)]
-    assert sorted(each.name for each in loop.variables if each.name != "x") == ["b", "c"]
+    assert sorted(variable.name for variable in loop.variables if variable.name != "x") == ["b", "c"]
 
 
 def test_a_loop_that_a_gradient_asks_for_more_results_forgets_nothing():

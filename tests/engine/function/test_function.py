@@ -200,10 +200,10 @@ def test_threads_do_not_meet(mode):
                 wrong.append(k)
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert not wrong
 
 
@@ -211,10 +211,10 @@ def test_no_update_is_lost_between_threads():
     count = scanviz.shared(0, "count")
     f = scanviz.function([], [], updates={count: count + 1})
     threads = [threading.Thread(target=lambda: [f() for _ in range(200)]) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert count.get_value() == 800
 
 

@@ -26,8 +26,8 @@ def test_a_loop_built_in_a_helper_that_is_called_twice_is_two_loops():
     f = function([x], [helper(x, 0.5), helper(x, 0.25)], mode=Mode("numpy", "all,-ScanMerge"))
     assert names(f) == ["rnn#1", "rnn#2"]
     f(np.ones(3))
-    plans = [each for each in f.rewrites if each.rule == "reuse_buffers"]
-    assert len({each.paths for each in plans}) == len(plans)
+    plans = [rewrite for rewrite in f.rewrites if rewrite.rule == "reuse_buffers"]
+    assert len({plan.paths for plan in plans}) == len(plans)
     assert len(f.memory_plans()) == len(f.executable.loop_sources()) == 2
 
 
@@ -49,8 +49,8 @@ def test_gradients_have_the_numbers_of_their_loops_and_what_was_built_stays_as_i
     f = function([x], [b, grad(T.sum(b), x), a, grad(T.sum(a), x)], mode=Mode("numpy", "all,-ScanMerge"))
     with scanviz.profile() as p:
         f(np.ones(3))
-    names_of = {each.key: each.name for each in p.record.loops}
-    pairs = {each.name: names_of[each.gradient_of] for each in p.record.loops if each.gradient_of is not None}
+    names_of = {loop.key: loop.name for loop in p.record.loops}
+    pairs = {loop.name: names_of[loop.gradient_of] for loop in p.record.loops if loop.gradient_of is not None}
     assert pairs == {"grad_of_rnn#1": "rnn#1", "grad_of_rnn#2": "rnn#2"}
     assert a.owner.inputs[0].owner.op.scan_name == "rnn"
 

@@ -90,7 +90,7 @@ def test_thirty_two_layers_with_their_gradient_give_what_eight_and_plain_numpy_g
             out.append(h)
         rows = np.array(out)
     np.testing.assert_allclose(loss, (rows**2).sum())
-    assert len(gradients) == 64 and all(np.isfinite(each).all() for each in gradients)
+    assert len(gradients) == 64 and all(np.isfinite(gradient).all() for gradient in gradients)
 
 
 def test_arrays_that_share_memory_are_still_found_among_many():
@@ -115,5 +115,5 @@ def test_two_updates_of_one_array_do_not_share_memory():
 def test_many_loops_that_merge_say_so_once():
     made: ManyLoops = SHAPES["together"](6)
     f = made.build()
-    (said,) = [each.says for each in f.rewrites if each.rule == "ScanMerge"]
+    (said,) = [rewrite.says for rewrite in f.rewrites if rewrite.rule == "ScanMerge"]
     assert said == "`loop0`, `loop1`, `loop2`, `loop3` and 2 more run as one loop"

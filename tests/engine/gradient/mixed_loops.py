@@ -74,10 +74,10 @@ class MixedLoop:
         self.rng = np.random.default_rng(seed)
         self.inputs = []
         self.w = [self._input(f"w{k}", "float64", shape) for k, shape in enumerate(SHAPES)]
-        self.sequences = [(each, self._sequence(k, each)) for k, each in enumerate(sequences)]
+        self.sequences = [(sequence, self._sequence(k, sequence)) for k, sequence in enumerate(sequences)]
         if options.same:
             self.sequences += self.sequences[:1]
-        self.starts = [self._start(k, each) for k, each in enumerate(states)]
+        self.starts = [self._start(k, state) for k, state in enumerate(states)]
         self.recipes = [
             (self.rng.integers(0, 10**6, 3), self.rng.normal(size=2)) for _ in (*states, *outputs)
         ]
@@ -105,9 +105,9 @@ class MixedLoop:
 
     def step(self, rows, states, drawn):
         """Return the new row of each state and output, from the rows of sequences, those of each state, and a number."""
-        whole = [each for each in rows if each.dtype == "int64"]
+        whole = [row for row in rows if row.dtype == "int64"]
         pool = [
-            T.cast(each, "float64") for each in (*rows, *(row for each in states for row in each), *self.w)
+            T.cast(each, "float64") for each in (*rows, *(row for state in states for row in state), *self.w)
         ]
         pool += [] if drawn is None else [drawn]
         if self.options.nested:
@@ -135,7 +135,7 @@ class MixedLoop:
         def step(*arguments):
             left = iter(arguments)
             rows = list(islice(left, sum(len(each.taps) for each, _ in self.sequences)))
-            states = [list(islice(left, len(each.taps))) for each in self.states]
+            states = [list(islice(left, len(state.taps))) for state in self.states]
             drawn = None if stream is None else stream.normal(size=())
             found = self.step(rows, states, drawn)
             found += [] if drawn is None else [drawn]
@@ -144,8 +144,8 @@ class MixedLoop:
             return (found, scanviz.until(T.ge(count, options.stop))) if options.stop is not None else found
 
         starts = [
-            start if each.taps == (-1,) else dict(initial=start, taps=list(each.taps))
-            for each, start in zip(self.states, self.starts, strict=True)
+            start if state.taps == (-1,) else dict(initial=start, taps=list(state.taps))
+            for state, start in zip(self.states, self.starts, strict=True)
         ]
         infos = [*starts, *[None] * (len(self.outputs) + options.draws), T.constant(0)]
         results, _ = scanviz.scan(
@@ -165,8 +165,8 @@ class MixedLoop:
         options = self.options
         steps = options.steps if options.stop is None else min(options.steps, options.stop + 1)
         kept = [
-            [start] if each.taps == (-1,) else [start[k] for k in range(-min(each.taps))]
-            for each, start in zip(self.states, self.starts, strict=True)
+            [start] if state.taps == (-1,) else [start[k] for k in range(-min(state.taps))]
+            for state, start in zip(self.states, self.starts, strict=True)
         ]
         depths = [len(rows) for rows in kept] + [0] * len(self.outputs)
         kept += [[] for _ in self.outputs]
@@ -176,8 +176,8 @@ class MixedLoop:
                 place = options.steps + options.spare - 1 - t if options.go_backwards else t
                 rows += [x[place - min(0, *each.taps) + tap] for tap in each.taps]
             states = [
-                [mine[depth + t + tap] for tap in each.taps]
-                for each, mine, depth in zip(self.states, kept, depths, strict=False)
+                [mine[depth + t + tap] for tap in state.taps]
+                for state, mine, depth in zip(self.states, kept, depths, strict=False)
             ]
             found = self.step(rows, states, numbers[t] if options.draws else None)
             constant = 0 <= options.truncate_gradient < steps - t

@@ -313,7 +313,7 @@ def test_a_mitmot_in_a_loop_that_ends_by_a_condition(with_output):
     variables = [Sequence("x", s), State("m", {0: r}, {1: new})]
     variables += [StepOutput("o", new)] if with_output else []
     results = loop(variables, T.constant(4), [x, b], until=T.sum(new) > 3.2)
-    cost = sum((T.sum(T.sin(each)) for each in results), T.constant(0.0))
+    cost = sum((T.sum(T.sin(result)) for result in results), T.constant(0.0))
     f = scanviz.function([x, b], [cost, results[-1].shape[0], *pull_back({cost: T.constant(1.0)}, [x, b])])
     at = [np.array([[0.2, 0.3], [0.5, 0.9], [0.1, 0.2], [0.3, 0.3]]), np.full((6, 2), 0.7)]
     _, rows, *found = f(*at)

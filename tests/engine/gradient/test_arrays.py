@@ -103,7 +103,7 @@ def test_the_derivative_is_that_of_finite_differences(name, known):
 )
 def test_the_second_derivative_is_that_of_finite_differences(name):
     build, points = CASES[name]
-    if any(np.asarray(each).dtype == "float32" for each in points) or "with a zero" in name:
+    if any(np.asarray(point).dtype == "float32" for point in points) or "with a zero" in name:
         return
 
     def gradient(*inputs):
@@ -147,11 +147,11 @@ def test_every_op_of_these_families_has_rows_or_is_not_connected():
     families = {"reduce", "shape", "index", "join", "creation", "sort", "control", "neural", "stop_gradient"}
     integers = {"all", "any", "argmax", "argmin", "argsort", "searchsorted"}
     integers |= {"dimension", "broadcast_size", "arange", "eye"}
-    for each in declarations():
-        if each.family in families and each.name not in integers:
-            assert each in PULLBACKS and each in PUSHFORWARDS, each.name
-        elif each.name in ("dimension", "broadcast_size", "arange", "eye"):
-            assert each in CONNECTIONS
+    for declaration in declarations():
+        if declaration.family in families and declaration.name not in integers:
+            assert declaration in PULLBACKS and declaration in PUSHFORWARDS, declaration.name
+        elif declaration.name in ("dimension", "broadcast_size", "arange", "eye"):
+            assert declaration in CONNECTIONS
 
 
 def test_barriers_stop_zero_and_limit_derivatives():
@@ -163,7 +163,10 @@ def test_barriers_stop_zero_and_limit_derivatives():
     assert float(g.eval({x: 3.0})) == 1.5
     f = scanviz.function([x], [scanviz.disconnected_grad(x) + 1, scanviz.grad_clip(x, 0, 1)])
     assert [float(each) for each in f(4.0)] == [5.0, 4.0]
-    assert all(each.op.name not in ("disconnected_grad", "grad_clip") for each in f.program.instructions)
+    assert all(
+        instruction.op.name not in ("disconnected_grad", "grad_clip")
+        for instruction in f.program.instructions
+    )
 
 
 def test_bounds_of_grad_clip_must_be_an_interval():

@@ -29,7 +29,7 @@ def scaled(vectors, values):
 
 def test_every_decomposition_has_rows():
     load_rows()
-    family = [each for each in declarations() if each.family == "decompose"]
+    family = [declaration for declaration in declarations() if declaration.family == "decompose"]
     assert len(family) == 8
     assert [each.name for each in family if each not in PULLBACKS or each not in PUSHFORWARDS] == []
 

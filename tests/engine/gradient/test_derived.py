@@ -65,7 +65,7 @@ def test_a_derivative_is_written_by_hand_for_a_reason(declaration):
     t, output = T.vector("t"), T.vector("y")
     given = [*inputs, t, output]
     axes = np.meshgrid(*[special_numbers("float64")] * declaration.arity)
-    numbers = [each.ravel() for each in axes]
+    numbers = [axis.ravel() for axis in axes]
     with np.errstate(all="ignore"):
         made = declaration.function(*numbers)
     numbers += [np.ones_like(numbers[0]), made]
@@ -141,8 +141,8 @@ def test_slopes_are_as_the_facts_say(declaration):
     node = declaration(*inputs).owner
     axes = np.meshgrid(*[np.linspace(-2.3, 2.2, 10)] * declaration.arity)
     numbers = [
-        each.ravel() > 0 if v.type.dtype == "bool" else each.ravel().astype(v.type.dtype)
-        for each, v in zip(axes, inputs, strict=True)
+        axis.ravel() > 0 if v.type.dtype == "bool" else axis.ravel().astype(v.type.dtype)
+        for axis, v in zip(axes, inputs, strict=True)
     ]
     with np.errstate(all="ignore"):
         made = declaration.function(*numbers)

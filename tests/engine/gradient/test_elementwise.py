@@ -33,7 +33,11 @@ SMOOTH = sorted(
     set(REAL)
     - {"maximum", "minimum", "fmax", "fmin", "floor", "ceil", "trunc", "round", "sign", "floor_divide", "mod"}
 )
-OPS = {each.name: each for each in declarations() if isinstance(each, ElementwiseDeclaration)}
+OPS = {
+    declaration.name: declaration
+    for declaration in declarations()
+    if isinstance(declaration, ElementwiseDeclaration)
+}
 
 
 def points(rng, name, shapes, dtype):
@@ -85,11 +89,11 @@ def test_the_second_derivative_is_that_of_finite_differences(name):
 
 def test_every_elementwise_op_has_both_rows_and_a_test():
     load_rows()
-    assert set(OPS) - set(REAL) - SPECIAL == {
-        each.name for each in OPS.values() if each.name in NOT_FLOATING
-    }, "a new op needs a line in REAL"
-    for each in [*OPS.values(), e.CAST]:
-        assert each in PULLBACKS and each in PUSHFORWARDS, each.name
+    assert set(OPS) - set(REAL) - SPECIAL == {op.name for op in OPS.values() if op.name in NOT_FLOATING}, (
+        "a new op needs a line in REAL"
+    )
+    for op in [*OPS.values(), e.CAST]:
+        assert op in PULLBACKS and op in PUSHFORWARDS, op.name
 
 
 NOT_FLOATING = {

@@ -273,7 +273,7 @@ def test_a_system_in_a_step_of_a_loop():
 
 def test_every_factorisation_has_rows():
     load_rows()
-    family = [each for each in declarations() if each.family == "factorise"]
+    family = [declaration for declaration in declarations() if declaration.family == "factorise"]
     assert {each.name for each in family} >= {
         "inv",
         "det",

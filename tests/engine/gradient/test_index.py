@@ -28,7 +28,7 @@ class Indexed(NamedTuple):
 
     def key(self, given):
         """Return the index, with its inputs replaced by ``given``."""
-        return tuple(_filled(each, given) for each in self.parts)
+        return tuple(_filled(part, given) for part in self.parts)
 
 
 class Input(NamedTuple):
@@ -74,7 +74,7 @@ def indexed(draw):
         elif kind == "array" and masks != 1:
             places = rng.integers(-size, size, draw(st.sampled_from([(length,), (2, length), (1,)])))
             parts.append(put(places))
-        elif kind == "mask" and not any(isinstance(each, np.ndarray | Input) for each in parts):
+        elif kind == "mask" and not any(isinstance(part, np.ndarray | Input) for part in parts):
             wide = draw(st.integers(1, len(shape) - axis))
             parts.append(put(rng.random(shape[axis : axis + wide]) < 0.6, "bool"))
             masks, axis = 1, axis + wide - 1

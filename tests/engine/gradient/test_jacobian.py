@@ -79,9 +79,9 @@ def test_a_jacobian_of_any_shape():
 def test_a_jacobian_runs_the_forward_pass_once():
     y = T.exp(T.sin(x))
     f = scanviz.function([x], scanviz.jacobian(y, x))
-    (loop,) = [each for each in f.program.instructions if each.op.name == "scan"]
+    (loop,) = [instruction for instruction in f.program.instructions if instruction.op.name == "scan"]
     assert loop.name.startswith("jacobian_of_")
-    assert not {"exp", "sin", "cos"} & {each.op.name for each in loop.body.instructions}
+    assert not {"exp", "sin", "cos"} & {instruction.op.name for instruction in loop.body.instructions}
     np.testing.assert_allclose(f([0.0, 1.0]), np.diag(np.exp(np.sin([0.0, 1.0])) * np.cos([0.0, 1.0])))
 
 
@@ -119,7 +119,7 @@ def test_the_result_is_like_wrt():
     assert list(scanviz.jacobian(y, {"to x": x, "to m": m})) == ["to x", "to m"]
     assert type(scanviz.hessian(T.sum(y), (x, m))) is tuple
     products = scanviz.hessian_vector_product(T.sum(y), {"x": x, "m": m}, {"m": T.ones_like(m), "x": x})
-    assert list(products) == ["x", "m"] and [each.ndim for each in products.values()] == [1, 2]
+    assert list(products) == ["x", "m"] and [product.ndim for product in products.values()] == [1, 2]
 
 
 @functools.cache

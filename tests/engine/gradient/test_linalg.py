@@ -99,7 +99,7 @@ def gradient_of(build):
 @given(st.data(), st.booleans(), floats, modes)
 def test_products_of_any_ranks_and_sizes(name, data, known, dtype, mode):
     build, points = data.draw(PRODUCTS[name])
-    verify_grad(build, [each.astype(dtype) for each in points], known_shapes=known, mode=mode)
+    verify_grad(build, [point.astype(dtype) for point in points], known_shapes=known, mode=mode)
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -241,6 +241,6 @@ def test_a_matrix_and_vector_in_a_step_of_a_loop():
 
 def test_every_product_has_rows():
     load_rows()
-    family = [each for each in declarations() if each.family == "linalg"]
+    family = [declaration for declaration in declarations() if declaration.family == "linalg"]
     assert {each.name for each in family} >= set(PRODUCTS)
     assert [each.name for each in family if each not in PULLBACKS or each not in PUSHFORWARDS] == []

@@ -16,7 +16,7 @@ from tests.engine.gradient.test_loop_random import MODES, gradients
 def cost_of(results, seed):
     """Return a smooth function of some of the floating results."""
     rng = np.random.default_rng(seed)
-    chosen = [each for each in results if each.dtype != "int64" and rng.random() < 0.7]
+    chosen = [result for result in results if result.dtype != "int64" and rng.random() < 0.7]
     return sum((T.sum(T.sin(each * rng.uniform(0.5, 1.5))) for each in chosen), T.constant(0.0))
 
 
@@ -47,7 +47,7 @@ def check(loop, seed, highest, mode):
     g = scanviz.function([*inputs, numbers], theirs, mode="reference", on_unused_input="ignore")
     expected = g(*values, found[-1] if shown else np.zeros(0))
     single = any(each.dtype == "float32" for each, _ in loop.inputs) or any(
-        each.dtype == "float32" for each in results
+        result.dtype == "float32" for result in results
     )
     tolerance = (2e-4 if highest == 1 else 2e-3) if single else 1e-9
     for a, b in zip(found[: len(expected)], expected, strict=True):

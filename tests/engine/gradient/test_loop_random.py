@@ -105,7 +105,7 @@ def test_forward_mode_is_the_transpose_of_reverse_mode(case, chosen, seed):
     costs, wrt, inputs = both(case, chosen, seed)
     rng = np.random.default_rng(seed)
     values = [value for _, value in inputs] + ([case.shared_start] if case.shared_start is not None else [])
-    along = [T.constant(rng.normal(size=np.shape(each))) for each in values]
+    along = [T.constant(rng.normal(size=np.shape(value))) for value in values]
     (tangent,) = push_forward(dict(zip(wrt, along, strict=True)), [costs[0]])
     projected = sum(
         (T.sum(g * v) for g, v in zip(gradients(costs[0], wrt), along, strict=True)), T.constant(0.0)

@@ -248,12 +248,12 @@ CASES = [(name, parameter) for name, draws in WITHOUT.items() for parameter in d
 
 def test_every_distribution_says_of_every_parameter_what_its_derivative_is():
     load_rows()
-    for each in declarations():
-        if each.family != "random" or not each.name.startswith("draw_"):
+    for declaration in declarations():
+        if declaration.family != "random" or not declaration.name.startswith("draw_"):
             continue
-        signature, name = _SIGNATURES[each.name], each.name.removeprefix("draw_")
-        assert each.name in DRAWS, f"{name} needs a row in engine/gradient/random.py"
-        row = DRAWS[each.name]
+        signature, name = _SIGNATURES[declaration.name], declaration.name.removeprefix("draw_")
+        assert declaration.name in DRAWS, f"{name} needs a row in engine/gradient/random.py"
+        row = DRAWS[declaration.name]
         assert set(row.moves) == set(signature.parameters) - set(signature.whole), name
         assert set(WITHOUT[name]) == {key for key, move in row.moves.items() if isinstance(move, str)}, name
         text = (Path(__file__).parents[3] / "docs" / "gradients.md").read_text(encoding="utf-8")
@@ -329,10 +329,12 @@ def test_a_gamma_draw_has_a_derivative_with_respect_to_its_scale():
 
 def test_every_draw_has_rows_and_nothing_else_of_the_family_is_connected():
     load_rows()
-    for each in declarations():
-        if each.family == "random" and each.name.startswith("draw_"):
-            assert each in PULLBACKS and each in PUSHFORWARDS and each in CONNECTIONS, each.name
-        elif each.family == "random":
-            assert each in CONNECTIONS and each not in PULLBACKS, each.name
+    for declaration in declarations():
+        if declaration.family == "random" and declaration.name.startswith("draw_"):
+            assert declaration in PULLBACKS and declaration in PUSHFORWARDS and declaration in CONNECTIONS, (
+                declaration.name
+            )
+        elif declaration.family == "random":
+            assert declaration in CONNECTIONS and declaration not in PULLBACKS, declaration.name
     words = build_one(Op(STATE_WORDS), T.random.random_state(1))
     assert connection(words.owner) == [[False]]

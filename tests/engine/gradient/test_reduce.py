@@ -201,7 +201,7 @@ def test_every_operation_of_arrays_has_both_rows_or_no_derivative():
     families = {"reduce", "shape", "index", "join", "creation", "sort", "stop_gradient"}
     whole = {"all", "any", "argmax", "argmin", "argsort", "searchsorted"}  # of whole numbers and truth values
     unconnected = {"dimension", "broadcast_size", "arange", "eye"}
-    found = [each for each in declarations() if each.family in families]
+    found = [declaration for declaration in declarations() if declaration.family in families]
     assert whole | unconnected < {each.name for each in found}
     for each in found:
         has = (each in PULLBACKS, each in PUSHFORWARDS)

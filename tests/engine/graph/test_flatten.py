@@ -34,7 +34,7 @@ def test_loops_that_share_their_step_share_it_when_loaded():
     assert [each.op.scan_name for each in before] == [each.op.scan_name for each in after]
     forward = [each for each in after if each.op.scan_name == "rnn"]
     steps = [{id(each) for each in toposort(loop.op.inner_outputs)} for loop in forward]
-    assert len(forward) > 1 and all(steps[0] & each for each in steps[1:])
+    assert len(forward) > 1 and all(steps[0] & step for step in steps[1:])
     assert len({each.node_id for each in forward}) == 1
 
 
@@ -42,9 +42,9 @@ def test_a_loaded_gradient_knows_its_forward_loop_by_the_new_id():
     _, outputs = _with_gradients()
     old = {each.node_id for each in toposort(outputs)}
     loops = _loops(unflatten(flatten(outputs)))
-    new = {each.op.scan_name: each.node_id for each in loops}
+    new = {loop.op.scan_name: loop.node_id for loop in loops}
     assert not old & set(new.values())
-    backward = next(each for each in loops if each.op.settings.gradient_of is not None)
+    backward = next(loop for loop in loops if loop.op.settings.gradient_of is not None)
     assert backward.op.settings.gradient_of.node_id == new["rnn"]
 
 
@@ -85,7 +85,7 @@ def test_a_gradient_in_the_step_of_a_loop_is_the_same_when_loaded():
 
 def test_a_loop_pickled_alone_is_equal():
     _, outputs = _with_gradients()
-    for each in _loops(outputs):
-        again = pickle.loads(pickle.dumps(each.op))
-        assert again.settings == each.op.settings and len(again.variables) == len(each.op.variables)
-        assert len(toposort(again.inner_outputs)) == len(toposort(each.op.inner_outputs))
+    for loop in _loops(outputs):
+        again = pickle.loads(pickle.dumps(loop.op))
+        assert again.settings == loop.op.settings and len(again.variables) == len(loop.op.variables)
+        assert len(toposort(again.inner_outputs)) == len(toposort(loop.op.inner_outputs))

@@ -22,7 +22,7 @@ def graphs(draw):
 def test_every_node_comes_once_and_after_those_it_reads(graph):
     _, values = graph
     order = toposort(values)
-    assert len(set(order)) == len(order) == len([each for each in values if each.owner])
+    assert len(set(order)) == len(order) == len([value for value in values if value.owner])
     place = {node: k for k, node in enumerate(order)}
     for node in order:
         assert all(place[each.owner] < place[node] for each in node.inputs if each.owner)
@@ -44,8 +44,8 @@ def test_only_what_is_needed_is_walked(graph):
 def test_what_depends_on_an_input_is_what_has_it_among_its_leaves(graph):
     inputs, values = graph
     dependent = depending_on([inputs[0]], values)
-    for each in values:
-        assert (each in dependent) == (inputs[0] in leaves([each]))
+    for value in values:
+        assert (value in dependent) == (inputs[0] in leaves([value]))
 
 
 @given(graphs())

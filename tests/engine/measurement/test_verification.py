@@ -89,7 +89,7 @@ def test_rewrites_that_are_right_agree_in_values_and_gradients():
 
 def test_a_wrong_rule_is_named_by_both(wrong_rule):
     f = train()
-    assert "wrong" in {each.rule for each in f.rewrites}
+    assert "wrong" in {rewrite.rule for rewrite in f.rewrites}
     arrays = [RNG.normal(size=(5, 3)), f.plan.shared[0].get_value()]
     found = verify(f, arrays).first_wrong
     assert found is not None and found.rule == "wrong" and "off by" in found.difference.what
@@ -112,7 +112,7 @@ def test_effects_are_ratios_of_interleaved_rounds_with_their_noise():
     ticks = itertools.count(0, 1000)
     found = list(ablate(f, arrays, seconds=0.001, clock=lambda: next(ticks)))
     assert [each.rule for each in found][-1] == NONE
-    assert {each.rule for each in found[:-1]} == {each.rule for each in f.rewrites}
+    assert {each.rule for each in found[:-1]} == {rewrite.rule for rewrite in f.rewrites}
     for each in found:
         assert each.ratio == 1.0 and each.is_noise and each.rounds >= 5  # every call takes one tick
         assert each.agrees and each.with_bytes > 0 < each.without_bytes
@@ -150,7 +150,11 @@ def test_rewrites_of_one_rule_alone_are_checked():
     f = train()
     arrays = [RNG.normal(size=(5, 3)), f.plan.shared[0].get_value()]
     found = verify(f, arrays, among=lambda each: each.rule == "PushOutDot1")
-    assert {each.rule for each in found.checked} == {"PushOutDot1"} == {each.rule for each in found.gradients}
+    assert (
+        {each.rule for each in found.checked}
+        == {"PushOutDot1"}
+        == {gradient.rule for gradient in found.gradients}
+    )
     none = verify(f, arrays, among=lambda each: False)
     assert none.checked == () and none.first_wrong is None and "nothing to compare" in none.skipped
 
@@ -195,7 +199,7 @@ def test_gradients_are_compared_before_rows_that_nobody_reads_are_dropped():
     phases = [each.phase for each in f.rewrites.of_graph]
     assert "keep" in phases and phases.index("keep") > 0
     found = verify(f, [np.ones(4)])
-    assert found.gradients and max(each.index for each in found.gradients) < phases.index("keep")
+    assert found.gradients and max(gradient.index for gradient in found.gradients) < phases.index("keep")
 
 
 def test_functions_that_are_never_called_are_known():

@@ -78,7 +78,9 @@ def test_rewrites_move_fold_and_count_it(bent):
     m = T.matrix("m")
     kept, _ = scan(lambda r, s: s * 0.5 + T.dot(bent(r, 2.0), r), m, outputs_info=T.constant(0.0))
     f = function([m], kept, mode=Mode("numpy"))
-    assert "bent" in {each.op.name for each in f.program.instructions}  # of all rows at once, before the loop
+    assert "bent" in {
+        instruction.op.name for instruction in f.program.instructions
+    }  # of all rows at once, before the loop
     folded = function([], bent(T.constant(1.0), 2.0))
     assert not folded.program.instructions and float(folded()) == pytest.approx(2 + np.log(2))
     assert str(cost_of([bent(T.vector("v"), 2.0)]).flops) == "10·v.shape[0]"

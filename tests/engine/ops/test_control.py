@@ -97,4 +97,4 @@ def test_asking_for_the_shape_of_a_choice_computes_neither_branch():
     call = function([test, x], shape(ifelse(test, e.exp(x), stack_scalars([test, test]))), mode="reference")
     assert call(1, np.zeros(4)).tolist() == [4]
     assert call(0, np.zeros(4)).tolist() == [2]
-    assert not any("exp" in str(each.op) for each in call.program.instructions)
+    assert not any("exp" in str(instruction.op) for instruction in call.program.instructions)

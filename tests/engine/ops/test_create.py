@@ -157,4 +157,4 @@ def test_an_array_like_another_computes_none_of_its_values():
     x = Variable(TensorType("float64", (None,)), "x")
     call = function([x], creation.filled_like(e.exp(x), 2.0), mode=Mode("reference", "all"))
     assert call(np.zeros(3)).tolist() == [2.0, 2.0, 2.0]
-    assert not any("exp" in str(each.op) for each in call.program.instructions)
+    assert not any("exp" in str(instruction.op) for instruction in call.program.instructions)

@@ -70,7 +70,7 @@ def test_a_formula_draws_the_same_bits(case, state):
 def test_the_generator_is_philox():
     block = typed(PHILOX(*(argument(k) for k in range(6))), ["uint32"] * 6)
     words = on_arrays(block)(*np.arange(6, dtype="uint32"))
-    assert [int(each) for each in words] == philox_blocks([0, 1], [2, 3, 4, 5], 1)[0].tolist()
+    assert [int(word) for word in words] == philox_blocks([0, 1], [2, 3, 4, 5], 1)[0].tolist()
 
 
 def test_offsets_and_lanes_are_added_to_the_counter():

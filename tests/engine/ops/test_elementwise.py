@@ -213,7 +213,7 @@ def test_writing_to_a_buffer_gives_the_same_bits_even_in_place(name, data):
         assert declaration.function(*arrays, out=buffer) is buffer
         assert buffer.tobytes() == expected.tobytes()
         for k in range(declaration.arity):
-            own = [each.copy() for each in arrays]
+            own = [array.copy() for array in arrays]
             if own[k].dtype == expected.dtype:
                 declaration.function(*own, out=own[k])
                 assert own[k].tobytes() == expected.tobytes(), f"in place of input {k}"

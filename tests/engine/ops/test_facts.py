@@ -23,8 +23,8 @@ def modules():
 
 
 MODULES = list(modules())
-NAMES = {each.name for each in declarations()}
-FAMILIES = {each.family for each in declarations()}
+NAMES = {declaration.name for declaration in declarations()}
+FAMILIES = {declaration.family for declaration in declarations()}
 
 
 def is_list_of_operations(value):
@@ -51,9 +51,9 @@ def matched(module):
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
             among = node.comparators[0]
             if isinstance(among, (ast.Tuple, ast.Set, ast.List)) and any(
-                is_about_operations(each, module) for each in among.elts
+                is_about_operations(elt, module) for elt in among.elts
             ):
-                families = all(isinstance(each, ast.Constant) for each in among.elts)
+                families = all(isinstance(elt, ast.Constant) for elt in among.elts)
                 if families or len(among.elts) > MOST:
                     yield f"{module.__name__}:{node.lineno}"
 
@@ -80,11 +80,11 @@ def test_a_list_of_operations_would_be_seen():
 
 
 def test_every_elementwise_operation_says_what_it_costs_and_may_be_written_over():
-    for each in declarations():
-        if isinstance(each, ElementwiseDeclaration):
-            facts = each.facts
+    for declaration in declarations():
+        if isinstance(declaration, ElementwiseDeclaration):
+            facts = declaration.facts
             assert facts is not NOTHING_KNOWN and facts.flops is not None
-            assert facts.overwrites >= each.arity and facts.foldable
+            assert facts.overwrites >= declaration.arity and facts.foldable
 
 
 @pytest.mark.parametrize("key", [np.s_[1:], np.s_[:, 0], np.s_[[0, 1]], np.s_[[0], 1:]], ids=str)
@@ -104,7 +104,11 @@ WITHOUT_AXES = {
 
 
 def test_an_operation_says_which_axes_it_goes_along_or_there_is_a_reason():
-    facts = {each.name: each.facts for each in declarations() if not callable(each.facts)}
+    facts = {
+        declaration.name: declaration.facts
+        for declaration in declarations()
+        if not callable(declaration.facts)
+    }
     silent = {
         name
         for name, found in facts.items()

@@ -89,8 +89,8 @@ def places_apart(found, wanted, operands):
     same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
     with np.errstate(all="ignore"):
         largest = np.abs(wanted)
-        for each in operands:
-            largest = np.fmax(largest, np.abs(each).astype(wanted.dtype))
+        for operand in operands:
+            largest = np.fmax(largest, np.abs(operand).astype(wanted.dtype))
         apart = np.abs(found.astype(np.float64) - wanted) / np.spacing(largest).astype(np.float64)
     return float(np.max(np.where(same, 0, apart), initial=0))
 
@@ -101,9 +101,9 @@ def test_a_formula_is_the_numpy_meaning(declaration):
     for dtypes in combinations(declaration):
         operands = operands_of(dtypes, rng)
         kept = defined(declaration, operands)
-        operands = [each[kept] for each in operands]
+        operands = [operand[kept] for operand in operands]
         computed, block = declaration.block(*dtypes)
-        given = [each.astype(dtype) for each, dtype in zip(operands, computed, strict=True)]
+        given = [operand.astype(dtype) for operand, dtype in zip(operands, computed, strict=True)]
         with np.errstate(all="ignore"):
             wanted = declaration.function(*operands)
             (found,) = on_arrays(block)(*given)
@@ -116,7 +116,7 @@ def check(declaration, found, wanted, dtypes, operands):
         wrong = np.flatnonzero(found != wanted)
         assert not len(wrong), (
             dtypes,
-            [each[wrong[:3]] for each in operands],
+            [operand[wrong[:3]] for operand in operands],
             found[wrong[:3]],
             wanted[wrong[:3]],
         )
@@ -126,7 +126,7 @@ def check(declaration, found, wanted, dtypes, operands):
     if not declaration.facts.either_zero:
         zero = (found == 0) & (wanted == 0)
         wrong = np.flatnonzero(zero & (np.signbit(found) != np.signbit(wanted)))
-        assert not len(wrong), (dtypes, [each[wrong[:3]] for each in operands])
+        assert not len(wrong), (dtypes, [operand[wrong[:3]] for operand in operands])
 
 
 def test_every_operation_has_a_formula_for_every_dtype_that_it_takes():

@@ -57,7 +57,7 @@ def test_batched_dot_is_the_stack_of_dots(first_rank, second_rank, data):
     contract = lambda a, b: [(0, 0), (a - 1, max(b - 2, 1))]  # noqa: E731
     arrays = data.draw(factors(first_rank, second_rank, contract))
     dtype = np.result_type(*arrays)
-    shape = linalg.batched_dot(*(named("x", *each.shape) for each in arrays)).type.shape
+    shape = linalg.batched_dot(*(named("x", *array.shape) for array in arrays)).type.shape
 
     def stacked(a, b):
         return (
@@ -78,7 +78,7 @@ def test_tensordot_over_a_number_of_axes_is_numpys(count, data):
 @pytest.mark.parametrize("axes", [(0, 1), ([0, 2], [1, 0]), ((-1,), (-2,)), ([], []), [[1], [0]]])
 @given(st.data())
 def test_tensordot_over_pairs_of_axes_is_numpys(axes, data):
-    listed = [np.atleast_1d(each).astype(int).tolist() for each in axes]
+    listed = [np.atleast_1d(axis).astype(int).tolist() for axis in axes]
     contract = lambda a, b: list(zip(*listed, strict=True))  # noqa: E731
     arrays = data.draw(factors(3, 3, contract))
     check(lambda a, b: linalg.tensordot(a, b, axes), lambda a, b: np.tensordot(a, b, axes), arrays, data)

@@ -143,12 +143,12 @@ def test_keys_one_bit_apart_give_unrelated_blocks():
         np.unpackbits((base ^ draw_words(seed_state(1 << bit), 4000)).view(np.uint8)).mean()
         for bit in range(64)
     ]
-    assert max(abs(each - 0.5) for each in distances) < 4.5 * 0.5 / np.sqrt(32 * 4000)
+    assert max(abs(distance - 0.5) for distance in distances) < 4.5 * 0.5 / np.sqrt(32 * 4000)
 
 
 def test_blocks_do_not_repeat():
     states = [seed_state(1), seed_state(2), advance(seed_state(1), 5000), spawn(seed_state(1), 0)]
-    rows = itertools.chain.from_iterable(map(tuple, draw_blocks(each, 5000).tolist()) for each in states)
+    rows = itertools.chain.from_iterable(map(tuple, draw_blocks(state, 5000).tolist()) for state in states)
     assert len(set(rows)) == 20_000
 
 

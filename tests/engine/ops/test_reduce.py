@@ -145,7 +145,7 @@ def float_arrays(draw):
 
 def sum_to_shape(value, *sizes):
     """Return a sum along the axes whose size is to be 1; sizes are ints or scalars."""
-    given_sizes = [each if isinstance(each, Variable) else constant(each, "int64") for each in sizes]
+    given_sizes = [size if isinstance(size, Variable) else constant(size, "int64") for size in sizes]
     return build_one(Op(r.SUM_TO_SHAPE), value, *given_sizes)
 
 

@@ -273,7 +273,7 @@ def test_sizes_of_1_stretch_to_the_one_that_is_not(size, marks):
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4))
 def test_sizes_that_numpy_does_not_broadcast_are_refused(sizes):
     try:
-        expected = np.broadcast_shapes(*((each,) for each in sizes))[0]
+        expected = np.broadcast_shapes(*((size,) for size in sizes))[0]
     except ValueError:
         with pytest.raises(ShapeError, match="do not broadcast together"):
             broadcast_size(*sizes)

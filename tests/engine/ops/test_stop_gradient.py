@@ -38,7 +38,9 @@ def test_nothing_of_a_barrier_is_left_when_a_graph_runs(name, mode):
     x = Variable(TensorType("float64", (None,)), "x")
     f = function([x], BARRIERS[name](x) * 2, mode=Mode(mode, "all"))
     assert f([1.0, 2.0]).tolist() == [2.0, 4.0]
-    assert "stop_gradient" not in {each.op.declaration.family for each in f.program.instructions}
+    assert "stop_gradient" not in {
+        instruction.op.declaration.family for instruction in f.program.instructions
+    }
 
 
 @pytest.mark.parametrize("bounds", [(1, -1), (math.nan, 1), (0, math.nan)])

@@ -22,8 +22,8 @@ def found(step, sequence, initial, others=(), shapes=None):
     (loop,) = loops(lower([X, B, W, V, H], rows, "f"))
     made = step_axes(loop, shapes)
     name = lambda number: loop.body.registers[number].name or "new"  # noqa: E731
-    kept = [[(name(each.register), each.axis) for each in axes] for axes in made.kept]
-    mixed = [(each.instruction.op.name, each.place.axis) for each in made.mixings]
+    kept = [[(name(axis.register), axis.axis) for axis in axes] for axes in made.kept]
+    mixed = [(mixing.instruction.op.name, mixing.place.axis) for mixing in made.mixings]
     return made.kind, kept, mixed
 
 

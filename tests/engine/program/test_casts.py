@@ -17,17 +17,19 @@ def mixed(program):
     """Return the elementwise instructions that do not read the dtypes in which they compute."""
     found = []
     for inside in (program, *(loop.body for loop, _ in all_loops(program))):
-        for each in inside.instructions:
-            if isinstance(each, Instruction) and isinstance(each.op.declaration, ElementwiseDeclaration):
-                given = [np.dtype(dtype_of(inside, number)) for number in each.inputs]
-                if list(each.op.declaration.result(*given)[: len(given)]) != given:
-                    found.append(str(each.op))
+        for instruction in inside.instructions:
+            if isinstance(instruction, Instruction) and isinstance(
+                instruction.op.declaration, ElementwiseDeclaration
+            ):
+                given = [np.dtype(dtype_of(inside, number)) for number in instruction.inputs]
+                if list(instruction.op.declaration.result(*given)[: len(given)]) != given:
+                    found.append(str(instruction.op))
     return found
 
 
 def test_an_operation_of_two_dtypes_reads_casts():
     program = lower([K, X], [K * X + K], "f")
-    names = [each.op.name for each in program.instructions]
+    names = [instruction.op.name for instruction in program.instructions]
     assert names == ["cast", "multiply", "add"]  # one cast for both
     assert mixed(program) == []
 
@@ -35,7 +37,7 @@ def test_an_operation_of_two_dtypes_reads_casts():
 def test_a_constant_is_cast_when_lowering_and_not_when_running():
     half = T.constant(np.arange(3, dtype="int32"))
     program = lower([X], [X * half], "f")
-    assert [each.op.name for each in program.instructions] == ["multiply"]
+    assert [instruction.op.name for instruction in program.instructions] == ["multiply"]
     assert {str(value.dtype) for value in program.constants.values()} == {"int32", "float64"}
 
 

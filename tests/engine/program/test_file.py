@@ -81,8 +81,8 @@ def test_the_graph_that_a_loop_came_from_is_not_written():
 def test_every_class_of_parameters_is_found_by_one_name():
     found = _parameter_classes()
     assert {"IndexParameters", "ReduceParameters", "CastParameters", "DrawParameters"} <= set(found)
-    modules = {each.perform.__module__ for each in declarations()} | {
-        each.infer.__module__ for each in declarations()
+    modules = {declaration.perform.__module__ for declaration in declarations()} | {
+        declaration.infer.__module__ for declaration in declarations()
     }
     several = [
         name
@@ -148,14 +148,19 @@ def test_the_hash_tells_programs_apart_by_constants_kinds_and_wishes():
     program = rnn().program
     (loop,) = [each for each in loops(program) if each.name == "rnn"]
     others = [
-        replace(program, instructions=tuple(new if each is loop else each for each in program.instructions))
+        replace(
+            program,
+            instructions=tuple(
+                new if instruction is loop else instruction for instruction in program.instructions
+            ),
+        )
         for new in (
             replace(loop, allow_gc=False),
             replace(loop, mode="reference"),
             replace(loop, reuse=False),
         )
     ]
-    hashes = {structural_hash(each) for each in (program, rnn(start=1e-9).program, *others)}
+    hashes = {structural_hash(other) for other in (program, rnn(start=1e-9).program, *others)}
     assert len(hashes) == 5
     assert structural_hash(program) == structural_hash(rnn("another").program)
 

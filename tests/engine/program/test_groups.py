@@ -25,7 +25,7 @@ def planned(step, groups=chains, size=4):
     """Return the body of a loop over X with a state, the names of its groups' operations, and its plan."""
     rows, _ = scanviz.scan(step, X, H0, name="loop")
     (found,) = loops(lower([X, H0, W], [rows], "test"))
-    shapes = [(size,) if each.type.ndim == 1 else (size, size) for each in found.body.registers[:3]]
+    shapes = [(size,) if register.type.ndim == 1 else (size, size) for register in found.body.registers[:3]]
     made = plan_loop(found, shapes[: len(found.body.inputs)], groups, EVERYTHING)
     names = [tuple(found.body.instructions[k].op.name for k in group) for group in made.groups]
     return found.body, names, made
@@ -45,7 +45,7 @@ def test_instructions_apart_from_one_another_are_one_group_where_order_allows():
 
     _, names, made = planned(step)
     assert ("exp", "multiply", "multiply", "add") in names
-    assert sum(each.location is Where.LOCAL for each in made.places) == 3
+    assert sum(place.location is Where.LOCAL for place in made.places) == 3
 
 
 def test_what_has_to_be_done_between_keeps_two_apart_and_is_named():
@@ -61,7 +61,7 @@ def test_a_smaller_operand_is_broadcast_into_a_group_and_made_outside_of_it():
         return T.sum(T.sqrt(wide), axis=0)
 
     body, names, made = planned(step)
-    assert ("add", "exp", "sqrt") in [each[-3:] for each in names]
+    assert ("add", "exp", "sqrt") in [name[-3:] for name in names]
     assert ("tanh", "add", "another shape: (4,) and (4, 4)") in refusals(body, made)
 
 
@@ -80,8 +80,8 @@ def test_what_reads_the_same_array_is_one_group_too():
     rows, _ = scanviz.scan(lambda x: [T.exp(x), T.tanh(x), T.sum(x)], X, name="loop")
     (found,) = loops(lower([X], rows, "test"))
     made = plan_loop(found, [(4,)], chains, EVERYTHING)
-    assert [len(each) for each in made.groups] == [2, 1]
-    (match,) = (each for each in made.fusions if each.refusal is None)
+    assert [len(group) for group in made.groups] == [2, 1]
+    (match,) = (fusion for fusion in made.fusions if fusion.refusal is None)
     assert match.register == found.body.inputs[0]
 
 
@@ -120,14 +120,14 @@ def cell(x, h, w):
 
 def test_groups_stand_in_the_history_with_what_was_refused(arena):
     f = built(cell, "arena")
-    assert not [each for each in f.rewrites if each.rule == "fuse_elementwise"]  # no shapes were met
+    assert not [rewrite for rewrite in f.rewrites if rewrite.rule == "fuse_elementwise"]  # no shapes were met
     np.testing.assert_allclose(
         f(ROWS, np.ones(3), np.eye(3)), built(cell, "reference")(ROWS, np.ones(3), np.eye(3))
     )
-    (found,) = (each for each in f.rewrites if each.rule == "fuse_elementwise")
+    (found,) = (rewrite for rewrite in f.rewrites if rewrite.rule == "fuse_elementwise")
     assert found.phase == "memory" and found.paths == (("rnn",),)
     assert "`rnn`: 7 operations done in 1 group, 6 results never in memory" in found.says
-    whys = {each.why: each for each in f.rewrites.refusals("fuse_elementwise")}
+    whys = {refusal.why: refusal for refusal in f.rewrites.refusals("fuse_elementwise")}
     assert "`dot`, which is not elementwise, gives it" in whys
     assert whys["`dot`, which is not elementwise, gives it"].path == ("rnn",)
     assert "test_groups.py" in whys["`dot`, which is not elementwise, gives it"].source
@@ -136,7 +136,7 @@ def test_groups_stand_in_the_history_with_what_was_refused(arena):
 def test_a_tier_of_single_instructions_has_no_groups_in_its_history():
     f = built(cell, "numpy")
     f(ROWS, np.ones(3), np.eye(3))
-    assert not [each for each in f.rewrites if each.rule == "fuse_elementwise"]
+    assert not [rewrite for rewrite in f.rewrites if rewrite.rule == "fuse_elementwise"]
     assert not f.rewrites.refusals("fuse_elementwise")
 
 
@@ -153,7 +153,7 @@ def test_groups_are_printed_as_such(arena):
     f = built(cell, "arena")
     f(ROWS, np.ones(3), np.eye(3))
     text = program_text(f.program, "rnn", notes_of(f.program, f.memory_plans()), lines=False)
-    lines = [each.strip() for each in text.splitlines()]
+    lines = [line.strip() for line in text.splitlines()]
     assert lines.count("as one") == 1
     assert lines[lines.index("as one") + 1].endswith("never in memory")
     assert "dot(" in lines[lines.index("as one") - 1]
@@ -168,7 +168,7 @@ def test_a_sum_over_nothing_is_part_of_a_group_and_in_memory_where_others_read_i
     f = built_for("arena")
     for found, expected in zip(f(*given), built_for("reference")(*given), strict=True):
         np.testing.assert_allclose(found, expected)
-    (backward,) = (each for each in loops(f.program) if each.name == "grad_of_rnn")
+    (backward,) = (loop for loop in loops(f.program) if loop.name == "grad_of_rnn")
     made, body = f.memory_plans()[backward.key], backward.body
-    sums = {k for k, each in enumerate(body.instructions) if each.op.name == "sum_to_shape"}
+    sums = {k for k, instruction in enumerate(body.instructions) if instruction.op.name == "sum_to_shape"}
     assert sums and any(sums & set(group) for group in made.groups if len(group) > 1)

@@ -35,7 +35,9 @@ def plan_of(loop, width=4):
 
 def instruction_of(program, name):
     """Return the first instruction of an op, and its index."""
-    return next((k, each) for k, each in enumerate(program.instructions) if each.op.name == name)
+    return next(
+        (k, instruction) for k, instruction in enumerate(program.instructions) if instruction.op.name == name
+    )
 
 
 def test_a_view_keeps_what_it_was_taken_from_alive():
@@ -66,7 +68,7 @@ def test_outputs_live_to_the_end():
 def test_an_elementwise_chain_lives_in_one_buffer_and_ends_in_its_row():
     loop = loop_of(lambda x, h: T.tanh(T.exp(T.sin(x + h) * 0.5)))
     plan = plan_of(loop)
-    places = [plan.places[each.outputs[0]].location for each in loop.body.instructions]
+    places = [plan.places[instruction.outputs[0]].location for instruction in loop.body.instructions]
     assert places[:-1] == [Buffer(0)] * (len(places) - 1)
     assert places[-1] == Row(("state", 0))
     assert plan.in_place == len(places) - 2
@@ -117,8 +119,8 @@ def test_the_verifier_names_a_buffer_that_is_written_over_too_early():
     plan = plan_of(loop)
     verify_plan(loop.body, plan)
     places = tuple(
-        replace(each, location=Buffer(0)) if isinstance(each.location, Buffer) else each
-        for each in plan.places
+        replace(place, location=Buffer(0)) if isinstance(place.location, Buffer) else place
+        for place in plan.places
     )
     with pytest.raises(InternalError, match="still read|is lost|written over"):
         verify_plan(loop.body, replace(plan, places=places))
@@ -132,7 +134,10 @@ def test_the_verifier_wants_a_loop_and_its_body_to_agree():
     with pytest.raises(InternalError, match="disagree"):
         verify_program(
             replace(
-                program, instructions=tuple(broken if each is loop else each for each in program.instructions)
+                program,
+                instructions=tuple(
+                    broken if instruction is loop else instruction for instruction in program.instructions
+                ),
             )
         )
 

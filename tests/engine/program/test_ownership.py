@@ -80,7 +80,7 @@ def test_the_history_of_a_state_is_its_own_buffer(mode, steps):
     h, _ = scanviz.scan(lambda h: h * 2, outputs_info=h0, n_steps=N)
     both = state_history(h, h0, 1)
     f = scanviz.function([N, h0], [h, both, both[:-1]], mode=scanviz.Mode(mode, "all"))
-    assert all(each.op.name != "state_history" for each in f.program.instructions)
+    assert all(instruction.op.name != "state_history" for instruction in f.program.instructions)
     rows, whole, before = f(steps, [1.0])
     np.testing.assert_array_equal(whole[1:], rows)
     np.testing.assert_array_equal(whole[:, 0], 2.0 ** np.arange(steps + 1))
@@ -93,7 +93,7 @@ def test_other_initial_rows_are_joined_on():
     h0, other = T.vector("h0"), T.vector("other")
     h, _ = scanviz.scan(lambda h: h * 2, outputs_info=h0, n_steps=3)
     f = scanviz.function([h0, other], state_history(h, other, 1))
-    assert any(each.op.name == "state_history" for each in f.program.instructions)
+    assert any(instruction.op.name == "state_history" for instruction in f.program.instructions)
     assert f([1.0], [7.0])[:, 0].tolist() == [7.0, 2.0, 4.0, 8.0]
 
 

@@ -43,7 +43,11 @@ def loop_and_plan(step, groups=single):
 
 def place_of(loop, made, name):
     """Return the place of the result of the first instruction of an op."""
-    return next(made.places[each.outputs[0]] for each in loop.body.instructions if each.op.name == name)
+    return next(
+        made.places[instruction.outputs[0]]
+        for instruction in loop.body.instructions
+        if instruction.op.name == name
+    )
 
 
 def test_a_view_is_its_base_an_offset_and_strides():
@@ -52,20 +56,20 @@ def test_a_view_is_its_base_an_offset_and_strides():
         return h + twice[::-1] + T.concatenate([twice[1:3], twice[1:3]])
 
     _, made = loop_and_plan(step)
-    views = [each for each in made.places if isinstance(each.location, View)]
-    base = next(k for k, each in enumerate(made.places) if each.location == Buffer(0))
-    assert [(each.location, each.strides, each.alignment) for each in views] == [
+    views = [place for place in made.places if isinstance(place.location, View)]
+    base = next(k for k, place in enumerate(made.places) if place.location == Buffer(0))
+    assert [(view.location, view.strides, view.alignment) for view in views] == [
         (View(base, 24), (-8,), 8),
         (View(base, 8), (8,), 8),
         (View(base, 8), (8,), 8),
     ]
-    assert all(each.made >= 0 for each in views)
+    assert all(view.made >= 0 for view in views)
 
 
 def test_a_view_of_a_view_is_one_of_the_base_and_a_turned_one_has_its_strides():
     loop, made = loop_and_plan(lambda x, h: h + (x + 1.0).reshape((2, 2)).T[1][0])
     (base,) = made.placed(Buffer)
-    found = [(each.location, each.strides) for each in made.places if isinstance(each.location, View)]
+    found = [(place.location, place.strides) for place in made.places if isinstance(place.location, View)]
     assert found == [(View(base, 0), (16, 8)), (View(base, 0), (8, 16)), (View(base, 8), (16,))]
     assert place_of(loop, made, "add").contiguous(8)
 
@@ -85,7 +89,7 @@ def test_what_is_read_and_written_are_rows_of_slots():
 
 def test_sizes_and_numbers_have_no_memory():
     loop, made = loop_and_plan(lambda x, h: h + x[0] * T.cast(x.shape[0], "float64"))
-    assert Size(4) in [each.location for each in made.places]
+    assert Size(4) in [place.location for place in made.places]
     assert place_of(loop, made, "index").location is Where.NUMBER
     assert place_of(loop, made, "cast").location is Where.NUMBER
 
@@ -102,7 +106,7 @@ def kinds_of(step, pick, **arguments):
     f(np.ones((5, 3)), np.ones(3))
     (runner,) = f.executable.flat.runners.values()
     (made,) = runner.tier.all_made()
-    return [each.kind for each in made.plan.stores.values()]
+    return [store.kind for store in made.plan.stores.values()]
 
 
 def test_the_last_row_alone_lies_in_two_rows_in_one_or_in_none():
@@ -129,7 +133,7 @@ def test_what_is_written_over_says_so_and_may_not_be_read_as_a_view_too():
 def test_a_chain_is_a_group_whose_inner_registers_are_never_in_memory():
     loop, made = loop_and_plan(lambda x, h: T.tanh(T.exp(x * 0.5) + h), groups=chains)
     assert made.groups == ((0, 1, 2, 3),)
-    locations = [made.places[each.outputs[0]].location for each in loop.body.instructions]
+    locations = [made.places[instruction.outputs[0]].location for instruction in loop.body.instructions]
     assert locations == [Where.LOCAL] * 3 + [Row(("state", 0))]
     assert made.buffers == () and made.arena == 0
 
@@ -177,7 +181,7 @@ def test_a_ring_has_a_row_more_than_are_read_or_kept():
 def test_a_loop_that_meets_no_shapes_checks_every_row():
     loop, _ = loop_and_plan(lambda x, h: T.tanh(x + h))
     made = plan_loop(loop, None, single, EMITS)
-    assert all(each.checked for each in made.stores.values())
+    assert all(store.checked for store in made.stores.values())
     assert not made.placed(Row) and not made.placed(Buffer)
 
 
@@ -222,7 +226,7 @@ def test_a_state_that_no_step_reads_is_planned_for_the_rows_it_has():
 def test_rows_that_a_loop_takes_over_are_not_in_its_arena():
     cost = T.sum(scanviz.scan(lambda x, h: T.tanh(x + h), X, H0)[0])
     program, _ = scan_inplace(lower([X, H0], [scanviz.grad(cost, X)], "test"))
-    backward = [each for each in loops(program) if any(slot.in_place for slot in each.states)]
+    backward = [loop for loop in loops(program) if any(slot.in_place for slot in loop.states)]
     assert backward
     made = plan_loop(backward[0], [(4,)] * len(backward[0].body.inputs), single, EVERYTHING)
     layout = arena_of(backward[0], made, 3, {0: 4})
@@ -236,13 +240,13 @@ def test_sizes_that_might_not_fit_are_known_where_they_do():
     f = scanviz.function([X, h1], scanviz.grad(T.sum(rows), [X, h1]), mode="numpy")
     f(np.ones((3, 4)), np.ones((3, 2)))
     plans = f.memory_plans()
-    (backward,) = (each for each in loops(f.program) if each.name == "grad_of_loop")
+    (backward,) = (loop for loop in loops(f.program) if loop.name == "grad_of_loop")
     made, body = plans[backward.key], backward.body
-    sizes = [k for k, each in enumerate(body.instructions) if each.op.name == "broadcast_size"]
-    summed = [k for k, each in enumerate(body.instructions) if each.op.name == "sum_to_shape"]
+    sizes = [k for k, instruction in enumerate(body.instructions) if instruction.op.name == "broadcast_size"]
+    summed = [k for k, instruction in enumerate(body.instructions) if instruction.op.name == "sum_to_shape"]
     assert sizes and summed and made.idle.issuperset((*sizes, *summed))
     assert not any(
-        each.location is Where.FRESH and each.shape is None for each in made.places if each.made >= 0
+        place.location is Where.FRESH and place.shape is None for place in made.places if place.made >= 0
     )
     with pytest.raises(ScanvizError, match="x|X|shape"):
         f(np.ones((3, 4)), np.ones((2, 2)))

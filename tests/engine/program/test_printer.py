@@ -19,7 +19,7 @@ def text_of(outputs, inputs=(X, V, N), **options):
 def test_a_loop_is_printed_with_what_goes_in_its_step_and_what_comes_out():
     rows, _ = scanviz.scan(lambda x_t, v: T.tanh(x_t * 2.0 + v), X, V, name="rnn")
     text = text_of([rows])
-    assert [" ".join(each.split()) for each in text.splitlines()] == [
+    assert [" ".join(line.split()) for line in text.splitlines()] == [
         "program f(x: float64[?, ?], v%1: float64[?], n: int64[])",
         "%3 = dimension{axis=0}(x) int64[]",
         "loop `rnn`: %3 steps",

@@ -22,7 +22,7 @@ def written(variable):
         return f"{node.op.name}({inputs})"
     if node.op.name in ("index", "assign"):
         return f"{node.op}({inputs})"
-    shown = ",".join(str(each) for each in parameters if not isinstance(each, bool))
+    shown = ",".join(str(parameter) for parameter in parameters if not isinstance(parameter, bool))
     return f"{node.op.name}<{shown}>({inputs})"
 
 
@@ -34,7 +34,7 @@ def after(rule, variable):
 def reasons(rule, variable):
     """Return why a rule does not fire in a graph."""
     history = RewriteHistory([variable], Selection("none").including(rule))
-    return [each.why for each in history.refusals(rule)]
+    return [refusal.why for refusal in history.refusals(rule)]
 
 
 def check_same(found, expected):

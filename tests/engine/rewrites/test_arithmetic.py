@@ -164,8 +164,8 @@ def test_a_gradient_keeps_a_number_that_broadcasts_over_it():
 def test_steps_of_loops_are_simplified_too():
     h, _ = scanviz.scan(lambda x_t, h: T.negative(-(h * 1.0)) + x_t, x, T.constant(0.5), name="total")
     f = scanviz.function([x], h, mode=Mode("numpy", [RULE]))
-    (loop,) = [each for each in f.program.instructions if each.op.name == "scan"]
-    assert [each.op.name for each in loop.body.instructions] == ["add"]
+    (loop,) = [instruction for instruction in f.program.instructions if instruction.op.name == "scan"]
+    assert [instruction.op.name for instruction in loop.body.instructions] == ["add"]
     assert f([1.0, 2.0]).tolist() == [1.5, 3.5]
 
 
@@ -212,7 +212,7 @@ def graphs(draw, arguments, numbers):
 @given(data=st.data())
 def test_no_bit_of_any_value_changes(dtype, data):
     a, c = T.tensor(dtype, (None,), "a"), T.tensor(dtype, (None, None), "c")
-    wanted = data.draw(graphs([a, c], [each for each in NUMBERS if each >= 0 or dtype != "uint8"]))
+    wanted = data.draw(graphs([a, c], [number for number in NUMBERS if number >= 0 or dtype != "uint8"]))
     if dtype.startswith("float"):
         numbers = np.array([0.0, -0.0, 1.0, -1.5, np.inf, np.nan, 1e-45, 3e38, 0.1], dtype)
     else:
@@ -263,10 +263,10 @@ UNSAFE = [
 def test_unsafe_arithmetic_is_done_on_request_alone(before, expected):
     assert after("unsafe_arithmetic", before) == expected
     inputs = [each for each in (x, y, m) if each in leaves([before])]
-    names = [each.rule for each in scanviz.function(inputs, before).rewrites]
+    names = [rewrite.rule for rewrite in scanviz.function(inputs, before).rewrites]
     assert "unsafe_arithmetic" not in names
     asked = scanviz.function(inputs, before, mode=Mode("numpy").including("unsafe_arithmetic"))
-    assert "unsafe_arithmetic" in [each.rule for each in asked.rewrites]
+    assert "unsafe_arithmetic" in [rewrite.rule for rewrite in asked.rewrites]
     plain = scanviz.function(inputs, before, mode=Mode("numpy", "none"))
     values = [
         np.array([0.2, 1.5, 3.0]) if each.ndim == 1 else np.array([[0.2, 1.5], [0.3, 2.0]]) for each in inputs

@@ -72,9 +72,9 @@ def matrix(n=3, m=3):
 
 
 def test_each_operation_has_a_row_or_a_reason():
-    of_tests = {each.name for each in declarations() if each.family not in FAMILIES}
+    of_tests = {declaration.name for declaration in declarations() if declaration.family not in FAMILIES}
     holes = set(BATCHING.holes()) - of_tests
-    draws = {each for each in holes if each.startswith("draw_")}
+    draws = {hole for hole in holes if hole.startswith("draw_")}
     assert holes - draws <= HOLES, "write a row in engine/rewrites/batching, or a reason here"
 
 
@@ -94,11 +94,15 @@ def test_elementwise_rows_of_several_ranks_stay_aligned(name):
 
 
 def test_every_elementwise_operation_of_one_input_is_itself():
-    for each in declarations():
-        if each.family == "elementwise" and getattr(each, "arity", 0) == 1 and each.name != "cast":
+    for declaration in declarations():
+        if (
+            declaration.family == "elementwise"
+            and getattr(declaration, "arity", 0) == 1
+            and declaration.name != "cast"
+        ):
             inputs = [Variable(TensorType("float64", (None,)), "x")]
             try:
-                node = each(*inputs).owner
+                node = declaration(*inputs).owner
             except scanviz.ScanvizError:
                 continue  # whole numbers only
             rows = Variable(TensorType("float64", (None, None)), "rows")

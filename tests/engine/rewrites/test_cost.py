@@ -96,7 +96,7 @@ def test_costs_of_any_loop_are_never_negative_and_fall_with_its_rows(case):
             min(each.at(sizes) for each in (cost.operations, cost.flops, cost.bytes_moved, cost.buffer_bytes))
             >= 0
         )
-    last = [each[-1] for each in results if case.n_steps]
+    last = [result[-1] for result in results if case.n_steps]
     if last:
         kept = cost_of(rewritten_by("ScanSaveMem", last)).buffer_bytes
         assert kept.at(dict.fromkeys({*names, *kept.names}, 5)) <= cost_of(last).buffer_bytes.at(

@@ -46,7 +46,7 @@ def test_where_replacements_do_not_lead_to_the_graph_that_a_sweep_gave_its_graph
     monkeypatch,
 ):
     history = stacked(3).build(mode="numpy").rewrites
-    wanted = [(each.cost, each.change) for each in history.versions()]
+    wanted = [(version.cost, version.change) for version in history.versions()]
     asked = []
 
     def unclear(self, applied):
@@ -57,7 +57,7 @@ def test_where_replacements_do_not_lead_to_the_graph_that_a_sweep_gave_its_graph
 
     followed = versions.Versions._applied
     monkeypatch.setattr(versions.Versions, "_applied", unclear)
-    found = [(each.cost, each.change) for each in history.versions()]
+    found = [(version.cost, version.change) for version in history.versions()]
     assert asked and [cost for cost, _ in found] == [cost for cost, _ in wanted]
     for (_, mine), (_, theirs) in zip(found, wanted, strict=True):
         assert sorted(mine.removed) == sorted(theirs.removed) and sorted(mine.added) == sorted(theirs.added)

@@ -46,17 +46,17 @@ def taken(inputs, wanted, *values, mode="numpy", updates=None):
         each.set_value(value)
     f = scanviz.function(inputs, wanted, mode=mode, profile=True, updates=updates, on_unused_input="ignore")
     assert outcome(f, *values) == expected
-    return {each.name: each.steps for each in f.profile.loops}
+    return {loop.name: loop.steps for loop in f.profile.loops}
 
 
 def refusals(wanted, inputs, **options):
     f = scanviz.function(inputs, wanted, on_unused_input="ignore", **options)
-    return " | ".join(each.why for each in f.rewrites.refusals("fewer_steps"))
+    return " | ".join(refusal.why for refusal in f.rewrites.refusals("fewer_steps"))
 
 
 def says(wanted, inputs):
     f = scanviz.function(inputs, wanted, on_unused_input="ignore")
-    return [each.says for each in f.rewrites if each.rule == "fewer_steps"]
+    return [rewrite.says for rewrite in f.rewrites if rewrite.rule == "fewer_steps"]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_what_the_rule_does_is_told():
 def test_a_known_row_from_the_end_is_kept_alone_and_nothing_is_done_twice():
     rows = rewritten_by(["ScanSaveMem", "fewer_steps"], [powers(20)[-10]])
     (op,) = [each.op for each in toposort(rows) if isinstance(each.op, Scan)]
-    assert [each.keep.last for each in op.variables] == [1]
+    assert [variable.keep.last for variable in op.variables] == [1]
     n = T.lscalar("n")
     once = rewritten_by("fewer_steps", [powers(n)[-10]])
     assert rewritten_by("fewer_steps", once) == once

@@ -33,7 +33,7 @@ def test_keeping_only_rows_that_are_read_changes_no_value(case):
     rows = evaluate(results, givens)
     if len(rows[0]) == 0:
         return
-    wanted = [each[-1] for each in results]
+    wanted = [result[-1] for result in results]
     for found, expected in zip(evaluate(rewritten_by("ScanSaveMem", wanted), givens), rows, strict=True):
         np.testing.assert_array_equal(found, expected[-1])
 
@@ -42,9 +42,9 @@ def test_keeping_only_rows_that_are_read_changes_no_value(case):
 def test_rewriting_twice_is_rewriting_once(case):
     results, _, _, _ = case.build()
     last = [
-        each[-1] for each in results if each.type.shape[0] != 0
+        result[-1] for result in results if result.type.shape[0] != 0
     ]  # a loop known to take no step has no last row
-    wanted = [*last, *(each.shape[0] for each in results)]
+    wanted = [*last, *(result.shape[0] for result in results)]
     for rule in ("ScanSaveMem", "resolve_shapes"):
         once = rewritten_by(rule, wanted)
         assert structurally_equal(once, rewritten_by(rule, once))
@@ -95,10 +95,10 @@ def test_equal_nodes_are_computed_once_in_steps_too():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda x_t, h: T.sin(x_t) * h + T.sin(x_t), x, T.constant(0.5))
     f = scanviz.function([x], [T.exp(x) + T.exp(x), h], mode=scanviz.Mode("numpy").excluding("push_out"))
-    names = [each.op.name for each in f.program.instructions]
+    names = [instruction.op.name for instruction in f.program.instructions]
     assert names.count("exp") == 1
-    (loop,) = [each for each in f.program.instructions if each.op.name == "scan"]
-    assert [each.op.name for each in loop.body.instructions].count("sin") == 1
+    (loop,) = [instruction for instruction in f.program.instructions if instruction.op.name == "scan"]
+    assert [instruction.op.name for instruction in loop.body.instructions].count("sin") == 1
     total, rows = f([1.0, 2.0])
     np.testing.assert_allclose(total, 2 * np.exp([1.0, 2.0]))
     np.testing.assert_allclose(rows[0], np.sin(1.0) * 1.5)
@@ -122,7 +122,7 @@ def test_numbers_without_a_value_are_an_error_of_the_branch_that_computes_them()
 def test_small_constants_are_folded_and_errors_left_to_run_time():
     x = T.vector("x")
     f = scanviz.function([x], x * (T.constant(2.0) * T.constant(3.0)))
-    assert [each.op.name for each in f.program.instructions] == ["multiply"]
+    assert [instruction.op.name for instruction in f.program.instructions] == ["multiply"]
     assert f([1.0]).tolist() == [6.0]
     broken = scanviz.function([], T.constant([1.0, 2.0])[T.constant([5])])
     with pytest.raises(scanviz.ScanvizError, match="index 5"):
@@ -134,7 +134,7 @@ def test_filled_arrays_are_taken_apart_where_shapes_are_the_same(dtype):
     x = T.vector("x", dtype=dtype)
     ones = T.alloc(T.constant(np.ones((), dtype)), x.shape[0])
     f = scanviz.function([x], [x * ones, x * (ones * 2), x + ones])
-    assert "alloc" not in [each.op.name for each in f.program.instructions]
+    assert "alloc" not in [instruction.op.name for instruction in f.program.instructions]
     same, twice, more = f(np.array([1.0, np.nan], dtype))
     assert same.dtype == twice.dtype == more.dtype == dtype
     np.testing.assert_array_equal(same, [1.0, np.nan])
@@ -153,7 +153,7 @@ def test_loops_that_are_parts_of_one_another_are_merged():
     h, _ = scanviz.scan(lambda x_t, h: T.exp(x_t * h), x, h0, name="exps")
     tangent = scanviz.Rop(h, x, T.ones_like(x))
     f = scanviz.function([x, h0], [h, tangent, scanviz.grad(h[-1], x)])
-    names = [each.name for each in f.program.instructions if each.op.name == "scan"]
+    names = [instruction.name for instruction in f.program.instructions if instruction.op.name == "scan"]
     assert sorted(names) == ["exps", "grad_of_exps"]
     apart = [scanviz.function([x, h0], each) for each in (h, tangent, scanviz.grad(h[-1], x))]
     at = ([0.1, 0.2, 0.3], 0.5)
@@ -166,4 +166,4 @@ def test_loops_over_other_inputs_are_not_merged():
     a, _ = scanviz.scan(lambda v, s: s + v, x, T.constant(0.0))
     b, _ = scanviz.scan(lambda v, s: s + v, y, T.constant(0.0))
     f = scanviz.function([x, y], [a, b])
-    assert [each.op.name for each in f.program.instructions].count("scan") == 2
+    assert [instruction.op.name for instruction in f.program.instructions].count("scan") == 2

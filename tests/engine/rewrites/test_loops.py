@@ -19,12 +19,12 @@ def loops_in(outputs):
 
 
 def kinds(op):
-    return [(kind_of(each), each.name) for each in op.variables]
+    return [(kind_of(variable), variable.name) for variable in op.variables]
 
 
 def refusals(wanted, rule, inputs, **options):
     f = scanviz.function(inputs, wanted, on_unused_input="ignore", **options)
-    return " | ".join(each.why for each in f.rewrites.refusals(rule))
+    return " | ".join(refusal.why for refusal in f.rewrites.refusals(rule))
 
 
 def agree(inputs, wanted, *values):
@@ -118,7 +118,7 @@ def test_a_loop_known_to_take_one_step_is_the_step():
     )
     f = scanviz.function([x], [h, s, y], givens={n: T.constant(1)})
     assert loops_in(f.outputs) == []
-    assert any(each.rule == "inline_one_step" for each in f.rewrites)
+    assert any(rewrite.rule == "inline_one_step" for rewrite in f.rewrites)
     plain = scanviz.function([x], [h, s, y], givens={n: T.constant(1)}, mode=Mode("reference", "none"))
     for a, b in zip(f([3.0]), plain([3.0]), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -143,7 +143,7 @@ def test_loops_that_share_what_they_read_become_one():
     b, _ = scanviz.scan(lambda v, h, w: T.sin(T.dot(h, w) + v), x, T.zeros(3), w, name="second")
     (op,) = loops_in(rewritten_by("ScanMerge", [a, b]))
     assert op.scan_name == "first&second"
-    assert {each.name for each in op.variables} >= {"h"}
+    assert {variable.name for variable in op.variables} >= {"h"}
     agree([x, w], [a, b], np.random.default_rng(1).normal(size=(4, 3)), np.eye(3))
 
 
@@ -208,7 +208,12 @@ def test_loops_that_end_by_equal_conditions_become_one():
 
 
 def keeps(outputs):
-    return [each.keep.last for op in loops_in(outputs) for each in op.variables if hasattr(each, "keep")]
+    return [
+        variable.keep.last
+        for op in loops_in(outputs)
+        for variable in op.variables
+        if hasattr(variable, "keep")
+    ]
 
 
 def test_a_power_keeps_one_row_and_a_loop_its_last_slice():

@@ -44,16 +44,16 @@ def rnn(gradient=True):
 
 
 def test_every_rule_says_what_it_does_where_it_is_and_when_it_runs():
-    for each in all_rules():
-        assert each.doc.endswith("."), each
-        assert each.phases and set(each.phases) <= set(PHASES)
-        file, line = each.where.split(":")
+    for rule in all_rules():
+        assert rule.doc.endswith("."), rule
+        assert rule.phases and set(rule.phases) <= set(PHASES)
+        file, line = rule.where.split(":")
         assert file.startswith("scanviz/engine/") and file.endswith(".py") and int(line) > 1
     documented = {
         "remove_constants_and_unused_inputs_scan", "PushOutNonSeqScan", "PushOutSeqScan", "PushOutScanOutput",
         "PushOutDot1", "ScanInplaceOptimizer", "ScanSaveMem", "ScanMerge", "scan_merge_inouts",
     }  # fmt: skip
-    assert documented <= {each.name for each in all_rules()}
+    assert documented <= {rule.name for rule in all_rules()}
 
 
 def test_rules_that_undo_one_another_are_stopped_and_named(extra):
@@ -139,22 +139,26 @@ def test_a_rule_that_raises_nothing_and_refuses_is_asked_why(extra):
 
 def test_rules_are_chosen_by_name_and_by_tag():
     inputs, wanted = rnn()
-    names = {each.rule for each in scanviz.function(inputs, wanted).rewrites}
+    names = {rewrite.rule for rewrite in scanviz.function(inputs, wanted).rewrites}
     assert {"PushOutDot1", "merge_equal", "ScanInplaceOptimizer"} <= names
     without = Mode("numpy").excluding("push_out", "ScanInplaceOptimizer")
-    found = {each.rule for each in scanviz.function(inputs, wanted, mode=without).rewrites}
+    found = {rewrite.rule for rewrite in scanviz.function(inputs, wanted, mode=without).rewrites}
     assert not found & {"PushOutDot1", "PushOutSeqScan", "PushOutNonSeqScan", "ScanInplaceOptimizer"}
     only = Mode("numpy", ["PushOutDot1"])
-    assert {each.rule for each in scanviz.function(inputs, wanted, mode=only).rewrites} == {"PushOutDot1"}
+    assert {rewrite.rule for rewrite in scanviz.function(inputs, wanted, mode=only).rewrites} == {
+        "PushOutDot1"
+    }
     again = without.including("PushOutDot1")
-    assert "PushOutDot1" in {each.rule for each in scanviz.function(inputs, wanted, mode=again).rewrites}
+    assert "PushOutDot1" in {
+        rewrite.rule for rewrite in scanviz.function(inputs, wanted, mode=again).rewrites
+    }
 
 
 def test_a_selection_is_written_as_words():
     assert str(as_selection("all,-PushOutDot1,+unfill")) == "all,-PushOutDot1,+unfill"
     assert as_selection("-unfill") == Selection("all").excluding("unfill")
     assert as_selection("unfill, merge_equal") == as_selection(["unfill", "merge_equal"])
-    unsafe = [each for each in all_rules() if rules.UNSAFE in each.tags]
+    unsafe = [rule for rule in all_rules() if rules.UNSAFE in rule.tags]
     assert not any(Selection("all").has(each) for each in unsafe)
     assert all(Selection("all").including(rules.UNSAFE).has(each) for each in unsafe)
     for wrong, says in [
@@ -213,10 +217,10 @@ def test_functions_built_at_the_same_time_have_node_ids_of_their_own():
         found[k] = scanviz.function(inputs, wanted).rewrites
 
     threads = [threading.Thread(target=make, args=(k,)) for k in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert len(found) == 4
     for history in found.values():
         assert list(places(history.all_graphs()[-1])) == list(places(history.final))
@@ -227,11 +231,11 @@ def test_functions_built_at_the_same_time_have_node_ids_of_their_own():
 def test_a_record_tells_what_changed():
     inputs, wanted = rnn()
     f = scanviz.function(inputs, wanted)
-    (record,) = [each for each in f.rewrites if each.rule == "PushOutDot1"]
+    (record,) = [rewrite for rewrite in f.rewrites if rewrite.rule == "PushOutDot1"]
     assert record.phase == "loops" and record.where.startswith("scanviz/engine/rewrites/push_sums.py:")
     assert "d(…)/d(w)" in record.added or len(record.added) > 2
     assert any("multiply" in each and "grad_of_rnn" in each for each in record.removed)
-    moves = [str(each) for each in record.loop_variables]
+    moves = [str(variable) for variable in record.loop_variables]
     assert "`grad_w` (sitsot) leaves `grad_of_rnn`" in moves
     assert record.time_ns > 0 and record.count == 1
 
@@ -241,17 +245,17 @@ def test_rules_about_the_program_are_recorded_and_can_be_left_out():
     values = np.random.default_rng(0).normal(size=(6, 3)), np.eye(3) / 2
     f = scanviz.function(inputs, wanted)
     expected = f(*values)
-    memory = {each.rule: each.says for each in f.rewrites if each.phase == "memory"}
+    memory = {rewrite.rule: rewrite.says for rewrite in f.rewrites if rewrite.phase == "memory"}
     assert set(memory) == {"share_state_history", "ScanInplaceOptimizer", "reuse_buffers"}
     assert memory["ScanInplaceOptimizer"] == "`grad_of_rnn` works in the array that it starts from: `grad_h`"
     for rule in memory:
         g = scanviz.function(inputs, wanted, mode=Mode("numpy").excluding(rule))
         for a, b in zip(g(*values), expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)
-        assert rule not in {each.rule for each in g.rewrites}
+        assert rule not in {rewrite.rule for rewrite in g.rewrites}
     plain = scanviz.function(inputs, wanted, mode=Mode("numpy").excluding("memory"))
     plain(*values)
-    assert not [each for each in plain.rewrites if each.phase == "memory"]
+    assert not [rewrite for rewrite in plain.rewrites if rewrite.phase == "memory"]
     assert all(
         slot.history is None
         for loop in plain.program.instructions
@@ -263,10 +267,10 @@ def test_rules_about_the_program_are_recorded_and_can_be_left_out():
 def test_phases_run_in_their_order_and_rules_in_theirs():
     _, wanted = rnn()
     entries = [entry for sweep in sweeps(wanted, Selection("all")) for entry, _ in sweep]
-    assert [PHASES.index(each.phase) for each in entries] == sorted(
-        PHASES.index(each.phase) for each in entries
+    assert [PHASES.index(entry.phase) for entry in entries] == sorted(
+        PHASES.index(entry.phase) for entry in entries
     )
-    assert [each.index for each in entries] == list(range(len(entries)))
+    assert [entry.index for entry in entries] == list(range(len(entries)))
     for phase in PHASES:
         order = [rules.ORDER.index(each.name) for each in rules_of(phase)]
         assert order == sorted(order)
@@ -289,4 +293,4 @@ def test_many_loops_that_each_keep_their_last_row_are_no_cycle():
         h, _ = scanviz.scan(lambda x_t, h, k=k: T.tanh(x_t + h * 0.1 * k), x[k:], 0.0, name=f"loop{k}")
         total = total + h[-1]
     f = scanviz.function([x], total)  # a warning would be an error here
-    assert sum(each.rule == "ScanSaveMem" for each in f.rewrites) == 30
+    assert sum(rewrite.rule == "ScanSaveMem" for rewrite in f.rewrites) == 30

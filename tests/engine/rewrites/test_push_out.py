@@ -24,7 +24,7 @@ def operations(op):
 
 
 def kinds(op):
-    return [(kind_of(each), each.name) for each in op.variables]
+    return [(kind_of(variable), variable.name) for variable in op.variables]
 
 
 def outside(outputs):
@@ -33,7 +33,7 @@ def outside(outputs):
 
 def refusals(wanted, rule, inputs):
     f = scanviz.function(inputs, wanted, on_unused_input="ignore")
-    return " | ".join(each.why for each in f.rewrites.refusals(rule))
+    return " | ".join(refusal.why for refusal in f.rewrites.refusals(rule))
 
 
 def agree(inputs, wanted, *values, tolerance=1e-12):
@@ -183,7 +183,7 @@ def test_rows_longer_than_all_that_is_kept_are_not_made():
     h, _ = scanviz.scan(lambda word, h, table: T.tanh(table[word] * h + 1.0), words, T.ones(3), table)
     assert "may be much longer than all" in refusals([h[-1]], "PushOutSeqScan", [words, table])
     f = scanviz.function([words, table], h)  # rows as long are asked for
-    assert any(each.rule == "PushOutSeqScan" for each in f.rewrites)
+    assert any(rewrite.rule == "PushOutSeqScan" for rewrite in f.rewrites)
     agree([words, table], [h], np.array([1, 0, 3]), RNG.normal(size=(4, 3)))
 
 
@@ -191,7 +191,7 @@ def test_too_many_bytes_of_rows_are_not_made():
     x, w = T.tensor("float64", (10_000, 64, 64), "x"), T.tensor("float64", (64, 64), "w")
     h, _ = scanviz.scan(lambda v, h, w: h + v @ w, x, T.zeros((64, 64)), w)
     f = scanviz.function([x, w], h)
-    (why,) = [each.why for each in f.rewrites.refusals("PushOutSeqScan")][:1]
+    (why,) = [refusal.why for refusal in f.rewrites.refusals("PushOutSeqScan")][:1]
     assert "more than 1073741824" in why or "depends on more" in why
 
 
@@ -218,7 +218,7 @@ def test_weight_gradients_become_one_product(batch):
     assert "sitsot" not in [kind for kind, _ in kinds(backward)]
     spread = f.outputs[1].owner
     assert (spread.op.name, spread.inputs[0].owner.op.name) == ("state_shape", "dot")
-    assert any(each.rule == "PushOutDot1" and "`grad_w`" in each.says for each in f.rewrites)
+    assert any(rewrite.rule == "PushOutDot1" and "`grad_w`" in rewrite.says for rewrite in f.rewrites)
     shape = (6, 2, 4) if batch else (6, 4)
     agree(inputs, wanted, RNG.normal(size=shape), RNG.normal(size=(4, 3)), tolerance=1e-10)
 
@@ -231,7 +231,7 @@ def test_the_initial_state_is_added_and_the_stop_condition_kept():
 
     sums, _ = scanviz.scan(step, [a, b], s0, name="sums")
     f = scanviz.function([a, b, s0], sums[-1])
-    assert any(each.rule == "PushOutDot1" for each in f.rewrites)
+    assert any(rewrite.rule == "PushOutDot1" for rewrite in f.rewrites)
     left, right, first = RNG.uniform(0, 0.5, (6, 2, 3)), RNG.normal(size=(6, 3, 2)), RNG.normal(size=(2, 2))
     left[3, 0, 0] = 1.0
     expected = first + sum(left[k] @ right[k] for k in range(4))
@@ -242,7 +242,7 @@ def test_the_last_row_of_no_rows_is_still_an_error():
     a, b = T.tensor3("a"), T.tensor3("b")
     sums, _ = scanviz.scan(lambda p, q, s: s + T.dot(p, q), [a, b], T.zeros((2, 2)))
     f = scanviz.function([a, b], sums[-1])
-    assert any(each.rule == "PushOutDot1" for each in f.rewrites)
+    assert any(rewrite.rule == "PushOutDot1" for rewrite in f.rewrites)
     with pytest.raises(scanviz.ScanvizError, match="index -1"):
         f(np.zeros((0, 2, 3)), np.zeros((0, 3, 2)))
 
@@ -293,14 +293,14 @@ def test_rows_are_not_kept_only_to_be_made_smaller_after_the_loop():
     (h, total, norms), _ = scanviz.scan(step, x, [T.zeros(3), T.zeros((3, 3)), None], w, name="rnn")
     f = scanviz.function([x, w], [h[-1], total[-1], norms])
     reasons = {
-        rule: [each.why for each in f.rewrites.refusals(rule)]
+        rule: [refusal.why for refusal in f.rewrites.refusals(rule)]
         for rule in ("PushOutScanOutput", "PushOutDot1")
     }
-    assert any("which are larger than what leaves" in each for each in reasons["PushOutScanOutput"])
-    assert any("no rows of a factor are kept anyway" in each for each in reasons["PushOutDot1"])
+    assert any("which are larger than what leaves" in reason for reason in reasons["PushOutScanOutput"])
+    assert any("no rows of a factor are kept anyway" in reason for reason in reasons["PushOutDot1"])
     agree([x, w], [h[-1], total[-1], norms], RNG.normal(size=(5, 3)), RNG.normal(size=(3, 3)))
     kept = scanviz.function([x, w], [h, norms])  # here the rows are asked for
-    assert any(each.rule == "PushOutScanOutput" for each in kept.rewrites)
+    assert any(rewrite.rule == "PushOutScanOutput" for rewrite in kept.rewrites)
 
 
 def test_rows_that_are_there_are_summed_after_the_loop():

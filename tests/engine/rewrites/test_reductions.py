@@ -47,11 +47,11 @@ GIVENS = {
 
 
 def to_shape(variable, *sizes):
-    return build_one(Op(SUM_TO_SHAPE), variable, *[as_size(each) for each in sizes])
+    return build_one(Op(SUM_TO_SHAPE), variable, *[as_size(size) for size in sizes])
 
 
 def stretched(*sizes):
-    return build_one(Op(BROADCAST_SIZE), *[as_size(each) for each in sizes])
+    return build_one(Op(BROADCAST_SIZE), *[as_size(size) for size in sizes])
 
 
 rows, columns = m.shape[0], m.shape[1]
@@ -153,7 +153,7 @@ def test_a_backward_step_sums_to_a_shape_once():
         for each in toposort(node.op.inner_outputs)
         if each.op.declaration is SUM_TO_SHAPE and each.inputs[0].owner is not None
     ]
-    assert all(each.inputs[0].owner.op.declaration is not SUM_TO_SHAPE for each in chains)
+    assert all(chain.inputs[0].owner.op.declaration is not SUM_TO_SHAPE for chain in chains)
     values = (RNG.standard_normal((3, 4)), np.eye(4) / 2, np.zeros(4), np.ones(4) / 3)
     inputs = [m, w, h0, bias]
     plain = scanviz.function(inputs, wanted, mode=Mode("numpy", "none"))(*values)
@@ -201,7 +201,7 @@ def test_sums_to_shapes_give_the_same_bits(data):
         np.array(data.draw(st.lists(st.sampled_from([-0.0, 0.1, 0.7]), min_size=9, max_size=9)))
         for _ in shapes
     ]
-    values = [each[: shape[0] * shape[1]].reshape(shape) for each, shape in zip(signs, shapes, strict=True)]
+    values = [sign[: shape[0] * shape[1]].reshape(shape) for sign, shape in zip(signs, shapes, strict=True)]
     check_kept([RULE, "resolve_shapes"], wanted, {a: values[0], d: values[1]})
 
 

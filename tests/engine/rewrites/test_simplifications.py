@@ -59,7 +59,7 @@ def test_no_bit_of_what_a_loop_gives_changes(case):
 
 
 def test_rules_that_may_change_numbers_are_used_on_request_alone():
-    (unsafe,) = [each for each in all_rules() if UNSAFE in each.tags]
+    (unsafe,) = [rule for rule in all_rules() if UNSAFE in rule.tags]
     assert unsafe.name == "unsafe_arithmetic"
     assert not Mode("numpy").rewrites.has(unsafe)
     assert not Mode("numpy", "none").including("general").rewrites.has(unsafe)

@@ -121,7 +121,9 @@ def test_an_index_that_is_surely_too_large_keeps_its_error():
 def test_the_last_of_all_rows_but_the_first_is_the_last_row_where_there_are_two():
     h, _ = scanviz.scan(lambda h: h + 1.0, outputs_info=T.constant(0.5), n_steps=7, name="total")
     f = scanviz.function([], h[1:][-1])
-    assert [each.says for each in f.rewrites if each.rule == "ScanSaveMem"] == ["`h` keeps only its last row"]
+    assert [rewrite.says for rewrite in f.rewrites if rewrite.rule == "ScanSaveMem"] == [
+        "`h` keeps only its last row"
+    ]
     assert f() == 7.5
 
 
@@ -271,7 +273,9 @@ def test_places_that_may_be_the_same_are_not_read_before_the_change():
 def test_only_the_last_row_of_a_function_of_a_loops_rows_is_computed():
     h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(0.5), name="total")
     f = scanviz.function([x], T.tanh(h * 2.0)[-1])
-    assert [each.says for each in f.rewrites if each.rule == "ScanSaveMem"] == ["`h` keeps only its last row"]
+    assert [rewrite.says for rewrite in f.rewrites if rewrite.rule == "ScanSaveMem"] == [
+        "`h` keeps only its last row"
+    ]
     np.testing.assert_allclose(f([1.0, 0.25]), np.tanh(3.5))
 
 
@@ -349,6 +353,6 @@ def test_chains_of_indices_give_the_same_elements(data):
 def test_rules_about_indices_work_together_with_all_others():
     before = T.tanh(m[::-1] * 2.0)[0] + m.T[:, -1]
     f = scanviz.function([m], before)
-    assert [each.op.name for each in f.program.instructions].count("index") == 1
+    assert [instruction.op.name for instruction in f.program.instructions].count("index") == 1
     plain = scanviz.function([m], before, mode=Mode("reference", "none"))
     check_same(f(GIVENS[m]), plain(GIVENS[m]))

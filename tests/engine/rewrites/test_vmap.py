@@ -40,20 +40,20 @@ def test_a_loop_becomes_one_loop_whose_states_have_all_rows():
     values, weights = RNG.normal(size=(4, 5, 3)), RNG.normal(size=(3, 3))
     one = scanviz.function([m := T.matrix("m"), w], rnn(m, w)[-1])
     np.testing.assert_allclose(
-        run([x, w], [values, weights], result), [one(each, weights) for each in values]
+        run([x, w], [values, weights], result), [one(value, weights) for value in values]
     )
 
 
 def test_a_gradient_of_a_loop_is_two_loops_over_all_rows():
     x, w = T.tensor3("x"), T.matrix("w")
     slopes = vmap(lambda x, w: scanviz.grad(rnn(x, w).sum(), [x, w]), in_axes=(0, None))(x, w)
-    assert [each.scan_name for each in loops(slopes)] == ["rnn", "grad_of_rnn"]
+    assert [loop.scan_name for loop in loops(slopes)] == ["rnn", "grad_of_rnn"]
     m = T.matrix("m")
     one = scanviz.function([m, w], scanviz.grad(rnn(m, w).sum(), [m, w]))
     values, weights = RNG.normal(size=(4, 5, 3)), RNG.normal(size=(3, 3))
     found = run([x, w], [values, weights], slopes)
-    for k, each in enumerate(values):
-        for mine, theirs in zip(found, one(each, weights), strict=True):
+    for k, value in enumerate(values):
+        for mine, theirs in zip(found, one(value, weights), strict=True):
             np.testing.assert_allclose(mine[k], theirs, rtol=1e-12)
 
 
@@ -64,11 +64,12 @@ def test_a_gradient_of_a_loop_is_two_loops_over_all_rows():
 @pytest.mark.parametrize("out_axes", [0, 1, -1])
 def test_axes_are_where_they_are_said_to_be(in_axes, shapes, out_axes):
     a, b = T.tensor("float64", (None,) * len(shapes[0])), T.tensor("float64", (None,) * len(shapes[1]))
-    values = [RNG.normal(size=each) for each in shapes]
+    values = [RNG.normal(size=shape) for shape in shapes]
     found = run([a, b], values, vmap(lambda x, y: x * 2 + y, in_axes=in_axes, out_axes=out_axes)(a, b))
     axes = in_axes if isinstance(in_axes, tuple) else (in_axes, in_axes)
     moved = [
-        each if axis is None else np.moveaxis(each, axis, 0) for each, axis in zip(values, axes, strict=True)
+        value if axis is None else np.moveaxis(value, axis, 0)
+        for value, axis in zip(values, axes, strict=True)
     ]
     np.testing.assert_allclose(np.moveaxis(found, out_axes, 0), moved[0] * 2 + moved[1])
 
@@ -145,7 +146,7 @@ def test_a_loop_that_draws_carries_one_state_for_all_rows():
     one = scanviz.function([row := T.vector("row")], walk(row))
     values = RNG.normal(size=(3, 4))
     np.testing.assert_allclose(
-        scanviz.function([x], vmap(walk)(x))(values), [one(each) for each in values], rtol=1e-12
+        scanviz.function([x], vmap(walk)(x))(values), [one(value) for value in values], rtol=1e-12
     )
 
 

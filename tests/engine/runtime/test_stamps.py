@@ -39,7 +39,7 @@ def test_a_block_counts_as_its_steps_at_their_average():
     (loop,) = record.loops
     assert (loop.steps, loop.step_times.count, loop.blocks, loop.block_steps) == (64, 64, 4, 64)
     averages = [np.mean([(k + 1) * STEP_NS for k in range(start, start + 16)]) for start in (0, 16, 32, 48)]
-    assert [each.time_ns for each in loop.timed()] == [round(each) for each in averages]
+    assert [each.time_ns for each in loop.timed()] == [round(average) for average in averages]
     assert [(each.step, each.covers) for each in loop.timed()] == [(0, 16), (16, 16), (32, 16), (48, 16)]
     times = loop.step_times
     assert times.max_ns == round(averages[3]) and abs(times.p50_ns - averages[1]) < 0.01 * averages[1]
@@ -88,7 +88,7 @@ def test_views_show_blocks_as_blocks():
     weights = json.loads(document)["profiles"][1]["weights"]
     assert weights == [each.time_ns * 16 for each in loop.timed()]
     rows = csv(record)["steps"].decode().splitlines()
-    assert rows[0].endswith("kept_as,steps") and all(each.endswith(",16") for each in rows[1:])
+    assert rows[0].endswith("kept_as,steps") and all(row.endswith(",16") for row in rows[1:])
     assert [each.step for each in loop.at(40)] == [32] and len(loop.drawn()) == 64
 
 
@@ -120,12 +120,12 @@ def test_the_numpy_tier_times_very_short_steps_in_blocks_where_that_is_allowed(u
     np.testing.assert_array_equal(found, np.arange(1, done + 1))
     assert sum(each.steps for each in told.series) == done == told.ends[0][0]
     blocks = [each for each in told.series if each.covers is not None]
-    assert blocks and all(each.op_ns is None and each.covers.max() <= 16 for each in blocks)
+    assert blocks and all(block.op_ns is None and block.covers.max() <= 16 for block in blocks)
     at = 0
     for each in told.series:
         assert each.first == at and each.timed_steps == each.steps
         at += each.steps
-    assert sum(each.steps for each in blocks) > done / 2
+    assert sum(block.steps for block in blocks) > done / 2
     (_, elapsed, setup) = told.ends[0]
     assert setup == elapsed - sum(each.span_ns for each in told.series)
 

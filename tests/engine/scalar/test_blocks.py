@@ -163,7 +163,7 @@ def test_a_function_gives_several_results():
     total, difference = both(argument(0), argument(0) + 1)
     block = typed([total, difference], ["int64"])
     assert [line.op for line in block.lines] == ["constant", "add", "call"]
-    assert [each.tolist() for each in on_arrays(block)(np.array([4]))] == [[9], [-1]]
+    assert [array.tolist() for array in on_arrays(block)(np.array([4]))] == [[9], [-1]]
 
 
 def test_a_block_is_the_same_in_another_process():

@@ -142,11 +142,11 @@ def test_connection_patterns_close_over_time():
         [False, False, True],
     ]
     op = a.owner.op
-    by_name = {each.name: each for each in op.variables}
+    by_name = {variable.name: variable for variable in op.variables}
     path = connecting_path(op, by_name["x"], by_name["a"])
     assert [each.name for each in path] == ["x", "b", "a"]
     assert connecting_path(op, by_name["w"], by_name["a"]) is None
-    assert [kind_of(each) for each in op.variables] == [
+    assert [kind_of(variable) for variable in op.variables] == [
         "sequence",
         "sitsot",
         "sitsot",

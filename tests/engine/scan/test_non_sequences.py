@@ -26,9 +26,9 @@ def given_to(result):
     """Return the non-sequences of the loop behind a result: name, what it reads around the loop, whether it was passed."""
     view = Layout(result.owner).view
     return [
-        (each.name, view.outer_input(each), not each.captured)
-        for each in view.op.variables
-        if isinstance(each, NonSequence)
+        (variable.name, view.outer_input(variable), not variable.captured)
+        for variable in view.op.variables
+        if isinstance(variable, NonSequence)
     ]
 
 
@@ -194,6 +194,6 @@ def test_an_unnamed_non_sequence_is_called_as_the_parameter_that_receives_it():
     result, _ = scanviz.scan(lambda x_t, scale: x_t * scale, x, non_sequences=T.scalar() * 2)
     (name, _, _), (inner,) = (
         given_to(result)[0],
-        [each.variable for each in result.owner.op.variables if isinstance(each, NonSequence)],
+        [variable.variable for variable in result.owner.op.variables if isinstance(variable, NonSequence)],
     )
     assert (name, inner.name) == ("scale", "scale") and isinstance(result.owner.op, Scan)

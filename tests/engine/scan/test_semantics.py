@@ -244,7 +244,7 @@ def test_asking_for_the_shape_of_a_result_does_not_run_the_loop():
     m = T.matrix("m")
     rows, _ = scanviz.scan(lambda r, h: (T.outer(r, r), h + r.sum()), m, [None, 0.0])
     f = scanviz.function([m], [rows[0].shape[k] for k in range(3)] + [rows[1].shape[0]])
-    assert not any("scan" in str(each.op) for each in f.program.instructions)
+    assert not any("scan" in str(instruction.op) for instruction in f.program.instructions)
     assert [int(each) for each in f(np.ones((4, 3)))] == [4, 3, 3, 4]
     assert dimension(rows[0], 0) is not None
 
@@ -253,11 +253,11 @@ def test_only_the_rows_that_are_read_are_kept(mode):
     x = T.vector("x")
     rows, _ = scanviz.scan(lambda h: h * 1.0 + 1.0, outputs_info=x, n_steps=1000)
     f = scanviz.function([x], [rows[-1], rows[-3]], mode=scanviz.Mode(mode, "all"))
-    (loop,) = [each for each in f.program.instructions if "scan" in str(each.op)]
+    (loop,) = [instruction for instruction in f.program.instructions if "scan" in str(instruction.op)]
     assert loop.states[0].keep_last == 3
     assert [each.tolist() for each in f([0.0])] == [[1000.0], [998.0]]
     whole = scanviz.function([x], [rows[-1], rows], mode=scanviz.Mode(mode, "all"))
-    (loop,) = [each for each in whole.program.instructions if "scan" in str(each.op)]
+    (loop,) = [instruction for instruction in whole.program.instructions if "scan" in str(instruction.op)]
     assert loop.states[0].keep_last is None
 
 

@@ -60,14 +60,14 @@ def planted(
         return next((ns for start, ns in told.items() if label.startswith(start)), 100.0)
 
     loops = []
-    for each in record.loops:
-        if each.name == name:
-            timed = [replace(one, samples=50, mean_ns=nanoseconds(one.label)) for one in each.operations]
+    for loop in record.loops:
+        if loop.name == name:
+            timed = [replace(one, samples=50, mean_ns=nanoseconds(one.label)) for one in loop.operations]
             body = sum(one.mean_ns for one in timed)
             figures: dict[str, Any] = {
                 "operations": tuple(timed),
                 "steps": steps,
-                "longest_run": steps // max(each.runs, 1),
+                "longest_run": steps // max(loop.runs, 1),
                 "sampled_steps": 50,
                 "body_ns": body,
                 "copy_ns": 0.0,
@@ -76,8 +76,8 @@ def planted(
                 "setup_ns": 0,
                 "cost_ns": 0.0,
             }
-            each = replace(each, **{**figures, **given})
-        loops.append(each)
+            loop = replace(loop, **{**figures, **given})
+        loops.append(loop)
     calm = [
         replace(one, build_ns={}, call_times=DurationRecord(1, round(90 * MS))) for one in record.functions
     ]
@@ -140,7 +140,7 @@ def test_a_selection_without_the_rewrite_is_the_reason_where_it_is_one(selection
 
 def test_work_of_non_sequences_is_not_named_where_it_left_the_loop_or_takes_next_to_nothing() -> None:
     moved = rnn()
-    assert not any("exp" in each.label for loop in moved.loops for each in loop.operations)
+    assert not any("exp" in operation.label for loop in moved.loops for operation in loop.operations)
     assert kinds(planted(moved, "rnn")) == []
     inside = rnn(tier="numpy")
     assert "non_sequences" not in kinds(planted(inside, "rnn", operations={"exp(": 99.0}, wall_ms=101.0))
@@ -186,8 +186,8 @@ def halves(
 def with_room(record: ProfileRecord, room: int, **given: Any) -> ProfileRecord:
     [loop] = record.loops
     variables = tuple(
-        replace(each, row_bytes=room) if each.kind not in ("sequence", "non_sequence") else each
-        for each in loop.variables
+        replace(variable, row_bytes=room) if variable.kind not in ("sequence", "non_sequence") else variable
+        for variable in loop.variables
     )
     return planted(record, loop.name, steps=100, variables=variables, **given)
 
@@ -233,13 +233,13 @@ def with_rows(record: ProfileRecord, room: int) -> ProfileRecord:
         record,
         loops=tuple(
             replace(
-                each,
+                loop,
                 steps=10_000,
                 longest_run=10_000,
                 total_ns=7 * MS,
-                variables=tuple(replace(one, row_bytes=room * one.read_backwards) for one in each.variables),
+                variables=tuple(replace(one, row_bytes=room * one.read_backwards) for one in loop.variables),
             )
-            for each in record.loops
+            for loop in record.loops
         ),
     )
     return replace(changed, wall_ns=100 * MS)
@@ -260,7 +260,7 @@ def test_checkpoints_are_not_advised_for_little_memory_nor_where_they_are_there_
         for each in advice_of(with_rows(gradient(save=True), 100 * MIB))
         if each.kind == "checkpoints"
     ]
-    assert not [each for each in names if each.endswith("_outer")]
+    assert not [name for name in names if name.endswith("_outer")]
 
 
 def test_a_loop_that_stores_more_than_it_computes_is_named() -> None:
@@ -274,7 +274,7 @@ def test_a_loop_that_stores_more_than_it_computes_is_named() -> None:
 def test_rows_that_a_gradient_reads_and_loops_that_nobody_wrote_are_not_advised_to_store_less() -> None:
     full = with_room(halves(wanted="all"), 2 * MIB, copy_ns=4e4, total_ns=50 * MS)
     [loop] = full.loops
-    needed = tuple(replace(each, read_backwards=True) for each in loop.variables)
+    needed = tuple(replace(variable, read_backwards=True) for variable in loop.variables)
     assert "copies" not in kinds(replace(full, loops=(replace(loop, variables=needed),)))
     assert "copies" not in kinds(replace(full, loops=(replace(loop, gradient_of=loop.key),)))
 
@@ -486,8 +486,10 @@ def test_hostile_names_are_made_plain_and_lines_fit() -> None:
     record = planted(rnn(tier="numpy"), "rnn", operations=SLOW_EXP)
     [loop], [told] = record.loops, record.functions
     operations = tuple(
-        replace(each, label=HOSTILE + each.label, source=SourceRecord(HOSTILE * 20, 3, HOSTILE * 20))
-        for each in loop.operations
+        replace(
+            operation, label=HOSTILE + operation.label, source=SourceRecord(HOSTILE * 20, 3, HOSTILE * 20)
+        )
+        for operation in loop.operations
     )
     named = replace(
         record,

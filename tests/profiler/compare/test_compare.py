@@ -121,7 +121,7 @@ def with_loop(record: ProfileRecord, **changes) -> ProfileRecord:
 
 
 def verdicts(comparison: Comparison) -> dict[str, str]:
-    return {each.figure.name: each.verdict for each in comparison.rows}
+    return {row.figure.name: row.verdict for row in comparison.rows}
 
 
 SLOW_DOT = USUAL | {"dot(h[t-1], U)": 1800.0}
@@ -134,10 +134,10 @@ def test_a_run_is_the_same_as_itself_everywhere(record: ProfileRecord) -> None:
     assert comparison.rows
     assert not comparison.unlike
     assert not comparison.warnings
-    for each in comparison.rows:
-        assert each.verdict == "same"
-        assert each.lost_ns == 0
-        assert each.interval.low < each.interval.ratio == 1 < each.interval.high
+    for row in comparison.rows:
+        assert row.verdict == "same"
+        assert row.lost_ns == 0
+        assert row.interval.low < row.interval.ratio == 1 < row.interval.high
     assert "the same within noise everywhere" in render_comparison(comparison)
 
 
@@ -153,16 +153,16 @@ def test_an_operation_that_takes_twice_as_long_is_found_with_its_line(runs: int)
 
 def test_what_is_faster_is_the_mirror_image_of_what_is_slower() -> None:
     runs = repeated(5, 1, jitter=0.01), repeated(5, 50, jitter=0.01, times=SLOW_DOT)
-    there = {each.figure.key: each for each in compare(*runs).rows}
-    for each in compare(*runs[::-1]).rows:
-        other = there[each.figure.key]
-        assert {each.verdict, other.verdict} in ({"slower", "faster"}, {"same"})
-        assert each.interval.ratio == pytest.approx(1 / other.interval.ratio)
-        assert each.interval.low == pytest.approx(1 / other.interval.high)
+    there = {row.figure.key: row for row in compare(*runs).rows}
+    for row in compare(*runs[::-1]).rows:
+        other = there[row.figure.key]
+        assert {row.verdict, other.verdict} in ({"slower", "faster"}, {"same"})
+        assert row.interval.ratio == pytest.approx(1 / other.interval.ratio)
+        assert row.interval.low == pytest.approx(1 / other.interval.high)
 
 
 def test_the_times_are_those_of_calls_and_steps_without_their_start() -> None:
-    rows = {each.figure.name: each for each in compare(run(), run()).rows}
+    rows = {row.figure.name: row for row in compare(run(), run()).rows}
     assert rows["rnn"].a_ns == pytest.approx(3500, rel=0.01)
     assert rows["train"].a_ns == pytest.approx(50 * 3500 + 20_000, rel=0.01)
     assert rows["tanh(·)"].a_ns == 700
@@ -173,9 +173,9 @@ def test_the_times_are_those_of_calls_and_steps_without_their_start() -> None:
 def test_what_loses_most_time_comes_first_and_what_is_the_same_last() -> None:
     times = {"dot(x[t], W)": 6000.0, "dot(h[t-1], U)": 300.0, "tanh(·)": 705.0}
     rows = compare(repeated(4, jitter=0.01), repeated(4, 9, jitter=0.01, times=times)).rows
-    changed = [each for each in rows if each.verdict != "same"]
+    changed = [row for row in rows if row.verdict != "same"]
     assert [each.lost_ns for each in changed] == sorted((each.lost_ns for each in changed), reverse=True)
-    assert [each.figure.name for each in rows[3:]] == ["dot(h[t-1], U)", "tanh(·)"]
+    assert [row.figure.name for row in rows[3:]] == ["dot(h[t-1], U)", "tanh(·)"]
     assert rows[3].verdict == "faster"
     assert rows[3].lost_ns == pytest.approx(-600 * CALLS * STEPS, rel=0.05)
 
@@ -187,7 +187,7 @@ def test_noise_alone_gives_a_verdict_in_fewer_comparisons_than_stated(runs: int)
     for k in range(count):
         seed = 1000 * runs + 20 * k
         a, b = (repeated(runs, seed + 10 * side, jitter=0.3) for side in (0, 1))
-        wrong += any(each.verdict != "same" for each in compare(a, b).rows)
+        wrong += any(row.verdict != "same" for row in compare(a, b).rows)
     assert wrong <= 2 * (1 - CONFIDENCE) * count  # twice the rate: 3 standard deviations above it
 
 
@@ -213,11 +213,13 @@ def test_some_very_slow_steps_of_a_single_run_are_no_verdict_but_of_all_of_sever
 
 def test_an_operation_of_a_single_run_is_slower_only_if_the_step_is() -> None:
     record = run()
-    operations = tuple(replace(each, mean_ns=each.mean_ns * 40) for each in record.loops[0].operations)
+    operations = tuple(
+        replace(operation, mean_ns=operation.mean_ns * 40) for operation in record.loops[0].operations
+    )
     hit = with_loop(record, operations=operations)  # its timings met something else on the machine
     comparison = compare(record, hit)
     assert verdicts(comparison) == ALL_SAME
-    assert all(each.interval.low <= 1 <= each.interval.high for each in comparison.rows)
+    assert all(row.interval.low <= 1 <= row.interval.high for row in comparison.rows)
     found = verdicts(compare(with_repeats(record, [record]), with_repeats(hit, [hit])))
     assert found == ALL_SAME | dict.fromkeys(USUAL, "slower")
 
@@ -261,7 +263,7 @@ def test_a_renamed_loop_is_new_and_gone_and_the_guess_is_told() -> None:
     shown = render_comparison(comparison)
     assert "new     loop cells" in shown
     assert "operation tanh" not in shown  # what is inside of a new loop goes without saying
-    assert all(each.of_new == (each.figure.kind == "operation") for each in comparison.rows)
+    assert all(row.of_new == (row.figure.kind == "operation") for row in comparison.rows)
 
 
 def test_a_new_operation_is_told_with_its_line_and_what_it_costs() -> None:
@@ -278,21 +280,21 @@ def test_two_operations_that_look_the_same_are_matched_in_their_order() -> None:
     record = run()
     first = record.loops[0].operations[0]
     twice = with_loop(record, operations=(first, replace(first, index=1, mean_ns=90.0)))
-    rows = [each for each in compare(twice, twice).rows if each.figure.kind == "operation"]
-    assert [each.verdict for each in rows] == ["same", "same"]
-    assert {each.a_ns for each in rows} == {1500.0, 90.0}
+    rows = [row for row in compare(twice, twice).rows if row.figure.kind == "operation"]
+    assert [row.verdict for row in rows] == ["same", "same"]
+    assert {row.a_ns for row in rows} == {1500.0, 90.0}
 
 
 def test_two_functions_of_a_name_are_two_rows() -> None:
     record = run()
     other = replace(record.functions[0], key=2)
     both = replace(record, functions=(*record.functions, other))
-    assert [each.figure.name for each in compare(both, both).rows].count("train") == 2
+    assert [row.figure.name for row in compare(both, both).rows].count("train") == 2
 
 
 def test_an_operation_that_was_never_timed_is_not_measured() -> None:
     record = run()
-    unseen = tuple(replace(each, samples=0, mean_ns=0.0) for each in record.loops[0].operations)
+    unseen = tuple(replace(operation, samples=0, mean_ns=0.0) for operation in record.loops[0].operations)
     comparison = compare(record, with_loop(record, operations=unseen))
     assert {verdicts(comparison)[label] for label in USUAL} == {"not measured"}
     assert "not measured in both: 3" in render_comparison(comparison)

@@ -41,11 +41,17 @@ def gradient_record():
 
 def hostile():
     loops = (
-        replace(RNN, name=HOSTILE, operations=tuple(replace(each, label=HOSTILE) for each in RNN.operations)),
+        replace(
+            RNN,
+            name=HOSTILE,
+            operations=tuple(replace(operation, label=HOSTILE) for operation in RNN.operations),
+        ),
         INNER,
     )
     function = replace(
-        FORWARD, name=HOSTILE, operations=tuple(replace(each, label=HOSTILE) for each in FORWARD.operations)
+        FORWARD,
+        name=HOSTILE,
+        operations=tuple(replace(operation, label=HOSTILE) for operation in FORWARD.operations),
     )
     return replace(SMALL, script=HOSTILE, functions=(function,), loops=loops)
 
@@ -114,32 +120,34 @@ def chrome_events(record):
 @pytest.mark.parametrize("record", [SMALL, ProfileRecord(), pytest.param(None, id="real")])
 def test_chrome_events_have_what_the_format_asks_for_and_balance_on_every_thread(record):
     events = chrome_events(record if record is not None else gradient_record())
-    names = {each["tid"] for each in events if each["ph"] == "M" and each["name"] == "thread_name"}
+    names = {event["tid"] for event in events if event["ph"] == "M" and event["name"] == "thread_name"}
     open_slices: dict[int, list[str]] = {}
     last: dict[int, float] = {}
-    for each in events:
-        assert isinstance(each["name"], str) and isinstance(each["pid"], int) and isinstance(each["tid"], int)
-        if each["ph"] == "M":
+    for event in events:
+        assert (
+            isinstance(event["name"], str) and isinstance(event["pid"], int) and isinstance(event["tid"], int)
+        )
+        if event["ph"] == "M":
             continue
-        assert each["ph"] in "BE" and each["ts"] >= last.get(each["tid"], 0.0) and each["tid"] in names
-        last[each["tid"]] = each["ts"]
-        stack = open_slices.setdefault(each["tid"], [])
-        if each["ph"] == "B":
-            assert isinstance(each["args"], dict)
-            stack.append(each["name"])
+        assert event["ph"] in "BE" and event["ts"] >= last.get(event["tid"], 0.0) and event["tid"] in names
+        last[event["tid"]] = event["ts"]
+        stack = open_slices.setdefault(event["tid"], [])
+        if event["ph"] == "B":
+            assert isinstance(event["args"], dict)
+            stack.append(event["name"])
         else:
-            assert stack.pop() == each["name"]
+            assert stack.pop() == event["name"]
     assert not any(open_slices.values())
 
 
 def test_chrome_shows_functions_loops_operations_and_recorded_steps_with_their_lines():
     record = gradient_record()
     events = chrome_events(record)
-    begun = [each for each in events if each["ph"] == "B"]
+    begun = [event for event in events if event["ph"] == "B"]
     names = {each["name"] for each in begun}
     assert {"train", "rnn", "grad_of_rnn", "step 0", "step 49", "run 3"} <= names
     steps = [each for each in begun if each["cat"] == "step" and each["args"]["run"] == 0]
-    assert len(steps) >= 50 and all("kept as" in each["args"] for each in steps)
+    assert len(steps) >= 50 and all("kept as" in step["args"] for step in steps)
     assert any("test_export.py:" in str(each["args"].get("line")) for each in begun)
 
 
@@ -171,9 +179,9 @@ def test_speedscope_has_a_profile_of_the_run_and_one_of_each_loops_steps():
     of_steps = [each for each in document["profiles"] if each["name"].startswith("steps of ")]
     assert len(of_steps) == len(record.loops)
     by_name = {each.name: each for each in record.loops}
-    for each in of_steps:
-        loop = by_name[re.match(r"steps of (\w+)", each["name"])[1]]
-        assert each["weights"] == loop.series[:, 2].tolist()
+    for step in of_steps:
+        loop = by_name[re.match(r"steps of (\w+)", step["name"])[1]]
+        assert step["weights"] == loop.series[:, 2].tolist()
 
 
 # collapsed stacks
@@ -208,15 +216,17 @@ def test_csv_tables_hold_the_record():
     record = gradient_record()
     tables = {name: rows_of(data) for name, data in export(record, "csv").items()}
     assert set(tables) == set(TABLES)
-    assert [each["name"] for each in tables["loops"]] == [each.name for each in record.loops]
-    assert [int(each["total_ns"]) for each in tables["loops"]] == [each.total_ns for each in record.loops]
-    assert sum(len(each.series) for each in record.loops) == len(tables["steps"])
+    assert [table["name"] for table in tables["loops"]] == [loop.name for loop in record.loops]
+    assert [int(table["total_ns"]) for table in tables["loops"]] == [loop.total_ns for loop in record.loops]
+    assert sum(len(loop.series) for loop in record.loops) == len(tables["steps"])
     assert len(tables["operations"]) == sum(
         len(each.operations) for each in (*record.functions, *record.loops)
     )
-    assert {each["loop"] for each in tables["variables"]} == {str(each.key) for each in record.loops}
-    backward = next(each for each in tables["loops"] if each["name"] == "grad_of_rnn")
-    assert backward["gradient_of"] == next(each["loop"] for each in tables["loops"] if each["name"] == "rnn")
+    assert {table["loop"] for table in tables["variables"]} == {str(loop.key) for loop in record.loops}
+    backward = next(table for table in tables["loops"] if table["name"] == "grad_of_rnn")
+    assert backward["gradient_of"] == next(
+        table["loop"] for table in tables["loops"] if table["name"] == "rnn"
+    )
 
 
 def test_csv_cells_are_no_formulas():
@@ -238,7 +248,7 @@ def test_parquet_tables_are_those_of_csv_with_types():
         assert table.column_names == list(TABLES[name].columns)
         assert table.num_rows == len(rows_of(expected[name]))
     loops = parquet.read_table(io.BytesIO(export(record, "parquet")["loops"])).to_pylist()
-    assert [each["total_ns"] for each in loops] == [each.total_ns for each in record.loops]
+    assert [loop["total_ns"] for loop in loops] == [loop.total_ns for loop in record.loops]
     for data in export(ProfileRecord(), "parquet").values():
         parquet.read_table(io.BytesIO(data))
 
@@ -316,7 +326,7 @@ def test_perfetto_and_chrome_say_the_same():
     _, events = perfetto(record)
     of_perfetto = [(time, dict(parts)[23].decode()) for time, parts in events if dict(parts)[9] == 1]
     of_chrome = [
-        (round(each["ts"] * 1000), each["name"]) for each in chrome_events(record) if each["ph"] == "B"
+        (round(event["ts"] * 1000), event["name"]) for event in chrome_events(record) if event["ph"] == "B"
     ]
     assert sorted(of_perfetto) == sorted(of_chrome)
 

@@ -41,8 +41,8 @@ def test_a_function_comes_with_the_tree_of_its_loops() -> None:
     rows, cells = record.loops
     assert (rows.name, rows.function, rows.parent) == ("rows", 1, None)
     assert (cells.name, cells.function, cells.parent) == ("cells", 1, ROWS)
-    assert [each.loop for each in function.operations if each.kind == "loop"] == [ROWS]
-    assert [each.loop for each in rows.operations if each.kind == "loop"] == [CELLS]
+    assert [operation.loop for operation in function.operations if operation.kind == "loop"] == [ROWS]
+    assert [operation.loop for operation in rows.operations if operation.kind == "loop"] == [CELLS]
 
 
 def test_a_function_told_twice_keeps_its_counts() -> None:
@@ -101,8 +101,8 @@ def test_a_step_is_divided_by_the_timed_sample_alone() -> None:
     found = loop(made, CELLS)
     assert found.sampled_steps == 2
     assert (found.body_ns, found.copy_ns, found.overhead_ns) == (25.0, 5.0, 3.0)
-    assert [each.mean_ns for each in found.operations] == [20.0, 5.0]
-    assert [each.samples for each in found.operations] == [2, 2]
+    assert [operation.mean_ns for operation in found.operations] == [20.0, 5.0]
+    assert [operation.samples for operation in found.operations] == [2, 2]
 
 
 def test_the_first_timed_steps_pay_for_cold_code_and_are_not_taken() -> None:
@@ -122,7 +122,7 @@ def test_the_cost_of_stamps_is_taken_off_steps_whose_operations_were_timed() -> 
     made.loop_steps(timed(CELLS, [[50, 50], [30, 30]], [20, 20], around=40))  # 4 stamps in each step
     made.loop_end(1, CELLS, 2, 300, 0, None)
     found = loop(made, CELLS)
-    assert [each.mean_ns for each in found.operations] == [40.0, 20.0]
+    assert [operation.mean_ns for operation in found.operations] == [40.0, 20.0]
     assert (found.copy_ns, found.overhead_ns) == (10.0, 30.0)
     assert found.step_times.max_ns == 140 - 3 * 10  # the stamp that every step has stays
     assert made.record().cost.stamps == 8
@@ -135,7 +135,7 @@ def test_what_took_time_never_becomes_nothing() -> None:
     made.loop_steps(timed(CELLS, [[50], [30]], [20], around=40))
     found = loop(made, CELLS)
     assert found.step_times.min_ns == 1
-    assert [each.mean_ns for each in found.operations] == [1.0, 1.0]
+    assert [operation.mean_ns for operation in found.operations] == [1.0, 1.0]
 
 
 def test_operations_told_one_by_one_are_counted() -> None:
@@ -158,7 +158,7 @@ def test_code_made_for_a_loop_is_counted_by_tier_and_reason() -> None:
     tiers = loop(made).tiers
     assert (tiers[0].why, tiers[0].count, tiers[0].total_ns) == ("new shapes", 2, 800)
     assert len(tiers) == TIERS + 1
-    assert sum(each.count for each in tiers) == 102
+    assert sum(tier.count for tier in tiers) == 102
 
 
 def test_a_run_that_has_not_ended_counts_up_to_now() -> None:
@@ -264,10 +264,10 @@ def test_threads_are_counted_together_with_runs_apart() -> None:
             made.loop_end(1, ROWS, 2, 30, 0, None)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     found = loop(made)
     assert (found.runs, found.steps, found.total_ns) == (200, 400, 6000)
     places = found.series[:, :2].tolist()
@@ -308,7 +308,7 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
     with observed_by(made):
         scanviz.function([x], x * 2)([1.0])
     [whole] = made.record().functions
-    assert whole.rewrites is not None and [each.rewrites for each in given[0].functions] == [None]
+    assert whole.rewrites is not None and [function.rewrites for function in given[0].functions] == [None]
     assert whole.calls == given[0].functions[0].calls == 1
 
 
@@ -323,7 +323,7 @@ def test_what_rules_did_is_written_down_when_the_clock_has_stopped(monkeypatch: 
         f = scanviz.function([x], T.exp(x) + T.exp(x), name="f")
         f([1.0])
         assert not written
-    assert [each.rewrites.applications[0].rule for each in p.record.functions] and written == ["f"]
+    assert [function.rewrites.applications[0].rule for function in p.record.functions] and written == ["f"]
     assert p.record.functions[0].rewrites == p.record.functions[0].rewrites and written == ["f"]
 
 
@@ -341,7 +341,12 @@ def test_a_function_that_is_gone_is_written_down_when_the_next_is_compiled_and_f
             del f, table
             gc.collect()
     assert first() is None
-    assert [each.name for each in p.record.functions if each.rewrites is not None] == ["f0", "f1", "f2", "f3"]
+    assert [function.name for function in p.record.functions if function.rewrites is not None] == [
+        "f0",
+        "f1",
+        "f2",
+        "f3",
+    ]
 
 
 def test_recording_keeps_no_function_alive() -> None:
@@ -372,6 +377,10 @@ def test_what_was_grouped_for_the_shapes_met_is_recorded_and_the_function_is_not
     assert known() is None
     for _ in range(2):  # it may be asked more than once
         (function,) = recorder.record().functions
-        (found,) = (each for each in function.rewrites.applications if each.rule == "fuse_elementwise")
+        (found,) = (
+            application
+            for application in function.rewrites.applications
+            if application.rule == "fuse_elementwise"
+        )
         assert "operations done in 1 group" in found.says
-        assert any("a reduction, `sum`" in each.why for each in function.rewrites.refusals)
+        assert any("a reduction, `sum`" in refusal.why for refusal in function.rewrites.refusals)

@@ -27,7 +27,7 @@ def work_stays_in_loops(monkeypatch):
 
 
 def loop_named(record: ProfileRecord, name: str) -> LoopRecord:
-    return next(each for each in record.loops if each.name == name)
+    return next(loop for loop in record.loops if loop.name == name)
 
 
 def table() -> scanviz.Function:
@@ -64,15 +64,17 @@ def test_operations_are_timed_with_the_line_that_made_them() -> None:
     with scanviz.profile() as p:
         f(np.ones((5, 40)))
     cells = loop_named(p.record, "cells")
-    assert [each.kind for each in cells.operations] == ["operation"] * 2
+    assert [operation.kind for operation in cells.operations] == ["operation"] * 2
     assert cells.sampled_steps > 0
-    assert all(each.samples == cells.sampled_steps and each.mean_ns > 0 for each in cells.operations)
-    assert cells.body_ns == pytest.approx(sum(each.mean_ns for each in cells.operations))
-    [source] = {each.source for each in cells.operations}
+    assert all(
+        operation.samples == cells.sampled_steps and operation.mean_ns > 0 for operation in cells.operations
+    )
+    assert cells.body_ns == pytest.approx(sum(operation.mean_ns for operation in cells.operations))
+    [source] = {operation.source for operation in cells.operations}
     assert source is not None
     assert source.file.endswith("test_session.py")
     assert "s + cell * 2.0" in source.text
-    assert {each.label for each in cells.operations} == {"x[t][t] * 2", "s[t-1] + (… * …)"}
+    assert {operation.label for operation in cells.operations} == {"x[t][t] * 2", "s[t-1] + (… * …)"}
 
 
 def test_detail_ops_times_the_operations_of_every_step() -> None:
@@ -105,7 +107,7 @@ def test_loop_variables_and_mappings_are_those_of_the_layout() -> None:
         assert found.var_mappings[name] == expected
     assert [list(row) for row in found.connection_pattern] == layout.connection_pattern()
     assert [list(row) for row in found.inner_connection_pattern] == layout.inner_connection_pattern()
-    described = {(each.kind, each.name, each.outer_input) for each in found.variables}
+    described = {(variable.kind, variable.name, variable.outer_input) for variable in found.variables}
     assert described == {("sequence", "x", "x"), ("sitsot", "h", "h0"), ("non_sequence", "w", "w")}
 
 
@@ -134,7 +136,7 @@ def test_a_loop_in_a_branch_is_found() -> None:
         f([1.0, 2.0], 1.0)
     found = loop_named(p.record, "doubled")
     assert (found.runs, found.steps, found.parent) == (1, 2, None)
-    assert {each.kind for each in p.record.functions[0].operations} >= {"branch"}
+    assert {operation.kind for operation in p.record.functions[0].operations} >= {"branch"}
 
 
 def test_a_call_that_fails_is_recorded_and_the_next_goes_on() -> None:
@@ -146,7 +148,7 @@ def test_a_call_that_fails_is_recorded_and_the_next_goes_on() -> None:
         with pytest.raises(ScanvizError):
             g(np.ones((3, 4)), np.ones((5, 6)))
         f(np.ones((2, 2)))
-    failed = next(each for each in p.record.functions if each.name == "g")
+    failed = next(function for function in p.record.functions if function.name == "g")
     assert (failed.calls, failed.errors) == (1, 1)
     assert loop_named(p.record, "bad").running == 0
     assert loop_named(p.record, "cells").steps == 4
@@ -169,10 +171,10 @@ def test_threads_are_recorded_together() -> None:
     f = table()
     with scanviz.profile() as p:
         threads = [threading.Thread(target=lambda: [f(np.ones((4, 25))) for _ in range(5)]) for _ in range(4)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     record = p.record
     assert record.functions[0].calls == 20
     assert loop_named(record, "rows").steps == 80

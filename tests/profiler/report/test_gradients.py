@@ -29,12 +29,14 @@ def two_exps():
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
 def test_the_backward_loop_points_to_its_forward_loop_and_the_rows_kept_are_counted(mode):
     record = recorded(two_exps, np.ones((50, 4)) * 0.1, np.ones(4), mode=scanviz.Mode(mode, "all"))
-    loops = {each.name: each for each in record.loops}
+    loops = {loop.name: loop for loop in record.loops}
     assert loops["grad_of_two"].gradient_of == loops["two"].key and loops["two"].gradient_of is None
-    kept = [(each.name, each.row_bytes) for each in loops["two"].variables if each.read_backwards]
+    kept = [
+        (variable.name, variable.row_bytes) for variable in loops["two"].variables if variable.read_backwards
+    ]
     assert kept == [("y", 51 * 32), ("exp(…)", 50 * 32), ("exp(…)", 50 * 32)]
     assert loops["two"].kept_bytes == (51 + 50 + 50) * 32
-    assert not any(each.read_backwards for each in loops["grad_of_two"].variables)
+    assert not any(variable.read_backwards for variable in loops["grad_of_two"].variables)
 
 
 def test_the_report_has_a_line_a_pair(tmp_path):
@@ -56,8 +58,8 @@ def test_second_order_has_a_pair_for_each_gradient():
         return [x], [scanviz.grad(T.sum(scanviz.grad(y[-1], x) ** 2), x)]
 
     record = recorded(build, np.linspace(0, 1, 20))
-    by_key = {each.key: each.name for each in record.loops}
-    found = [(by_key[each.gradient_of], each.name) for each in record.loops if each.gradient_of is not None]
+    by_key = {loop.key: loop.name for loop in record.loops}
+    found = [(by_key[loop.gradient_of], loop.name) for loop in record.loops if loop.gradient_of is not None]
     assert found == [("h", "grad_of_h#1"), ("grad_of_h#1", "grad_of_grad_of_h"), ("h", "grad_of_h#2")]
     assert [len(backward) for _, backward in pairs(record)] == [2, 1]
 

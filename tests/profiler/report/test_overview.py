@@ -93,7 +93,7 @@ def test_what_took_time_is_never_shown_as_nothing(unit: float) -> None:
     def scaled(value: float) -> float:
         return value * unit
 
-    operations = tuple(replace(each, mean_ns=scaled(each.mean_ns)) for each in RNN.operations)
+    operations = tuple(replace(operation, mean_ns=scaled(operation.mean_ns)) for operation in RNN.operations)
     record = loop_changed(
         body_ns=scaled(3500.0), copy_ns=scaled(100.0), overhead_ns=scaled(400.0), operations=operations
     )
@@ -162,7 +162,7 @@ def test_more_functions_and_loops_than_wanted_are_summed_up() -> None:
 
 
 def test_a_loop_that_was_not_timed_by_operations_says_so() -> None:
-    operations = tuple(replace(each, samples=0, mean_ns=0.0) for each in RNN.operations)
+    operations = tuple(replace(operation, samples=0, mean_ns=0.0) for operation in RNN.operations)
     text = render_report(loop_changed(operations=operations, sampled_steps=0))
     assert "operations were not timed one by one in this tier" in text
 
@@ -170,7 +170,7 @@ def test_a_loop_that_was_not_timed_by_operations_says_so() -> None:
 def test_a_slow_step_stands_out_in_the_line_of_steps() -> None:
     rows = [[0, step, 4000, 0] for step in range(400)]
     rows[200][2] = 90_000
-    line = next(each for each in report_of(RNN, rows).split("\n") if each.startswith("  steps"))
+    line = next(word for word in report_of(RNN, rows).split("\n") if word.startswith("  steps"))
     bars = line.split(" ")[-5]
     assert bars.count("█") == 1
     assert set(bars) == {"█", "▃"}

@@ -66,11 +66,13 @@ def test_one_change_line_by_line(record, style):
 
 def test_why_follows_the_rules_down_to_the_users_line(record):
     rewrites = record.functions[0].rewrites
-    made = next(each for each in reversed(rewrites.origins) if each.rule == "PushOutDot1" and each.parents)
+    made = next(
+        origin for origin in reversed(rewrites.origins) if origin.rule == "PushOutDot1" and origin.parents
+    )
     text = render_rewrites(record, RewritesOptions(why=made.name))
     assert f"{made.name} = {made.op}(…)  made by PushOutDot1" in text
     assert "test_rewrites.py:" in text
-    line = next(each.source for each in rewrites.origins if each.op.startswith("scan{rnn"))
+    line = next(origin.source for origin in rewrites.origins if origin.op.startswith("scan{rnn"))
     assert "scan{rnn}(…)  written" in render_rewrites(record, RewritesOptions(why=line.rpartition(":")[2]))
     assert "nothing is called 'nonsense'" in render_rewrites(record, RewritesOptions(why="nonsense"))
 
@@ -200,7 +202,7 @@ def test_loops_their_results_and_lines_with_some_of_the_path_may_be_asked_for(re
 
 
 def line_of(record):
-    (line,) = {each.source for each in record.functions[0].rewrites.origins if each.op == "scan{rnn}"}
+    (line,) = {origin.source for origin in record.functions[0].rewrites.origins if origin.op == "scan{rnn}"}
     return line.rpartition(":")[2]
 
 
@@ -252,7 +254,9 @@ def test_refusals_are_counted_with_what_tells_more(record):
 
 def test_how_often_a_rule_was_applied_is_told_in_words(record):
     text = render_rewrites(record, RewritesOptions(why_not="PushOutSeqScan"))
-    times = sum(each.rule == "PushOutSeqScan" for each in record.functions[0].rewrites.applications)
+    times = sum(
+        application.rule == "PushOutSeqScan" for application in record.functions[0].rewrites.applications
+    )
     assert (
         f"PushOutSeqScan was applied {'once' if times == 1 else f'{times} times'}; where it was not:" in text
     )

@@ -228,7 +228,7 @@ def test_nested_loops_are_all_named() -> None:
     data = np.ones((6, 4))
     data[4, 2] = -1.0
     finding = found(scanviz.function([x], sums), data)
-    assert [(each.loop, each.step) for each in finding.loops] == [("outer", 4), ("inner", 2)]
+    assert [(loop.loop, loop.step) for loop in finding.loops] == [("outer", 4), ("inner", 2)]
     assert finding.loops[1].run == 4
     text = render_check(CheckedRecord(finding=finding))
     assert text.index("inner") < text.index("outer")
@@ -239,7 +239,7 @@ def test_a_loop_in_a_branch_is_looked_into() -> None:
     logs, _ = scanviz.scan(lambda v, s: s + T.log(v + 0.0 * s), x, T.constant(0.0), name="logs")
     f = scanviz.function([x, c], scanviz.ifelse(c > 0, logs[-1], T.constant(0.0)))
     finding = found(f, np.array([1.0, -1.0]), 1.0)
-    assert [(each.loop, each.step) for each in finding.loops] == [("logs", 1)]
+    assert [(loop.loop, loop.step) for loop in finding.loops] == [("logs", 1)]
     assert nothing(f, np.array([1.0, -1.0]), 0.0).calls == 1
 
 
@@ -286,10 +286,10 @@ def test_one_finding_comes_out_of_several_threads() -> None:
     f, checker = rnn(), Checker(stops=False)
     with observe.observed_by(checker):
         threads = [threading.Thread(target=f, args=(np.full((50, 3), -k - 3.5), np.eye(3))) for k in range(4)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     assert checker.finding is not None and checker.finding.problem == "nan"
 
 
@@ -369,7 +369,7 @@ def test_a_given_infinity_is_followed_through_a_loop_that_has_ended() -> None:
     total, _ = scanviz.scan(lambda a, s: s + a, a, T.constant(0.0), name="use")
     f = scanviz.function([p], total)
     finding = found(f, np.array([0.0, -np.inf, 2.0, 3.0]))
-    assert finding.cause == "given" and [each.loop for each in finding.loops] == ["use"]
+    assert finding.cause == "given" and [loop.loop for loop in finding.loops] == ["use"]
     [origin] = [each.origin for each in finding.inputs if each.where is not None]
     assert "input p, as the caller gave it, by way of loop delay" in origin
     text = " ".join(render_check(CheckedRecord(finding=finding)).split())

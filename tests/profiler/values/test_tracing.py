@@ -46,7 +46,7 @@ def logs() -> Any:
 
 
 def of(trace: TraceRecord, name: str, role: str = "output") -> TracedVariableRecord:
-    [found] = [each for each in trace.variables if (each.name, each.role) == (name, role)]
+    [found] = [variable for variable in trace.variables if (variable.name, variable.role) == (name, role)]
     return found
 
 
@@ -65,11 +65,15 @@ def test_states_and_operations_are_what_the_loop_computed() -> None:
     constant = of(forward, "w", "input")
     assert constant.shape == (3, 3) and (constant.values == w.reshape(-1)).all()
     last = of(forward, "h3[t]").operation
-    made = [each for each in forward.variables if each.role == "operation" and each.operation == last]
+    made = [
+        variable
+        for variable in forward.variables
+        if variable.role == "operation" and variable.operation == last
+    ]
     np.testing.assert_array_equal(made[0].values, of(forward, "h3[t]").values)
     assert made[0].source is not None and "T.tanh" in made[0].source.text
     np.testing.assert_array_equal(traced.result[0], rnn()(x, w)[0])
-    loops = {each.key: each for each in traced.record.loops}
+    loops = {loop.key: loop for loop in traced.record.loops}
     assert loops[backward.loop].gradient_of == forward.loop
     assert backward.total_steps == 20
 
@@ -77,9 +81,13 @@ def test_states_and_operations_are_what_the_loop_computed() -> None:
 def test_a_mitmot_reads_the_cells_that_earlier_steps_of_the_gradient_wrote() -> None:
     x, w = np.random.default_rng(1).normal(size=(9, 3)), 0.3 * np.eye(3)
     _, backward = scanviz.trace(rnn(), x, w).traces
-    reads = {each.tap: each for each in backward.variables if each.role == "input" and each.tap is not None}
-    states = [each for each in backward.variables if each.role == "output" and each.tap]
-    writes = {each.tap: each for each in states}
+    reads = {
+        variable.tap: variable
+        for variable in backward.variables
+        if variable.role == "input" and variable.tap is not None
+    }
+    states = [variable for variable in backward.variables if variable.role == "output" and variable.tap]
+    writes = {state.tap: state for state in states}
     assert {0, 1, 3} <= set(reads) and set(writes) == {1, 3}
     # the cell read at tap 0 was written at tap 1 a step before: its last write wins
     np.testing.assert_array_equal(reads[0].values[1:], writes[1].values[:-1])
@@ -111,7 +119,7 @@ def test_a_gradient_that_turns_infinite_is_seen_at_its_step() -> None:
     data = np.full(500, 1e-4)
     data[100] = 0.0
     traced = scanviz.trace(slope, data)
-    backward = next(each for each in traced.traces if _gradient(traced, each))
+    backward = next(trace for trace in traced.traces if _gradient(traced, trace))
     found = first_bad(backward, "inf")
     assert found is not None and found.step == 399  # back over step 100 of 500
     assert dict(zip(backward.steps, backward.reasons, strict=True))[399] == "event"
@@ -119,7 +127,7 @@ def test_a_gradient_that_turns_infinite_is_seen_at_its_step() -> None:
 
 
 def _gradient(traced: Any, trace: TraceRecord) -> bool:
-    return any(each.key == trace.loop and each.gradient_of is not None for each in traced.record.loops)
+    return any(loop.key == trace.loop and loop.gradient_of is not None for loop in traced.record.loops)
 
 
 def test_the_first_run_the_last_and_the_first_with_an_event_are_kept() -> None:
@@ -128,8 +136,8 @@ def test_the_first_run_the_last_and_the_first_with_an_event_are_kept() -> None:
         for run in range(30):
             f(np.full(5, -1.0 if run in (11, 12, 20) else 1.0))
     traces = tracer.records()
-    assert [each.run for each in traces] == [0, 11, 29]
-    assert [first_bad(each, "nan") is not None for each in traces] == [False, True, False]
+    assert [trace.run for trace in traces] == [0, 11, 29]
+    assert [first_bad(trace, "nan") is not None for trace in traces] == [False, True, False]
 
 
 def test_a_run_with_an_event_that_is_the_last_is_there_once() -> None:
@@ -137,7 +145,7 @@ def test_a_run_with_an_event_that_is_the_last_is_there_once() -> None:
     with observe.observed_by(tracer):
         for run in range(3):
             f(np.full(5, -1.0 if run == 2 else 1.0))
-    assert [each.run for each in tracer.records()] == [0, 2]
+    assert [record.run for record in tracer.records()] == [0, 2]
 
 
 def test_a_pattern_chooses_loops_and_those_of_their_gradients() -> None:
@@ -149,8 +157,8 @@ def test_a_pattern_chooses_loops_and_those_of_their_gradients() -> None:
 
     def loops(pattern: str) -> list[str]:
         traced = scanviz.trace(f, *arrays, scan=pattern)
-        names = {each.key: each.name for each in traced.record.loops}
-        return sorted(names[each.loop] for each in traced.traces)
+        names = {loop.key: loop.name for loop in traced.record.loops}
+        return sorted(names[trace.loop] for trace in traced.traces)
 
     assert loops("rnn*") == loops("rnn [1]") == ["grad_of_rnn [1]", "rnn [1]"]
     assert loops("other") == ["other"]
@@ -171,8 +179,8 @@ def test_nested_loops_keep_their_own_runs() -> None:
     sums, _ = scanviz.scan(outer, x, T.constant(0.0), name="outer")
     data = np.arange(12.0).reshape(4, 3)
     traced = scanviz.trace(scanviz.function([x], sums), data)
-    names = {each.key: each.name for each in traced.record.loops}
-    runs = {(names[each.loop], each.run): each for each in traced.traces}
+    names = {loop.key: loop.name for loop in traced.record.loops}
+    runs = {(names[trace.loop], trace.run): trace for trace in traced.traces}
     assert sorted(runs) == [("inner", 0), ("inner", 3), ("outer", 0)]
     np.testing.assert_array_equal(of(runs["inner", 3], "s[t]").values[:, 0], np.cumsum(data[3]))
     whole = of(runs["outer", 0], "total[t]")
@@ -208,13 +216,13 @@ def test_a_small_budget_keeps_fewer_numbers_and_then_fewer_variables() -> None:
     few = scanviz.trace(f, x, w, budget=150_000).traces[0]
     assert whole.left_out == 0 and few.left_out > 0
     assert len(few.variables) + few.left_out == len(whole.variables)
-    assert sum(each.values.size for each in fewer.variables) <= sum(
-        each.values.size for each in whole.variables
+    assert sum(variable.values.size for variable in fewer.variables) <= sum(
+        variable.values.size for variable in whole.variables
     )
     assert few.variables[0].role == "input"  # inputs come first, operations give way
     # statistics do not depend on how many numbers were kept
-    for each in few.variables:
-        np.testing.assert_array_equal(each.statistics, of(whole, each.name, each.role).statistics)
+    for variable in few.variables:
+        np.testing.assert_array_equal(variable.statistics, of(whole, variable.name, variable.role).statistics)
 
 
 @pytest.mark.parametrize("budget", [0, -1, LARGEST_BUDGET + 1, 2.5, True, None])
@@ -252,7 +260,7 @@ def test_memory_does_not_grow_with_the_steps_or_the_runs() -> None:
         tracemalloc.stop()
     assert max(held) < DEFAULT_BUDGET // 2  # of four runs at most, two are there
     assert held[-1] <= held[1] + 100_000
-    assert [each.run for each in tracer.records()] == [0, 32]
+    assert [record.run for record in tracer.records()] == [0, 32]
 
 
 def test_every_k_th_step_is_kept_as_asked() -> None:
@@ -265,7 +273,9 @@ def test_a_value_that_gets_smaller_leaves_the_rest_of_its_row_empty() -> None:
     x = T.vector("x")
     h, _ = scanviz.scan(lambda t, s, x: s + T.sum(x[t:]), T.arange(4), T.constant(0.0), x, name="h")
     [trace] = scanviz.trace(scanviz.function([x], h), np.ones(4)).traces
-    tails = [each for each in trace.variables if each.shape == (4,) and each.role == "operation"]
+    tails = [
+        variable for variable in trace.variables if variable.shape == (4,) and variable.role == "operation"
+    ]
     assert len(tails) == 1
     assert np.isnan(tails[0].values).sum(axis=1).tolist() == [0, 1, 2, 3]
     assert (tails[0].statistics[:, 3] == 0).all()  # those are no NaN of the value
@@ -276,10 +286,10 @@ def test_calls_of_several_threads_are_kept_apart() -> None:
     f, tracer = logs(), Tracer()
     with observe.observed_by(tracer):
         threads = [threading.Thread(target=f, args=(np.full(50, k + 1.0),)) for k in range(4)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     for trace in tracer.records():
         given = of(trace, "x[t]", "input").values
         assert trace.total_steps == 50 and (given == given[0]).all()
@@ -304,8 +314,8 @@ def test_the_profile_says_that_its_values_are_of_a_second_computation() -> None:
     assert record.detail == "values" and record.cost.values_ns > 0
     assert "second computation" in render_report(record) and "second computation" in traced.report()
     for loop in record.loops:  # operations are counted once, though each call is computed twice
-        assert loop.steps == 20 and all(each.samples <= loop.steps for each in loop.operations)
-    assert [each.calls for each in record.functions] == [1]
+        assert loop.steps == 20 and all(operation.samples <= loop.steps for operation in loop.operations)
+    assert [function.calls for function in record.functions] == [1]
     with scanviz.profile() as p:
         rnn()(np.ones((5, 3)), np.eye(3))
     assert p.record.traces == () and "second computation" not in render_report(p.record)

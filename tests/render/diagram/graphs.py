@@ -41,7 +41,7 @@ def with_gradients(case):
     """Return what a random loop gives, with its gradients where there are any, and its inputs."""
     results, updates, inputs, _ = case.build()
     wanted = [*results, *dict(updates).values()]
-    smooth = [each for each in results if is_differentiable(each)]
+    smooth = [result for result in results if is_differentiable(result)]
     wrt = [each for each, _ in inputs if is_differentiable(each)]
     if smooth and wrt:
         cost = sum((T.sum(T.cast(each, "float64")) for each in smooth), T.constant(0.0))
@@ -65,7 +65,7 @@ def history(outputs, selection: str = "all") -> RewritesRecord:
 def several_taps(gradient: bool = True, names: tuple[str, ...] = ("x", "y", "W", "W_feedback", "W_out")):
     """Return the guide's network, whose state x is read at t-3 and t-1, and a gradient through it."""
     x_name, y_name, *weights = names
-    W, W_feedback, W_out = (T.matrix(each) for each in weights)
+    W, W_feedback, W_out = (T.matrix(weight) for weight in weights)
     u, x0, y0 = T.matrix("u"), T.matrix(f"{x_name}0"), T.vector(f"{y_name}0")
 
     def step(u_tm4, u_t, x_tm3, x_tm1, y_tm1):
@@ -148,25 +148,25 @@ def large_loop(count: int, states: int, name: str = "large") -> GraphSnapshot:
 
 
 def ends_of(picture):
-    return {each.id for each in picture.nodes} | {port.id for each in picture.nodes for port in each.ports}
+    return {node.id for node in picture.nodes} | {port.id for node in picture.nodes for port in node.ports}
 
 
 def assert_sound(picture):
-    names = [each.id for each in picture.nodes] + [p.id for each in picture.nodes for p in each.ports]
-    names += [each.id for each in picture.clusters]
+    names = [node.id for node in picture.nodes] + [p.id for node in picture.nodes for p in node.ports]
+    names += [cluster.id for cluster in picture.clusters]
     assert [each for each, count in Counter(names).items() if count > 1] == []
     ends, boxes = ends_of(picture), set()
-    for each in picture.edges:
-        assert each.source in ends and each.target in ends, each
-    for each in picture.clusters:
-        assert each.parent is None or each.parent in boxes, "a loop stands before the one around it"
-        boxes.add(each.id)
-    assert all(each.cluster is None or each.cluster in boxes for each in picture.nodes)
+    for edge in picture.edges:
+        assert edge.source in ends and edge.target in ends, edge
+    for cluster in picture.clusters:
+        assert cluster.parent is None or cluster.parent in boxes, "a loop stands before the one around it"
+        boxes.add(cluster.id)
+    assert all(node.cluster is None or node.cluster in boxes for node in picture.nodes)
 
 
 def run_of_several_taps():
     outputs = several_taps()
-    inputs = [each for each in leaves(outputs) if each.name]
+    inputs = [leaf for leaf in leaves(outputs) if leaf.name]
     shapes = {"u": (9, 3), "x0": (3, 3), "y0": (2,), "W": (3, 3), "W_feedback": (2, 3), "W_out": (3, 2)}
     with scanviz.profile() as p:
         f = scanviz.function(inputs, outputs, name="train")

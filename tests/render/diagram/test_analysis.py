@@ -22,13 +22,15 @@ def test_the_networkx_graph_has_all_of_the_picture(case):
     for depth in (None, 0):
         picture = diagram_of(snapshot(with_gradients(case)[0]), depth=depth)
         graph = to_networkx(picture)
-        ports = [port for each in picture.nodes for port in each.ports]
+        ports = [port for node in picture.nodes for port in node.ports]
         assert set(graph) == {each.id for each in (*picture.nodes, *ports)}
         assert graph.number_of_edges() == len(picture.edges) + len(ports)
-        for each in picture.nodes:
-            assert graph.nodes[each.id]["label"] == each.label and graph.nodes[each.id]["kind"] == each.kind
-            assert graph.nodes[each.id]["cluster"] == each.cluster
-        assert [each["id"] for each in graph.graph["clusters"]] == [each.id for each in picture.clusters]
+        for node in picture.nodes:
+            assert graph.nodes[node.id]["label"] == node.label and graph.nodes[node.id]["kind"] == node.kind
+            assert graph.nodes[node.id]["cluster"] == node.cluster
+        assert [each["id"] for each in graph.graph["clusters"]] == [
+            cluster.id for cluster in picture.clusters
+        ]
 
 
 @given(case=random_loops())
@@ -49,17 +51,17 @@ def test_levels_rise_along_every_edge_of_one_step(case):
 @settings(max_examples=20)
 def test_what_a_node_reaches_is_reached_from_it(case):
     picture = diagram_of(snapshot(with_gradients(case)[0]))
-    for each in picture.nodes[:6]:
-        for other in reachable(picture, each.id):
-            assert each.id in reachable(picture, other, backwards=True)
+    for node in picture.nodes[:6]:
+        for other in reachable(picture, node.id):
+            assert node.id in reachable(picture, other, backwards=True)
 
 
 def test_a_state_reaches_itself_in_a_later_step_and_an_output_nothing():
     picture = diagram_of(snapshot(several_taps()))
-    [state] = [each for each in picture.nodes if each.kind == "inner_input" and each.label == "x[t-1]"][:1]
+    [state] = [node for node in picture.nodes if node.kind == "inner_input" and node.label == "x[t-1]"][:1]
     assert state.id in reachable(picture, state.id)
     assert reachable(picture, "output/0") == frozenset()
-    feedback = next(each.id for each in picture.nodes if each.label == "W_feedback" and each.kind == "input")
+    feedback = next(node.id for node in picture.nodes if node.label == "W_feedback" and node.kind == "input")
     assert {"output/0", "output/1"} <= reachable(picture, feedback)
     with pytest.raises(ScanvizError, match="has no node `nowhere`"):
         reachable(picture, "nowhere")
@@ -92,7 +94,7 @@ def strings(graph):
         (a, b, data["role"], data.get("label", ""), data.get("place", -1))
         for a, b, data in graph.edges(data=True)
     )
-    return nodes, [each if each[4] is not None else (*each[:4], -1) for each in edges]
+    return nodes, [edge if edge[4] is not None else (*edge[:4], -1) for edge in edges]
 
 
 @given(case=random_loops())
@@ -117,7 +119,7 @@ def test_hostile_names_are_data_in_every_export(name):
     assert len(back) == len(picture.nodes) and back.number_of_edges() == len(picture.edges)
     data = json.loads(json.dumps(to_json(picture), allow_nan=False))
     labels = {each.get("label", "") for each in data["nodes"]}
-    assert {each.label for each in picture.nodes} == labels
+    assert {node.label for node in picture.nodes} == labels
 
 
 def test_two_ids_that_are_written_alike_stay_two():

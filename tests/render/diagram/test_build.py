@@ -30,20 +30,20 @@ from tests.render.diagram.graphs import (
 def test_a_loop_alone_is_shown_with_its_ports_and_nothing_around():
     graph = snapshot(several_taps())
     alone = diagram_of(graph, scan="grad_of_rnn")
-    assert [each.label for each in alone.clusters] == ["grad_of_rnn"]
-    assert {each.cluster for each in alone.nodes} == {alone.clusters[0].id}
-    assert {each.loop_kind for each in alone.nodes if each.kind == "port"} >= {"mitmot", "sequence"}
+    assert [cluster.label for cluster in alone.clusters] == ["grad_of_rnn"]
+    assert {node.cluster for node in alone.nodes} == {alone.clusters[0].id}
+    assert {node.loop_kind for node in alone.nodes if node.kind == "port"} >= {"mitmot", "sequence"}
     assert_sound(alone)
-    whole = {(each.source, each.target, each.role) for each in diagram_of(graph).edges}
-    assert {(each.source, each.target, each.role) for each in alone.edges} < whole
+    whole = {(edge.source, edge.target, edge.role) for edge in diagram_of(graph).edges}
+    assert {(edge.source, edge.target, edge.role) for edge in alone.edges} < whole
 
 
 def test_loops_are_closed_by_name():
     picture = diagram_of(snapshot(several_taps()), closed=["rnn"])
-    assert [each.label for each in picture.clusters] == ["grad_of_rnn"]
-    [loop] = [each for each in picture.nodes if each.kind == "loop"]
+    assert [cluster.label for cluster in picture.clusters] == ["grad_of_rnn"]
+    [loop] = [node for node in picture.nodes if node.kind == "loop"]
     assert loop.label == "rnn" and picture.notes == ("closed: rnn",)
-    kinds = {(each.side, each.kind) for each in loop.ports}
+    kinds = {(port.side, port.kind) for port in loop.ports}
     assert {("in", "n_steps"), ("in", "mitsot"), ("out", "mitsot"), ("in", "sequence")} <= kinds
 
 
@@ -63,17 +63,17 @@ def test_small_constants_stand_in_labels_and_named_ones_by_themselves():
     x = scanviz.tensor.vector("x")
     k = scanviz.tensor.constant([1.0, 2.0], name="k")
     picture = diagram_of(snapshot([(x - 0.5) * k]))
-    assert "subtract(·, 0.5)" in {each.label for each in picture.nodes if each.kind == "operation"}
-    assert [each.label for each in picture.nodes if each.kind == "constant"] == ["k"]
+    assert "subtract(·, 0.5)" in {node.label for node in picture.nodes if node.kind == "operation"}
+    assert [node.label for node in picture.nodes if node.kind == "constant"] == ["k"]
 
 
 def test_the_profile_says_what_each_part_took():
     graph = large_loop(3, 1)
     step = replace(
         graph.loops[0].step,
-        nodes=tuple(replace(each, operation=k) for k, each in enumerate(graph.loops[0].step.nodes)),
+        nodes=tuple(replace(node, operation=k) for k, node in enumerate(graph.loops[0].step.nodes)),
     )
-    nodes = tuple(replace(each, operation=0) for each in graph.nodes)
+    nodes = tuple(replace(node, operation=0) for node in graph.nodes)
     graph = replace(graph, nodes=nodes, loops=(replace(graph.loops[0], key=7, step=step),))
     operations = [
         OperationRecord(k, "o", "operation", "", None, samples=n, mean_ns=100.0)
@@ -105,15 +105,15 @@ def test_the_profile_says_what_each_part_took():
     for picture in (diagram_of(graph, record=record), diagram_of(graph, record=record, function=1)):
         [box] = picture.clusters
         assert (box.time_ns, box.share, box.loop) == (10_000, 0.25, 7)
-        times = [each.time_ns for each in picture.nodes if each.kind == "operation"]
+        times = [node.time_ns for node in picture.nodes if node.kind == "operation"]
         assert times == [5_000, 2_500, None], "of the second only every other step was one"
     closed = diagram_of(graph, record=record, depth=0)
-    assert [(each.time_ns, each.share) for each in closed.nodes if each.kind == "loop"] == [(10_000, 0.25)]
-    assert all(each.time_ns is None for each in diagram_of(graph).nodes)
+    assert [(node.time_ns, node.share) for node in closed.nodes if node.kind == "loop"] == [(10_000, 0.25)]
+    assert all(node.time_ns is None for node in diagram_of(graph).nodes)
     assert all(
-        each.time_ns is None
-        for each in diagram_of(graph, record=record, function=2).nodes
-        if each.cluster is None
+        node.time_ns is None
+        for node in diagram_of(graph, record=record, function=2).nodes
+        if node.cluster is None
     )
 
 
@@ -122,7 +122,7 @@ def test_the_profile_says_what_each_part_took():
 def test_loops_of_a_compiled_graph_are_those_of_the_record(case):
     record = compiled(case)
     picture = diagram_of(record.functions[0].graph, record=record)
-    assert {each.loop for each in picture.clusters} - {None} <= {each.key for each in record.loops}
+    assert {cluster.loop for cluster in picture.clusters} - {None} <= {loop.key for loop in record.loops}
     assert len(picture.clusters) <= len(record.loops)
     assert_sound(picture)
 
@@ -133,7 +133,7 @@ def test_names_of_any_characters_make_a_sound_picture(name):
     for graph in (snapshot(outputs), history(outputs).snapshot(0)):
         picture = diagram_of(graph)
         assert_sound(picture)
-        assert sum(each.kind == "input" and each.label == name for each in picture.nodes) == 3 * bool(name)
+        assert sum(node.kind == "input" and node.label == name for node in picture.nodes) == 3 * bool(name)
 
 
 def test_loops_of_one_name_are_all_drawn():

@@ -31,12 +31,12 @@ def test_every_loop_variable_has_its_ports_with_its_kind(case):
         picture = diagram_of(graph)
         for box, (_, node, loop) in zip(picture.clusters, all_loops(graph), strict=True):
             assert (box.label, box.gradient_of) == (loop.name, loop.gradient_of or "")
-            ports = [each for each in picture.nodes if each.cluster == box.id and each.kind == "port"]
+            ports = [node for node in picture.nodes if node.cluster == box.id and node.kind == "port"]
             wanted = [("n_steps", None, "in")]
-            for k, each in enumerate(loop.variables):
-                wanted += [(each.kind, k, "in")] if each.outer_input is not None else []
-                wanted += [(each.kind, k, "out")] if each.outer_output is not None else []
-            assert Counter((each.loop_kind, each.variable, each.side) for each in ports) == Counter(wanted)
+            for k, variable in enumerate(loop.variables):
+                wanted += [(variable.kind, k, "in")] if variable.outer_input is not None else []
+                wanted += [(variable.kind, k, "out")] if variable.outer_output is not None else []
+            assert Counter((port.loop_kind, port.variable, port.side) for port in ports) == Counter(wanted)
             assert len(wanted) == len(node.inputs) + len(node.outputs)
 
 
@@ -44,15 +44,15 @@ def test_every_loop_variable_has_its_ports_with_its_kind(case):
 def test_what_an_operation_reads_are_its_edges_and_the_constants_in_its_label(case):
     for graph in graphs_of(case):
         picture = diagram_of(graph)
-        drawn = [each for each in picture.nodes if each.kind == "operation"]
+        drawn = [node for node in picture.nodes if node.kind == "operation"]
         places = {}
         for edge in picture.edges:
             if edge.role == "data":
                 places.setdefault(edge.target, []).append(edge.place)
         operations = []
-        boxes = [None, *(each.id for each in picture.clusters)]
+        boxes = [None, *(cluster.id for cluster in picture.clusters)]
         for box, level in zip(boxes, [graph, *(loop.step for _, _, loop in all_loops(graph))], strict=True):
-            operations += [(box, level, each) for each in level.nodes if each.loop is None]
+            operations += [(box, level, node) for node in level.nodes if node.loop is None]
         by_key = {(each.cluster, each.key): each for each in drawn}
         assert len(drawn) == len(operations)
         for box, level, node in operations:
@@ -103,14 +103,14 @@ def test_edges_come_from_what_gives_the_value(case):
 def test_the_recurrence_edges_are_the_pairs_of_taps_in_which_a_later_step_reads(case):
     for graph in graphs_of(case):
         picture = diagram_of(graph)
-        nodes = {each.id: each for each in picture.nodes}
+        nodes = {node.id: node for node in picture.nodes}
         for box, (_, _, loop) in zip(picture.clusters, all_loops(graph), strict=True):
             wanted = Counter()
-            for k, each in enumerate(loop.variables):
-                if each.kind in ("sitsot", "mitsot", "mitmot"):
-                    gaps = [w - r for w in each.writes for r in each.reads]
+            for k, variable in enumerate(loop.variables):
+                if variable.kind in ("sitsot", "mitsot", "mitmot"):
+                    gaps = [w - r for w in variable.writes for r in variable.reads]
                     wanted.update((k, gap) for gap in gaps if gap > 0)
-                elif each.kind == "carry":
+                elif variable.kind == "carry":
                     wanted[k, 1] += 1
             found = Counter()
             for edge in picture.edges:
@@ -127,23 +127,23 @@ def test_closing_loops_loses_no_connection_around_them(case):
     for graph in graphs_of(case):
         whole = diagram_of(graph)
         closed = diagram_of(graph, depth=0)
-        outside = {each.id for each in whole.nodes if each.cluster is None}
-        outermost = {each.id for each in whole.clusters if each.parent is None}
-        ports = {each.id for each in whole.nodes if each.kind == "port" and each.cluster in outermost}
+        outside = {node.id for node in whole.nodes if node.cluster is None}
+        outermost = {cluster.id for cluster in whole.clusters if cluster.parent is None}
+        ports = {node.id for node in whole.nodes if node.kind == "port" and node.cluster in outermost}
 
         def around(picture, ends=outside | ports, inside=ports):
             return Counter(
-                (each.source, each.target, each.role, each.place)
-                for each in picture.edges
-                if each.source in ends
-                and each.target in ends
-                and not (each.source in inside and each.target in inside)
+                (edge.source, edge.target, edge.role, edge.place)
+                for edge in picture.edges
+                if edge.source in ends
+                and edge.target in ends
+                and not (edge.source in inside and edge.target in inside)
             )
 
         assert around(whole) == around(closed)
         assert sum(around(closed).values()) == len(closed.edges) or not ports
-        assert {port.id for each in closed.nodes for port in each.ports} == ports
-        assert not closed.clusters and {each.id for each in closed.nodes} == outside | outermost
+        assert {port.id for node in closed.nodes for port in node.ports} == ports
+        assert not closed.clusters and {node.id for node in closed.nodes} == outside | outermost
 
 
 @given(case=random_loops())
@@ -160,8 +160,10 @@ def test_depth_counts_loops_in_one_another(case):
         deep = depths(whole)
         for depth in range(3):
             picture = diagram_of(graph, depth=depth)
-            assert {each.id for each in picture.clusters} == {each for each in deep if deep[each] < depth}
-            closed = {each.id for each in picture.nodes if each.kind == "loop"}
+            assert {cluster.id for cluster in picture.clusters} == {
+                each for each in deep if deep[each] < depth
+            }
+            closed = {node.id for node in picture.nodes if node.kind == "loop"}
             assert closed == {each for each in deep if deep[each] == depth}
 
 
@@ -171,7 +173,7 @@ def test_ids_of_operations_stay_through_rewrites_that_leave_them_alone(case):
     for k in range(len(record.applications)):
         before, after = (diagram_of(record.snapshot(each)) for each in (k, k + 1))
         first, second = (
-            {(each.cluster, each.key): each.id for each in picture.nodes if each.kind == "operation"}
+            {(node.cluster, node.key): node.id for node in picture.nodes if node.kind == "operation"}
             for picture in (before, after)
         )
         for place in first.keys() & second.keys():

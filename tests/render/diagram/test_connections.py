@@ -24,10 +24,13 @@ def test_a_path_exists_exactly_where_the_pattern_says(case):
     graph = record.functions[0].graph
     snapshots = {each.key: each for each, _ in graph.all_loops()}
     picture = diagram_of(graph)
-    edges = {(each.source, each.target) for each in picture.edges}
-    nodes = {each.id: each for each in picture.nodes}
+    edges = {(edge.source, edge.target) for edge in picture.edges}
+    nodes = {node.id: node for node in picture.nodes}
     for loop in record.loops:
-        if loop.key not in snapshots and sum(each.name == loop.name for each in snapshots.values()) != 1:
+        if (
+            loop.key not in snapshots
+            and sum(snapshot.name == loop.name for snapshot in snapshots.values()) != 1
+        ):
             continue  # the graph does not say which loop it is
         matrix = connection_matrix(loop)
         assert matrix.cells == loop.connection_pattern
@@ -39,8 +42,8 @@ def test_a_path_exists_exactly_where_the_pattern_says(case):
                     assert (connecting_path(snapshots[loop.key], loop, i, j) is not None) == connected
                 if path is not None:
                     ends = nodes[path.ids[0]], nodes[path.ids[-1]]
-                    assert [each.side for each in ends] == ["in", "out"]
-                    assert {each.loop for each in ends} <= {loop.key, None}
+                    assert [end.side for end in ends] == ["in", "out"]
+                    assert {end.loop for end in ends} <= {loop.key, None}
                     for a, b in zip(path.ids, path.ids[1:], strict=False):
                         assert (a, b) in edges or nodes[a].loop_kind in ("mitmot", "carry")
 
@@ -63,9 +66,11 @@ def test_the_table_says_what_the_twelve_maps_say(case):
                 found = loop.var_mappings[f"{target}_from_{source}"]
                 assert set(map(int, found)) == set(range(len(lists[source])))
                 for index, indices in found.items():
-                    wanted = {each for each in indices if each >= 0}
+                    wanted = {index for index in indices if index >= 0}
                     joined = {
-                        each.index for each in table.counterparts(source, int(index)) if each.column == target
+                        counterpart.index
+                        for counterpart in table.counterparts(source, int(index))
+                        if counterpart.column == target
                     }
                     assert joined == wanted, (target, source, index)
                     for each in wanted:
@@ -129,7 +134,7 @@ def test_the_matrix_in_text_has_a_mark_where_an_input_reaches_an_output(record):
     [loop] = [each for each in record.loops if each.name == "rnn"]
     matrix = connection_matrix(loop)
     lines = matrix.as_text().splitlines()
-    [row] = [each for each in lines if each.endswith("●   ●") and " W_out " in each]
+    [row] = [line for line in lines if line.endswith("●   ●") and " W_out " in line]
     assert row.split()[0] == str(matrix.rows.index("W_out"))
     assert lines[-2:] == ["0 = x", "1 = y"]
 
@@ -168,7 +173,7 @@ def test_a_hidden_loop_inside_connects_as_its_own_pattern_says():
     with scanviz.profile() as p:
         f = scanviz.function([x, w], results, mode=scanviz.Mode(rewrites="none"))
         f(np.ones(2), np.ones(2))
-    [outer] = [each for each in p.record.loops if each.name == "outer"]
+    [outer] = [loop for loop in p.record.loops if loop.name == "outer"]
     matrix = connection_matrix(outer)
     graph = p.record.functions[0].graph
     found = {

@@ -14,7 +14,7 @@ from tests.render.diagram.graphs import assert_sound, dense, history, several_ta
 
 
 def names(picture, without):
-    return Counter(each.id for each in picture.nodes if each.change != without)
+    return Counter(node.id for node in picture.nodes if node.change != without)
 
 
 @given(case=random_loops())
@@ -26,16 +26,16 @@ def test_without_what_is_new_it_is_the_first_moment_and_without_what_is_gone_the
         picture = difference(before, after)
         assert_sound(picture)
         first, second = diagram_of(before), diagram_of(after)
-        assert names(picture, "removed") == Counter(each.id for each in second.nodes)
-        assert sum(each.change != "added" for each in picture.nodes) == len(first.nodes)
+        assert names(picture, "removed") == Counter(node.id for node in second.nodes)
+        assert sum(node.change != "added" for node in picture.nodes) == len(first.nodes)
         assert Counter((e.label, e.kind) for e in picture.nodes if e.change != "added") <= Counter(
             (e.label, e.kind) for e in (*first.nodes, *second.nodes)
         )
-        assert sum(each.change != "added" for each in picture.clusters) == len(first.clusters)
-        assert sum(each.change != "removed" for each in picture.clusters) == len(second.clusters)
+        assert sum(cluster.change != "added" for cluster in picture.clusters) == len(first.clusters)
+        assert sum(cluster.change != "removed" for cluster in picture.clusters) == len(second.clusters)
         kept = Counter((e.source, e.target, e.role) for e in picture.edges if e.change != "removed")
         assert kept == Counter((e.source, e.target, e.role) for e in second.edges)
-        assert sum(each.change != "added" for each in picture.edges) == len(first.edges)
+        assert sum(edge.change != "added" for edge in picture.edges) == len(first.edges)
 
 
 @given(case=random_loops())
@@ -56,23 +56,23 @@ def moved_out():
 
 def test_what_left_a_loop_is_moved_and_drawn_at_its_new_place():
     record = moved_out()
-    [k] = [k for k, each in enumerate(record.applications) if each.moved_out]
+    [k] = [k for k, application in enumerate(record.applications) if application.moved_out]
     picture = difference(record.snapshot(k), record.snapshot(k + 1))
-    [moved] = [each for each in picture.nodes if each.change == "moved"]
+    [moved] = [node for node in picture.nodes if node.change == "moved"]
     assert (moved.kind, moved.label, moved.cluster) == ("operation", "dot", None)
     assert "dot moved: in rnn → outside of loops" in picture.notes
-    around = {each.change for each in picture.edges if moved.id in (each.source, each.target)}
+    around = {edge.change for edge in picture.edges if moved.id in (edge.source, edge.target)}
     assert around <= {"added", "removed", "moved"} and "added" in around
-    assert [each.change for each in picture.clusters] == [""]
-    new = [each.label for each in picture.nodes if each.kind == "port" and each.change == "added"]
+    assert [cluster.change for cluster in picture.clusters] == [""]
+    new = [node.label for node in picture.nodes if node.kind == "port" and node.change == "added"]
     assert len(new) == 1
 
 
 def test_backwards_it_went_into_the_loop():
     record = moved_out()
-    [k] = [k for k, each in enumerate(record.applications) if each.moved_out]
+    [k] = [k for k, application in enumerate(record.applications) if application.moved_out]
     picture = difference(record.snapshot(k + 1), record.snapshot(k))
-    [moved] = [each for each in picture.nodes if each.change == "moved"]
+    [moved] = [node for node in picture.nodes if node.change == "moved"]
     assert moved.cluster == picture.clusters[0].id
     assert "dot moved: outside of loops → in rnn" in picture.notes
 
@@ -80,10 +80,10 @@ def test_backwards_it_went_into_the_loop():
 def test_a_loop_that_is_gone_stands_there_with_all_that_was_in_it():
     with_gradient, without = history(several_taps()), history(several_taps(gradient=False))
     picture = difference(with_gradient.snapshot(0), without.snapshot(0))
-    changes = {each.label: each.change for each in picture.clusters}
+    changes = {cluster.label: cluster.change for cluster in picture.clusters}
     assert changes == {"rnn": "", "grad_of_rnn": "removed"}
-    [gone] = [each.id for each in picture.clusters if each.change == "removed"]
-    assert {each.change for each in picture.nodes if each.cluster == gone} <= {"removed", "moved"}
+    [gone] = [cluster.id for cluster in picture.clusters if cluster.change == "removed"]
+    assert {node.change for node in picture.nodes if node.cluster == gone} <= {"removed", "moved"}
     assert_sound(picture)
 
 
@@ -92,12 +92,12 @@ def test_a_loop_built_anew_is_told_by_its_name():
     first = history([scanviz.scan(lambda a: a * 2, x, name="double")[0]]).snapshot(0)
     second = history([T.exp(x), scanviz.scan(lambda a: a * 2, x, name="double")[0]]).snapshot(0)
     picture = difference(first, second)
-    assert [(each.label, each.change) for each in picture.clusters] == [("double", "")]
-    assert {each.change for each in picture.nodes if each.kind == "port"} == {""}
+    assert [(cluster.label, cluster.change) for cluster in picture.clusters] == [("double", "")]
+    assert {node.change for node in picture.nodes if node.kind == "port"} == {""}
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_graphs_that_have_nothing_in_common_make_a_sound_picture(seed):
     picture = difference(dense(50, 3, seed), dense(60, 2, seed + 10))
     assert_sound(picture)
-    assert any(each.change == "added" for each in picture.nodes)
+    assert any(node.change == "added" for node in picture.nodes)

@@ -17,23 +17,23 @@ FOLDER = Path(__file__).parent / "golden"
 def lines(picture):
     """Return a picture as text without the users' lines, which are those of this test."""
     yield picture.title
-    yield from (f"note {each}" for each in picture.notes)
-    for each in picture.clusters:
-        yield f"loop {each.id}: {each.label}, in {each.parent}, gradient of {each.gradient_of or None}"
-    for each in picture.nodes:
+    yield from (f"note {note}" for note in picture.notes)
+    for cluster in picture.clusters:
+        yield f"loop {cluster.id}: {cluster.label}, in {cluster.parent}, gradient of {cluster.gradient_of or None}"
+    for node in picture.nodes:
         more = [
-            each.type,
-            each.loop_kind,
-            each.side,
-            *(str(p) for p in (each.column, each.row) if p is not None),
+            node.type,
+            node.loop_kind,
+            node.side,
+            *(str(p) for p in (node.column, node.row) if p is not None),
         ]
-        ports = "".join(f"\n  port {port.id}: {port.side} {port.kind} {port.label}" for port in each.ports)
+        ports = "".join(f"\n  port {port.id}: {port.side} {port.kind} {port.label}" for port in node.ports)
         text = " ".join(part for part in more if part)
-        yield f"{each.kind} {each.id}: {each.label} [{text}] in {each.cluster}{ports}"
-    for each in picture.edges:
-        label = f" ({each.label})" if each.label else ""
-        place = f" #{each.place}" if each.place is not None else ""
-        yield f"{each.role} {each.source} → {each.target}{place}{label}"
+        yield f"{node.kind} {node.id}: {node.label} [{text}] in {node.cluster}{ports}"
+    for edge in picture.edges:
+        label = f" ({edge.label})" if edge.label else ""
+        place = f" #{edge.place}" if edge.place is not None else ""
+        yield f"{edge.role} {edge.source} → {edge.target}{place}{label}"
 
 
 def network():

@@ -44,9 +44,9 @@ def test_a_dense_graph_of_two_thousand_operations_is_drawn_as_groups(reads):
     assert_readable(small)
     assert_no_circle(small)
     stands_for = sum(int(e.label.split()[0].replace(",", "")) for e in small.nodes if e.kind == "summary")
-    assert stands_for + sum(each.kind == "operation" for each in small.nodes) == 2000
-    assert {each.id for each in picture.nodes if each.kind in ("input", "output")} <= {
-        each.id for each in small.nodes
+    assert stands_for + sum(node.kind == "operation" for node in small.nodes) == 2000
+    assert {node.id for node in picture.nodes if node.kind in ("input", "output")} <= {
+        node.id for node in small.nodes
     }
 
 
@@ -59,30 +59,30 @@ def test_a_large_loop_is_closed_and_alone_it_keeps_its_ports(states):
     alone = diagram_of(graph, scan="large")
     small = summarised(alone, 1000)
     assert_readable(small, 1000)
-    ports = {each.id for each in alone.nodes if each.kind == "port"}
+    ports = {node.id for node in alone.nodes if node.kind == "port"}
     if 5 * states < 500:
-        assert ports <= {each.id for each in small.nodes}
-        assert any(each.role == "recurrence" for each in small.edges)
+        assert ports <= {node.id for node in small.nodes}
+        assert any(edge.role == "recurrence" for edge in small.edges)
     else:
-        assert ports == {port.id for each in small.nodes for port in each.ports}
+        assert ports == {port.id for node in small.nodes for port in node.ports}
 
 
 def test_what_is_hot_stays():
     picture = diagram_of(dense(2000, 2))
-    hot = [each.id for each in picture.nodes if each.kind == "operation"][5::211]
+    hot = [node.id for node in picture.nodes if node.kind == "operation"][5::211]
     from dataclasses import replace
 
     nodes = tuple(
-        replace(each, time_ns=1e6 if each.id in hot else 1.0, share=0.1 if each.id in hot else 1e-6)
-        for each in picture.nodes
+        replace(node, time_ns=1e6 if node.id in hot else 1.0, share=0.1 if node.id in hot else 1e-6)
+        for node in picture.nodes
     )
     small = summarised(replace(picture, nodes=nodes))
     assert_readable(small)
     assert_no_circle(small)
-    assert set(hot) <= {each.id for each in small.nodes}
+    assert set(hot) <= {node.id for node in small.nodes}
     assert f"{len(hot)} hot ones stay" in small.notes[-1]
-    total = sum(each.time_ns for each in small.nodes)
-    assert total == pytest.approx(sum(each.time_ns for each in nodes))
+    total = sum(node.time_ns for node in small.nodes)
+    assert total == pytest.approx(sum(node.time_ns for node in nodes))
 
 
 def test_inner_loops_are_closed_before_outer_ones():
@@ -97,15 +97,15 @@ def test_inner_loops_are_closed_before_outer_ones():
         around.loops[0],
         step=step,
         variables=tuple(
-            replace(each, inner_inputs=(1, 2), inner_outputs=(step.outputs[k],))
-            for k, each in enumerate(around.loops[0].variables)
+            replace(variable, inner_inputs=(1, 2), inner_outputs=(step.outputs[k],))
+            for k, variable in enumerate(around.loops[0].variables)
         ),
     )
     picture = diagram_of(replace(around, loops=(loop,)))
     small = summarised(picture, 60)
     assert_readable(small, 60)
-    assert [each.label for each in small.clusters] == ["outer"]
-    assert [each.label for each in small.nodes if each.kind == "loop"] == ["inner"]
+    assert [cluster.label for cluster in small.clusters] == ["outer"]
+    assert [node.label for node in small.nodes if node.kind == "loop"] == ["inner"]
 
 
 @given(case=random_loops(), limit=st.integers(1, 60))
@@ -117,7 +117,7 @@ def test_no_picture_has_more_nodes_than_the_limit(case, limit):
         assert len(small.nodes) <= max(16, limit)
         assert_sound(small)
         kinds = {"summary", "operation", "loop", "input", "shared", "constant", "output"}
-        assert small is picture or kinds >= {each.kind for each in small.nodes if each.cluster is None}
+        assert small is picture or kinds >= {node.kind for node in small.nodes if node.cluster is None}
 
 
 def test_thousands_of_inputs_outputs_and_loops_are_folded_too():
@@ -129,7 +129,7 @@ def test_thousands_of_inputs_outputs_and_loops_are_folded_too():
     )
     small = summarised(Diagram("f", (*inputs, *loops, *outputs), (), edges), 100)
     assert_readable(small, 100)
-    assert any(each.label.startswith("900 loops") or "loop" in each.label for each in small.nodes)
+    assert any(node.label.startswith("900 loops") or "loop" in node.label for node in small.nodes)
 
 
 def test_a_difference_and_an_unrolled_loop_can_be_too_large_as_well():

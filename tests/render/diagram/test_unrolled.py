@@ -23,7 +23,7 @@ from tests.render.diagram.graphs import (
 
 def reads_and_writes(picture, step):
     """Return labels of the cells that a step reads and writes."""
-    nodes = {each.id: each for each in picture.nodes}
+    nodes = {node.id: node for node in picture.nodes}
     reads = {
         nodes[e.source].label
         for e in picture.edges
@@ -60,20 +60,20 @@ def test_step_three_of_the_gradient_writes_the_cells_of_two_earlier_rows(picture
 
 
 def test_a_cell_of_a_mitmot_has_several_writers_in_order(picture):
-    nodes = {each.id: each for each in picture.nodes}
-    [cell] = [each for each in picture.nodes if each.label == "grad_x[4] for x[3]"]
+    nodes = {node.id: node for node in picture.nodes}
+    [cell] = [node for node in picture.nodes if node.label == "grad_x[4] for x[3]"]
     writers = [
-        (each.label, nodes[each.source].cluster)
-        for each in picture.edges
-        if each.target == cell.id and each.role in ("leaves", "recurrence")
+        (edge.label, nodes[edge.source].cluster)
+        for edge in picture.edges
+        if edge.target == cell.id and edge.role in ("leaves", "recurrence")
     ]
     assert writers == [("write 1, tap 3", "back/step 1"), ("write 2, tap 1", "back/step 3")]
 
 
 def test_backward_steps_and_cells_stand_under_the_forward_ones(picture):
-    column = {each.cluster: each.column for each in picture.nodes if each.cluster}
-    cells = {each.label: each.column for each in picture.nodes if each.kind == "cell"}
-    below = {each.label: each.row for each in picture.nodes if each.kind == "cell"}
+    column = {node.cluster: node.column for node in picture.nodes if node.cluster}
+    cells = {node.label: node.column for node in picture.nodes if node.kind == "cell"}
+    below = {node.label: node.row for node in picture.nodes if node.kind == "cell"}
     for t in range(8):
         assert column[f"step {t}"] == column[f"back/step {7 - t}"] == cells[f"x[{t}]"]
         assert cells[f"grad_x[{7 - t}] for x[{t}]"] == cells[f"x[{t}]"]
@@ -82,8 +82,8 @@ def test_backward_steps_and_cells_stand_under_the_forward_ones(picture):
 
 
 def test_the_gradient_reads_the_rows_of_the_forward_loop_itself(picture):
-    nodes = {each.id: each for each in picture.nodes}
-    forward = {each.id for each in picture.nodes if each.kind == "cell" and not each.id.startswith("back/")}
+    nodes = {node.id: node for node in picture.nodes}
+    forward = {node.id for node in picture.nodes if node.kind == "cell" and not node.id.startswith("back/")}
     read = {
         (nodes[e.target].cluster, nodes[e.source].label)
         for e in picture.edges
@@ -94,7 +94,7 @@ def test_the_gradient_reads_the_rows_of_the_forward_loop_itself(picture):
 
 
 def test_no_two_nodes_share_a_place_in_the_grid(picture):
-    places = [(each.column, each.row) for each in picture.nodes]
+    places = [(node.column, node.row) for node in picture.nodes]
     assert None not in {part for place in places for part in place}
     assert len(set(places)) == len(places)
 
@@ -120,10 +120,10 @@ def test_times_of_steps_come_from_the_run():
     picture = unrolled(record.functions[0].graph, "rnn", 8, record)
     assert "no run had more than 5 steps" in picture.notes
     [loop] = [each for each in record.loops if each.name == "rnn"]
-    times = {each.id: each.time_ns for each in picture.clusters}
+    times = {cluster.id: cluster.time_ns for cluster in picture.clusters}
     for run, step, nanoseconds, _ in loop.series.tolist():
         assert run == 0 and times[f"step {step}"] == nanoseconds
-    assert np.isclose(sum(each.share for each in picture.clusters if each.loop == loop.key), 1)
+    assert np.isclose(sum(cluster.share for cluster in picture.clusters if cluster.loop == loop.key), 1)
 
 
 @given(case=random_loops(), steps=st.integers(1, 8))
@@ -135,9 +135,9 @@ def test_every_step_of_any_loop_reads_and_writes_the_cells_of_its_taps(case, ste
         picture = unrolled(graph, name, steps)
         assert_sound(picture)
         [loop, *_] = [each for _, _, each in loops if each.name == name]
-        drawn = {each.id: each for each in picture.nodes}
-        drawn |= {port.id: each for each in picture.nodes for port in each.ports}
-        inside = [each.id for each in picture.clusters if each.id.startswith("step ")]
+        drawn = {node.id: node for node in picture.nodes}
+        drawn |= {port.id: node for node in picture.nodes for port in node.ports}
+        inside = [cluster.id for cluster in picture.clusters if cluster.id.startswith("step ")]
         assert inside == [f"step {t}" for t in range(steps)]
         for t, step in enumerate(inside):
             writes = {
@@ -146,9 +146,9 @@ def test_every_step_of_any_loop_reads_and_writes_the_cells_of_its_taps(case, ste
                 if drawn[e.source].cluster == step and drawn[e.target].kind == "cell"
             }
             wanted = set()
-            for k, each in enumerate(loop.variables):
-                taps = each.writes or ((0,) if each.kind in ("nitsot", "carry") else ())
-                wanted |= {f"cell/{k}/{t + tap}" for tap in taps[: len(each.inner_outputs)]}
+            for k, variable in enumerate(loop.variables):
+                taps = variable.writes or ((0,) if variable.kind in ("nitsot", "carry") else ())
+                wanted |= {f"cell/{k}/{t + tap}" for tap in taps[: len(variable.inner_outputs)]}
             assert writes == wanted
             reads = {
                 e.source
@@ -157,12 +157,12 @@ def test_every_step_of_any_loop_reads_and_writes_the_cells_of_its_taps(case, ste
             }
             used = {number for node in loop.step.nodes for number in node.inputs} | set(loop.step.outputs)
             wanted = set()
-            for k, each in enumerate(loop.variables):
-                taps = each.reads if each.kind != "sequence" else (0,)
-                taps = taps or ((-1,) if each.kind == "carry" else ())
+            for k, variable in enumerate(loop.variables):
+                taps = variable.reads if variable.kind != "sequence" else (0,)
+                taps = taps or ((-1,) if variable.kind == "carry" else ())
                 wanted |= {
                     f"cell/{k}/{t + tap}"
-                    for tap, number in zip(taps, each.inner_inputs, strict=False)
+                    for tap, number in zip(taps, variable.inner_inputs, strict=False)
                     if number in used
                 }
             assert reads == wanted

@@ -168,13 +168,17 @@ class Browser:
     def problems(self) -> list[str]:
         """Return what went wrong in the page so far: exceptions, errors in the log, refused scripts."""
         self.evaluate("0")
-        found = [each for each in self.messages if each.get("method") == "Runtime.exceptionThrown"]
-        logged = [each["params"]["entry"] for each in self.messages if each.get("method") == "Log.entryAdded"]
+        found = [message for message in self.messages if message.get("method") == "Runtime.exceptionThrown"]
+        logged = [
+            message["params"]["entry"]
+            for message in self.messages
+            if message.get("method") == "Log.entryAdded"
+        ]
         return [json.dumps(each)[:400] for each in found] + [
             each["text"] for each in logged if each["level"] in ("error", "warning")
         ]
 
     def requests(self) -> list[str]:
         """Return the addresses that were asked for."""
-        sent = (each for each in self.messages if each.get("method") == "Network.requestWillBeSent")
+        sent = (message for message in self.messages if message.get("method") == "Network.requestWillBeSent")
         return [each["params"]["request"]["url"] for each in sent]

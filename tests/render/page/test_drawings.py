@@ -62,7 +62,7 @@ def test_any_name_comes_out_as_text(label, identity):
         def handle_starttag(self, tag, attrs):
             tags.append(tag)
             ids.extend(value for name, value in attrs if name == "id")
-            assert {name.lower() for name, _ in attrs} <= {each.lower() for each in ATTRIBUTES}
+            assert {name.lower() for name, _ in attrs} <= {attribute.lower() for attribute in ATTRIBUTES}
 
         def handle_data(self, data):
             texts.append(data)

@@ -70,7 +70,7 @@ def browser() -> Iterator[Browser]:
 
 
 def key(record: ProfileRecord, name: str) -> int:
-    return next(each.key for each in record.loops if each.name == name)
+    return next(loop.key for loop in record.loops if loop.name == name)
 
 
 def shown(browser: Browser) -> str:
@@ -84,7 +84,7 @@ def test_every_view_draws_itself_without_a_complaint_or_a_request(browser, file,
     assert len(shown(browser)) > 100
     assert browser.evaluate(f"document.querySelector('#tab-{view}').ariaSelected") == "true"
     assert browser.problems() == []
-    assert all(each.startswith(("file:", "about:")) for each in browser.requests())
+    assert all(request.startswith(("file:", "about:")) for request in browser.requests())
 
 
 def test_which_rows_of_x_step_7_reads_and_writes(browser, file, record):
@@ -117,9 +117,9 @@ def test_which_outputs_w_feedback_reaches_and_by_what_path(browser, file, record
 def test_why_the_state_of_the_backward_loop_is_a_mitmot_and_which_cells_step_3_writes(browser, file, record):
     browser.open(file, f"#view=slots&loop={key(record, 'grad_of_rnn')}")
     [why] = [
-        each
-        for each in browser.texts("tr td:last-child")
-        if "grad_x" in each and "multiple output taps" in each
+        text
+        for text in browser.texts("tr td:last-child")
+        if "grad_x" in text and "multiple output taps" in text
     ]
     assert "writes several rows, grad_x[t-3], grad_x[t-1]" in why and "written by step t" in why
     browser.open(file, f"#view=player&step=3&loop={key(record, 'grad_of_rnn')}")
@@ -146,10 +146,10 @@ def test_which_operations_left_the_loop_by_which_rule_and_at_what_gain(browser, 
 
 def test_which_step_was_slowest_and_in_which_operation_and_line(browser, file, record):
     browser.open(file, f"#view=report&loop={key(record, 'rnn')}")
-    [row] = [each for each in browser.texts("tbody tr[data-loop]") if each.startswith("rnn")]
+    [row] = [text for text in browser.texts("tbody tr[data-loop]") if text.startswith("rnn")]
     loop = next(each for each in record.loops if each.name == "rnn")
     slowest = max(loop.series.tolist(), key=lambda each: each[2])
-    heaviest = max(loop.operations, key=lambda each: each.mean_ns)
+    heaviest = max(loop.operations, key=lambda operation: operation.mean_ns)
     assert f"step {slowest[1]}:" in row and heaviest.label in row
     assert f"{heaviest.source.file}:{heaviest.source.line}" in row
     browser.open(file, f"#view=steps&loop={key(record, 'rnn')}")
@@ -248,8 +248,8 @@ def test_dark_and_light_are_both_readable(browser, file):
 def contrast(*colours: str) -> float:
     """Return the contrast of two colours as WCAG 2.2 defines it."""
     levels = []
-    for each in colours:
-        parts = [int(part) / 255 for part in each.removeprefix("rgb(").removesuffix(")").split(",")]
+    for colour in colours:
+        parts = [int(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
         linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         levels.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
     return (max(levels) + 0.05) / (min(levels) + 0.05)

@@ -75,7 +75,7 @@ def test_the_page_needs_nothing_but_itself(record):
 
 def test_the_page_holds_what_the_record_says(record):
     data = data_of(page(record, Extras(advice=[{"title": "Do this.", "text": "Because."}], notes=["seen"])))
-    assert [each["name"] for each in data["loops"]] == [each.name for each in record.loops]
+    assert [each["name"] for each in data["loops"]] == [loop.name for loop in record.loops]
     assert data["loops"][0]["series"] == record.loops[0].series.tolist()
     assert data["functions"][0]["rewrites"]["lines"] == list(record.functions[0].rewrites.lines(0))
     assert data["advice"] == [{"title": "Do this.", "text": "Because."}] and data["notes"] == ["seen"]

@@ -44,8 +44,8 @@ _row(
 
 
 def _lstsq(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
-    dtype = np.result_type(*(_floating(each).dtype for each in values))
-    a, b = (each.astype(dtype) for each in values)
+    dtype = np.result_type(*(_floating(value).dtype for value in values))
+    a, b = (value.astype(dtype) for value in values)
     rcond = op.parameters.rcond
     with reporting(xp, d.NO_SINGULAR_VALUES):
         x, residuals, rank, singular = xp.linalg.lstsq(a, b, rcond=d.rounding(a) if rcond is None else rcond)

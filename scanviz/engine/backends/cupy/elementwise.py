@@ -28,13 +28,13 @@ def _elementwise(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     name = _ufunc(op)
     if name:
         return (getattr(xp, name)(*values),)
-    formula, dtypes = _formula(xp, declaration, *(each.dtype.name for each in values))
+    formula, dtypes = _formula(xp, declaration, *(value.dtype.name for value in values))
     given = [
-        each if each.dtype == dtype else each.astype(dtype)
-        for each, dtype in zip(values, dtypes, strict=True)
+        value if value.dtype == dtype else value.astype(dtype)
+        for value, dtype in zip(values, dtypes, strict=True)
     ]
     found = formula(*given)[0]
-    return (found.copy() if any(found is each for each in values) else found,)
+    return (found.copy() if any(found is value for value in values) else found,)
 
 
 def _ufunc(op: Op) -> str | None:

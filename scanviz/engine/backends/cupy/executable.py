@@ -123,11 +123,11 @@ def device_executable(program: Program, xp: Any, name: str) -> SourceExecutable:
 
     def give(inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         if not any(is_device(each) for each in inputs):
-            return [module.to_host(each) for each in results]
+            return [module.to_host(result) for result in results]
         constants, found = calls.constants_on_device(), []
         for number, value in zip(program.outputs, results, strict=True):
             value = module.on_device(value, program.registers[number].type)
-            if is_device(value) and any(xp.may_share_memory(value, each) for each in constants):
+            if is_device(value) and any(xp.may_share_memory(value, constant) for constant in constants):
                 value = value.copy()
             found.append(value)
         return found

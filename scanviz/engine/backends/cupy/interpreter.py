@@ -31,15 +31,15 @@ class DevicePerform:
     def __call__(self, op: Op, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of an operation."""
         row = CUPY[op.declaration]
-        if row.host or (row.scalars_on_host and not any(is_device(each) for each in values)):
-            given = [self.module.to_host(each) for each in values]
+        if row.host or (row.scalars_on_host and not any(is_device(value) for value in values)):
+            given = [self.module.to_host(value) for value in values]
             return [np.asarray(each) for each in op.perform(given)]
         return row.perform(self.xp, op, operands(values))
 
 
 def operands(values: Sequence[Any]) -> list[Any]:
     """Return values as CuPy takes them: numbers of the host as scalars."""
-    return [each if is_device(each) else np.asarray(each)[()] for each in values]
+    return [value if is_device(value) else np.asarray(value)[()] for value in values]
 
 
 class DeviceInterpreter(Interpreter):

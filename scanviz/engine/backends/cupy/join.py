@@ -16,7 +16,7 @@ def _concatenate(xp: Any, parameters: Any, *arrays: Any) -> Any:
         raise ShapeError(
             "arrays cannot be joined",
             expected=f"equal sizes but along axis {parameters.axis}",
-            found=", ".join(str(each.shape) for each in arrays),
+            found=", ".join(str(array.shape) for array in arrays),
         ) from None
 
 

@@ -38,7 +38,7 @@ CUPY.row(r.CUMPROD)(single(_cumulative("cumprod")))
 
 
 def _to_shape(xp: Any, parameters: Any, x: Any, *sizes: Any) -> Any:
-    wanted = tuple(int(each) for each in sizes)
+    wanted = tuple(int(size) for size in sizes)
     axes = tuple(k for k, (a, b) in enumerate(zip(x.shape, wanted, strict=True)) if a != b)
     if any(wanted[axis] != 1 for axis in axes):
         raise ShapeError(

@@ -13,7 +13,7 @@ from scanviz.engine.ops.state_shape import STATE_SHAPE, in_shape_of_state
 
 
 def _vector(xp: Any, parameters: Any, *scalars: Any) -> Any:
-    return xp.stack([xp.asarray(each) for each in scalars]) if scalars else xp.zeros(0, "int64")
+    return xp.stack([xp.asarray(scalar) for scalar in scalars]) if scalars else xp.zeros(0, "int64")
 
 
 def _dimshuffle(xp: Any, parameters: Any, x: Any) -> Any:
@@ -29,7 +29,7 @@ def _dimshuffle(xp: Any, parameters: Any, x: Any) -> Any:
 
 
 def _reshape(xp: Any, parameters: Any, x: Any, *sizes: Any) -> Any:
-    wanted = tuple(int(each) for each in sizes)
+    wanted = tuple(int(size) for size in sizes)
     try:
         return x.reshape(wanted)
     except ValueError:
@@ -41,7 +41,7 @@ def _reshape(xp: Any, parameters: Any, x: Any, *sizes: Any) -> Any:
 
 
 def _alloc(xp: Any, parameters: Any, value: Any, *sizes: Any) -> Any:
-    wanted = tuple(int(each) for each in sizes)
+    wanted = tuple(int(size) for size in sizes)
     if any(size < 0 for size in wanted):
         raise ShapeError("a size cannot be negative", found=wanted)
     filled = xp.empty(wanted, value.dtype)

@@ -18,7 +18,7 @@ CUPY.row(SEARCHSORTED)(single(lambda xp, p, a, v: xp.searchsorted(*_of_one_dtype
 
 def _of_one_dtype(xp: Any, *arrays: Any) -> Sequence[Any]:
     common = np.result_type(*arrays)
-    return [xp.asarray(each).astype(common) for each in arrays]
+    return [xp.asarray(array).astype(common) for array in arrays]
 
 
 def _bincount(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:

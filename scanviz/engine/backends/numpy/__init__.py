@@ -46,7 +46,7 @@ def _take(inputs: Sequence[Any]) -> Sequence[Any]:
 
 
 def _give(inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-    return [np.asarray(each) for each in results]
+    return [np.asarray(result) for result in results]
 
 
 LIBRARY = Library("numpy", statements, EMITS, NumpyModule(), _compute)

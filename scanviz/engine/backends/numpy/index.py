@@ -17,7 +17,7 @@ from scanviz.engine.program.instructions import Instruction, Program
 def index_source(parameters: IndexParameters, inputs: Sequence[str]) -> str:
     """Return the text between the brackets."""
     given = iter(inputs)
-    parts = [_part(each, given) for each in parameters.entries]
+    parts = [_part(entry, given) for entry in parameters.entries]
     while len(parts) > 1 and parts[-1] == ":":
         parts.pop()
     return ", ".join(parts)
@@ -29,7 +29,8 @@ def _part(entry: IndexEntry, given: Iterator[str]) -> str:
     if entry.kind == "array":
         return next(given)
     numbers = [
-        next(given) if each == INPUT else "" if each is None else str(each) for each in entry.numbers()
+        next(given) if number == INPUT else "" if number is None else str(number)
+        for number in entry.numbers()
     ]
     if entry.kind == "integer":
         return numbers[0]

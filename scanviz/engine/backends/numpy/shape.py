@@ -47,7 +47,7 @@ def _alloc(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], ou
 def _make_vector(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
     if out is None:
         return f"{emitter.plain_call(instruction)}[0]"
-    return "\n".join(f"{out}[{k}] = {each}" for k, each in enumerate(inputs)) or "pass"
+    return "\n".join(f"{out}[{k}] = {text}" for k, text in enumerate(inputs)) or "pass"
 
 
 def _array(instruction: Instruction, program: Program) -> bool:

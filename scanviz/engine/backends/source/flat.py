@@ -35,9 +35,9 @@ class FlatProgram:
     def __init__(self, program: Program, library: Library, make_runner: MakeRunner) -> None:
         self.program, self.library = program, library
         self.runners = {
-            index: make_runner(program, each)
-            for index, each in enumerate(program.instructions)
-            if not isinstance(each, Instruction)
+            index: make_runner(program, instruction)
+            for index, instruction in enumerate(program.instructions)
+            if not isinstance(instruction, Instruction)
         }
         self.plan = plan(program, None, single, library.emits)
         self._plain = self._compile(False)

@@ -364,7 +364,7 @@ class LoopWriter:
         name = self.emitter.fresh(f"run_{self.loop.name}")
         lines.append(f"def {name}(arena, first, last):")
         lines.append("    try:")
-        lines.extend(f"        {each}" for each in [*self._taken(), *self._fixed_arrays(), *self.before])
+        lines.extend(f"        {text}" for text in [*self._taken(), *self._fixed_arrays(), *self.before])
         if self.once:
             lines.append("        t = first")  # the step that an error here is told for
         for text, index in self.once:
@@ -376,7 +376,7 @@ class LoopWriter:
             if instruction is not None:
                 where[len(lines)] = instruction
         lines += ["    except Exception as error:", f"        return {NOTE_FAILURE}(arena, first, error)"]
-        lines.extend(f"    {each}" for each in self._leave("last"))
+        lines.extend(f"    {text}" for text in self._leave("last"))
         lines.append(f"    return last, {DONE}, -1")
         return LoopSource("\n".join(lines) + "\n", where, self.emitter.names(), self.emitter.namespace, name)
 

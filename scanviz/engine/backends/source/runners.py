@@ -81,8 +81,8 @@ class ElsewhereRunner:
 
     def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the loop's results, where the library keeps arrays."""
-        results = self.loop([self.module.to_host(each) for each in values], watch)
-        return [self.module.from_host(each) for each in results]
+        results = self.loop([self.module.to_host(value) for value in values], watch)
+        return [self.module.from_host(result) for result in results]
 
 
 def all_made(runners: Mapping[int, Runner]) -> dict[int, Specialised]:

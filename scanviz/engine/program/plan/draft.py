@@ -123,7 +123,7 @@ def drafted(
             time[index] = k
     shared = aliases(program)
     needed = last_uses(program, shared, time)
-    made = {number: k for k, each in enumerate(program.instructions) for number in each.outputs}
+    made = {number: k for k, instruction in enumerate(program.instructions) for number in instruction.outputs}
     local = local_registers(program, groups)
     return Draft(program, shapes, sizes, groups, fusions, emits, local, made, time, needed, shared)
 

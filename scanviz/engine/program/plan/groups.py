@@ -63,25 +63,25 @@ def chains(program: Program, shapes: Sequence[ConcreteShape]) -> Grouped:
 def _made_and_read(program: Program, shapes: Sequence[ConcreteShape]) -> Iterator[tuple[int, int, int]]:
     """Iterate over an instruction, one that reads what it makes, and that register: an array; one of the two is elementwise."""
     makers: dict[int, int] = {}
-    for index, each in enumerate(program.instructions):
-        for number in dict.fromkeys(each.inputs):
+    for index, instruction in enumerate(program.instructions):
+        for number in dict.fromkeys(instruction.inputs):
             maker = makers.get(number)
-            pair = (each,) if maker is None else (each, program.instructions[maker])
+            pair = (instruction,) if maker is None else (instruction, program.instructions[maker])
             if (
                 maker is not None
                 and shapes[number] != ()
                 and any(is_elementwise(one, shapes) for one in pair)
             ):
                 yield maker, index, number
-        makers.update(dict.fromkeys(each.outputs, index))
+        makers.update(dict.fromkeys(instruction.outputs, index))
 
 
 def _read_by_both(program: Program, shapes: Sequence[ConcreteShape]) -> Iterator[tuple[int, int, int]]:
     """Iterate over elementwise instructions, the next that reads the same register, and that register."""
     readers: dict[int, int] = {}
-    for index, each in enumerate(program.instructions):
-        if is_elementwise(each, shapes):
-            for number in dict.fromkeys(each.inputs):
+    for index, instruction in enumerate(program.instructions):
+        if is_elementwise(instruction, shapes):
+            for number in dict.fromkeys(instruction.inputs):
                 if number in readers and shapes[number] != () and number not in program.constants:
                     yield readers[number], index, number
                 readers[number] = index
@@ -124,11 +124,13 @@ def local_registers(program: Program, groups: tuple[Group, ...]) -> frozenset[in
     if len(groups) == len(program.instructions):
         return frozenset()
     group_of = {index: k for k, group in enumerate(groups) for index in group}
-    maker = {n: group_of[k] for k, each in enumerate(program.instructions) for n in each.outputs}
+    maker = {
+        n: group_of[k] for k, instruction in enumerate(program.instructions) for n in instruction.outputs
+    }
     read_elsewhere = set(program.outputs)
     for index, instruction in enumerate(program.instructions):
         read_elsewhere.update(n for n in instruction.inputs if maker.get(n, -1) != group_of[index])
-    read = {n for each in program.instructions for n in each.inputs}
+    read = {n for instruction in program.instructions for n in instruction.inputs}
     return frozenset(n for n in maker if n in read and n not in read_elsewhere)
 
 

@@ -257,11 +257,13 @@ class Plan:
     @property
     def in_place(self) -> int:
         """How many operations write into the buffer of one of their inputs."""
-        return sum(each.over is not None and isinstance(each.location, Buffer) for each in self.places)
+        return sum(place.over is not None and isinstance(place.location, Buffer) for place in self.places)
 
     def placed(self, kind: type[Row] | type[Buffer]) -> list[int]:
         """Return the registers that instructions write into rows, or into buffers."""
-        return [k for k, each in enumerate(self.places) if isinstance(each.location, kind) and each.made >= 0]
+        return [
+            k for k, place in enumerate(self.places) if isinstance(place.location, kind) and place.made >= 0
+        ]
 
 
 def packed(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:

@@ -39,9 +39,9 @@ class Merging:
             return self._members[between.bit_length() - 1][0]
         both = 1 << a | 1 << b
         before = self._before[a] = (self._before[a] | self._before.pop(b)) & ~both
-        for each, bits in self._before.items():
+        for number, bits in self._before.items():
             if bits & both:
-                self._before[each] = (bits | before | 1 << a) & ~(1 << b)
+                self._before[number] = (bits | before | 1 << a) & ~(1 << b)
         self._members[a] = sorted((*self._members[a], *self._members.pop(b)))
         for index in self._members[a]:
             self._group[index] = a
@@ -52,13 +52,13 @@ class Merging:
         if not self._before[last] >> first & 1:
             return 0
         rest = self._before[last] & ~(1 << first)
-        return next((1 << each for each in _bits(rest) if self._before[each] >> first & 1), 0)
+        return next((1 << bit for bit in _bits(rest) if self._before[bit] >> first & 1), 0)
 
     def _take_up(self, last: int) -> None:
         """Give each instruction up to one a group of its own."""
         for index in range(len(self._group), last + 1):
             before = 0
-            for group in {self._group[each] for each in self._needs[index]}:
+            for group in {self._group[need] for need in self._needs[index]}:
                 before |= self._before[group] | 1 << group
             self._group.append(index)
             self._members[index], self._before[index] = [index], before
@@ -69,13 +69,11 @@ class Merging:
         found: list[Group] = []
         done = 0
         for first in self._members:
-            ahead = sorted(
-                _bits(self._before[first] & ~done), key=lambda each: self._before[each].bit_count()
-            )
-            for each in (*ahead, first):  # what comes before another has fewer before it
-                if not done >> each & 1:
-                    found.append(tuple(self._members[each]))
-                    done |= 1 << each
+            ahead = sorted(_bits(self._before[first] & ~done), key=lambda bit: self._before[bit].bit_count())
+            for number in (*ahead, first):  # what comes before another has fewer before it
+                if not done >> number & 1:
+                    found.append(tuple(self._members[number]))
+                    done |= 1 << number
         return tuple(found)
 
 
@@ -84,13 +82,13 @@ def _needs(program: Program, shapes: Sequence[ConcreteShape]) -> list[set[int]]:
     makers: dict[int, int] = {}
     found: list[set[int]] = []
     raising: set[int] = set()
-    for index, each in enumerate(program.instructions):
-        needs = {makers[number] for number in each.inputs if number in makers}
-        if may_raise(each, shapes):
+    for index, instruction in enumerate(program.instructions):
+        needs = {makers[number] for number in instruction.inputs if number in makers}
+        if may_raise(instruction, shapes):
             needs |= raising
             raising = {index}
         found.append(needs)
-        makers.update(dict.fromkeys(each.outputs, index))
+        makers.update(dict.fromkeys(instruction.outputs, index))
     return found
 
 

@@ -71,10 +71,12 @@ def plan(
     """
     draft = _draft(program, shapes, groups, emits)
     owned = owned_registers(program.instructions, program.outputs, program.inputs)
-    for each in program.instructions:
-        in_array = each.op.declaration is ASSIGN and not is_scalar(program, each.outputs[0])
-        if in_array and each.inputs[0] in owned:
-            draft.take_over(each.outputs[0], each.inputs[0])  # a new array that nothing else reads: no copy
+    for instruction in program.instructions:
+        in_array = instruction.op.declaration is ASSIGN and not is_scalar(program, instruction.outputs[0])
+        if in_array and instruction.inputs[0] in owned:
+            draft.take_over(
+                instruction.outputs[0], instruction.inputs[0]
+            )  # a new array that nothing else reads: no copy
     return _finished(draft, dict.fromkeys(program.inputs, Where.GIVEN), strides, groups)
 
 
@@ -272,14 +274,17 @@ def _view(
 
 def _inner(draft: Draft, places: Sequence[Place], groups: Grouping) -> Iterator[tuple[int, tuple[Plan, ...]]]:
     """Iterate over the loops and branches inside, with their plans: those of which the shapes of all inputs are known."""
-    for index, each in enumerate(draft.program.instructions):
-        if isinstance(each, LoopInstruction):
-            shapes, strides = _step_inputs(each, draft, places)
+    for index, instruction in enumerate(draft.program.instructions):
+        if isinstance(instruction, LoopInstruction):
+            shapes, strides = _step_inputs(instruction, draft, places)
             if None not in shapes:
-                rows = [_row_shape(slot, draft.shapes[slot.outer]) for slot in each.states]
-                yield index, (plan_loop(each, shapes, groups, draft.emits, rows, strides),)
-        elif isinstance(each, BranchInstruction):
-            sides = ((each.then_program, each.then_inputs), (each.else_program, each.else_inputs))
+                rows = [_row_shape(slot, draft.shapes[slot.outer]) for slot in instruction.states]
+                yield index, (plan_loop(instruction, shapes, groups, draft.emits, rows, strides),)
+        elif isinstance(instruction, BranchInstruction):
+            sides = (
+                (instruction.then_program, instruction.then_inputs),
+                (instruction.else_program, instruction.else_inputs),
+            )
             yield (
                 index,
                 tuple(

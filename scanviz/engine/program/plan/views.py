@@ -56,7 +56,7 @@ def view_of(draft: Draft, instruction: Instruction, strides: Strides) -> tuple[i
     itemsize = np.dtype(kind.dtype).itemsize
     if declaration is RESHAPE:  # of what lies in order it is a view; elsewhere that is NumPy's to say
         return (0, packed(wanted, itemsize)) if strides == packed(shape, itemsize) else None
-    given = [_number(draft, each) for each in others]
+    given = [_number(draft, other) for other in others]
     if not sure or any(each is None for each in given):
         return (None, None) if sure else None
     stand_in = as_strided(np.zeros((), kind.dtype), shape, strides, writeable=False)

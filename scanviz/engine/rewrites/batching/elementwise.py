@@ -13,7 +13,7 @@ from scanviz.engine.rewrites.batching.table import BATCHING, rank, widened
 @BATCHING.kind(ElementwiseDeclaration)
 @BATCHING.row(e.CAST)
 def _elementwise(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
-    ndim = max(rank(each) for each in node.inputs)
+    ndim = max(rank(variable) for variable in node.inputs)
     return build_one(
         node.op, *(widened(x, ndim) if mine else x for x, mine in zip(inputs, rows, strict=True))
     )

@@ -71,12 +71,12 @@ def batched_graph(outputs: Sequence[Variable], known: Known, count: Variable) ->
     found = dict(known)
     _check_branches(outputs, known)
     for node in toposort(outputs, known):
-        given = [found.get(each, BatchedRows(each, False)) for each in node.inputs]
+        given = [found.get(variable, BatchedRows(variable, False)) for variable in node.inputs]
         if any(new.variable is not old for new, old in zip(given, node.inputs, strict=True)):
             with made_by("vmap", node.provenance, (node.node_id,)):
                 results = _batched_node(node, given, count)
             found.update(zip(node.outputs, results, strict=True))
-    return [found.get(each, BatchedRows(each, False)) for each in outputs]
+    return [found.get(output, BatchedRows(output, False)) for output in outputs]
 
 
 def _check_branches(outputs: Sequence[Variable], known: Known) -> None:
@@ -87,7 +87,7 @@ def _check_branches(outputs: Sequence[Variable], known: Known) -> None:
     depending = depending_on([old for old, rows in known.items() if rows.batched], outputs)
     for node in nodes:
         inside = [each for each in toposort(node.inputs[1:], known) if each.outputs[0] in depending]
-        if node.inputs[0] in depending and any(each.op.facts.raises or has_effect(each) for each in inside):
+        if node.inputs[0] in depending and any(node.op.facts.raises or has_effect(node) for node in inside):
             raise RaggedError
 
 
@@ -108,9 +108,12 @@ def axes_swapped(value: Variable) -> Variable:
 
 def _batched_node(node: Apply, given: Sequence[BatchedRows], count: Variable) -> list[BatchedRows]:
     """Return the results of a node over other inputs."""
-    inputs, rows = [each.variable for each in given], [each.batched for each in given]
+    inputs, rows = (
+        [batched_rows.variable for batched_rows in given],
+        [batched_rows.batched for batched_rows in given],
+    )
     if not any(rows):
-        return [BatchedRows(each, False) for each in rebuild(node, inputs).outputs]
+        return [BatchedRows(output, False) for output in rebuild(node, inputs).outputs]
     special = RESULTS.get(node.op.declaration)
     results = None if special is None else special(node, given, count)
     if results is not None:
@@ -121,29 +124,33 @@ def _batched_node(node: Apply, given: Sequence[BatchedRows], count: Variable) ->
 
 def row_by_row(node: Apply, given: Sequence[BatchedRows], count: Variable) -> list[BatchedRows]:
     """Return the results of a node for each row, by a loop over them."""
-    for each, old in zip(given, node.inputs, strict=True):
-        if each.batched and not isinstance(old.type, TensorType):
+    for batched_rows, old in zip(given, node.inputs, strict=True):
+        if batched_rows.batched and not isinstance(old.type, TensorType):
             raise ScanvizNotImplementedError(
                 f"vmap: `{describe(old)}` has no rows, which `{node.op.name}` would need",
                 where=node.provenance.source,
                 fix=f"a row in {RESULTS.place.format(family=node.op.declaration.family)}",
             )
-    arrays = [each for each in node.outputs if isinstance(each.type, TensorType)]
+    arrays = [output for output in node.outputs if isinstance(output.type, TensorType)]
     known = dict(zip(node.inputs, given, strict=True))
-    if any(_is_ragged(each, known) for each in arrays):
+    if any(_is_ragged(array, known) for array in arrays):
         raise RaggedError
     name = node.op.scan_name if isinstance(node.op, Scan) else node.op.name
     found = dict(zip(arrays, looped(arrays, known, count, name), strict=True))
     if len(found) < len(node.outputs):  # the state after a draw depends on no values: that of any row
         first = rebuild(
-            node, [getitem(each.variable, 0) if each.batched else each.variable for each in given]
+            node,
+            [
+                getitem(batched_rows.variable, 0) if batched_rows.batched else batched_rows.variable
+                for batched_rows in given
+            ],
         )
         found.update(
             (old, BatchedRows(new, False))
             for old, new in zip(node.outputs, first.outputs, strict=True)
             if old not in found
         )
-    return [found[each] for each in node.outputs]
+    return [found[output] for output in node.outputs]
 
 
 def _is_ragged(variable: Variable, known: Known) -> bool:
@@ -180,20 +187,22 @@ def looped(outputs: Sequence[Variable], known: Known, count: Variable, name: str
     for old, rows in known.items():
         give(old, rows)
     for node in toposort(outputs, known):
-        for each in node.inputs:
-            if node.outputs[0] in depending and each not in depending and each not in inner:
-                give(each, BatchedRows(each, False))
-    wanted = [each for each in outputs if each in depending]
+        for variable in node.inputs:
+            if node.outputs[0] in depending and variable not in depending and variable not in inner:
+                give(variable, BatchedRows(variable, False))
+    wanted = [output for output in outputs if output in depending]
     steps = replace(wanted, inner, check=False)
     variables += [
         StepOutput(old.name or f"{name} {k}", new)
         for k, (old, new) in enumerate(zip(wanted, steps, strict=True))
     ]
     loop = Scan(variables, None, ScanSettings(f"vmap of {name}"))
-    results = iter(build(loop, [count, *outer], [each.name for each in wanted]))
+    results = iter(build(loop, [count, *outer], [variable.name for variable in wanted]))
     return [
-        BatchedRows(next(results), True) if each in depending else known.get(each, BatchedRows(each, False))
-        for each in outputs
+        BatchedRows(next(results), True)
+        if output in depending
+        else known.get(output, BatchedRows(output, False))
+        for output in outputs
     ]
 
 

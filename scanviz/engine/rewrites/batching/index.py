@@ -26,8 +26,8 @@ def _index(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Var
 
 def _one_axis_further(node: Apply, inputs: Sequence[Variable]) -> Variable | None:
     entries = node.op.parameters.entries
-    places = [k for k, each in enumerate(entries) if each.kind == "array"]
-    advanced = [k for k, each in enumerate(entries) if each.kind in ("array", "integer")]
+    places = [k for k, entry in enumerate(entries) if entry.kind == "array"]
+    advanced = [k for k, entry in enumerate(entries) if entry.kind in ("array", "integer")]
     if places and advanced != list(range(advanced[0], advanced[-1] + 1)):
         return None  # NumPy would put the axes of the arrays in front of the rows
     return build_one(Op(INDEX, IndexParameters((_EVERYTHING, *entries))), *inputs)
@@ -37,6 +37,6 @@ def _looked_up(node: Apply, inputs: Sequence[Variable]) -> Variable | None:
     """Return rows of a table, by an integer or a vector of integers a step."""
     first, *rest = [entry for entry, _, _ in input_entries(node.op.parameters)]
     picks = first.kind == "array" or (first.kind == "integer" and first.start == INPUT)
-    if not picks or any(each != _EVERYTHING for each in rest):
+    if not picks or any(index_entry != _EVERYTHING for index_entry in rest):
         return None
     return build_one(Op(INDEX, IndexParameters((IndexEntry("array"), *rest))), *inputs)

@@ -12,10 +12,12 @@ from scanviz.engine.rewrites.batching.table import BATCHING, rank
 
 
 def _repeated(inputs: Sequence[Variable], rows: Sequence[bool]) -> list[Variable]:
-    count = next(dimension(each, 0) for each, mine in zip(inputs, rows, strict=True) if mine)
+    count = next(dimension(variable, 0) for variable, mine in zip(inputs, rows, strict=True) if mine)
     return [
-        each if mine else alloc(each, [count, *(dimension(each, axis) for axis in range(rank(each)))])
-        for each, mine in zip(inputs, rows, strict=True)
+        variable
+        if mine
+        else alloc(variable, [count, *(dimension(variable, axis) for axis in range(rank(variable)))])
+        for variable, mine in zip(inputs, rows, strict=True)
     ]
 
 
@@ -27,5 +29,5 @@ def _concatenate(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) 
 
 @BATCHING.row(MAKE_VECTOR)
 def _make_vector(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
-    columns = [dimshuffle(each, 0, "x") for each in _repeated(inputs, rows)]
+    columns = [dimshuffle(variable, 0, "x") for variable in _repeated(inputs, rows)]
     return concatenate(columns, 1)  # brings their dtypes together, as a vector of numbers does

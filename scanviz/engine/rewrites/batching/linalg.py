@@ -17,7 +17,7 @@ from scanviz.engine.rewrites.batching.table import BATCHING, rank
 @BATCHING.row(la.DOT, la.MATMUL)
 def _product(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
     a, b = inputs
-    left, right = (rank(each) for each in node.inputs)
+    left, right = (rank(variable) for variable in node.inputs)
     if max(left, right) > 2:
         return None
     match rows[0], rows[1]:
@@ -53,7 +53,7 @@ def _one_column(product: Variable) -> Variable:
 
 @BATCHING.row(la.BATCHED_DOT)
 def _batched_dot(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
-    if not all(rows) or any(rank(each) != 3 for each in node.inputs):
+    if not all(rows) or any(rank(variable) != 3 for variable in node.inputs):
         return None
     return la.matmul(*inputs)
 

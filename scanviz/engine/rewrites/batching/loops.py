@@ -42,44 +42,45 @@ def batched_loop(node: Apply, given: Sequence[BatchedRows], count: Variable) -> 
     op = view.op
     if given[0].batched:
         return None
-    readers = [each for each in op.variables if view.outer_input(each) is not None]
+    readers = [variable for variable in op.variables if view.outer_input(variable) is not None]
     outer = dict(zip(readers, given[1:], strict=True))
-    wide = _with_axis(op, {each for each, rows in outer.items() if rows.batched})
-    if any(isinstance(each, Carry) for each in wide):
+    wide = _with_axis(op, {variable for variable, rows in outer.items() if rows.batched})
+    if any(isinstance(variable, Carry) for variable in wide):
         return None
     size = constant_integer(count)
     known = {
         inner: BatchedRows(
-            Variable(_wider(inner.type, size) if each in wide else inner.type, inner.name), each in wide
+            Variable(_wider(inner.type, size) if variable in wide else inner.type, inner.name),
+            variable in wide,
         )
-        for each in op.variables
-        for inner in inner_inputs(each)
+        for variable in op.variables
+        for inner in inner_inputs(variable)
     }
     inside = count if size is not None else Variable(count.type, "rows")  # the number of rows in the step
     try:
         results = dict(zip(op.inner_outputs, batched_graph(op.inner_outputs, known, inside), strict=True))
     except RaggedError:
         return None
-    narrow = [inner for each in op.variables if each not in wide for inner in inner_outputs(each)]
+    narrow = [inner for variable in op.variables if variable not in wide for inner in inner_outputs(variable)]
     narrow += [op.until.condition] if op.until is not None else []
-    if any(results[each].batched for each in narrow):
+    if any(results[variable].batched for variable in narrow):
         return None
-    variables = [_rebuilt(each, each in wide, known, results, inside) for each in op.variables]
+    variables = [_rebuilt(variable, variable in wide, known, results, inside) for variable in op.variables]
     until = Until(results[op.until.condition].variable) if op.until is not None else None
-    inputs = [_outer(each, outer[each], each in wide, count) for each in readers]
-    read = [inner for each in variables for inner in inner_outputs(each)]
+    inputs = [_outer(reader, outer[reader], reader in wide, count) for reader in readers]
+    read = [inner for variable in variables for inner in inner_outputs(variable)]
     if inside is not count and inside in leaves(read):
         variables.append(NonSequence("rows", inside))
         inputs.append(count)
     made = build(
         Scan(variables, until, op.settings),
         [given[0].variable, *inputs],
-        [each.name for each in node.outputs],
+        [output.name for output in node.outputs],
     )
-    givers = [each for each in op.variables if has_outer_output(each)]
+    givers = [variable for variable in op.variables if has_outer_output(variable)]
     return [
-        BatchedRows(axes_swapped(result) if each in wide else result, each in wide)
-        for each, result in zip(givers, made, strict=True)
+        BatchedRows(axes_swapped(result) if giver in wide else result, giver in wide)
+        for giver, result in zip(givers, made, strict=True)
     ]
 
 
@@ -87,12 +88,12 @@ def _with_axis(op: Scan, first: set[LoopVariable]) -> set[LoopVariable]:
     """Return the loop variables that depend on some of them, from step to step too."""
     found = set(first)
     while True:
-        changed = [inner for each in found for inner in inner_inputs(each)]
+        changed = [inner for variable in found for inner in inner_inputs(variable)]
         reached = depending_on(changed, op.inner_outputs) | set(changed)
         more = {
-            each
-            for each in op.variables
-            if each not in found and any(inner in reached for inner in inner_outputs(each))
+            variable
+            for variable in op.variables
+            if variable not in found and any(inner in reached for inner in inner_outputs(variable))
         }
         if not more:
             return found

@@ -38,26 +38,30 @@ def _size(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results
 
 @RESULTS.row(SPECIFY_SHAPE)
 def _specified(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
-    if any(each.batched for each in given[1:]):
+    if any(batched_rows.batched for batched_rows in given[1:]):
         return None
-    return _all(specify_shape(given[0].variable, [count, *(each.variable for each in given[1:])]))
+    return _all(
+        specify_shape(given[0].variable, [count, *(batched_rows.variable for batched_rows in given[1:])])
+    )
 
 
 @RESULTS.row(SUM_TO_SHAPE)
 def _sum_to_shape(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
-    if any(each.batched for each in given[1:]):
+    if any(batched_rows.batched for batched_rows in given[1:]):
         return None
-    return _all(build_one(node.op, given[0].variable, count, *(each.variable for each in given[1:])))
+    return _all(
+        build_one(node.op, given[0].variable, count, *(batched_rows.variable for batched_rows in given[1:]))
+    )
 
 
 @RESULTS.row(IFELSE)
 def _chosen(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     """Return the branches of a condition that is the same for all rows; one that is not is asked row by row."""
     test, *branches = given
-    if test.batched or any(not isinstance(each.variable.type, TensorType) for each in branches):
+    if test.batched or any(not isinstance(branch.variable.type, TensorType) for branch in branches):
         return None
-    made = build(node.op, [test.variable, *(with_axis(each, count) for each in branches)])
-    return [BatchedRows(each, True) for each in made]
+    made = build(node.op, [test.variable, *(with_axis(branch, count) for branch in branches)])
+    return [BatchedRows(variable, True) for variable in made]
 
 
 @RESULTS.row(FIRST_ROWS)
@@ -70,13 +74,13 @@ def _first_rows(node: Apply, given: Sequence[BatchedRows], count: Variable) -> R
 
 @RESULTS.row(LAST_ROW)
 def _last_row(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
-    rows, initial = (with_axis(each, count) for each in given)
+    rows, initial = (with_axis(batched_rows, count) for batched_rows in given)
     return _all(build_one(node.op, axes_swapped(rows), initial))
 
 
 @RESULTS.row(STATE_HISTORY)
 def _state_history(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
-    rows, initial = (with_axis(each, count) for each in given)
+    rows, initial = (with_axis(batched_rows, count) for batched_rows in given)
     if tensor_type(rows).ndim == tensor_type(initial).ndim:
         initial = axes_swapped(initial)
     return _all(axes_swapped(build_one(node.op, axes_swapped(rows), initial)))
@@ -86,16 +90,20 @@ def _state_history(node: Apply, given: Sequence[BatchedRows], count: Variable) -
 def _assigned(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     """Return rows with the same place of each written, by slices and integers that are the same for all."""
     entries = node.op.parameters.pattern.entries
-    if any(each.batched for each in given[2:]) or not is_basic(node.op.parameters.pattern):
+    if any(batched_rows.batched for batched_rows in given[2:]) or not is_basic(node.op.parameters.pattern):
         return None
-    integers = sum(each.kind == "integer" for each in entries)
-    new = sum(each.kind == "newaxis" for each in entries)
+    integers = sum(entry.kind == "integer" for entry in entries)
+    new = sum(entry.kind == "newaxis" for entry in entries)
     value = given[1].variable
     if given[1].batched:
         value = widened(value, tensor_type(node.inputs[0]).ndim - integers + new)
     pattern = IndexParameters((_EVERYTHING, *entries))
     op = Op(ASSIGN, node.op.parameters._replace(pattern=pattern))
-    return _all(build_one(op, with_axis(given[0], count), value, *(each.variable for each in given[2:])))
+    return _all(
+        build_one(
+            op, with_axis(given[0], count), value, *(batched_rows.variable for batched_rows in given[2:])
+        )
+    )
 
 
 @RESULTS.row(INDEX)
@@ -103,7 +111,11 @@ def _picked(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Resul
     """Return one element, or row, of each row, by an integer a row; other forms are the table's."""
     first, *rest = node.op.parameters.entries
     by_integer = first.kind == "integer" and first.start == INPUT and len(given) == 2
-    if not by_integer or not all(each.batched for each in given) or any(each != _EVERYTHING for each in rest):
+    if (
+        not by_integer
+        or not all(batched_rows.batched for batched_rows in given)
+        or any(each != _EVERYTHING for each in rest)
+    ):
         return None
     return _all(getitem(given[0].variable, (arange(count), given[1].variable)))
 
@@ -111,4 +123,4 @@ def _picked(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Resul
 @RESULTS.row(EIGH, QR, SVD, SLOGDET)
 def _of_matrices(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Results:
     """Return the results of matrices in a stack."""
-    return [BatchedRows(each, True) for each in build(node.op, [given[0].variable])]
+    return [BatchedRows(variable, True) for variable in build(node.op, [given[0].variable])]

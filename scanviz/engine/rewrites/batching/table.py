@@ -33,7 +33,7 @@ def batched(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Va
     row = BATCHING.get(node.op.declaration)
     if row is None or len(node.outputs) != 1 or not any(rows):
         return None
-    if not all(isinstance(each.type, TensorType) for each in (*inputs, node.outputs[0])):
+    if not all(isinstance(variable.type, TensorType) for variable in (*inputs, node.outputs[0])):
         return None
     with moved_from(node.provenance, node.node_id):
         found = row(node, inputs, rows)

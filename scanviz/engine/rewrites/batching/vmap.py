@@ -142,18 +142,18 @@ def _checked_rows(
             where=user_line(),
             fix="axis_size=n for as many equal results",
         )
-    sizes = {tensor_type(each).shape[0] for each in rows.values()} - {None}
+    sizes = {tensor_type(row).shape[0] for row in rows.values()} - {None}
     if axis_size is not None:
         wanted = as_integer(axis_size, "vmap: axis_size")
         sizes |= {constant_integer(wanted)} - {None}
     if len(sizes) > 1:
-        found = ", ".join(f"`{describe(each)}` {each.type}" for each in rows.values())
+        found = ", ".join(f"`{describe(row)}` {row.type}" for row in rows.values())
         raise ShapeError("vmap: the arguments have different numbers of rows", where=user_line(), found=found)
     if sizes:
         count: Variable = constant(sizes.pop(), "int64")
     else:
         count = wanted if axis_size is not None else dimension(next(iter(rows.values())), 0)
-    return {inner: BatchedRows(_of_count(each, count), True) for inner, each in rows.items()}, count
+    return {inner: BatchedRows(_of_count(variable, count), True) for inner, variable in rows.items()}, count
 
 
 def _of_count(rows: Variable, count: Variable) -> Variable:
@@ -181,7 +181,7 @@ def _returned(
         rows = batched_graph(wanted, known, count)
     except RaggedError:
         rows = looped(wanted, known, count, name)
-    placed = iter([_placed(each, *of, count) for each, of in zip(rows, found, strict=True)])
+    placed = iter([_placed(row, *of, count) for row, of in zip(rows, found, strict=True)])
     return _each(results, lambda each: next(placed))
 
 

@@ -137,9 +137,11 @@ class _Function:
     def __call__(self, *arguments, out=None, **options):
         if out is not None:
             assert isinstance(self.function, np.ufunc) and isinstance(out, FakeArray)
-            self.function(*(unwrap(each) for each in arguments), out=out.array, casting="no", **options)
+            self.function(
+                *(unwrap(argument) for argument in arguments), out=out.array, casting="no", **options
+            )
             return out
-        result = self.function(*(unwrap(each) for each in arguments), **options)
+        result = self.function(*(unwrap(argument) for argument in arguments), **options)
         return tuple(map(FakeArray, result)) if isinstance(result, tuple) else FakeArray(result)
 
     def at(self, array, place, value):

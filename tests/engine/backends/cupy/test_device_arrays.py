@@ -22,8 +22,8 @@ def test_arrays_of_the_device_stay_there():
     x = T.vector("x")
     f = scanviz.function([x], [x * 2, x.sum(), x.shape[0], T.constant(3.0)], mode="stand-in")
     results = f(device([1, 2, 3]))
-    assert all(isinstance(each, FakeArray) for each in results)
-    assert [each.tolist() for each in results] == [[2, 4, 6], 6, 3, 3]
+    assert all(isinstance(result, FakeArray) for result in results)
+    assert [result.tolist() for result in results] == [[2, 4, 6], 6, 3, 3]
     assert all(isinstance(each, np.ndarray) for each in f([1.0, 2.0, 3.0]))
 
 
@@ -132,7 +132,7 @@ def test_those_who_watch_values_get_arrays_of_the_host():
     listener = Listener("values")
     with observe.observed_by(listener):
         f(device([1, 2]))
-    assert listener.values and all(isinstance(each, np.ndarray) for each in listener.values)
+    assert listener.values and all(isinstance(value, np.ndarray) for value in listener.values)
 
 
 def test_the_device_is_waited_for_only_while_someone_watches():

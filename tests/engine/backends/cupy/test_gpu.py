@@ -39,7 +39,7 @@ def test_elementwise_operations(declaration):
         x, s = T.tensor(dtype, (3,)), T.tensor(dtype, ())
         operands = {1: [(x,), (s,)], 2: [(x, x), (x, s), (s, x)], 3: [(x, x, x), (s, x, s), (x, s, s)]}
         try:
-            outputs = [declaration(*each) for each in operands[declaration.arity]]
+            outputs = [declaration(*operand) for operand in operands[declaration.arity]]
         except ScanvizError:
             continue  # no meaning for this dtype
         agree([x, s], outputs, [given(dtype, (3,), 1), given(dtype, (), 2)])
@@ -106,9 +106,9 @@ def test_arrays_of_the_device_stay_there_and_are_not_shared():
     f = scanviz.function([x], [x, x * 2, x[::-1], x.sum(), x.shape[0]], mode="cupy")
     array = cupy.arange(3.0)
     results = f(array)
-    assert all(isinstance(each, cupy.ndarray) for each in results)
-    for each in results:
-        each[...] = -1
+    assert all(isinstance(result, cupy.ndarray) for result in results)
+    for result in results:
+        result[...] = -1
     assert array.tolist() == [0, 1, 2]
     with pytest.raises(ScanvizError, match="on a device"):
         scanviz.function([x], x + 1, mode="numpy")(array)

@@ -16,7 +16,7 @@ stand_in.register()
 def agree(case, mode):
     """Check the gradient of a random loop's results on a tier against the reference."""
     results, _, inputs, _ = case.build()
-    cost = sum((T.sum(T.sin(each)) for each in results), T.constant(0.0))
+    cost = sum((T.sum(T.sin(result)) for result in results), T.constant(0.0))
     wrt = [variable for variable, _ in inputs]
     found = pull_back({cost: T.constant(1.0)}, wrt)
     outputs = [cost, *(g for g in found if g is not None)]

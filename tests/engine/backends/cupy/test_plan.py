@@ -26,7 +26,7 @@ def test_operations_write_into_the_rows_and_buffers_that_the_plan_gives_them(mon
     found, plan, _ = run_loop(lambda x, h, w: T.tanh((x + h) * 0.5))
     wanted, host, _ = run_loop(lambda x, h, w: T.tanh((x + h) * 0.5), mode="numpy")
     np.testing.assert_allclose(found, wanted, rtol=1e-13)
-    assert [each.location for each in plan.places] == [each.location for each in host.places]
+    assert [place.location for place in plan.places] == [place.location for place in host.places]
     assert plan.placed(Row) and len(plan.placed(Buffer)) == 2 and plan.in_place == 1
     made, real = [], stand_in.LIBRARY.empty
 

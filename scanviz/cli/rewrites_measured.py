@@ -189,7 +189,7 @@ def _is_meant(record: Record, view: RewritesOptions) -> bool:
     if view.scan is None:
         return True
     change = record.change
-    told = (record.says, *change.moved_out, *change.moved_in, *map(str, change.loop_variables))
+    told = (record.message, *change.moved_out, *change.moved_in, *map(str, change.loop_variables))
     return any(f"`{view.scan}`" in text for text in told) or any(view.scan in path for path in record.paths)
 
 
@@ -245,7 +245,9 @@ def _wrong(wrong: Checked) -> ReportLine:
     assert wrong.difference is not None
     where = f"{plain(wrong.difference.output)}: {plain(wrong.difference.what)}"
     return ReportLine(
-        f"  rewrite {wrong.index}, {wrong.rule} ({plain(wrong.says)}), changed {where}", WARNING, wraps=True
+        f"  rewrite {wrong.index}, {wrong.rule} ({plain(wrong.message)}), changed {where}",
+        WARNING,
+        wraps=True,
     )
 
 
@@ -285,7 +287,7 @@ def _alike(kept: RewritesRecord | None, measured: RewritesRecord) -> bool:
         return False
     done, found = (
         [
-            (application.rule, application.says)
+            (application.rule, application.message)
             for application in one.applications
             if application.phase != "memory"
         ]

@@ -103,14 +103,14 @@ class _MisfitError(Exception):
 
     def __init__(self, expected: str, data: Any, says: str = "is not what it should be") -> None:
         super().__init__()
-        self.expected, self.data, self.says = expected, data, says
+        self.expected, self.data, self.message = expected, data, says
         self.path: list[str] = []
 
     def error(self, place: str) -> ScanvizValueError:
         """Return the error for a user."""
         where = place + "".join(reversed(self.path))
-        if self.says != "is not what it should be":
-            return ScanvizValueError(f"{where} {self.says}", expected=self.expected)
+        if self.message != "is not what it should be":
+            return ScanvizValueError(f"{where} {self.message}", expected=self.expected)
         return _wrong(where, self.expected, self.data)
 
 

@@ -23,7 +23,7 @@ from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.traces import TraceRecord
 from scanviz.record.values import DurationRecord, SourceRecord
 
-SCHEMA = 2  # version of the data model: raised when a field's meaning changes or one is taken away
+SCHEMA = 3  # version of the data model: raised when a field's meaning changes or one is taken away
 
 
 @dataclass(frozen=True, slots=True)

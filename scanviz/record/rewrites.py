@@ -56,7 +56,7 @@ class RewriteRecord:
         Its name.
     where : str
         File and line of the rule within scanviz.
-    says : str
+    message : str
         What it did.
     count : int
         Matches.
@@ -84,7 +84,7 @@ class RewriteRecord:
     phase: str
     rule: str
     where: str
-    says: str
+    message: str
     count: int = 1
     loops: tuple[str, ...] = ()
     removed: int = 0
@@ -113,7 +113,7 @@ class RefusalRecord:
         The user's line.
     why : str
         The precondition that failed.
-    near : int
+    preconditions_met : int
         How many held before it.
     """
 
@@ -122,7 +122,7 @@ class RefusalRecord:
     node: str
     source: str
     why: str
-    near: int = 0
+    preconditions_met: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +303,7 @@ class RewritesRecord:
         --------
         >>> one = RewriteRecord(0, "canonical", "r", "f.py:1", "…", moved_out=("exp(x)",))
         >>> small = RewritesRecord("all", None, (one,)).list_alone()
-        >>> small.applications[0].says, small.applications[0].moved_out
+        >>> small.applications[0].message, small.applications[0].moved_out
         ('…', ())
         """
         listed = (

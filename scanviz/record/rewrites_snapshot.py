@@ -107,7 +107,7 @@ def _application(record: Application) -> RewriteRecord:
         record.phase,
         record.rule,
         record.where,
-        record.says,
+        record.message,
         record.count,
         tuple("/".join(path) for path in record.paths if path),
         time_ns=record.time_ns,
@@ -210,7 +210,9 @@ def with_planned(record: RewritesRecord, program: Program, plans: Plans) -> Rewr
 
 
 def _refusal(each: Refused) -> RefusalRecord:
-    return RefusalRecord(each.rule, "/".join(each.path), each.node, each.source, each.why, each.near)
+    return RefusalRecord(
+        each.rule, "/".join(each.path), each.node, each.source, each.why, each.preconditions_met
+    )
 
 
 def with_recorded_paths(record: RewritesRecord, files: Collection[str]) -> RewritesRecord:

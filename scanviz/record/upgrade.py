@@ -2,13 +2,13 @@
 
 Schema 1 kept a function's graph three times: as it was built as text lines and as rows of JSON, each with the edits that every
 rewrite made in them, and after all rewrites as a graph with numbered variables.  Schema 2 has one table of nodes
-(:mod:`scanviz.record.versions`).
+(:mod:`scanviz.record.versions`).  Schema 3 calls what a rule did its message, and what held before a refusal preconditions met.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,10 +44,13 @@ def upgraded(document: Document) -> Document:
     Examples
     --------
     >>> upgraded({"schema": 1, "script": "rnn.py"})
-    {'schema': 2, 'script': 'rnn.py'}
+    {'schema': 3, 'script': 'rnn.py'}
     """
     try:
-        return _from_1(document) if document["schema"] == 1 else document
+        for version, step in enumerate(_STEPS, start=1):
+            if document["schema"] == version:
+                document = _stepped(document, version + 1, step)
+        return document
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, ScanvizValueError):
             raise
@@ -56,17 +59,18 @@ def upgraded(document: Document) -> Document:
         ) from None
 
 
-def _from_1(document: Document) -> Document:
-    found = {**document, "schema": 2}
+def _stepped(document: Document, schema: int, step: Callable[[Document], Document]) -> Document:
+    """Return a document in the next form: its functions, and the runs that it repeats."""
+    found = {**document, "schema": schema}
     if "functions" in document:
-        found["functions"] = list(map(_function, document["functions"]))
+        found["functions"] = [step(function) for function in document["functions"]]
     if "repeats" in document:
-        found["repeats"] = list(map(_from_1, document["repeats"]))
+        found["repeats"] = [_stepped(repeat, schema, step) for repeat in document["repeats"]]
     return found
 
 
-def _function(function: Document) -> Document:
-    """Return a function's document with one form of its graph."""
+def _with_one_graph(function: Document) -> Document:
+    """Return a function's document of schema 1 with one form of its graph."""
     found = dict(function)
     graph, rewrites = found.pop("graph", None), found.pop("rewrites", None)
     if rewrites is None and graph is None:
@@ -85,6 +89,23 @@ def _function(function: Document) -> Document:
         graphs = versions_of_graph(graph, len(applications))
     found["rewrites"] = {**history, "applications": applications, "graphs": encode(graphs)}
     return found
+
+
+_RENAMED = (("applications", "says", "message"), ("refusals", "near", "preconditions_met"))
+
+
+def _with_new_names(function: Document) -> Document:
+    """Return a function's document of schema 2 with the names that fields have since."""
+    history = dict(function.get("rewrites") or {})
+    for rows, old, new in _RENAMED:
+        if rows in history:
+            history[rows] = [
+                {new if name == old else name: value for name, value in row.items()} for row in history[rows]
+            ]
+    return {**function, "rewrites": history} if history else function
+
+
+_STEPS = (_with_one_graph, _with_new_names)
 
 
 class _Table:

@@ -28,8 +28,8 @@ def test_json_stands_alone_on_standard_output_and_the_script_prints_to_standard_
     saved = scanviz_("profile", "-q", "rnn.py", cwd=script)
     assert saved.returncode == 0
     (of_file,) = json.loads(scanviz_("rewrites", "--json", "rnn.scanviz", cwd=script).stdout)
-    assert [each["says"] for each in of_file["rewrites"]["applications"]] == [
-        each["says"] for each in train["rewrites"]["applications"]
+    assert [each["message"] for each in of_file["rewrites"]["applications"]] == [
+        each["message"] for each in train["rewrites"]["applications"]
     ]
 
 

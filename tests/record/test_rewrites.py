@@ -47,7 +47,7 @@ def test_what_a_rule_bought_is_told_in_named_sizes():
     (pushed,) = [
         application
         for application in record.applications
-        if application.rule == "PushOutSeqScan" and "`rnn`" in application.says
+        if application.rule == "PushOutSeqScan" and "`rnn`" in application.message
     ]
     assert pushed.difference is not None and pushed.difference.operations.startswith("-")
     assert record.steps(pushed.index)["rnn"] == record.steps(pushed.index + 1)["rnn"] + 1
@@ -202,7 +202,7 @@ def test_where_there_is_no_room_for_graphs_the_list_is_kept():
     assert whole.rewrites is not None and small.rewrites is not None
     assert whole.rewrites.lines(0) and any(whole.rewrites.edits())
     told = [
-        [(application.rule, application.says) for application in one.rewrites.applications]
+        [(application.rule, application.message) for application in one.rewrites.applications]
         for one in (whole, small)
     ]
     assert told[0] == told[1] and len(told[0]) > 5

@@ -1,7 +1,7 @@
-"""Profiles that the version before wrote open, and every view shows of them what it showed then.
+"""Profiles that earlier versions wrote open, and every view shows of them what it showed then.
 
 ``schema_1/`` has two profiles of its ``train.py``, one with all graphs, one of which the list of rewrites and the last graph alone were
-kept, and what commands of that version printed of them.
+kept, and what commands of that version printed of them; ``schema_2/`` has one with all graphs.
 """
 
 import json
@@ -20,7 +20,9 @@ from scanviz.record.model import SCHEMA
 from scanviz.record.upgrade import upgraded
 from scanviz.testing import hostile
 
-FOLDER = Path(__file__).parent / "schema_1"
+HERE = Path(__file__).parent
+FOLDER = HERE / "schema_1"
+OLD = ("schema_1/whole", "schema_1/list_alone", "schema_2/whole")
 COMMANDS = (
     "report",
     "advise",
@@ -50,27 +52,27 @@ def shown(path, capsys):
     return "".join(found)
 
 
-@pytest.mark.parametrize("name", ["whole", "list_alone"])
+@pytest.mark.parametrize("name", OLD)
 def test_every_view_shows_of_an_old_profile_what_it_showed(name, capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
-    path = FOLDER / f"{name}.scanviz"
+    path = HERE / f"{name}.scanviz"
     wanted = path.with_suffix(".txt").read_text("utf-8")
     assert shown(path, capsys) == wanted
     save(load(path), tmp_path / path.name)
     assert shown(tmp_path / path.name, capsys) == wanted  # written anew, in the present form
 
 
-@pytest.mark.parametrize("name", ["whole", "list_alone"])
+@pytest.mark.parametrize("name", OLD)
 def test_an_old_profile_is_read_as_one_of_today(name):
-    record = load(FOLDER / f"{name}.scanviz")
+    record = load(HERE / f"{name}.scanviz")
     (function,) = record.functions
     assert record.schema == SCHEMA
     check_graph(function.graph)
     assert {each.key for each, _ in function.graph.all_loops()} == {loop.key for loop in record.loops}
     assert any(node.operation is not None for node in function.graph.nodes)
-    assert function.rewrites.has_versions == (name == "whole")
-    assert (function.rewrites.snapshot(0) is None) == (name == "list_alone")
+    assert function.rewrites.has_versions == name.endswith("whole")
+    assert (function.rewrites.snapshot(0) is None) == name.endswith("list_alone")
 
 
 def old_document():
@@ -106,9 +108,9 @@ def test_a_profile_without_fields_that_came_later_opens():
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-@given(name=st.sampled_from(["whole", "list_alone"]), changes=hostile.changes() | hostile.changes_of_texts())
+@given(name=st.sampled_from(OLD), changes=hostile.changes() | hostile.changes_of_texts())
 def test_an_old_profile_that_somebody_changed_opens_or_is_refused_in_words(name, changes, tmp_path_factory):
-    with zipfile.ZipFile(FOLDER / f"{name}.scanviz") as archive:
+    with zipfile.ZipFile(HERE / f"{name}.scanviz") as archive:
         entries = {each: archive.read(each) for each in archive.namelist()}
     path = tmp_path_factory.mktemp("old") / "old.scanviz"
     path.write_bytes(hostile.archive_of(hostile.changed(changes, entries)))

@@ -54,7 +54,7 @@ class Checked:
     ----------
     index : int
         The application.
-    rule, says : str
+    rule, message : str
         What it was.
     difference : ValueDifference or None
         The first output that is not as it was before.
@@ -64,7 +64,7 @@ class Checked:
 
     index: int
     rule: str
-    says: str
+    message: str
     difference: ValueDifference | None
     exact: bool
 
@@ -152,7 +152,7 @@ def verify(
         for k, record in enumerate(history.of_graph):
             if among(record):
                 wrong, exact = versions.compared(k, k + 1)
-                checked.append(Checked(record.index, record.rule, record.says, wrong, exact))
+                checked.append(Checked(record.index, record.rule, record.message, wrong, exact))
                 if versions.fails(k + 1):
                     break  # all versions after it fail too
         broken = (
@@ -185,7 +185,7 @@ def bisect(function: Function, arrays: Sequence[Any]) -> Checked | None:
             found, _ = versions.compared(0, middle)
             low, high, wrong = (middle, high, wrong) if found is None else (low, middle, found)
     record = records[high - 1]
-    return Checked(record.index, record.rule, record.says, wrong, False)
+    return Checked(record.index, record.rule, record.message, wrong, False)
 
 
 def _as_it_runs(
@@ -314,7 +314,7 @@ def _gradients(
                 expected, now, [f"gradient with respect to {describe(variable)}" for variable in wrt]
             )
             record = records[version - 1]
-            found.append(Checked(record.index, record.rule, record.says, wrong, False))
+            found.append(Checked(record.index, record.rule, record.message, wrong, False))
     except ScanvizError as error:
         return [], str(error).splitlines()[0]
     return found, ""

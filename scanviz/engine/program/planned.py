@@ -63,7 +63,9 @@ def _refusals(loop: LoopInstruction, path: tuple[str, ...], fusions: tuple[Fusio
             texts = (instruction_text(loop.body, k) for k in (fusion.first, fusion.second))
             source = str(second.provenance.source or first.provenance.source or "")
             node = " and ".join(f"`{text}`" for text in texts)
-            yield Refused(FUSE, path, node, second.node_id, source, fusion.refusal.why, fusion.refusal.near)
+            yield Refused(
+                FUSE, path, node, second.node_id, source, fusion.refusal.why, fusion.refusal.preconditions_met
+            )
 
 
 __all__ = ["planned_applications", "planned_refusals"]

@@ -41,12 +41,19 @@ def apply_memory_rules(program: Program, selection: Selection) -> tuple[Program,
         if not selection.has(rule):
             program = without(program, rule.name) if rule.name in WHEN_PLANNED else program
             continue
-        program, says = _everywhere(program, rule.act)
-        if says:
+        program, messages = _everywhere(program, rule.act)
+        if messages:
             elapsed = time.perf_counter_ns() - begun
             found.append(
                 Application(
-                    len(found), "memory", rule.name, rule.where, "; ".join(says), len(says), ((),), elapsed
+                    len(found),
+                    "memory",
+                    rule.name,
+                    rule.where,
+                    "; ".join(messages),
+                    len(messages),
+                    ((),),
+                    elapsed,
                 )
             )
     return program, found
@@ -54,24 +61,24 @@ def apply_memory_rules(program: Program, selection: Selection) -> tuple[Program,
 
 def _everywhere(program: Program, act: Callable[[Program], Changed]) -> Changed:
     """Apply a rule to the bodies of a program's loops and branches, and then to it."""
-    says: list[str] = []
+    messages: list[str] = []
     fresh: list[AnyInstruction] = []
     for instruction in program.instructions:
         if isinstance(instruction, LoopInstruction):
             body, more = _everywhere(instruction.body, act)
             fresh.append(with_fields(instruction, body=body) if body is not instruction.body else instruction)
-            says += more
+            messages += more
         elif isinstance(instruction, BranchInstruction):
             first, more = _everywhere(instruction.then_program, act)
             second, others = _everywhere(instruction.else_program, act)
             fresh.append(with_fields(instruction, then_program=first, else_program=second))
-            says += [*more, *others]
+            messages += [*more, *others]
         else:
             fresh.append(instruction)
     if any(new is not old for new, old in zip(fresh, program.instructions, strict=True)):
         program = with_fields(program, instructions=tuple(fresh))
     program, own = act(program)
-    return program, [*says, *own]
+    return program, [*messages, *own]
 
 
 @program_rule(name="share_state_history", tags=("fusion",))
@@ -101,7 +108,7 @@ def share_state_history(program: Program) -> Changed:
     if not gone:
         return program, []
     fresh: list[AnyInstruction] = []
-    says: list[str] = []
+    messages: list[str] = []
     for place, instruction in enumerate(program.instructions):
         if isinstance(instruction, LoopInstruction) and instruction.key in given:
             told = given[instruction.key]
@@ -113,22 +120,24 @@ def share_state_history(program: Program) -> Changed:
                 with_fields(instruction, states=states, outputs=(*instruction.outputs, *told.values()))
             )
             names = named(instruction.states[k].name for k in told)
-            says.append(f"`{instruction.name}` gives {names} with the initial rows in front, without a copy")
+            messages.append(
+                f"`{instruction.name}` gives {names} with the initial rows in front, without a copy"
+            )
         elif place not in gone:
             fresh.append(instruction)
-    return _relived(program, fresh), says
+    return _relived(program, fresh), messages
 
 
 @program_rule(name="ScanInplaceOptimizer", tags=("scan", "inplace"))
 def scan_inplace(program: Program) -> Changed:
     """Let a loop work in the array that it starts from, where nothing else needs that."""
     fresh = taken_over(program.instructions, program.outputs, program.inputs)
-    says = [
+    messages = [
         f"`{new.name}` works in the array that it starts from: {named(slot.name for slot in new.states if slot.in_place)}"
         for new, old in zip(fresh, program.instructions, strict=True)
         if new is not old and isinstance(new, LoopInstruction)
     ]
-    return (with_fields(program, instructions=tuple(fresh)), says) if says else (program, [])
+    return (with_fields(program, instructions=tuple(fresh)), messages) if messages else (program, [])
 
 
 @program_rule(name="fuse_elementwise", tags=("fusion",))

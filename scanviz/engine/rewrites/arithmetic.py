@@ -124,12 +124,12 @@ def sign_moves(operand: Variable, node: Apply) -> bool:
     return own in FLOATS or (own in (*SIGNED, *UNSIGNED) and own == tensor_type(node.outputs[0]).dtype)
 
 
-def _double(declaration: ElementwiseDeclaration, says: str) -> Rewriting:
+def _double(declaration: ElementwiseDeclaration, message: str) -> Rewriting:
     """Return the rewriting of an operation that undoes itself."""
 
     def rewriting(node: Apply, level: Level) -> Answer:
         inner = operand_of(node.inputs[0], declaration)
-        return None if inner is None else rewritten(node, inner, says)
+        return None if inner is None else rewritten(node, inner, message)
 
     return rewriting
 

@@ -119,7 +119,7 @@ class RewriteHistory(Sequence[Record]):
     >>> x = T.vector("x")
     >>> h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, 0.0, name="total")
     >>> f = scanviz.function([x], h[-1])
-    >>> [(each.rule, each.says) for each in f.rewrites if each.rule == "ScanSaveMem"]
+    >>> [(each.rule, each.message) for each in f.rewrites if each.rule == "ScanSaveMem"]
     [('ScanSaveMem', '`h` keeps only its last row')]
     """
 
@@ -256,7 +256,7 @@ class RewriteHistory(Sequence[Record]):
         latest = {(each.rule, each.path, each.node_id): each for each in found}
         refused = [*latest.values(), *self.refused_plans()]
         wanted = [each for each in refused if rule is None or each.rule == rule]
-        return sorted(wanted, key=lambda each: -each.near)
+        return sorted(wanted, key=lambda each: -each.preconditions_met)
 
     @overload
     def __getitem__(self, index: int) -> Record: ...

@@ -32,18 +32,18 @@ def answer(table: Table, node: Apply, level: Level) -> Answer:
         found = each(node, level)
         if isinstance(found, Match):
             return found
-        if found is not None and (nearest is None or found.near > nearest.near):
+        if found is not None and (nearest is None or found.preconditions_met > nearest.preconditions_met):
             nearest = found
     return nearest
 
 
-def replaced(node: Apply, new: Variable, says: str, level: Level) -> Answer:
+def replaced(node: Apply, new: Variable, message: str, level: Level) -> Answer:
     """Return the match of a one-output node and what has its place, or the refusal where that is not sure."""
     why = unfit(new, node.outputs[0], level)
-    return Match({node.outputs[0]: new}, says) if why is None else Refusal(why, 1)
+    return Match({node.outputs[0]: new}, message) if why is None else Refusal(why, 1)
 
 
-def rewritten(node: Apply, new: Variable, says: str) -> Answer:
+def rewritten(node: Apply, new: Variable, message: str) -> Answer:
     """Return the match of a one-output node and what surely has its shape, where nothing known of it is lost."""
     mine, theirs = new.type, node.outputs[0].type
     if mine != theirs and isinstance(mine, TensorType) and isinstance(theirs, TensorType):
@@ -53,7 +53,7 @@ def rewritten(node: Apply, new: Variable, says: str) -> Answer:
             a is None and b is not None for a, b in zip(mine.shape, theirs.shape, strict=True)
         ):
             return Refusal("less would be known of the shape", 1)
-    return Match({node.outputs[0]: new}, says)
+    return Match({node.outputs[0]: new}, message)
 
 
 def unfit(new: Variable, old: Variable, level: Level) -> str | None:

@@ -35,7 +35,7 @@ def save_memory(node: Apply, level: Level) -> Match | Refusal:
     if not said:
         why = max(
             refusals,
-            key=lambda refusal: refusal.near,
+            key=lambda refusal: refusal.preconditions_met,
             default=Refusal("no result of the loop has rows to leave out"),
         )
         return why

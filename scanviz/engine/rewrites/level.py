@@ -37,7 +37,7 @@ class Refused:
         The user's line, or empty.
     why : str
         The precondition that failed.
-    near : int
+    preconditions_met : int
         How many held before it.
     """
 
@@ -47,7 +47,7 @@ class Refused:
     node_id: int
     source: str
     why: str
-    near: int = 0
+    preconditions_met: int = 0
 
 
 class Level:

@@ -50,7 +50,7 @@ class Application:
         When, and which.
     where : str
         File and line that the rule is written in.
-    says : str
+    message : str
         What it did, in one line.
     count : int
         Matches.
@@ -64,7 +64,7 @@ class Application:
     phase: str
     rule: str
     where: str
-    says: str
+    message: str
     count: int
     paths: tuple[tuple[str, ...], ...]
     time_ns: int
@@ -104,7 +104,7 @@ def sweeps(
         for rule, applied, elapsed in _phase(phase, rules, current, refusals, replaying):
             found = []
             for each in applied:
-                found.append((_application(index, phase, rule, each.says, elapsed // len(applied)), each))
+                found.append((_application(index, phase, rule, each.message, elapsed // len(applied)), each))
                 index += 1
             current = applied[-1].graph()
             yield found
@@ -136,9 +136,9 @@ def rewritten(outputs: Sequence[Variable], selection: Selection) -> list[Variabl
     return final
 
 
-def _application(index: int, phase: str, rule: Rule, says: Sequence[Said], elapsed: int) -> Application:
+def _application(index: int, phase: str, rule: Rule, message: Sequence[Said], elapsed: int) -> Application:
     said: dict[str, list[str]] = {}
-    for path, text, count in says:
+    for path, text, count in message:
         times = f" ({count} times)" if count > 1 else ""
         inside = f"in the step of `{path[-1]}`" if path else ""
         said.setdefault(text + times, []).append(inside)
@@ -152,8 +152,8 @@ def _application(index: int, phase: str, rule: Rule, says: Sequence[Said], elaps
         rule.name,
         rule.where,
         "; ".join(lines),
-        sum(count for _, _, count in says),
-        tuple(dict.fromkeys(path for path, _, _ in says)),
+        sum(count for _, _, count in message),
+        tuple(dict.fromkeys(path for path, _, _ in message)),
         elapsed,
     )
 

@@ -119,7 +119,7 @@ def running_sums(view: ScanView, level: Level) -> tuple[list[RunningSum], Refusa
         answer = _running_sum(each, view, level, inside, results)
         if isinstance(answer, RunningSum):
             found.append(answer)
-        elif nearest is None or answer.near > nearest.near:
+        elif nearest is None or answer.preconditions_met > nearest.preconditions_met:
             nearest = answer
     return found, nearest
 

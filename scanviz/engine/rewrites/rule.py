@@ -31,12 +31,12 @@ class Match:
     ----------
     mapping : mapping of Variable to Variable
         What is replaced by what; outputs of the node that nobody reads may be left out.
-    says : str
+    message : str
         One line: what it did, in the past or present tense, such as ``"3 operations leave the loop `rnn`"``.
     """
 
     mapping: Mapping[Variable, Variable]
-    says: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class Refusal:
     ----------
     why : str
         The precondition that failed, in words.
-    near : int
+    preconditions_met : int
         How many preconditions held before it: of several refusals, the largest came nearest.
     """
 
     why: str
-    near: int = 0
+    preconditions_met: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class Rewritten:
     """What a rule about a whole graph gives: new outputs in place of old, with one line."""
 
     outputs: list[Variable]
-    says: str
+    message: str
 
 
 NodeAct = Callable[[Apply, Level], Match | Refusal | None]

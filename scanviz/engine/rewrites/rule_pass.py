@@ -30,11 +30,11 @@ Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how
 class RulePass:
     """What one pass of a rule did: one line a place, and how often."""
 
-    says: list[Said] = field(default_factory=list)
+    message: list[Said] = field(default_factory=list)
 
-    def add(self, level: Level, says: str, count: int = 1) -> None:
+    def add(self, level: Level, message: str, count: int = 1) -> None:
         """Note matches at a level."""
-        self.says.append((level.path, says, count))
+        self.message.append((level.path, message, count))
 
 
 class Applied:
@@ -45,7 +45,7 @@ class Applied:
 
     Attributes
     ----------
-    says : tuple of Said
+    message : tuple of Said
         What was done where.
     replaced : mapping of Variable to Variable
         What it replaced by what.
@@ -53,16 +53,16 @@ class Applied:
         The loop whose step it changed, and what gives its new op.
     """
 
-    __slots__ = ("_graph", "_make", "replaced", "says", "step")
+    __slots__ = ("_graph", "_make", "message", "replaced", "step")
 
     def __init__(
         self,
-        says: tuple[Said, ...],
+        message: tuple[Said, ...],
         make: Callable[[], list[Variable]],
         replaced: Mapping[Variable, Variable] = MappingProxyType({}),
         step: tuple[Apply, Callable[[], Scan]] | None = None,
     ) -> None:
-        self.says, self._make, self.replaced, self.step = says, make, replaced, step
+        self.message, self._make, self.replaced, self.step = message, make, replaced, step
         self._graph: list[Variable] | None = None
 
     def graph(self) -> list[Variable]:
@@ -131,7 +131,7 @@ def keeps_effects(level: Level, outputs: Sequence[Variable]) -> bool:
 def _refused(rule: Rule, level: Level, node: Apply, refusal: Refusal) -> Refused:
     name = f"loop `{node.op.scan_name}`" if isinstance(node.op, Scan) else describe(node.outputs[0])
     source = str(node.provenance.source or "")
-    return Refused(rule.name, level.path, name, node.node_id, source, refusal.why, refusal.near)
+    return Refused(rule.name, level.path, name, node.node_id, source, refusal.why, refusal.preconditions_met)
 
 
 class Levels:
@@ -189,7 +189,7 @@ def apply_rule(
         return _at_loops(asked, level)
     done = RulePass()
     fresh = _all(asked, level, done)
-    return [] if fresh is None else [Applied(tuple(done.says), lambda: fresh)]
+    return [] if fresh is None else [Applied(tuple(done.message), lambda: fresh)]
 
 
 def _all(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
@@ -230,7 +230,7 @@ def _here(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
         fresh = _with_all(level, answers)
         if not keeps_effects(level, fresh):
             return None
-    for text, count in Counter(answer.says for _, answer in answers).items():
+    for text, count in Counter(answer.message for _, answer in answers).items():
         done.add(level, text, count)
     return fresh if answers else None
 
@@ -247,7 +247,7 @@ def _whole(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     found = asked.rule.act(level)
     if not isinstance(found, Rewritten) or not keeps_effects(level, found.outputs):
         return None
-    done.add(level, found.says)
+    done.add(level, found.message)
     return found.outputs
 
 
@@ -274,7 +274,7 @@ def _at_loops(asked: Asked, level: Level) -> list[Applied]:
         taken.update(answer.mapping)
         counts.append(len(taken))
         make = _after(level, taken, counts[-1])
-        found.append(Applied(((level.path, answer.says, 1),), make, dict(answer.mapping)))
+        found.append(Applied(((level.path, answer.message, 1),), make, dict(answer.mapping)))
     if not found:
         asked.quiet(level, before)
     return found
@@ -294,7 +294,7 @@ def _in_steps(asked: Asked, level: Level) -> list[Applied]:
         inside = _at_loops(asked, asked.levels.step(node.op, level.path))
         for applied in inside:
             make = _with_step(level, last, len(last), node, applied)
-            found.append(Applied(applied.says, make, step=(node, partial(_with_graph, node, applied))))
+            found.append(Applied(applied.message, make, step=(node, partial(_with_graph, node, applied))))
         if inside:
             last[node] = inside[-1]
     return found

@@ -81,12 +81,12 @@ def _over_itself(node: Apply, level: Level) -> Answer:
     return rewritten(node, filled(1, node, level), "x / x is 1, of 0 too")
 
 
-def _undone(inverse: ElementwiseDeclaration, says: str) -> Rewriting:
+def _undone(inverse: ElementwiseDeclaration, message: str) -> Rewriting:
     """Return the rewriting of a function of its inverse."""
 
     def rewriting(node: Apply, level: Level) -> Answer:
         inner = _made_by(node.inputs[0], inverse)
-        return None if inner is None else rewritten(node, inner.inputs[0], says)
+        return None if inner is None else rewritten(node, inner.inputs[0], message)
 
     return rewriting
 

@@ -167,7 +167,7 @@ def applications_of(rewrites: RewritesRecord, view: RewritesOptions) -> list[Rew
 
 def _concerns(each: RewriteRecord, scan: str) -> bool:
     """Return whether an application did something to a loop: it says so, matched in it, or changed what is in its step."""
-    told = (each.says, *each.loop_variables, *each.moved_out, *each.moved_in)
+    told = (each.message, *each.loop_variables, *each.moved_out, *each.moved_in)
     paths = [*each.loops, *((*each.cost.per_step, *each.cost.gone) if each.cost is not None else ())]
     return any(f"`{scan}`" in text for text in told) or any(_is_in(scan, path) for path in paths)
 
@@ -187,7 +187,7 @@ def _list(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLin
         yield ReportLine(
             f"  {rewrite.index:>3}  {rewrite.rule}{_nodes(rewrite)}  {duration(rewrite.time_ns)}", HEADING
         )
-        yield ReportLine(f"       {plain(rewrite.says)}", wraps=True)
+        yield ReportLine(f"       {plain(rewrite.message)}", wraps=True)
         effect = rewrites.effect(rewrite.rule)
         if effect is not None:
             yield ReportLine(f"       {effect.words()}", QUIET, wraps=True)
@@ -313,7 +313,7 @@ def step_lines(
     spent = duration(each.time_ns)
     heading = f"  {each.index}  {each.rule}{_nodes(each)}  {spent}  ({each.phase}, {each.where})"
     yield ReportLine(heading, HEADING, wraps=True)
-    yield ReportLine(f"     {plain(each.says)}", wraps=True)
+    yield ReportLine(f"     {plain(each.message)}", wraps=True)
     effect = rewrites.effect(each.rule)
     if effect is not None:
         yield ReportLine(f"     {effect.words()}", QUIET, wraps=True)

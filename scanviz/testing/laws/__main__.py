@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(str(error))
     if given.list:
         for law in laws:
-            print(f"{law.family:12} {law.name}\n{'':12} {law.says}")
+            print(f"{law.family:12} {law.name}\n{'':12} {law.statement}")
         return 0
     total = Search()
     try:

@@ -62,7 +62,7 @@ class Law:
         The function's, a sentence with underscores.
     family : str
         The file that it stands in: ``"loops"``, ``"gradients"``, …
-    says : str
+    statement : str
         What must hold: first line of the function's docstring.
     check : callable
         Raises where the law does not hold of its arguments.
@@ -74,7 +74,7 @@ class Law:
 
     name: str
     family: str
-    says: str
+    statement: str
     check: Callable[..., None]
     strategies: dict[str, SearchStrategy[Any]]
     sample: int
@@ -149,8 +149,8 @@ def law(
         name = check.__name__
         if name in _LAWS:
             raise ValueError(f"there are two laws of the name {name}")
-        says = (check.__doc__ or name.replace("_", " ")).strip().splitlines()[0]
-        _LAWS[name] = Law(name, check.__module__.rpartition(".")[2], says, check, strategies, sample)
+        statement = (check.__doc__ or name.replace("_", " ")).strip().splitlines()[0]
+        _LAWS[name] = Law(name, check.__module__.rpartition(".")[2], statement, check, strategies, sample)
         return check
 
     return declare

@@ -260,7 +260,7 @@ class DifferencePane(VerticalScroll, can_focus=True):
 
 def _names(each: RewriteRecord, edits: Sequence[LineEdit], chosen: LinkedSelection) -> bool:
     """Return whether an application did something to lines that name the chosen loop variable."""
-    texts = (each.says, *each.loop_variables, *(line for edit in edits for line in edit.lines))
+    texts = (each.message, *each.loop_variables, *(line for edit in edits for line in edit.lines))
     return any(chosen.named_in(text) for text in texts)
 
 
@@ -289,7 +289,7 @@ def _row(each: RewriteRecord, marked: bool) -> Row:
     return (
         Cell(str(each.index), each.index),
         Cell((SIGN if marked else "") + plain(each.rule), each.rule.casefold(), "bold" if marked else ""),
-        text_cell(plain(each.says)),
+        text_cell(plain(each.message)),
         text_cell(changed.strip()),
         Cell(duration(each.time_ns), each.time_ns),
     )

@@ -59,7 +59,7 @@ def test_it_is_one_node_by_its_name_and_the_rewrite_that_opens_it_is_recorded():
     node = f(y).owner
     assert str(node.op) == "swish" and node.inputs == (y,)
     history = scanviz.function([y], f(y)).rewrites
-    assert [each.says for each in history if each.rule == "inline_subgraphs"] == [
+    assert [each.message for each in history if each.rule == "inline_subgraphs"] == [
         "the operations of swish stand in its place"
     ]
     kept = scanviz.function([y], f(y), mode=Mode("numpy").excluding("inline_subgraphs"))

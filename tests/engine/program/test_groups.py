@@ -126,7 +126,7 @@ def test_groups_stand_in_the_history_with_what_was_refused(arena):
     )
     (found,) = (rewrite for rewrite in f.rewrites if rewrite.rule == "fuse_elementwise")
     assert found.phase == "memory" and found.paths == (("rnn",),)
-    assert "`rnn`: 7 operations done in 1 group, 6 results never in memory" in found.says
+    assert "`rnn`: 7 operations done in 1 group, 6 results never in memory" in found.message
     whys = {refusal.why: refusal for refusal in f.rewrites.refusals("fuse_elementwise")}
     assert "`dot`, which is not elementwise, gives it" in whys
     assert whys["`dot`, which is not elementwise, gives it"].path == ("rnn",)

@@ -109,5 +109,7 @@ def test_every_history_has_a_cost_before_and_after_each_application():
     f = scanviz.function(inputs, [h[-1], scanviz.grad(T.sum(h[-1]), inputs[1])])
     for each in f.rewrites.of_graph:
         assert each.cost_before.operations_per_step and each.cost_after.flops.names
-    (push,) = [each for each in f.rewrites.of_graph if each.rule == "PushOutSeqScan" and "`rnn`" in each.says]
+    (push,) = [
+        each for each in f.rewrites.of_graph if each.rule == "PushOutSeqScan" and "`rnn`" in each.message
+    ]
     assert push.cost_after.operations_per_step[("rnn",)] < push.cost_before.operations_per_step[("rnn",)]

@@ -56,7 +56,7 @@ def refusals(wanted, inputs, **options):
 
 def says(wanted, inputs):
     f = scanviz.function(inputs, wanted, on_unused_input="ignore")
-    return [rewrite.says for rewrite in f.rewrites if rewrite.rule == "fewer_steps"]
+    return [rewrite.message for rewrite in f.rewrites if rewrite.rule == "fewer_steps"]
 
 
 @pytest.mark.parametrize(

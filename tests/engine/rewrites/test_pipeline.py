@@ -133,7 +133,12 @@ def test_a_rule_that_raises_nothing_and_refuses_is_asked_why(extra):
     x = T.vector("x")
     f = scanviz.function([x], T.exp(x) + 1.0)
     (found,) = f.rewrites.refusals("shy")
-    assert (found.why, found.near, found.path, found.node) == ("it does not want to", 3, (), "exp(x)")
+    assert (found.why, found.preconditions_met, found.path, found.node) == (
+        "it does not want to",
+        3,
+        (),
+        "exp(x)",
+    )
     assert found.source.startswith("tests/engine/rewrites/test_pipeline.py:")
 
 
@@ -245,7 +250,7 @@ def test_rules_about_the_program_are_recorded_and_can_be_left_out():
     values = np.random.default_rng(0).normal(size=(6, 3)), np.eye(3) / 2
     f = scanviz.function(inputs, wanted)
     expected = f(*values)
-    memory = {rewrite.rule: rewrite.says for rewrite in f.rewrites if rewrite.phase == "memory"}
+    memory = {rewrite.rule: rewrite.message for rewrite in f.rewrites if rewrite.phase == "memory"}
     assert set(memory) == {"share_state_history", "ScanInplaceOptimizer", "reuse_buffers"}
     assert memory["ScanInplaceOptimizer"] == "`grad_of_rnn` works in the array that it starts from: `grad_h`"
     for rule in memory:
@@ -283,7 +288,7 @@ def test_a_pickled_function_is_rewritten_with_the_same_rules():
     f = scanviz.function(inputs, wanted, mode=Mode("numpy").excluding("PushOutSeqScan"))
     g = pickle.loads(pickle.dumps(f))
     assert g.plan.mode == f.plan.mode
-    assert [each.says for each in g.rewrites.of_graph] == [each.says for each in f.rewrites.of_graph]
+    assert [each.message for each in g.rewrites.of_graph] == [each.message for each in f.rewrites.of_graph]
 
 
 def test_many_loops_that_each_keep_their_last_row_are_no_cycle():

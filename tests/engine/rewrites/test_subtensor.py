@@ -121,7 +121,7 @@ def test_an_index_that_is_surely_too_large_keeps_its_error():
 def test_the_last_of_all_rows_but_the_first_is_the_last_row_where_there_are_two():
     h, _ = scanviz.scan(lambda h: h + 1.0, outputs_info=T.constant(0.5), n_steps=7, name="total")
     f = scanviz.function([], h[1:][-1])
-    assert [rewrite.says for rewrite in f.rewrites if rewrite.rule == "ScanSaveMem"] == [
+    assert [rewrite.message for rewrite in f.rewrites if rewrite.rule == "ScanSaveMem"] == [
         "`h` keeps only its last row"
     ]
     assert f() == 7.5
@@ -273,7 +273,7 @@ def test_places_that_may_be_the_same_are_not_read_before_the_change():
 def test_only_the_last_row_of_a_function_of_a_loops_rows_is_computed():
     h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(0.5), name="total")
     f = scanviz.function([x], T.tanh(h * 2.0)[-1])
-    assert [rewrite.says for rewrite in f.rewrites if rewrite.rule == "ScanSaveMem"] == [
+    assert [rewrite.message for rewrite in f.rewrites if rewrite.rule == "ScanSaveMem"] == [
         "`h` keeps only its last row"
     ]
     np.testing.assert_allclose(f([1.0, 0.25]), np.tanh(3.5))

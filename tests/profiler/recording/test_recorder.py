@@ -382,5 +382,5 @@ def test_what_was_grouped_for_the_shapes_met_is_recorded_and_the_function_is_not
             for application in function.rewrites.applications
             if application.rule == "fuse_elementwise"
         )
-        assert "operations done in 1 group" in found.says
+        assert "operations done in 1 group" in found.message
         assert any("a reduction, `sum`" in refusal.why for refusal in function.rewrites.refusals)

@@ -130,7 +130,7 @@ def test_why_the_state_of_the_backward_loop_is_a_mitmot_and_which_cells_step_3_w
 
 def test_which_operations_left_the_loop_by_which_rule_and_at_what_gain(browser, file, record):
     history = record.functions[0].rewrites.applications
-    at = next(each.index for each in history if each.rule == "PushOutSeqScan" and "`rnn`" in each.says)
+    at = next(each.index for each in history if each.rule == "PushOutSeqScan" and "`rnn`" in each.message)
     browser.open(file, f"#view=rewrites&rewrite={at}&loop={key(record, 'rnn')}")
     text = shown(browser)
     assert "PushOutSeqScan" in text and "2 dot of all rows at once, before `rnn`" in text

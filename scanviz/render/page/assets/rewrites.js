@@ -14,12 +14,12 @@ function rewritesView() {
   const rows = element("div", {});
   const filter = element("input", { type: "checkbox", id: "only-loop", checked: onlyLoop });
   const list = () => {
-    const shownOnes = applications.filter((each) => !onlyLoop || !loop || each.loops.some((name) => name === loop.name || name.endsWith(`/${loop.name}`)) || each.says.includes(`\`${loop.name}\``));
+    const shownOnes = applications.filter((each) => !onlyLoop || !loop || each.loops.some((name) => name === loop.name || name.endsWith(`/${loop.name}`)) || each.message.includes(`\`${loop.name}\``));
     rows.replaceChildren(table(`${applications.length} rewrites of ${owner.name}`,
       [{ name: "no.", numeric: true }, { name: "phase" }, { name: "rule" }, { name: "what it did" }, { name: "operations", numeric: true }, { name: "flops", numeric: true }, { name: "rows kept", numeric: true }, { name: "time", numeric: true }],
       shownOnes.map((each) => ({
         "data-rewrite": each.index, class: each.index === state.rewrite ? "chosen" : null,
-        cells: [button(String(each.index), () => choose({ rewrite: each.index }), { class: "link" }), each.phase, each.rule, element("span", { class: "says" }, each.says),
+        cells: [button(String(each.index), () => choose({ rewrite: each.index }), { class: "link" }), each.phase, each.rule, element("span", { class: "message" }, each.message),
           term(each.difference?.operations), term(each.difference?.flops), term(each.difference?.buffer_bytes), duration(each.time_ns)],
       }))));
   };
@@ -28,7 +28,7 @@ function rewritesView() {
     box.replaceChildren(...difference(history, applications[at]));
   };
   filter.addEventListener("change", () => { onlyLoop = filter.checked; list(); });
-  listeners.push((changed) => { if (changed.includes("rewrite") && box.isConnected) { list(); show(); say(applications[state.rewrite]?.says ?? ""); } });
+  listeners.push((changed) => { if (changed.includes("rewrite") && box.isConnected) { list(); show(); say(applications[state.rewrite]?.message ?? ""); } });
   list();
   show();
   const move = (step) => choose({ rewrite: Math.max(0, Math.min(applications.length - 1, state.rewrite + step)) });
@@ -52,7 +52,7 @@ function linesAt(history, after) {
 }
 
 function difference(history, one) {
-  const head = [element("h3", {}, `${one.index}: ${one.rule}`, " ", element("code", {}, one.where)), element("p", {}, one.says)];
+  const head = [element("h3", {}, `${one.index}: ${one.rule}`, " ", element("code", {}, one.where)), element("p", {}, one.message)];
   const facts = [
     one.loops.length ? `in the steps of ${one.loops.join(", ")}` : null,
     `${one.removed} operations gone, ${one.added} new`,

@@ -89,9 +89,9 @@ PROFILER.append(_make_profiler)
 
 
 def _print_line(line: str, stream: TextIO) -> None:
-    from scanviz.record.plain_text import plain, write_text
+    from scanviz.record.plain_text import sanitize, write_text
 
-    write_text(plain(line) + "\n", stream)
+    write_text(sanitize(line) + "\n", stream)
 
 
 WRITERS.append(_print_line)

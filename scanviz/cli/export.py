@@ -14,7 +14,7 @@ from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, one_file, wri
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, suggestion
 from scanviz.profiler.export import FORMATS, MissingLibraryError, export
 from scanviz.record.errors import CannotWriteError
-from scanviz.record.plain_text import plain, write_text
+from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.reading import kind_at
 from scanviz.record.writing import replacing
 
@@ -88,7 +88,7 @@ def _deliver(pieces: dict[str, bytes], target: Path | None, suffix: str, force: 
                 stream.write(data)
     except CannotWriteError as error:
         raise UsageError(str(error)) from None
-    write_text(f"saved {plain(str(target))}\n", sys.stderr)
+    write_text(f"saved {sanitize(str(target))}\n", sys.stderr)
 
 
 def _make_folder(target: Path) -> None:

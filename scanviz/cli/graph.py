@@ -21,7 +21,7 @@ from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, options_after
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import functions_called, loops_called, not_one_function, not_one_loop
-from scanviz.record.plain_text import plain, write_text
+from scanviz.record.plain_text import sanitize, write_text
 
 if TYPE_CHECKING:
     from scanviz.record.loops import LoopRecord
@@ -153,7 +153,7 @@ def _deliver(record: ProfileRecord, parsed: Parsed, target: DrawTarget, out: Tex
         stream.write(marked(data, target.form))
     write_text(f"wrote {target.path.name}{f', laid out by {engine}' if engine else ''}\n", said)
     for note in notes:
-        write_text(f"  {plain(note)}\n", said)
+        write_text(f"  {sanitize(note)}\n", said)
 
 
 def _made(
@@ -262,10 +262,10 @@ def _moments(function: FunctionRecord, wanted: str):  # type: ignore[no-untyped-
     if not found or history is None:
         rules = list(dict.fromkeys(application.rule for application in applications))
         raise UsageError(
-            f"no rewrite {wanted!r} changed {plain(function.name)}{suggestion(wanted, rules)};"
-            f" there were 0 to {len(applications) - 1}: {', '.join(map(plain, rules))}"
+            f"no rewrite {wanted!r} changed {sanitize(function.name)}{suggestion(wanted, rules)};"
+            f" there were 0 to {len(applications) - 1}: {', '.join(map(sanitize, rules))}"
             if applications
-            else f"no rewrite changed {plain(function.name)}"
+            else f"no rewrite changed {sanitize(function.name)}"
         )
     before, after = history.snapshot(found[0]), history.snapshot(found[-1] + 1)
     if before is None or after is None:
@@ -281,7 +281,7 @@ def _loop(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) -> Lo
         return _loop_named(record, {function.key}, scan)
     loops = [loop for loop in record.loops if loop.function == function.key]
     if not loops:
-        raise UsageError(f"{plain(function.name)} has no loop")
+        raise UsageError(f"{sanitize(function.name)} has no loop")
     return max(loops, key=lambda loop: loop.total_ns)
 
 
@@ -309,5 +309,5 @@ def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form
     row, column = (int(text) if text.strip().isdigit() else text.strip() for text in (source, goal))
     path = connecting_path(function.graph, loop, row, column)
     if path is None:
-        return f"{plain(source)} does not reach {plain(goal)}, however many steps there are\n".encode()
+        return f"{sanitize(source)} does not reach {sanitize(goal)}, however many steps there are\n".encode()
     return "".join(f"{word}\n" for word in path.words).encode()

@@ -20,7 +20,7 @@ from scanviz.cli.files import free_place, options_after_file
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.errors import CannotReadError
-from scanviz.record.plain_text import plain, write_text
+from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.reading import open_file
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _recorded(path: Path) -> list[Program]:
             try:
                 found.append(from_bytes(function.program))
             except MisfitError as error:
-                raise UsageError(f"{path}: the Program of `{plain(function.name)}`: {error}") from None
+                raise UsageError(f"{path}: the Program of `{sanitize(function.name)}`: {error}") from None
     if not found:
         raise UsageError(
             f"{path} holds no Programs: one of an earlier version has none, and larger ones than 1 MiB are not kept;"
@@ -179,10 +179,10 @@ def _deliver(programs: Sequence[Known], parsed: Parsed, target: Path | None, out
 
     for program, notes in chosen:
         if "hash" in parsed.options:
-            write_text(f"{structural_hash(program)}  {plain(program.name)}\n", out)
+            write_text(f"{structural_hash(program)}  {sanitize(program.name)}\n", out)
         else:
             text = program_text(program, parsed.options.get("scan"), notes)
-            write_text("".join(f"{plain(line)}\n" for line in text.splitlines()), out)
+            write_text("".join(f"{sanitize(line)}\n" for line in text.splitlines()), out)
     out.flush()
 
 
@@ -210,7 +210,7 @@ def _chosen(programs: Sequence[Known], parsed: Parsed) -> list[Known]:
 
 
 def _none(what: str, name: str | None, known: list[str]) -> str:
-    listed = ", ".join(map(plain, known)) or "none"
+    listed = ", ".join(map(sanitize, known)) or "none"
     return f"there is no {what} named {name!r}{suggestion(name or '', known)}; {what}s: {listed}"
 
 
@@ -219,7 +219,7 @@ def _save(chosen: Sequence[Program], target: Path) -> None:
     from scanviz.record.writing import replacing
 
     if len(chosen) != 1:
-        names = ", ".join(plain(program.name) for program in chosen)
+        names = ", ".join(sanitize(program.name) for program in chosen)
         raise UsageError(f"-o writes the Program of one function: choose with --function among {names}")
     data = to_bytes(chosen[0])
     with replacing(target, None, "Program") as stream:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TextIO
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import not_one_function
-from scanviz.record.plain_text import plain, write_json, write_text
+from scanviz.record.plain_text import sanitize, write_json, write_text
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
@@ -251,7 +251,7 @@ def _unknown(record: ProfileRecord, view: RewritesOptions) -> str:
     for function in chosen(record, view):
         loops += function.rewrites.loops() if function.rewrites is not None else ()
     if view.scan is not None and view.scan not in loops:
-        known = ", ".join(map(plain, dict.fromkeys(loops))) or "none"
+        known = ", ".join(map(sanitize, dict.fromkeys(loops))) or "none"
         return f"there is no loop named {view.scan!r}{suggestion(view.scan, loops)}; loops: {known}"
     return ""
 

@@ -34,7 +34,7 @@ from scanviz.profiler.run.runner import CannotRunError, Script, run
 from scanviz.record.file import load, save
 from scanviz.record.model import FunctionRecord
 from scanviz.record.names import functions_called
-from scanviz.record.plain_text import plain, write_text
+from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.rewrites import EffectRecord, RewritesRecord
 from scanviz.record.rewrites_snapshot import effect_record, rewrites_record
 
@@ -142,11 +142,11 @@ def _lines(
         yield from _of_function(call, wanted, wanted.seconds / len(calls), width)
     for function in captured.left_out:
         if name in (None, function.name):
-            yield ReportLine(f"{plain(function.name)}: its inputs were too large to be kept", TITLE)
+            yield ReportLine(f"{sanitize(function.name)}: its inputs were too large to be kept", TITLE)
     for function in uncalled:
         if name in (None, function.name):
             yield ReportLine(
-                f"{plain(function.name)} was never called: there are no inputs to run it on", TITLE
+                f"{sanitize(function.name)} was never called: there are no inputs to run it on", TITLE
             )
     if not (calls or captured.left_out or uncalled):
         yield ReportLine("no function was built")
@@ -157,7 +157,7 @@ def _of_function(
 ) -> Iterator[ReportLine]:
     function, arrays, flags, view = call.function, call.arrays, wanted.flags, wanted.view
     which = "the inputs of its call" if call.calls == 1 else f"the inputs of one of its {call.calls} calls"
-    yield ReportLine(f"{plain(function.name)}, on {which}", TITLE)
+    yield ReportLine(f"{sanitize(function.name)}, on {which}", TITLE)
     try:
         if "verify" in flags:
             found_wrong = verify(function, arrays, among=lambda record: _is_meant(record, view))
@@ -179,7 +179,7 @@ def _of_function(
                     wanted.into, function, [effect_record(effect) for effect in done if effect.agrees]
                 )
     except CannotRunAgainError as error:  # that may be what the script wanted to see
-        yield ReportLine(f"  not looked at: {plain(str(error))}", QUIET, wraps=True)
+        yield ReportLine(f"  not looked at: {sanitize(str(error))}", QUIET, wraps=True)
 
 
 def _is_meant(record: Record, view: RewritesOptions) -> bool:
@@ -196,12 +196,12 @@ def _is_meant(record: Record, view: RewritesOptions) -> bool:
 def _whole(function: Function, found: Verification) -> ReportLine:
     if found.whole is None:
         return ReportLine(
-            f"  as it runs, on the tier {plain(function.backend)}, it agrees with the graph as built",
+            f"  as it runs, on the tier {sanitize(function.backend)}, it agrees with the graph as built",
             wraps=True,
         )
-    where = f"{plain(found.whole.output)}: {plain(found.whole.what)}"
+    where = f"{sanitize(found.whole.output)}: {sanitize(found.whole.what)}"
     return ReportLine(
-        f"  as it runs, on the tier {plain(function.backend)}, it differs from the graph as built in {where}",
+        f"  as it runs, on the tier {sanitize(function.backend)}, it differs from the graph as built in {where}",
         WARNING,
         wraps=True,
     )
@@ -220,7 +220,7 @@ def _verified(found: Verification) -> Iterator[ReportLine]:
             f"  values agree before and after {_each(total)}: {_exact(exact, total)}", wraps=True
         )
         if found.skipped:
-            yield ReportLine(f"  gradients were not compared: {plain(found.skipped)}", QUIET, wraps=True)
+            yield ReportLine(f"  gradients were not compared: {sanitize(found.skipped)}", QUIET, wraps=True)
         else:
             versions = ", ".join(str(gradient.index) for gradient in found.gradients)
             noun = "rewrite" if len(found.gradients) == 1 else "rewrites"
@@ -243,9 +243,9 @@ def _exact(exact: int, total: int) -> str:
 
 def _wrong(wrong: Checked) -> ReportLine:
     assert wrong.difference is not None
-    where = f"{plain(wrong.difference.output)}: {plain(wrong.difference.what)}"
+    where = f"{sanitize(wrong.difference.output)}: {sanitize(wrong.difference.what)}"
     return ReportLine(
-        f"  rewrite {wrong.index}, {wrong.rule} ({plain(wrong.message)}), changed {where}",
+        f"  rewrite {wrong.index}, {wrong.rule} ({sanitize(wrong.message)}), changed {where}",
         WARNING,
         wraps=True,
     )
@@ -265,12 +265,14 @@ def put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> Rep
         function for function in functions_called(record, measured.name) if function.rewrites is not None
     ]
     if not named:
-        text = f"  {path.name} has no function {plain(measured.name)} with rewrites: nothing was put into it"
+        text = (
+            f"  {path.name} has no function {sanitize(measured.name)} with rewrites: nothing was put into it"
+        )
         return ReportLine(text, WARNING)
     history = rewrites_record(measured.rewrites)
     alike = [function for function in named if len(named) == 1 or _alike(function.rewrites, history)]
     if not alike:
-        text = f"  none of the {len(named)} functions {plain(measured.name)} in {path.name} was rewritten like this one"
+        text = f"  none of the {len(named)} functions {sanitize(measured.name)} in {path.name} was rewritten like this one"
         return ReportLine(f"{text}: nothing was put into it", WARNING, wraps=True)
     keys, rules = {function.key for function in alike}, {effect.rule for effect in effects}
     functions = [

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 
 MOST = 8  # names that an error lists
 _NUMBER = re.compile(r"#\d+$")
@@ -144,16 +144,16 @@ def _not_one(noun: str, asked: str, found: Sequence[str], names: Sequence[str]) 
     if len(found) == 1:
         return ""
     if found:
-        return f"{len(found)} {noun}s are named {plain(asked)!r}: {listed(found)}"
+        return f"{len(found)} {noun}s are named {sanitize(asked)!r}: {listed(found)}"
     close = difflib.get_close_matches(asked, names, 1)
-    hint = f"; did you mean {plain(close[0])}?" if close else ""
-    return f"there is no {noun} named {plain(asked)!r}{hint}; {noun}s: {listed(names)}"
+    hint = f"; did you mean {sanitize(close[0])}?" if close else ""
+    return f"there is no {noun} named {sanitize(asked)!r}{hint}; {noun}s: {listed(names)}"
 
 
 def listed(names: Sequence[str]) -> str:
     """Return names in a row, the first few of them."""
     more = f", … ({len(names)} in all)" if len(names) > MOST else ""
-    return (", ".join(map(plain, names[:MOST])) or "none") + more
+    return (", ".join(map(sanitize, names[:MOST])) or "none") + more
 
 
 __all__ = [

@@ -1,6 +1,6 @@
 """The one gate for text on its way to a terminal: what scripts, records and file names hold is made harmless here.
 
-Twice.  Views write what they take from a record through :func:`plain`, so that it has the width that it is laid out for.
+Twice.  Views write what they take from a record through :func:`sanitize`, so that it has the width that it is laid out for.
 Whatever goes to a stream goes there through :func:`write_text` (or :func:`write_json`), which lets nothing pass but letters,
 line ends, tabs and colours; a test looks that nothing else writes to standard output or standard error.  What the terminal
 application draws goes through a filter at the same place (``tui/harmless.py``).
@@ -26,12 +26,12 @@ _PLAIN_SIGNS = str.maketrans(
 )
 
 
-def plain(text: str) -> str:
+def sanitize(text: str) -> str:
     r"""Return text from a script with unsafe characters written out, so that it can't steer a terminal.
 
     Examples
     --------
-    >>> print(plain("a\x1b[31mb\nc"))
+    >>> print(sanitize("a\x1b[31mb\nc"))
     a\x1b[31mb\nc
     """
     return _OF_A_LINE.sub(_written_out, text)
@@ -49,9 +49,9 @@ def is_plain(text: str) -> bool:
 
 
 def plain_lines(text: str) -> str:
-    r"""Return text of several lines made harmless: as :func:`plain`, but lines, tabs and colours stay.
+    r"""Return text of several lines made harmless: as :func:`sanitize`, but lines, tabs and colours stay.
 
-    Colours of a record are no danger, and are written out where a view has used :func:`plain`.
+    Colours of a record are no danger, and are written out where a view has used :func:`sanitize`.
 
     Examples
     --------
@@ -130,4 +130,4 @@ def cannot_write(stream: TextIO, error: OSError) -> CannotWriteError:
     return CannotWriteError(f"{name} cannot be written: {error.strerror or error}")
 
 
-__all__ = ["cannot_write", "is_plain", "plain", "plain_lines", "plainest", "write_json", "write_text"]
+__all__ = ["cannot_write", "is_plain", "plain_lines", "plainest", "sanitize", "write_json", "write_text"]

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.labels import cluster_lines, kind_name, short, signed, time_text
 from scanviz.render.reading_order import reading_order
@@ -220,7 +220,7 @@ class _Drawing:
             f"↻ {self._name(each.source)} of {short(each.label)} before" for each in self.before[node.id]
         ]
         if self.types and node.type:
-            parts.append(f"[{plain(node.type)}]")
+            parts.append(f"[{sanitize(node.type)}]")
         if node.time_ns is not None:
             parts.append(f"· {time_text(node)}")
         return "  ".join(part for part in parts if part).replace("  ← ", " ← ")

@@ -11,7 +11,7 @@ from typing import Any
 
 from scanviz.record.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.record.model import ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.record.snapshot import snapshot
 from scanviz.record.writing import check_place, replacing
 from scanviz.render.characters import drawing_text
@@ -95,7 +95,7 @@ def _page(diagram: Diagram, options: DrawOptions) -> Drawing:
     from scanviz.render.page.drawings import inline_svg
 
     drawing = drawn(diagram, "svg", options.engine, options.seconds, types=options.types)
-    title = html.escape(plain(diagram.title))
+    title = html.escape(sanitize(diagram.title))
     text = (
         f'<!DOCTYPE html>\n<!-- {MARK} -->\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import NamedTuple
 
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.render.colours import CHANGE_SIGNS, KIND_TEXT, LOOP_KINDS, ROLE_TEXT
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
 
@@ -31,7 +31,7 @@ def short(text: str, longest: int = LONGEST) -> str:
     >>> short("a" * 50, 10)
     'aaaaaaaaa…'
     """
-    clean = " ".join(plain(text).split())
+    clean = " ".join(sanitize(text).split())
     return clean if len(clean) <= longest else clean[: longest - 1].rstrip() + "…"
 
 
@@ -90,7 +90,7 @@ def cluster_lines(cluster: Cluster) -> list[str]:
 
 def kind_name(kind: str) -> str:
     """Return what a kind of loop variable is called."""
-    return plain(kind).replace("_", "-")
+    return sanitize(kind).replace("_", "-")
 
 
 def element_id(identity: str) -> str:
@@ -111,26 +111,34 @@ def node_title(node: Node) -> str:
     what = KIND_TEXT.get(node.kind, node.kind)
     loop_kind = f" ({kind_name(node.loop_kind)})" if node.loop_kind else ""
     changed = [f"{node.change} by the rewrite"] if node.change else []
-    place = [f"{plain(node.source)}: {plain(node.text).strip()}"] if node.source else []
-    lines = [f"{what}{loop_kind}: {plain(node.label)}", plain(node.type), time_text(node), *place, *changed]
+    place = [f"{sanitize(node.source)}: {sanitize(node.text).strip()}"] if node.source else []
+    lines = [
+        f"{what}{loop_kind}: {sanitize(node.label)}",
+        sanitize(node.type),
+        time_text(node),
+        *place,
+        *changed,
+    ]
     return "\n".join(line for line in lines if line)
 
 
 def port_title(port: Port) -> str:
     """Return what a tooltip says of a closed loop's port."""
-    return f"loop variable ({kind_name(port.kind)}), {port.side}: {plain(port.label)}"
+    return f"loop variable ({kind_name(port.kind)}), {port.side}: {sanitize(port.label)}"
 
 
 def cluster_title(cluster: Cluster) -> str:
     """Return what a tooltip says of an open loop."""
-    return "\n".join(line for line in ("loop " + plain(cluster.label), *cluster_lines(cluster)[1:]) if line)
+    return "\n".join(
+        line for line in ("loop " + sanitize(cluster.label), *cluster_lines(cluster)[1:]) if line
+    )
 
 
 def edge_title(edge: Edge) -> str:
     """Return what a tooltip says of an edge."""
     lines = [
-        ROLE_TEXT.get(edge.role, edge.role) + (f": {plain(edge.label)}" if edge.label else ""),
-        plain(edge.type),
+        ROLE_TEXT.get(edge.role, edge.role) + (f": {sanitize(edge.label)}" if edge.label else ""),
+        sanitize(edge.type),
     ]
     return "\n".join(line for line in lines if line)
 

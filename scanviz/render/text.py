@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, VariableSnapshot
-from scanviz.record.plain_text import plain, write_text
+from scanviz.record.plain_text import sanitize, write_text
 
 _KINDS = ("sequence", "mitmot", "mitsot", "sitsot", "carry", "nitsot", "non_sequence")
 _STYLES = {
@@ -57,9 +57,12 @@ def _loops(tree: _Tree, types: bool, lines: bool) -> Iterator[TextLine]:
         inner = _Tree(loop.step, types, lines, "  ", tree.letter_count)
         yield [
             ("loop ", ""),
-            (plain(loop.name), "title"),
+            (sanitize(loop.name), "title"),
             (", ends by until" if loop.until is not None else "", ""),
-            (f", back-propagation of {plain(loop.gradient_of)}" if loop.gradient_of is not None else "", ""),
+            (
+                f", back-propagation of {sanitize(loop.gradient_of)}" if loop.gradient_of is not None else "",
+                "",
+            ),
         ]
         yield from _variable_lines(loop, tree, inner)
         yield from inner.all_lines()
@@ -95,7 +98,7 @@ def _links(variable: LoopVariableSnapshot, outer: _Tree, inner: _Tree) -> TextLi
             ("gives ", ""),
             (outer.call(variable.outer_output) + kept, "name"),
         ]
-    return [(plain(text), style) for text, style in parts]
+    return [(sanitize(text), style) for text, style in parts]
 
 
 class _Tree:
@@ -128,7 +131,7 @@ class _Tree:
         for number, name in zip(self.graph.outputs, self.graph.output_names, strict=True):
             prefix: TextLine = [(self.indent, "")]
             if name:
-                prefix += [(plain(name), "name"), (" = ", "")]
+                prefix += [(sanitize(name), "name"), (" = ", "")]
             yield from self._subtree(number, prefix, self.indent + "  ")
 
     def _subtree(self, number: int, prefix: TextLine, below: str) -> Iterator[TextLine]:
@@ -151,20 +154,20 @@ class _Tree:
         variable = self.graph.variables[number]
         parts: TextLine = []
         if made is None:
-            parts.append((plain(variable.label), "name"))
+            parts.append((sanitize(variable.label), "name"))
         else:
             node = self.graph.nodes[made]
             op = node.op if len(node.outputs) == 1 else f"{node.op}.{node.outputs.index(number)}"
-            parts += [(plain(op), "op"), (f" [{self.letters[number]}]", "letter")]
+            parts += [(sanitize(op), "op"), (f" [{self.letters[number]}]", "letter")]
             if variable.name:
-                parts.append((f" {plain(variable.name)}", "name"))
+                parts.append((f" {sanitize(variable.name)}", "name"))
             if number in self.shown:
                 parts.append((" ···", "letter"))
         if self.types:
             parts.append((f" {variable.type}", "type"))
         if self.lines and made is not None and number not in self.shown and self.graph.nodes[made].source:
             node = self.graph.nodes[made]
-            parts.append((f"  {plain(node.source)}: {plain(node.text)}", "line"))
+            parts.append((f"  {sanitize(node.source)}: {sanitize(node.text)}", "line"))
         return parts
 
 

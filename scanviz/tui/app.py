@@ -23,7 +23,7 @@ from textual.screen import Screen
 from textual.widgets import Input, TabbedContent, TabPane
 
 from scanviz.record.model import ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
 from scanviz.tui.help import HelpScreen
@@ -209,11 +209,11 @@ class ScanvizApp(App[None]):
     def _title(self) -> str:
         record = self.state.record
         loop = self.state.loop_record
-        parts = [plain(record.script) or "profile", self.source.status()]
+        parts = [sanitize(record.script) or "profile", self.source.status()]
         if loop is not None:
-            parts.append(f"{plain(loop.name)}: step {self.state.step} of {self.state.steps}")
+            parts.append(f"{sanitize(loop.name)}: step {self.state.step} of {self.state.steps}")
         if self.view.filtered:
-            parts.append(f"only rows with {plain(self.view.filtered)!r}: escape shows all")
+            parts.append(f"only rows with {sanitize(self.view.filtered)!r}: escape shows all")
         return " · ".join(part for part in parts if part)
 
     def take_news(self) -> None:

@@ -1,6 +1,6 @@
 """The gate between what the application draws and the terminal: no control character of a record passes.
 
-Views write unsafe characters out (:func:`scanviz.record.plain_text.plain`), so that they are seen and have a width.  What one of
+Views write unsafe characters out (:func:`scanviz.record.plain_text.sanitize`), so that they are seen and have a width.  What one of
 them forgets is left out here, where every line of every widget comes by, notices and titles included.
 """
 
@@ -11,7 +11,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from scanviz.record.plain_text import is_plain, plain
+from scanviz.record.plain_text import is_plain, sanitize
 
 
 class Harmless(LineFilter):
@@ -28,4 +28,4 @@ class Harmless(LineFilter):
 
 
 def _without_unsafe(text: str) -> str:
-    return "".join(each if plain(each) == each else " " * cell_len(each) for each in text)
+    return "".join(each if sanitize(each) == each else " " * cell_len(each) for each in text)

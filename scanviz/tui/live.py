@@ -23,7 +23,7 @@ from pathlib import Path
 from scanviz.record.errors import ScanvizError
 from scanviz.record.file import load, save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.tui.source import Source
 
 VARIABLE = "SCANVIZ_LIVE"
@@ -153,7 +153,7 @@ class LiveSource(Source):
             return "ended"
         outcome = self.record.outcome
         if outcome.status == "error" and outcome.code == code and outcome.message:
-            return f"failed: {plain(outcome.message)[:200]}"
+            return f"failed: {sanitize(outcome.message)[:200]}"
         return f"ended with exit code {code}" if code > 0 else f"ended by {_signal_name(-code)}"
 
     def stop(self) -> None:
@@ -177,7 +177,7 @@ class LiveSource(Source):
     def _tail(self) -> list[str]:
         with contextlib.suppress(OSError), self.printed.open("rb") as stream:
             stream.seek(max(0, self.printed.stat().st_size - 200 * TAIL))
-            return [plain(line) for line in stream.read().decode("utf-8", "replace").splitlines()[-TAIL:]]
+            return [sanitize(line) for line in stream.read().decode("utf-8", "replace").splitlines()[-TAIL:]]
         return []
 
     _last: list[str] = []  # noqa: RUF012  # replaced, never changed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.render.buffers import called, rows_before, rows_read, rows_written
 from scanviz.tui.colours import CYAN, RED
 from scanviz.tui.linked_selection import NO_SIGN, SIGN
@@ -25,7 +25,8 @@ def rulers(loop: LoopRecord, state: ViewState, width: int) -> Text:
     for variable, index in ordered:
         marked = index == state.variable
         text.append(
-            f"{SIGN if marked else NO_SIGN}{plain(variable.name)}", style="bold reverse" if marked else "bold"
+            f"{SIGN if marked else NO_SIGN}{sanitize(variable.name)}",
+            style="bold reverse" if marked else "bold",
         )
         text.append(f"  {variable.kind}", style="not bold dim")
         text.append("\n")
@@ -85,9 +86,9 @@ def touched(variable: LoopVariableRecord, step: int) -> str:
 
 def _read_name(variable: LoopVariableRecord, place: int) -> str:
     if variable.kind == "sequence":
-        return plain(", ".join(variable.inner_inputs))
-    return plain(called(variable, variable.reads[place]))
+        return sanitize(", ".join(variable.inner_inputs))
+    return sanitize(called(variable, variable.reads[place]))
 
 
 def _write_name(variable: LoopVariableRecord, place: int) -> str:
-    return plain(variable.name if variable.kind == "nitsot" else called(variable, variable.writes[place]))
+    return sanitize(variable.name if variable.kind == "nitsot" else called(variable, variable.writes[place]))

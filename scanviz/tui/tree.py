@@ -12,7 +12,7 @@ from textual.widgets.tree import TreeNode
 
 from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.tui.state import ViewState
 
 Key = tuple[str, int]  # ("function" or "loop", key)
@@ -110,13 +110,13 @@ class LoopTree(Tree[Key]):
 
     @staticmethod
     def _function_label(function: FunctionRecord) -> Text:
-        label = Text(plain(function.name), style="bold")
+        label = Text(sanitize(function.name), style="bold")
         return label.append(f"  {duration(function.total_ns)}", style="dim")
 
     @staticmethod
     def _loop_label(loop: LoopRecord, function: FunctionRecord) -> Text:
         label = Text("↩ " if loop.gradient_of is not None else "")
-        label.append(plain(loop.name))
+        label.append(sanitize(loop.name))
         whole = function.total_ns or loop.total_ns
         return label.append(f"  {share(loop.total_ns, whole)}  {duration(loop.total_ns)}", style="dim")
 

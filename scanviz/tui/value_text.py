@@ -8,7 +8,7 @@ import math
 import numpy as np
 from rich.text import Text
 
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.tui.colours import CYAN, RED
 
@@ -27,7 +27,7 @@ def value_text(
 ) -> Text:
     """Return one variable: its numbers at a step, its smallest and largest over time, or its numbers over time as shades."""
     text = Text(
-        f"{plain(variable.name)} {plain(variable.dtype)}{list(variable.shape)}, {shown}\n", style="bold"
+        f"{sanitize(variable.name)} {sanitize(variable.dtype)}{list(variable.shape)}, {shown}\n", style="bold"
     )
     if shown == "numbers":
         numbers = " ".join(number(each) for each in variable.values[place].tolist())

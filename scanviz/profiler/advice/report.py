@@ -10,7 +10,7 @@ from scanviz.profiler.advice.item import Advice
 from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, clipped, styled
 from scanviz.profiler.report.units import duration, share, size
 from scanviz.record.model import ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 
 _NARROWEST = 40
 
@@ -48,7 +48,7 @@ def render_advice(
 
 
 def _header(record: ProfileRecord) -> list[ReportLine]:
-    called = plain(" ".join([record.script, *record.arguments]).strip() or "profile")
+    called = sanitize(" ".join([record.script, *record.arguments]).strip() or "profile")
     lines = [ReportLine(f"{called} · {duration(record.wall_ns)}", HEADING, wraps=True)]
     if record.outcome.status not in ("ok", "exit", "running"):
         lines.append(
@@ -66,12 +66,12 @@ def _body(record: ProfileRecord, advice: Sequence[Advice], width: int) -> list[R
     lines = []
     for number, each in enumerate(advice, 1):
         lines.append(ReportLine(""))
-        lines.append(ReportLine(f"{number}. {plain(each.title)}{_gain(record, each)}", TITLE, wraps=True))
+        lines.append(ReportLine(f"{number}. {sanitize(each.title)}{_gain(record, each)}", TITLE, wraps=True))
         if each.source is not None:
-            where = f"   {plain(str(each.source))}"
-            lines.append(ReportLine(clipped(f"{where}  {plain(each.source.text)}".rstrip(), width), QUIET))
-        lines.append(ReportLine(f"   {plain(each.evidence)}", wraps=True))
-        lines.append(ReportLine(f"   {plain(each.text)}", wraps=True))
+            where = f"   {sanitize(str(each.source))}"
+            lines.append(ReportLine(clipped(f"{where}  {sanitize(each.source.text)}".rstrip(), width), QUIET))
+        lines.append(ReportLine(f"   {sanitize(each.evidence)}", wraps=True))
+        lines.append(ReportLine(f"   {sanitize(each.text)}", wraps=True))
     if sum(each.gain_ns is not None for each in advice) > 1:
         note = "Gains are estimates from this record; those about the same loop don't add up."
         lines += [ReportLine(""), ReportLine(note, QUIET, wraps=True)]

@@ -8,7 +8,7 @@ from scanviz.profiler.compare.comparison import Compared, Comparison
 from scanviz.profiler.report.text import HEADING, HOT, QUIET, TITLE, WARNING, ReportLine, styled, table
 from scanviz.profiler.report.units import counted, duration, quantity
 from scanviz.record.model import ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 
 NARROWEST = 40
 USUAL_TOP = 12
@@ -82,7 +82,7 @@ def render_refusal(comparison: Comparison, *, width: int = 80, color: bool = Fal
 
 def _unlike(comparison: Comparison) -> Iterator[ReportLine]:
     for difference in comparison.unlike[:12]:
-        what, a, b, fix = map(plain, difference)
+        what, a, b, fix = map(sanitize, difference)
         yield ReportLine(f"  {what}: A {a}, B {b}", WARNING, wraps=True)
         yield ReportLine(f"    {fix}", QUIET, wraps=True)
     if len(comparison.unlike) > 12:
@@ -91,13 +91,13 @@ def _unlike(comparison: Comparison) -> Iterator[ReportLine]:
 
 def _header(comparison: Comparison) -> Iterator[ReportLine]:
     a, b = comparison.a, comparison.b
-    yield ReportLine(plain(" ".join([b.script, *b.arguments]).strip() or "profile"), HEADING, wraps=True)
+    yield ReportLine(sanitize(" ".join([b.script, *b.arguments]).strip() or "profile"), HEADING, wraps=True)
     yield ReportLine(f"A: {_run(a)} · B: {_run(b)}", wraps=True)
     if comparison.unlike:
         yield ReportLine("not alike: these times compare more than the code", WARNING, wraps=True)
         yield from _unlike(comparison)
     for warning in comparison.warnings:
-        yield ReportLine(plain(warning), WARNING, wraps=True)
+        yield ReportLine(sanitize(warning), WARNING, wraps=True)
     if not comparison.rows:
         yield ReportLine("nothing to compare: no scanviz function was called", WARNING)
         return
@@ -115,7 +115,7 @@ def _run(record: ProfileRecord) -> str:
         counted(len(walls), "run"),
         duration(sum(walls) / len(walls)) + (" each" if len(walls) > 1 else ""),
     ]
-    return ", ".join([*parts, *([plain(record.started[:16].replace("T", " "))] if record.started else [])])
+    return ", ".join([*parts, *([sanitize(record.started[:16].replace("T", " "))] if record.started else [])])
 
 
 def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
@@ -151,13 +151,13 @@ def _change(row: Compared) -> Iterator[ReportLine]:
     yield ReportLine(f"        {_times(row)}", wraps=True)
     if figure.source is not None:
         yield ReportLine(
-            f"        {plain(str(figure.source))}: {plain(figure.source.text)}".rstrip(": "), QUIET
+            f"        {sanitize(str(figure.source))}: {sanitize(figure.source.text)}".rstrip(": "), QUIET
         )
 
 
 def _named(row: Compared) -> str:
-    inside = f" in {plain(' > '.join(row.figure.path))}" if row.figure.path else ""
-    name = plain(row.figure.name)
+    inside = f" in {sanitize(' > '.join(row.figure.path))}" if row.figure.path else ""
+    name = sanitize(row.figure.name)
     return f"{name if len(name) <= 44 else name[:43] + '…'}{inside}"
 
 
@@ -223,7 +223,7 @@ def _numbers(comparison: Comparison, width: int, top: int) -> Iterator[ReportLin
     rows = [["  sizes and counts that differ", "A", "B"]]
     for number in comparison.numbers[:top]:
         values = ["–" if one is None else quantity(one, number.measure.unit) for one in (number.a, number.b)]
-        rows.append([f"  loop {plain(number.loop.name)}: {number.measure.title}", *values])
+        rows.append([f"  loop {sanitize(number.loop.name)}: {number.measure.title}", *values])
     if len(rows) > 1:
         heading, *others = table(rows, 1, width)
         yield from (ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others))

@@ -10,7 +10,7 @@ import re
 
 from scanviz.profiler.export.frames import StackFrame, frames_of, stacks
 from scanviz.record.model import ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 
 _READ_AS_MORE = re.compile(r"(?:^|\s)[\d.]+$|^#")  # a second count (of differential graphs), or a comment
 
@@ -39,5 +39,5 @@ def safe(name: str) -> str:
     >>> safe("a;b\nc"), safe("x + 1"), safe("x1")
     ('a,b\\nc', '(x + 1)', 'x1')
     """
-    text = " ".join(plain(name).replace(";", ",").split()) or "?"
+    text = " ".join(sanitize(name).replace(";", ",").split()) or "?"
     return f"({text})" if _READ_AS_MORE.search(text) else text

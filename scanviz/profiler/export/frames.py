@@ -18,7 +18,7 @@ from scanviz.record.model import (
     ProfileRecord,
     SourceRecord,
 )
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 
 DEEPEST = 60  # loops nested deeper than any script's stay part of the time of the loop around them
 LONGEST = (
@@ -121,7 +121,7 @@ def clear(text: str, otherwise: str = "") -> str:
     >>> clear(" ", "loop"), len(clear("x" * 10_000))
     ('loop', 200)
     """
-    whole = plain(text[: LONGEST + 1]).strip()
+    whole = sanitize(text[: LONGEST + 1]).strip()
     return (whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…") or otherwise
 
 

@@ -10,7 +10,7 @@ from scanviz.profiler.report.units import amount, counted
 from scanviz.profiler.report.values import number
 from scanviz.record.codec import encode
 from scanviz.record.finding import CheckedRecord, FindingRecord, LoopPlaceRecord, ValueRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.record.values import SourceRecord
 
 _PROBLEMS = {
@@ -67,10 +67,10 @@ def _nothing(record: CheckedRecord) -> list[ReportLine]:
 
 def _found(found: FindingRecord) -> list[ReportLine]:
     lines = [ReportLine(f"scanviz check: {_PROBLEMS[found.problem]} {_where(found)}", HEADING, wraps=True)]
-    call = f"{plain(found.function)}, call {amount(found.call)}"
+    call = f"{sanitize(found.function)}, call {amount(found.call)}"
     lines.append(ReportLine(f"  function   {call}", wraps=True))
     lines += [ReportLine(f"  loop       {_loop(loop)}", wraps=True) for loop in reversed(found.loops)]
-    lines.append(ReportLine(f"  operation  {plain(found.operation)}", wraps=True))
+    lines.append(ReportLine(f"  operation  {sanitize(found.operation)}", wraps=True))
     if found.source is not None:
         lines.append(ReportLine(f"  line       {_line(found.source)}", wraps=True))
     lines += [ReportLine(f"  gave       {_value(found.result)}", HOT, wraps=True)]
@@ -80,16 +80,18 @@ def _found(found: FindingRecord) -> list[ReportLine]:
     if found.problem == "inf":
         lines.append(ReportLine(f"  meant?     {MEANT}", QUIET, wraps=True))
     if found.expected:
-        lines.append(ReportLine(f"  expected   {plain(found.expected)}", wraps=True))
+        lines.append(ReportLine(f"  expected   {sanitize(found.expected)}", wraps=True))
     lines.append(ReportLine(f"  {_made_of(found)}", QUIET, wraps=True))
     for value in found.inputs:
-        lines.append(ReportLine(f"    {plain(value.name)}  {_value(value)}", wraps=True))
+        lines.append(ReportLine(f"    {sanitize(value.name)}  {_value(value)}", wraps=True))
         if value.where is not None and value.origin:
-            lines.append(ReportLine(f"      it came so from outside: {plain(value.origin)}", HOT, wraps=True))
+            lines.append(
+                ReportLine(f"      it came so from outside: {sanitize(value.origin)}", HOT, wraps=True)
+            )
     if found.step_inputs:
         lines.append(ReportLine("  the step began with:", QUIET))
     lines += [
-        ReportLine(f"    {plain(value.name)}  {_value(value)}", wraps=True) for value in found.step_inputs
+        ReportLine(f"    {sanitize(value.name)}  {_value(value)}", wraps=True) for value in found.step_inputs
     ]
     return lines
 
@@ -100,18 +102,18 @@ def _where(found: FindingRecord) -> str:
     if not found.loops:
         return ", ".join(["outside of loops", *read])
     inner, *around = reversed(found.loops)
-    at = f"in loop {plain(inner.loop)} at step {amount(inner.step)}{_back(inner)}"
+    at = f"in loop {sanitize(inner.loop)} at step {amount(inner.step)}{_back(inner)}"
     return ", ".join([at, *(f"in {_step(loop_place)}" for loop_place in around), *read])
 
 
 def _step(place: LoopPlaceRecord) -> str:
-    return f"step {amount(place.step)} of loop {plain(place.loop)}{_back(place)}"
+    return f"step {amount(place.step)} of loop {sanitize(place.loop)}{_back(place)}"
 
 
 def _back(place: LoopPlaceRecord) -> str:
     if place.forward_loop is None or place.forward_step is None:
         return ""
-    return f", back over step {amount(place.forward_step)} of loop {plain(place.forward_loop)}"
+    return f", back over step {amount(place.forward_step)} of loop {sanitize(place.forward_loop)}"
 
 
 def _made_of(found: FindingRecord) -> str:
@@ -123,12 +125,12 @@ def _made_of(found: FindingRecord) -> str:
 
 
 def _loop(place: LoopPlaceRecord) -> str:
-    parts = [plain(place.loop) + (f" ({plain(str(place.source))})" if _adds(place) else "")]
+    parts = [sanitize(place.loop) + (f" ({sanitize(str(place.source))})" if _adds(place) else "")]
     parts += [f"run {amount(place.run)}"] if place.run is not None else []
     parts.append(f"step {amount(place.step)}")
     if place.forward_loop is not None:
         step = "" if place.forward_step is None else f"step {amount(place.forward_step)} of "
-        parts.append(f"back over {step}loop {plain(place.forward_loop)}")
+        parts.append(f"back over {step}loop {sanitize(place.forward_loop)}")
     return ", ".join(parts)
 
 
@@ -137,12 +139,12 @@ def _adds(place: LoopPlaceRecord) -> bool:
 
 
 def _line(source: SourceRecord) -> str:
-    return f"{plain(str(source))}  {plain(source.text)}".rstrip()
+    return f"{sanitize(str(source))}  {sanitize(source.text)}".rstrip()
 
 
 def _value(value: ValueRecord) -> str:
     low, high, mean, nan, infinite = value.statistics
-    kind = f"{plain(value.dtype)}[{','.join(map(str, value.shape))}]"
+    kind = f"{sanitize(value.dtype)}[{','.join(map(str, value.shape))}]"
     shown = " ".join(number(each, missing="nan") for each in value.numbers)
     more = " …" if math.prod(value.shape) > len(value.numbers) else ""
     if not value.shape and not nan and not infinite:

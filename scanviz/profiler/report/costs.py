@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanviz.profiler.report.text import QUIET, TITLE, ReportLine
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import GraphCostRecord, RewriteRecord, RewritesRecord
 
 _MEASURES = (
@@ -42,9 +42,9 @@ def cost_lines(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[Report
         yield ReportLine("  operations of a step", TITLE)
     for loop in loops:
         counts = [str(each[loop]) if loop in each else "no loop" for each in (old, new)]
-        yield ReportLine(f"    {plain(loop)}: {' → '.join(dict.fromkeys(counts))}", wraps=True)
+        yield ReportLine(f"    {sanitize(loop)}: {' → '.join(dict.fromkeys(counts))}", wraps=True)
     for what, attribute in _MEASURES:
-        pair = [plain(getattr(cost, attribute)) for cost in (before, after)]
+        pair = [sanitize(getattr(cost, attribute)) for cost in (before, after)]
         yield ReportLine(f"  {what}", TITLE)
         if pair[0] == pair[1]:
             yield ReportLine(f"    before and after  {pair[0]}", wraps=True)

@@ -7,7 +7,7 @@ from scanviz.profiler.report.units import amount, counted, duration, quantity, s
 from scanviz.record.measures import columns, shown
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 from scanviz.record.names import loop_titles
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 
 WIDE, MIDDLE = 96, 78
 _COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs")
@@ -18,15 +18,13 @@ FEW_STEPS = 32  # below, a loop may never have reached steps that are timed in d
 
 def place(name: str, source: SourceRecord | None) -> str:
     """Return where something was made, in brackets, unless its name says it already."""
-    return f" ({plain(str(source))})" if source is not None and str(source) not in name else ""
+    return f" ({sanitize(str(source))})" if source is not None and str(source) not in name else ""
 
 
 def function_lines(record: ProfileRecord, function: FunctionRecord, width: int, top: int) -> list[ReportLine]:
     """Return a function's line and a table of its loops."""
     times = function.call_times
-    head = (
-        f"{plain(function.name)}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
-    )
+    head = f"{sanitize(function.name)}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
     head += f"{duration(times.total_ns)} ({share(times.total_ns, record.wall_ns)})"
     parts = [head]
     if function.calls > 1:
@@ -68,7 +66,7 @@ def _tree(
         times = loop.step_times
         percentiles = [duration(number) for number in (times.p50_ns, times.p95_ns, times.max_ns)]
         body = share(loop.body_ns, step_ns(loop)) if loop.sampled_steps else "–"
-        name = "  " * min(depth, 8) + plain(loop.name)
+        name = "  " * min(depth, 8) + sanitize(loop.name)
         cells = [name, duration(loop.total_ns), share(loop.total_ns, whole), amount(loop.steps)]
         steps = percentiles if times.count else ["–"] * 3
         rows.append(_row([*cells, *steps, body, amount(loop.runs)], width))
@@ -89,7 +87,7 @@ def step_ns(loop: LoopRecord) -> float:
 def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool = False) -> list[ReportLine]:
     """Return one loop: a heading, how its time divides, its operations, and with ``whole`` its variables too."""
     parts = [
-        f"{plain(title)}{place(loop.name, loop.source)}",
+        f"{sanitize(title)}{place(loop.name, loop.source)}",
         f"{counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}"
         + (", ends by until" if loop.has_until else ""),
         duration(loop.total_ns),
@@ -106,7 +104,7 @@ def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool =
         lines.extend(_variables(loop, width))
         lines.extend(
             ReportLine(
-                f"  code: {plain(tier.tier)}, {plain(tier.why)} (×{tier.count}, {duration(tier.total_ns)})",
+                f"  code: {sanitize(tier.tier)}, {sanitize(tier.why)} (×{tier.count}, {duration(tier.total_ns)})",
                 QUIET,
             )
             for tier in loop.tiers
@@ -214,7 +212,7 @@ def _operation_table(loop: LoopRecord, width: int, top: int) -> list[ReportLine]
         cells = [duration(operation.mean_ns), share(operation.mean_ns, loop.body_ns)]
         numbers = [(one.value(operation), one.unit) for one in more]
         cells += ["" if value is None else quantity(value, unit) for value, unit in numbers]
-        rows.append([clipped(f"  {plain(operation.label)}", room), *cells])
+        rows.append([clipped(f"  {sanitize(operation.label)}", room), *cells])
     heading, *others = table(rows, 1, width)
     lines = [ReportLine(f"{heading}  line", QUIET)]
     for index, (text, operation) in enumerate(zip(others, timed, strict=False)):
@@ -231,7 +229,7 @@ def _operation_table(loop: LoopRecord, width: int, top: int) -> list[ReportLine]
 
 def _line_of(operation: OperationRecord) -> str:
     source = operation.source
-    return "" if source is None else f"{plain(str(source))}  {plain(source.text)}".rstrip()
+    return "" if source is None else f"{sanitize(str(source))}  {sanitize(source.text)}".rstrip()
 
 
 def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
@@ -249,8 +247,10 @@ def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
             if variable.keep_last
             else "all"
         )
-        outer = [plain(variable.outer_input or "–"), plain(variable.outer_output or "–")]
-        rows.append([f"  {plain(variable.name)}", variable.kind, taps, plain(variable.type), *outer, keeps])
+        outer = [sanitize(variable.outer_input or "–"), sanitize(variable.outer_output or "–")]
+        rows.append(
+            [f"  {sanitize(variable.name)}", variable.kind, taps, sanitize(variable.type), *outer, keeps]
+        )
     heading, *others = table(rows, 7, width)
     return [ReportLine(heading, QUIET), *map(ReportLine, others)]
 
@@ -277,9 +277,15 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
     rows = [["  forward and backward", "steps", "forward", "backward", "ratio", "keeps", "kept"]]
     for loop, backward in sorted(found, key=lambda pair: -pair[0].total_ns)[:top]:
         there, back = loop.total_ns, sum(loop.total_ns for loop in backward)
-        kept = [plain(variable.name) for variable in loop.variables if variable.read_backwards]
+        kept = [sanitize(variable.name) for variable in loop.variables if variable.read_backwards]
         ratio = f"{back / there:.1f}×" if there else "–"
-        cells = [f"  {plain(titles[loop.key])}", amount(loop.steps), duration(there), duration(back), ratio]
+        cells = [
+            f"  {sanitize(titles[loop.key])}",
+            amount(loop.steps),
+            duration(there),
+            duration(back),
+            ratio,
+        ]
         rows.append([*cells, size(loop.kept_bytes), _listed(kept)])
     count = 7 if width >= MIDDLE else 6
     heading, *others = table([row[:count] for row in rows], 1, width)

@@ -14,7 +14,7 @@ from scanviz.profiler.report.units import counted, duration, share
 from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
-from scanviz.record.plain_text import plain, write_text
+from scanviz.record.plain_text import sanitize, write_text
 
 NARROWEST = 40
 USUAL_TOP = 8
@@ -81,16 +81,16 @@ def print_report(
 
 def _header(record: ProfileRecord) -> list[ReportLine]:
     called = " ".join([record.script, *record.arguments]).strip() or "profile"
-    parts = [plain(called), duration(record.wall_ns)]
+    parts = [sanitize(called), duration(record.wall_ns)]
     status = {"ok": "", "running": "still running", "exit": f"exit code {record.outcome.code}"}
     parts.append(status.get(record.outcome.status, record.outcome.status))
     calls = sum(function.calls for function in record.functions)
     if record.functions:
         parts.append(f"{counted(calls, 'call')} of {counted(len(record.functions), 'function')}")
-    parts.append(", ".join(sorted({plain(function.backend) for function in record.functions})))
+    parts.append(", ".join(sorted({sanitize(function.backend) for function in record.functions})))
     lines = [ReportLine(" · ".join(part for part in parts if part), HEADING, wraps=True)]
     if record.outcome.message and record.outcome.status != "ok":
-        lines.append(ReportLine(plain(record.outcome.message.split("\n")[0]), WARNING, wraps=True))
+        lines.append(ReportLine(sanitize(record.outcome.message.split("\n")[0]), WARNING, wraps=True))
     return lines
 
 
@@ -125,7 +125,7 @@ def _hottest(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
         lines.append(ReportLine(""))
         lines.extend(loop_lines(loop, titles[loop.key], width, top if k == 0 else max(3, top // 2)))
     keys = {loop.key for loop in shown}
-    others = [plain(titles[loop.key]) for loop in loops if loop.key not in keys]
+    others = [sanitize(titles[loop.key]) for loop in loops if loop.key not in keys]
     if others:
         listed = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
         lines.append(ReportLine(f"other loops: --scan NAME ({listed})", QUIET, wraps=True))

@@ -15,7 +15,7 @@ from scanviz.profiler.report.units import duration
 from scanviz.profiler.report.why import why_lines
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.names import functions_called
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 
 LONGEST = 100  # characters of a cost in the list; --step shows it whole
@@ -87,7 +87,9 @@ def render_rewrites(
     if lines and (asked.step, asked.rule, asked.scan, asked.why, asked.why_not) == (None,) * 5:
         lines += [ReportLine(""), ReportLine(MORE, QUIET, wraps=True)]
     if not lines:
-        what = f"no function named {plain(asked.function)!r}" if asked.function else "no function's rewrites"
+        what = (
+            f"no function named {sanitize(asked.function)!r}" if asked.function else "no function's rewrites"
+        )
         lines = [ReportLine(f"{what} {'were' if not asked.function else 'was'} recorded", WARNING)]
     return "\n".join(styled(line, width, color) for line in lines) + "\n"
 
@@ -108,7 +110,7 @@ def _function_lines(
     function: FunctionRecord, rewrites: RewritesRecord, view: RewritesOptions, width: int
 ) -> Iterator[ReportLine]:
     count = len(rewrites.applications)
-    yield ReportLine(f"{plain(function.name)}: {_told(function, rewrites)}", TITLE)
+    yield ReportLine(f"{sanitize(function.name)}: {_told(function, rewrites)}", TITLE)
     if view.why is not None:
         yield from why_lines(rewrites, view.why)
     elif view.why_not is not None:
@@ -130,7 +132,7 @@ def _told(function: FunctionRecord, rewrites: RewritesRecord) -> str:
         len({application.rule for application in rewrites.applications}),
     )
     told = f"{_some(count, 'rewrite')} by {_some(rules, 'rule')}" if count else "no rewrites"
-    chosen_rules = "" if rewrites.selection == "all" else f", of {plain(rewrites.selection)}"
+    chosen_rules = "" if rewrites.selection == "all" else f", of {sanitize(rewrites.selection)}"
     spent = (
         f", {duration(sum(application.time_ns for application in rewrites.applications))}" if count else ""
     )
@@ -187,14 +189,14 @@ def _list(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLin
         yield ReportLine(
             f"  {rewrite.index:>3}  {rewrite.rule}{_nodes(rewrite)}  {duration(rewrite.time_ns)}", HEADING
         )
-        yield ReportLine(f"       {plain(rewrite.message)}", wraps=True)
+        yield ReportLine(f"       {sanitize(rewrite.message)}", wraps=True)
         effect = rewrites.effect(rewrite.rule)
         if effect is not None:
             yield ReportLine(f"       {effect.words()}", QUIET, wraps=True)
         for text in _bought(rewrites, rewrite, LONGEST):
             yield ReportLine(f"       {text}", QUIET, wraps=True)
         for text in rewrite.loop_variables[:4]:
-            yield ReportLine(f"       {plain(text)}", QUIET, wraps=True)
+            yield ReportLine(f"       {sanitize(text)}", QUIET, wraps=True)
     if not listed and rewrites.applications:
         yield ReportLine("  nothing of that was done", WARNING)
     if view.rule is None and view.scan is None:
@@ -234,7 +236,7 @@ def _bought(rewrites: RewritesRecord, each: RewriteRecord, longest: int | None =
     for what, difference in pairs:
         if difference != "0":
             sign = "" if difference.startswith("-") else "+"
-            yield f"{what}: {sign}{shortened(plain(difference), longest)}"
+            yield f"{what}: {sign}{shortened(sanitize(difference), longest)}"
 
 
 def shortened(text: str, longest: int | None) -> str:
@@ -264,11 +266,11 @@ def _steps(before: dict[str, int], after: dict[str, int]) -> Iterator[str]:
         if old == new:
             continue
         if old is None:
-            yield f"loop `{plain(loop)}`: {new} operations a step, new"
+            yield f"loop `{sanitize(loop)}`: {new} operations a step, new"
         elif new is None:
-            yield f"loop `{plain(loop)}` ({old} operations a step) is gone"
+            yield f"loop `{sanitize(loop)}` ({old} operations a step) is gone"
         else:
-            yield f"loop `{plain(loop)}`: {old} → {new} operations a step"
+            yield f"loop `{sanitize(loop)}`: {old} → {new} operations a step"
 
 
 def _refused(rewrites: RewritesRecord) -> Iterator[ReportLine]:
@@ -279,7 +281,9 @@ def _refused(rewrites: RewritesRecord) -> Iterator[ReportLine]:
         yield ReportLine("  refused", QUIET)
     for rule, count in sorted(counts.items()):
         where = "place" if count == 1 else "places"
-        yield ReportLine(f"       {plain(rule)}: at {count} {where}  (--why-not {plain(rule)})", wraps=True)
+        yield ReportLine(
+            f"       {sanitize(rule)}: at {count} {where}  (--why-not {sanitize(rule)})", wraps=True
+        )
 
 
 def why_not_lines(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLine]:
@@ -296,10 +300,10 @@ def why_not_lines(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[R
         often = "once" if times == 1 else f"{times} times"
         yield ReportLine(f"  {view.why_not} was applied {often}; where it was not:", QUIET)
     for refusal in found:
-        place = f" ({plain(refusal.source)})" if refusal.source else ""
-        inside = f" in the step of `{plain(refusal.loop)}`" if refusal.loop else ""
-        yield ReportLine(f"  {plain(refusal.node)}{inside}{place}", HEADING, wraps=True)
-        yield ReportLine(f"       {plain(refusal.why)}", wraps=True)
+        place = f" ({sanitize(refusal.source)})" if refusal.source else ""
+        inside = f" in the step of `{sanitize(refusal.loop)}`" if refusal.loop else ""
+        yield ReportLine(f"  {sanitize(refusal.node)}{inside}{place}", HEADING, wraps=True)
+        yield ReportLine(f"       {sanitize(refusal.why)}", wraps=True)
     if not found:
         yield ReportLine(
             f"  {view.why_not} was nowhere refused: there was nothing that it is meant for", QUIET
@@ -313,17 +317,17 @@ def step_lines(
     spent = duration(each.time_ns)
     heading = f"  {each.index}  {each.rule}{_nodes(each)}  {spent}  ({each.phase}, {each.where})"
     yield ReportLine(heading, HEADING, wraps=True)
-    yield ReportLine(f"     {plain(each.message)}", wraps=True)
+    yield ReportLine(f"     {sanitize(each.message)}", wraps=True)
     effect = rewrites.effect(each.rule)
     if effect is not None:
         yield ReportLine(f"     {effect.words()}", QUIET, wraps=True)
-    for text in (*_bought(rewrites, each), *map(plain, (*_moved(each), *each.loop_variables))):
+    for text in (*_bought(rewrites, each), *map(sanitize, (*_moved(each), *each.loop_variables))):
         yield ReportLine(f"     {text}", QUIET, wraps=True)
     yield ReportLine("")
     if view.style == "costs":
         yield from cost_lines(rewrites, each)
         return
-    before, after = ([plain(line) for line in rewrites.lines(k)] for k in (each.index, each.index + 1))
+    before, after = ([sanitize(line) for line in rewrites.lines(k)] for k in (each.index, each.index + 1))
     if not rewrites.has_versions:
         yield ReportLine(
             "  only the list was kept of this function: its graphs were too large", QUIET, wraps=True

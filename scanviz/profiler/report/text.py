@@ -11,7 +11,7 @@ import textwrap
 import unicodedata
 from typing import NamedTuple, TextIO
 
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 
 HEADING, TITLE, QUIET, WARNING, HOT = "1", "1;36", "2", "33", "31"
 _WITH_UNIT = re.compile(r"(?<=\d) (?=(?:[µnm]?s|%|[KMG]?i?B)(?!\w))")
@@ -103,7 +103,7 @@ def styled(line: ReportLine, width: int, color: bool) -> str:
     mean 3 s,
         max 5 s
     """
-    whole = plain(line.text)
+    whole = sanitize(line.text)
     texts = [whole.rstrip()]
     if line.wraps and columns(texts[0]) > width:
         indent = " " * (len(whole) - len(whole.lstrip()))
@@ -129,7 +129,7 @@ def table(rows: list[list[str]], left: int, width: int) -> list[str]:
     """
     if not rows:
         return []
-    rows = [[plain(cell) for cell in row] for row in rows]
+    rows = [[sanitize(cell) for cell in row] for row in rows]
     widths = [max(columns(row[k]) for row in rows) for k in range(len(rows[0]))]
     others = sum(widths[1:]) + 2 * (len(widths) - 1)
     widths[0] = min(widths[0], max(12, width - others))

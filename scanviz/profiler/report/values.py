@@ -13,7 +13,7 @@ from scanviz.profiler.report.units import amount, counted
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
 
 NARROWEST = 40
@@ -119,7 +119,7 @@ def _forward(
     """Return which step of the forward loop a step of its gradient goes back over."""
     for each in record.traces:
         if each.loop == loop.gradient_of and each.run == trace.run and step < each.total_steps:
-            name = plain(titles[each.loop])
+            name = sanitize(titles[each.loop])
             return f", back over step {amount(each.total_steps - 1 - step)} of {name}"
     return ""
 
@@ -133,7 +133,9 @@ def _trace_lines(
     step: int | None,
 ) -> list[ReportLine]:
     kept = counted(trace.total_steps, "step")
-    head = f"{plain(titles[loop.key])} · run {trace.run} · {kept}, values kept of {amount(len(trace.steps))}"
+    head = (
+        f"{sanitize(titles[loop.key])} · run {trace.run} · {kept}, values kept of {amount(len(trace.steps))}"
+    )
     lines = [ReportLine(head, TITLE, wraps=True)]
     bad = {what: first_bad(trace, what) for what in _WORDS}
     lines += [_bad_line(what, found) for what, found in bad.items() if found is not None]
@@ -160,10 +162,10 @@ def _trace_lines(
 
 def _bad_line(what: str, found: FirstBad) -> ReportLine:
     source = found.variable.source
-    where = f" ({plain(str(source))}: {plain(source.text)})" if source is not None else ""
+    where = f" ({sanitize(str(source))}: {sanitize(source.text)})" if source is not None else ""
     came = "came in" if found.given else "in"
     return ReportLine(
-        f"  first {_WORDS[what]}: step {amount(found.step)}, {came} {plain(found.variable.name)}{where}",
+        f"  first {_WORDS[what]}: step {amount(found.step)}, {came} {sanitize(found.variable.name)}{where}",
         HOT,
         wraps=True,
     )
@@ -181,7 +183,7 @@ def _variables(trace: TraceRecord, place: int, width: int) -> list[ReportLine]:
     rows = [["variable", "type", "min", "max", "mean", "NaN", "inf"]]
     for variable in trace.variables:
         low, high, mean, nan, infinite = variable.statistics[place].tolist()
-        kind = f"{plain(variable.dtype)}[{','.join(map(str, variable.shape))}]"
+        kind = f"{sanitize(variable.dtype)}[{','.join(map(str, variable.shape))}]"
         cells = [number(low), number(high), number(mean), _count(nan), _count(infinite)]
         rows.append([_called(variable), kind, *cells])
     heading, *lines = table(rows, 2, width - 2)
@@ -196,7 +198,7 @@ def _variables(trace: TraceRecord, place: int, width: int) -> list[ReportLine]:
 
 def _called(variable: TracedVariableRecord) -> str:
     sign = {"input": "in ", "operation": "   ", "output": "out"}[variable.role]
-    return f"{sign} {plain(variable.name)}"
+    return f"{sign} {sanitize(variable.name)}"
 
 
 def _count(value: float) -> str:
@@ -248,7 +250,7 @@ def ruler(variable: LoopVariableRecord, step: int, width: int = 100) -> list[str
                 "write" if tap == 0 and not marks else f"write {_tap(tap)}" if not marks else "write"
             )
         cells.append((str(row), ", ".join(marks) or "·"))
-    name = f"  {plain(variable.name)}  row"
+    name = f"  {sanitize(variable.name)}  row"
     widths = [max(map(len, cell)) for cell in cells]
     above = "  ".join(text.center(size) for (text, _), size in zip(cells, widths, strict=True))
     below = "  ".join(mark.center(size) for (_, mark), size in zip(cells, widths, strict=True))

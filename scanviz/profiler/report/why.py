@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import OriginRecord, RewritesRecord
 from scanviz.record.versions import VersionsRecord
 
@@ -71,14 +71,16 @@ def _nothing(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str
     """Return why nothing is told, and what else may be meant."""
     leaves = {node.key for node in graphs.nodes if node.role != "computed"}
     if asked in leaves or asked in map(_as_before, leaves):
-        return f"no operation makes {plain(asked)!r}: it is given to the function, or by a loop to its step"
+        return (
+            f"no operation makes {sanitize(asked)!r}: it is given to the function, or by a loop to its step"
+        )
     numbers = sorted({int(text) for text in map(_number, origins) if text})
     if asked.isdigit() and numbers:
         nearest = sorted(sorted(numbers, key=lambda number: abs(number - int(asked)))[:3])
         return f"nothing was made on line {asked}; nearest: {', '.join(map(str, nearest))}"
     close = difflib.get_close_matches(asked, [origin.name for origin in origins], 3)
-    hint = f"; there is {', '.join(map(plain, close))}" if close else ""
-    return f"nothing is called {plain(asked)!r}, and nothing was made on such a line{hint}"
+    hint = f"; there is {', '.join(map(sanitize, close))}" if close else ""
+    return f"nothing is called {sanitize(asked)!r}, and nothing was made on such a line{hint}"
 
 
 def _number(origin: OriginRecord) -> str:
@@ -91,13 +93,15 @@ def _chain(
 ) -> Iterator[ReportLine]:
     """Return a node, the rule that made it and what it was made from, down to the user's line, but for what was told before."""
     told.add(origin.name)
-    made = f"made by {plain(origin.rule)}" if origin.rule else "written"
-    at = f" at {plain(origin.source)}" if origin.source and not origin.rule else ""
+    made = f"made by {sanitize(origin.rule)}" if origin.rule else "written"
+    at = f" at {sanitize(origin.source)}" if origin.source and not origin.rule else ""
     style = HEADING if indent == "  " else ""
-    yield ReportLine(f"{indent}{plain(origin.name)} = {plain(origin.op)}(…)  {made}{at}", style, wraps=True)
+    yield ReportLine(
+        f"{indent}{sanitize(origin.name)} = {sanitize(origin.op)}(…)  {made}{at}", style, wraps=True
+    )
     parents = [known[name] for name in origin.parents if name in known and name != origin.name]
     if not parents and origin.rule and origin.source:
-        yield ReportLine(f"{indent}  for the line {plain(origin.source)}", QUIET)
+        yield ReportLine(f"{indent}  for the line {sanitize(origin.source)}", QUIET)
     for each in parents if len(indent) < 2 * DEEPEST else ():
         if each.name not in told:
             yield from _chain(each, known, indent + "  ", told)

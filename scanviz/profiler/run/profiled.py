@@ -23,7 +23,7 @@ from scanviz.profiler.run.progress import Progress
 from scanviz.profiler.run.runner import CannotRunError, Script, run
 from scanviz.record.file import is_profile, save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
-from scanviz.record.plain_text import plain, write_text
+from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.signals import signals_wait
 
 if TYPE_CHECKING:
@@ -230,9 +230,9 @@ class Ending:
         if saved:
             write_text(f"saved {saved}  (scanviz report {shlex.quote(str(saved))})\n", self.stream)
         if self.tracer is not None and self.tracer.loop_names and not self.tracer.matched:
-            names = ", ".join(map(plain, self.tracer.loop_names[:8]))
+            names = ", ".join(map(sanitize, self.tracer.loop_names[:8]))
             write_text(
-                f"scanviz: no loop is named {plain(self.tracer.pattern)!r}: no values; loops: {names}\n",
+                f"scanviz: no loop is named {sanitize(self.tracer.pattern)!r}: no values; loops: {names}\n",
                 self.stream,
             )
 

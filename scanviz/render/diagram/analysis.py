@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from scanviz.record.errors import ScanvizValueError
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.model import Diagram, Node, Port
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def reachable(diagram: Diagram, start: str, *, backwards: bool = False) -> froze
 
     graph = to_networkx(diagram)
     if start not in graph:
-        raise ScanvizValueError(f"the picture has no node `{plain(start)}`")
+        raise ScanvizValueError(f"the picture has no node `{sanitize(start)}`")
     found = set(networkx.ancestors(graph, start) if backwards else networkx.descendants(graph, start))
     around = graph.pred[start] if not backwards else graph.succ[start]
     if any(each in found or each == start for each in around):

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.model import ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.drawing import PictureBuilder, PictureLevel
 from scanviz.render.diagram.folding import close_loops, depths, only_loops
 from scanviz.render.diagram.heat import HeatMap, function_of
@@ -78,11 +78,11 @@ def unknown_loop(name: str, names: Collection[str]) -> ScanvizValueError:
     """Return the error for a loop that is not there."""
     known = sorted(set(names))
     near = difflib.get_close_matches(name, known, 1)
-    listed = ", ".join(plain(text) for text in known[:20]) + (", …" if len(known) > 20 else "")
+    listed = ", ".join(sanitize(text) for text in known[:20]) + (", …" if len(known) > 20 else "")
     return ScanvizValueError(
-        f"there is no loop `{plain(name)}`",
+        f"there is no loop `{sanitize(name)}`",
         expected=f"one of {listed}" if known else "a graph with a loop",
-        fix=f"did you mean `{plain(near[0])}`?" if near else None,
+        fix=f"did you mean `{sanitize(near[0])}`?" if near else None,
     )
 
 

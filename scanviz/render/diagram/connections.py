@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot, VariableSnapshot
 from scanviz.record.loops import LoopRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.build import whole_picture
 from scanviz.render.diagram.entries import ListEntry, entries_of
 from scanviz.render.diagram.folding import inside
@@ -55,13 +55,13 @@ class ConnectionMatrix:
 
     def as_text(self) -> str:
         """Return the matrix as text, ``●`` where an input reaches an output."""
-        labels = [f"{entry.index} {plain(entry.label)}" for entry in self.row_entries]
+        labels = [f"{entry.index} {sanitize(entry.label)}" for entry in self.row_entries]
         heads = [str(entry.index) for entry in self.column_entries]
         width = max(map(len, labels), default=0)
-        lines = [f"loop {plain(self.loop)}", " " * width + "".join(f"  {text:>2}" for text in heads)]
+        lines = [f"loop {sanitize(self.loop)}", " " * width + "".join(f"  {text:>2}" for text in heads)]
         for label, cells in zip(labels, self.cells, strict=True):
             lines.append(label.ljust(width) + "".join("   " + ("●" if cell else "·") for cell in cells))
-        lines += [f"{entry.index} = {plain(entry.label)}" for entry in self.column_entries]
+        lines += [f"{entry.index} = {sanitize(entry.label)}" for entry in self.column_entries]
         return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
@@ -112,7 +112,7 @@ def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
     rows, columns, cells = lists["outer_inp"], lists["outer_out"], loop.connection_pattern
     if len(cells) != len(rows) or any(len(cell) != len(columns) for cell in cells):
         raise ScanvizValueError(
-            f"the connection pattern of loop `{plain(loop.name)}` does not fit its loop variables",
+            f"the connection pattern of loop `{sanitize(loop.name)}` does not fit its loop variables",
             expected=f"{len(rows)} × {len(columns)}",
             found=f"{len(cells)} × {len(cells[0]) if cells else 0}",
         )
@@ -233,7 +233,11 @@ def _words(path: list[Node], jumps: dict[tuple[str, str], int]) -> Iterator[str]
 
 
 def _called(node: Node) -> str:
-    return f"result {plain(node.label)}" if node.kind == "port" and node.side == "out" else plain(node.label)
+    return (
+        f"result {sanitize(node.label)}"
+        if node.kind == "port" and node.side == "out"
+        else sanitize(node.label)
+    )
 
 
 def _chosen(entries: tuple[ListEntry, ...], wanted: int | str, what: str, loop: LoopRecord) -> ListEntry:
@@ -250,14 +254,14 @@ def _chosen(entries: tuple[ListEntry, ...], wanted: int | str, what: str, loop: 
         if len(found) == 1:
             return found[0]
         if found:
-            listed = ", ".join(f"{list_entry.index} ({plain(list_entry.label)})" for list_entry in found)
+            listed = ", ".join(f"{list_entry.index} ({sanitize(list_entry.label)})" for list_entry in found)
             raise ScanvizValueError(
-                f"loop `{plain(loop.name)}` has {len(found)} {what}s `{plain(wanted)}`",
+                f"loop `{sanitize(loop.name)}` has {len(found)} {what}s `{sanitize(wanted)}`",
                 fix=f"choose one by its number: {listed}",
             )
-    listed = ", ".join(f"{entry.index} {plain(entry.label)}" for entry in entries)
+    listed = ", ".join(f"{entry.index} {sanitize(entry.label)}" for entry in entries)
     raise ScanvizValueError(
-        f"loop `{plain(loop.name)}` has no {what} `{plain(str(wanted))}`", expected=f"one of {listed}"
+        f"loop `{sanitize(loop.name)}` has no {what} `{sanitize(str(wanted))}`", expected=f"one of {listed}"
     )
 
 
@@ -267,7 +271,7 @@ def _box(picture: Diagram, loop: LoopRecord) -> Cluster:
         cluster for cluster in picture.clusters if cluster.loop is None and cluster.label == loop.name
     ]
     if not found:
-        raise ScanvizValueError(f"the graph has no loop `{plain(loop.name)}`")
+        raise ScanvizValueError(f"the graph has no loop `{sanitize(loop.name)}`")
     return found[0]
 
 

@@ -10,7 +10,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.analysis import to_networkx
 from scanviz.render.diagram.model import Diagram
 
@@ -101,7 +101,7 @@ def _written_ids(graph: networkx.MultiDiGraph[str]) -> dict[str, str]:
 
 
 def _harmless(text: str) -> str:
-    return _NO_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", plain(text))
+    return _NO_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", sanitize(text))
 
 
 __all__ = ["to_graphml", "to_json"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from scanviz.record.loops import LoopRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.entries import COLUMNS, Column, ListEntry, entries_of
 
 _HEADINGS = ("outer inputs", "inner inputs", "inner outputs", "outer outputs")
@@ -94,7 +94,7 @@ class MappingsTable:
                     )
                 )
         widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        lines = [f"loop {plain(self.loop)}"]
+        lines = [f"loop {sanitize(self.loop)}"]
         for row, joint in zip(rows, joints, strict=True):
             text = ""
             for column, cell in enumerate(row):
@@ -159,7 +159,7 @@ def _read(loop: LoopRecord, name: str) -> list[tuple[int, tuple[int, ...]]]:
 def _cell(entry: ListEntry | None) -> str:
     if entry is None:
         return ""
-    label = plain(entry.label)
+    label = sanitize(entry.label)
     return f"{entry.index} " + (label if len(label) <= _LONGEST else label[: _LONGEST - 1] + "…")
 
 

@@ -16,7 +16,7 @@ from string import Template
 from typing import Any
 
 from scanviz.record.model import FunctionRecord, ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import summarised
@@ -86,8 +86,8 @@ def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 1
     script = f'"use strict";\n(() => {{\n{script}\n}})();'
     return Template(_asset("page.html")).substitute(
         mark=MARK,
-        title=html.escape(f"{plain(record.script) or 'profile'} – scanviz"),
-        heading=html.escape(plain(record.script) or "profile"),
+        title=html.escape(f"{sanitize(record.script) or 'profile'} – scanviz"),
+        heading=html.escape(sanitize(record.script) or "profile"),
         policy=_policy(script),
         style=_asset("page.css"),
         drawings="\n".join(drawings),

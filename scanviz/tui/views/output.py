@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.widgets import Log
 
 from scanviz.profiler.report.units import amount
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
@@ -47,8 +47,8 @@ class OutputView(TabView):
         log = self.query_one("#output-log", Log)
         if text:
             self._written += text.count("\n")
-            log.write("\n".join(plain(line.expandtabs()) for line in text.split("\n")))
-        about = plain(source.status())
+            log.write("\n".join(sanitize(line.expandtabs()) for line in text.split("\n")))
+        about = sanitize(source.status())
         if self._written > MOST_LINES:
             about += f"; the last {amount(MOST_LINES)} of {amount(self._written)} lines"
         if about != self._about:
@@ -68,5 +68,5 @@ class OutputView(TabView):
         """Return the command line that runs the script again."""
         record = self.state.record
         return shlex.join(
-            ["scanviz", "profile", plain(record.script) or "SCRIPT", *map(plain, record.arguments)]
+            ["scanviz", "profile", sanitize(record.script) or "SCRIPT", *map(sanitize, record.arguments)]
         )

@@ -14,7 +14,7 @@ from scanviz.profiler.report.units import counted, duration, quantity, share
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.measures import Measure, columns, measures
 from scanviz.record.model import FunctionRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.tui.colours import CYAN
 from scanviz.tui.linked_selection import SIGN, linked_selection
 from scanviz.tui.state import ViewState
@@ -128,13 +128,13 @@ def operation_row(
     marked: bool = False,
 ) -> Row:
     """Return the cells of an operation."""
-    name = plain(operation.label)
+    name = sanitize(operation.label)
     return (
         Cell(duration(time_ns) if operation.samples else "–", time_ns),
         Cell(share(time_ns, whole_ns), time_ns),
         Cell((SIGN if marked else "") + name, name.casefold(), "bold" if marked else ""),
-        text_cell(plain(operation.output)),
-        text_cell(plain(str(operation.source or ""))),
+        text_cell(sanitize(operation.output)),
+        text_cell(sanitize(str(operation.source or ""))),
         Cell(str(operation.index), operation.index),
         *(_number_cell(measure, operation) for measure in more),
     )
@@ -147,7 +147,7 @@ def _number_cell(measure: Measure, record: LoopRecord | OperationRecord) -> Cell
 
 def loop_summary(loop: LoopRecord, width: int) -> Text:
     """Return a loop's time and how a step divides."""
-    text = Text(plain(loop.name), style="bold")
+    text = Text(sanitize(loop.name), style="bold")
     parts = [duration(loop.total_ns), counted(loop.runs, "run"), counted(loop.steps, "step")]
     if loop.step_times.count:
         parts.append(f"a step {duration(loop.step_times.p50_ns)} (median)")
@@ -172,14 +172,14 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
 
 def function_summary(function: FunctionRecord) -> Text:
     """Return a function's calls."""
-    text = Text(plain(function.name), style="bold")
+    text = Text(sanitize(function.name), style="bold")
     parts = [
         counted(function.calls, "call"),
         duration(function.total_ns),
         f"first {duration(function.first_ns)}",
     ]
-    built = ", ".join(f"{plain(stage)} {duration(spent)}" for stage, spent in function.build_ns.items())
-    text.append(f"  {' · '.join(parts)} · on {plain(function.backend)}", style="not bold")
+    built = ", ".join(f"{sanitize(stage)} {duration(spent)}" for stage, spent in function.build_ns.items())
+    text.append(f"  {' · '.join(parts)} · on {sanitize(function.backend)}", style="not bold")
     return text.append(f"\nbuilt in: {built}", style="not bold") if built else text
 
 
@@ -201,7 +201,7 @@ def _pair(state: ViewState) -> Table | None:
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     for each in (forward, *backward):
-        table.add_column(Text(plain(each.name)), justify="right", overflow="ellipsis")
+        table.add_column(Text(sanitize(each.name)), justify="right", overflow="ellipsis")
     for fact in measures("loop", "facts"):
         table.add_row(fact.title, *(_number_cell(fact, each).text for each in (forward, *backward)))
     return table

@@ -19,7 +19,7 @@ from scanviz.profiler.report.units import duration
 from scanviz.profiler.report.why import why_lines
 from scanviz.record.errors import ScanvizError
 from scanviz.record.graph_lines import LineEdit
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.tui.colours import report_text
 from scanviz.tui.linked_selection import NO_SIGN, SIGN, LinkedSelection, linked_selection
@@ -172,7 +172,7 @@ class RewritesView(TabView):
                 else Text("choose a loop")
             )
         if not history.applications:
-            return Text(f"no rule changed this function (rules: {plain(history.selection)})")
+            return Text(f"no rule changed this function (rules: {sanitize(history.selection)})")
         each = history.applications[min(self.state.rewrite, len(history.applications) - 1)]
         told = report_text(step_lines(history, each, Options(style=STYLES[self.style_at]), width), width)
         return _with_signs(told, linked_selection(self.state))
@@ -284,12 +284,12 @@ def _row(each: RewriteRecord, marked: bool) -> Row:
     changed = f"-{each.removed} +{each.added}" if each.removed or each.added else ""
     if each.cost is not None and each.cost.per_step:
         changed += "  " + ", ".join(
-            f"{plain(name)}: {count} a step" for name, count in each.cost.per_step.items()
+            f"{sanitize(name)}: {count} a step" for name, count in each.cost.per_step.items()
         )
     return (
         Cell(str(each.index), each.index),
-        Cell((SIGN if marked else "") + plain(each.rule), each.rule.casefold(), "bold" if marked else ""),
-        text_cell(plain(each.message)),
+        Cell((SIGN if marked else "") + sanitize(each.rule), each.rule.casefold(), "bold" if marked else ""),
+        text_cell(sanitize(each.message)),
         text_cell(changed.strip()),
         Cell(duration(each.time_ns), each.time_ns),
     )

@@ -9,7 +9,7 @@ from textual.widgets import DataTable
 
 from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import ProfileRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.record.values import SourceRecord
 from scanviz.tui.linked_selection import NO_SIGN, SIGN, linked_selection
 from scanviz.tui.state import ViewState
@@ -100,18 +100,18 @@ class SourceView(TabView):
         about = f"{len(lines)} lines built what was run" if lines else "no operation knows its line"
         loop = self.state.loop_record
         if lines and loop is not None:
-            about += f" (* those of {plain(loop.name)})"
+            about += f" (* those of {sanitize(loop.name)})"
         self.query_one("#source-about", TextBlock).show(about)
         rows = []
         for line in lines:
             here = self.state.loop in line.keys
-            name, sign = plain(str(line.source)), SIGN if str(line.source) in marked else NO_SIGN
+            name, sign = sanitize(str(line.source)), SIGN if str(line.source) in marked else NO_SIGN
             cells = (
                 Cell(f"{sign}{name}{' *' if here else ''}", name.casefold(), "bold" if here else ""),
                 Cell(duration(line.time_ns), line.time_ns),
                 Cell(share(line.time_ns, whole), line.time_ns),
-                text_cell(plain(line.source.text)),
-                text_cell(plain(", ".join(line.loops))),
+                text_cell(sanitize(line.source.text)),
+                text_cell(sanitize(", ".join(line.loops))),
             )
             rows.append((str(line.source), cells))
         self.table().fill(rows)

@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from scanviz.profiler.report.units import amount, counted, duration
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, TimedSteps
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.tui.chart import AXIS, Window, chart
 from scanviz.tui.linked_selection import SIGN
 from scanviz.tui.ruler import touched
@@ -212,13 +212,13 @@ def quoted(name: str) -> str:
     """Return a name as a shell reads it."""
     import shlex
 
-    return shlex.quote(plain(name))
+    return shlex.quote(sanitize(name))
 
 
 def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:
     times = loop.step_times
     runs = f"run {run}" if run is not None else counted(loop.runs, "run")
-    text = Text(f"{plain(loop.name)}: {runs}, {counted(loop.steps, 'step')}, ", style="bold")
+    text = Text(f"{sanitize(loop.name)}: {runs}, {counted(loop.steps, 'step')}, ", style="bold")
     text.append(
         f"median {duration(times.p50_ns)}, p95 {duration(times.p95_ns)}, max {duration(times.max_ns)}; "
         f"{amount(len(loop.series))} kept{', logarithmic' if logarithmic else ''}"
@@ -247,12 +247,12 @@ def _here(loop: LoopRecord, state: ViewState) -> Text:
     if state.variable is not None and state.variable < len(loop.variables):
         variable = loop.variables[state.variable]
         buffer = touched(variable, state.step)
-        text.append(f"\n{SIGN}{plain(variable.name)}: {buffer}" if buffer else "", style="not bold")
+        text.append(f"\n{SIGN}{sanitize(variable.name)}: {buffer}" if buffer else "", style="not bold")
     heaviest = max(loop.operations, key=lambda operation: operation.mean_ns, default=None)
     if heaviest is not None and heaviest.mean_ns:
-        place = f"  {plain(str(heaviest.source))}" if heaviest.source is not None else ""
+        place = f"  {sanitize(str(heaviest.source))}" if heaviest.source is not None else ""
         text.append(
-            f"\nmost of a step: {plain(heaviest.label)}, {duration(heaviest.mean_ns)}{place}",
+            f"\nmost of a step: {sanitize(heaviest.label)}, {duration(heaviest.mean_ns)}{place}",
             style="not bold",
         )
     return text

@@ -12,7 +12,7 @@ from textual.containers import ScrollableContainer
 from textual.widgets import DataTable, Input
 
 from scanviz.record.loops import LoopRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.tui.colours import RED
 from scanviz.tui.linked_selection import NO_SIGN, SIGN, given_to
@@ -125,7 +125,7 @@ class ValuesView(TabView):
     def _watches(self, trace: TraceRecord | None) -> None:
         text = Text()
         for watch in self.watches:
-            text.append(f"{plain(watch)} = ", style="bold")
+            text.append(f"{sanitize(watch)} = ", style="bold")
             text.append(f"{_watched(watch, trace, self.state)}\n", style="not bold")
         text.rstrip()
         self.query_one("#values-watches", TextBlock).show(text)
@@ -214,11 +214,11 @@ def trace_at(state: ViewState) -> TraceRecord | None:
 
 
 def _about(state: ViewState, loop: LoopRecord) -> Text:
-    text = Text(f"{plain(loop.name)}, step {state.step} of {state.steps}", style="bold")
+    text = Text(f"{sanitize(loop.name)}, step {state.step} of {state.steps}", style="bold")
     forward = next((each for each in state.record.loops if each.key == loop.gradient_of), None)
     if forward is not None:
         text.append(
-            f" (belongs to step {max(0, state.steps - 1 - state.step)} of {plain(forward.name)})",
+            f" (belongs to step {max(0, state.steps - 1 - state.step)} of {sanitize(forward.name)})",
             style="not bold",
         )
     if not state.traces:
@@ -247,10 +247,10 @@ def _first_bad(state: ViewState) -> str:
     trace, bad = found
     run = f" of run {trace.run}" if len(state.traces) > 1 else ""
     words = f"first NaN or infinity: step {bad.step}{run} (f)"
-    name = plain(bad.variable.name)
+    name = sanitize(bad.variable.name)
     if bad.given:
         return f"{words}; the step was given it in {name}"
-    line = f" ({plain(str(bad.variable.source))})" if bad.variable.source is not None else ""
+    line = f" ({sanitize(str(bad.variable.source))})" if bad.variable.source is not None else ""
     place = trace.steps.index(bad.step)
     given = ", ".join(
         _shortly(traced_variable, place) for traced_variable in given_to(state, trace, bad.variable)
@@ -262,7 +262,7 @@ def _shortly(variable: TracedVariableRecord, place: int) -> str:
     """Return a value in a few words: itself if it is one number, else between what it lies."""
     low, high = variable.statistics[place, :2].tolist()
     told = number(low) if math.prod(variable.shape) == 1 else f"{number(low)} … {number(high)}"
-    return f"{plain(variable.name)} = {told}"
+    return f"{sanitize(variable.name)} = {told}"
 
 
 def _row(
@@ -270,7 +270,7 @@ def _row(
 ) -> Row:
     low, high, mean, nan, infinite = variable.statistics[place].tolist()
     bad = f"bold {RED}" if nan or infinite else ""
-    name = plain(variable.name)
+    name = sanitize(variable.name)
     name = name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"
     sign = SIGN if chosen is not None and variable.variable == chosen else NO_SIGN
     values = " ".join(number(each) for each in variable.values[place, :8].tolist())
@@ -283,7 +283,7 @@ def _row(
         Cell(str(int(nan)), nan, bad),
         Cell(str(int(infinite)), infinite, bad),
         text_cell(values + more),
-        text_cell(plain(line)),
+        text_cell(sanitize(line)),
     )
 
 

@@ -13,7 +13,7 @@ from textual.widgets import DataTable
 from scanviz.profiler.report.units import size
 from scanviz.record.errors import ScanvizError
 from scanviz.record.loops import LoopRecord
-from scanviz.record.plain_text import plain
+from scanviz.record.plain_text import sanitize
 from scanviz.render.buffers import why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connecting_path, connection_matrix
 from scanviz.render.diagram.mappings import mappings_table
@@ -108,9 +108,9 @@ class VariablesView(TabView):
         """Show why the chosen variable is of its kind, and mark it in the mappings."""
         chosen = self.state.variable
         why = why_kind(loop.variables[chosen]) if chosen is not None and chosen < len(loop.variables) else ""
-        text = Text(plain(why))
+        text = Text(sanitize(why))
         if chosen is not None and (line := origin(self.state, chosen)).source:
-            text.append(f"\nbuilt at {plain(line.source)}  {plain(line.text)}", style="dim")
+            text.append(f"\nbuilt at {sanitize(line.source)}  {sanitize(line.text)}", style="dim")
         self.query_one("#variables-why", TextBlock).show(text)
         self.query_one("#variables-mappings", TextBlock).show(mappings_text(loop, chosen))
 
@@ -186,13 +186,13 @@ class ConnectionTable(DataTable[Text]):
         self.clear(columns=True)
         matrix = _matrix(loop)
         for column in matrix.columns:
-            self.add_column(Text(plain(column)))
+            self.add_column(Text(sanitize(column)))
         for name, cells in zip(matrix.rows, matrix.cells, strict=True):
             texts = [
                 Text("●" if cell else "·", style=f"bold {GREEN}" if cell else "dim", justify="center")
                 for cell in cells
             ]
-            self.add_row(*texts, label=Text(plain(name)))
+            self.add_row(*texts, label=Text(sanitize(name)))
 
     def on_data_table_cell_selected(self, event: DataTable.CellSelected) -> None:
         """Ask for the path of a cell."""
@@ -220,9 +220,9 @@ def _row(loop: LoopRecord, index: int, line: str) -> Row:
     rows = Cell(size(variable.row_bytes) if variable.row_bytes else "–", variable.row_bytes)
     return (
         Cell(str(index), index),
-        *(text_cell(plain(text)) for text in texts),
+        *(text_cell(sanitize(text)) for text in texts),
         rows,
-        text_cell(plain(line)),
+        text_cell(sanitize(line)),
     )
 
 
@@ -246,7 +246,7 @@ def path_text(state: ViewState, loop: LoopRecord, row: int, column: int) -> Text
     matrix = _matrix(loop)
     if row >= len(matrix.rows) or column >= len(matrix.columns):
         return Text("")
-    names = f"{plain(matrix.rows[row])} → {plain(matrix.columns[column])}"
+    names = f"{sanitize(matrix.rows[row])} → {sanitize(matrix.columns[column])}"
     if not matrix.cells[row][column]:
         return Text(f"{names}: not connected, however many steps there are")
     if function is None or function.graph is None:

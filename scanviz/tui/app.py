@@ -256,11 +256,11 @@ class ScanvizApp(App[None]):
         if not self.view.shows(self.state):
             self.view.show(self.state)
 
-    def on_view_moved(self, event: TabView.Moved) -> None:
+    def on_tab_view_moved(self, event: TabView.Moved) -> None:
         """Take the state that a view asks for."""
         self.state = event.state
 
-    def on_view_entered(self, event: TabView.Entered) -> None:
+    def on_tab_view_entered(self, event: TabView.Entered) -> None:
         """Go on to another tab with what was looked at; escape comes back."""
         self._came_from.append((self.views.index(self.view), self.state))
         self._go(next(k for k, view in enumerate(VIEWS) if event.title == view.TITLE), event.state)

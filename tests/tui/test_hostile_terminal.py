@@ -21,13 +21,13 @@ def test_nothing_in_a_profile_steers_the_terminal(terminal, tmp_path):  # noqa: 
     hostile_profile(tmp_path)
     terminal.press("printf '\\033]2;mine\\033\\\\'", "Enter")
     terminal.press(f"{sys.executable} -m scanviz tui bad.scanviz; echo code=$?", "Enter")
-    terminal.wait("5 Rewrites", "\\x1b]2;owned")
+    terminal.wait("5 Rewr", "\\x1b]2;owned")
     for tab in "12345678":
         terminal.press(tab)
-        terminal.wait("5 Rewrites", "8 Output")
+        terminal.wait("5 Rewr", "8 Outp")
         for key in "vxw":
             terminal.press(key)
-            terminal.wait("5 Rewrites", "8 Output")
+            terminal.wait("5 Rewr", "8 Outp")
     terminal.press("5")
     terminal.wait("what it did")
     title = terminal.tmux("display-message", "-p", "#{pane_title}").strip()
@@ -50,7 +50,7 @@ def test_a_signal_leaves_the_terminal_as_it_was(terminal, tmp_path, name, code):
         f"{sys.executable} -m scanviz tui bad.scanviz; echo code=$?; stty -a | tr ' ' '\\n' | grep -x -e echo -e icanon",
         "Enter",
     )
-    terminal.wait("5 Rewrites")
+    terminal.wait("5 Rewr")
     pid = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
     terminal.tmux("run-shell", f"pkill -{name} -P {pid}")
-    terminal.wait(f"code={code}", "echo", "icanon", gone=("5 Rewrites",))
+    terminal.wait(f"code={code}", "echo", "icanon", gone=("5 Rewr",))

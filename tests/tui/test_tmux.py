@@ -123,7 +123,7 @@ def test_a_walk_through_a_profile_in_a_real_terminal(terminal, tmp_path):
     )  # tmux keeps lines of a screen that was larger
     terminal.wait("still a shell: 42", gone=("8 Outp",))
     terminal.press("fg", "Enter")
-    terminal.wait("8 Output", "operation")
+    terminal.wait("8 Outp", "operation")
     terminal.press("2")
     terminal.wait("kept")
 

@@ -40,7 +40,7 @@ def report_text(lines: Iterable[ReportLine], width: int) -> Text:
 
     Examples
     --------
-    >>> report_text([Line("a"), ReportLine("b", "1")], 20).plain
+    >>> report_text([ReportLine("a"), ReportLine("b", "1")], 20).plain
     'a\nb'
     """
     texts = (Text.from_ansi(styled(line, max(20, width), True)) for line in lines)

@@ -18,7 +18,7 @@ def surely_elsewhere(read: Sequence[IndexEntry], written: Sequence[IndexEntry], 
 
     Examples
     --------
-    >>> first, last = Entry("integer", 0), IndexEntry("integer", -1)
+    >>> first, last = IndexEntry("integer", 0), IndexEntry("integer", -1)
     >>> from scanviz import tensor as T
     >>> n = T.vector("x").shape[0]
     >>> surely_elsewhere([IndexEntry("integer", 1)], [first], [n]), surely_elsewhere([last], [first], [n])

@@ -44,7 +44,7 @@ def interval_of(start: int | None, stop: int | None, step: int | None) -> RowInt
     Examples
     --------
     >>> interval_of(1, None, None)
-    Interval(low=(False, 1), high=(True, 0), down=False, stride=1)
+    RowInterval(low=(False, 1), high=(True, 0), down=False, stride=1)
     """
     if step is None or step > 0:
         low = START if start is None else _bound(start)
@@ -90,7 +90,7 @@ def taken(inner: RowInterval, outer: RowInterval, rows: int) -> RowInterval | No
     Examples
     --------
     >>> taken(interval_of(1, None, None), interval_of(None, -2, None), 0)
-    Interval(low=(False, 1), high=(True, 2), down=False, stride=1)
+    RowInterval(low=(False, 1), high=(True, 2), down=False, stride=1)
     """
     first, last = outer.low, outer.high
     if inner.down:
@@ -113,7 +113,7 @@ def row_of(inner: RowInterval, index: int, rows: int) -> RowIndex | None:
     Examples
     --------
     >>> row_of(interval_of(1, None, None), -1, 0), row_of(interval_of(None, None, -1), 0, 0)
-    (Row(place=-1, needs=2), Row(place=-1, needs=0))
+    (RowIndex(place=-1, needs=2), RowIndex(place=-1, needs=0))
     """
     if inner.down:
         index = -index - 1

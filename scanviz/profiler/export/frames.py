@@ -93,7 +93,7 @@ def stacks(root: StackFrame) -> Iterator[tuple[tuple[StackFrame, ...], int]]:
 
     Examples
     --------
-    >>> [(len(stack), own) for stack, own in stacks(Frame("a", "script", 5, (StackFrame("b", "function", 2),)))]
+    >>> [(len(stack), own) for stack, own in stacks(StackFrame("a", "script", 5, (StackFrame("b", "function", 2),)))]
     [(1, 3), (2, 2)]
     """
 

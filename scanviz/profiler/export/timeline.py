@@ -81,7 +81,7 @@ def edges(track: Track) -> Iterator[tuple[TimeSlice, bool]]:
 
     Examples
     --------
-    >>> track = Track("t", (Slice("a", "loop", 0, 9), TimeSlice("b", "part", 2, 7, 1)))
+    >>> track = Track("t", (TimeSlice("a", "loop", 0, 9), TimeSlice("b", "part", 2, 7, 1)))
     >>> [(part.name, begins) for part, begins in edges(track)]
     [('a', True), ('b', True), ('b', False), ('a', False)]
     """

@@ -38,8 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Stop the process that hands out tests; those that were given some are stopped by it."""
-    if config.option.seconds is not None and not hasattr(config, "workerinput"):
+    """Stop after a while: the process that hands out tests, and each that was given some."""
+    if config.option.seconds is not None:
         config.pluginmanager.register(_Stops(config.option.seconds))
 
 

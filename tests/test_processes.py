@@ -1,6 +1,8 @@
 """Tests are shared out among processes, but for whoever looks on; and each process has one thread for products."""
 
 import os
+import re
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -52,3 +54,21 @@ def test_a_debugger_finds_the_tests_in_its_own_process(monkeypatch):
 
 def test_products_take_one_thread_here_and_in_what_tests_start():
     assert os.environ["OPENBLAS_NUM_THREADS"]  # whoever sets another number means it
+
+
+def test_each_process_stops_after_the_seconds_that_were_given(tmp_path, request):
+    slow = (
+        "import time, pytest\n@pytest.mark.parametrize('k', range(60))\ndef test_slow(k): time.sleep(0.1)\n"
+    )
+    (tmp_path / "test_slow.py").write_text(slow, "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-n", "2", "--dist", "worksteal"]
+    done = subprocess.run(
+        [*command, "--seconds", "0.5", "test_slow.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(request.config.rootpath)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (passed,) = re.findall(r"(\d+) passed", done.stdout)
+    assert done.returncode == 0 and 0 < int(passed) < 60, done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TypeGuard
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
@@ -24,7 +25,14 @@ from scanviz.engine.rewrites.loops import (
 from scanviz.engine.rewrites.profitability import MOST_ROW_BYTES, bytes_of_rows
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
-from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput, has_outer_output
+from scanviz.engine.scan.variables import (
+    ALL,
+    LoopVariable,
+    State,
+    StepOutput,
+    has_outer_output,
+    inner_outputs,
+)
 
 
 def reads_whole(result: Variable, level: Level) -> bool:
@@ -32,6 +40,17 @@ def reads_whole(result: Variable, level: Level) -> bool:
     if result in level.wanted:
         return True
     return any(not _reads_one_row(reader, position) for reader, position in level.readers(result))
+
+
+def counts_steps(variable: LoopVariable) -> TypeGuard[State | StepOutput]:
+    """Return whether a loop variable's result has one row for every step taken."""
+    match variable:
+        case StepOutput():
+            return variable.keep == ALL
+        case State():
+            return variable.kind != "mitmot" and variable.keep == ALL
+        case _:
+            return False
 
 
 def _reads_one_row(reader: Apply, position: int) -> bool:
@@ -69,10 +88,10 @@ class Rows:
         self._reads: dict[Variable, tuple[State, int]] = {}
         self._states = {read: state for state in states_of(view.op) for read in state.reads.values()}
         for variable in view.op.variables:
-            if isinstance(variable, StepOutput) and variable.keep == ALL:
-                self._gives(variable.value, variable)
-            elif isinstance(variable, State) and variable.kind != "mitmot" and variable.keep == ALL:
-                self._gives(variable.writes[0], variable)
+            if not counts_steps(variable):
+                continue
+            self._gives(inner_outputs(variable)[0], variable)
+            if isinstance(variable, State):
                 self._reads.update({read: (variable, tap) for tap, read in variable.reads.items()})
         for read, (state, _) in self._reads.items():
             written = self._writes.get(read)
@@ -168,14 +187,7 @@ class Rows:
         return (
             self.view.op.until is None
             or bool(self.extra)
-            or any(
-                (
-                    isinstance(variable, StepOutput)
-                    or (isinstance(variable, State) and variable.kind != "mitmot")
-                )
-                and variable not in gone
-                for variable in self.view.op.variables
-            )
+            or any(counts_steps(variable) and variable not in gone for variable in self.view.op.variables)
         )
 
     def unchecked(self, gone: Collection[LoopVariable]) -> str | None:
@@ -235,10 +247,7 @@ class Rows:
         if self._new.op.until is None:
             return self._new.n_steps
         for variable in self._new.op.variables:
-            counted = isinstance(variable, StepOutput) or (
-                isinstance(variable, State) and variable.kind != "mitmot"
-            )
-            result = self._new.outer_output(variable) if counted else None
-            if result is not None and getattr(variable, "keep", ALL) == ALL:
+            result = self._new.outer_output(variable) if counts_steps(variable) else None
+            if result is not None:
                 return dimension(result, 0)
         raise InternalError(f"nothing counts the steps of `{self._new.op.scan_name}`")

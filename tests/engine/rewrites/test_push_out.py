@@ -7,6 +7,8 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.rewrites.pipeline import Selection
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import kind_of
 from scanviz.testing import rewritten_by
@@ -361,3 +363,18 @@ def test_vectors_of_numbers_of_two_dtypes_are_made_of_all_rows_at_once_in_the_dt
     sums, _ = scanviz.scan(lambda x, y: T.sort(T.stack([x, y])), [a, b], name="pairs")
     found = scanviz.function([a, b], sums)(np.array([0.5, 3.0], "float16"), np.array([70001, 2], "int32"))
     assert found.dtype == "float64" and found.tolist() == [[0.5, 70001.0], [2.0, 3.0]]
+
+
+def test_last_rows_that_are_kept_do_not_count_the_steps_of_a_loop():
+    x = T.matrix("x")
+
+    def step(x_t, total, level):
+        return [total + x_t, level + 1.0], scanviz.until(level >= 3.0)
+
+    (totals, levels), _ = scanviz.scan(step, x, [T.zeros((3,)), np.float64(0)], name="rnn")
+    saved = RewriteHistory([totals[-1], levels[-1]], Selection("all").excluding("PushOutScanOutput")).final
+    again = RewriteHistory(saved, Selection("all")).final
+    f = scanviz.function([x], again, mode="reference")
+    total, level = f(np.ones((9, 3)))
+    np.testing.assert_array_equal(total, [4.0, 4.0, 4.0])
+    assert level == 4.0

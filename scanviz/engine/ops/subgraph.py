@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.errors import InternalError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, GraphPart, Held, Op
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.flatten import reduce_op
@@ -110,7 +110,8 @@ def _restore(about: Any, parts: Sequence[Any], node_ids: Sequence[int]) -> Op:
 
 
 def _subgraph(op: Op) -> Subgraph:
-    assert isinstance(op, Subgraph)
+    if not isinstance(op, Subgraph):  # an operation of this name that was read from a file
+        raise InternalError(f"{op.name} has no graph")
     return op
 
 

@@ -257,7 +257,8 @@ class ScanView:
 
 
 def _loop(op: Op) -> Scan:
-    assert isinstance(op, Scan)
+    if not isinstance(op, Scan):  # an operation of this name that was read from a file
+        raise InternalError(f"{op.name} has no step")
     return op
 
 

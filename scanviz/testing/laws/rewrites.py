@@ -114,15 +114,23 @@ def all_rules_together_keep_what_is_computed(case: LoopCase, readings: list[Read
     check_same(graph.run(Mode(tier, "all")), graph.run(PLAIN), case.dtype, tier)
 
 
-@law(sample=8, case=LOOPS, readings=st.lists(st.sampled_from([ALL_ROWS, LAST_ROW]), min_size=3, max_size=3))
-def the_pipeline_run_again_and_again_comes_to_an_end(case: LoopCase, readings: list[Reading]) -> None:
+@law(
+    sample=8,
+    case=LOOPS,
+    readings=st.lists(st.sampled_from([ALL_ROWS, LAST_ROW]), min_size=3, max_size=3),
+    excluded=st.just([]) | st.lists(st.sampled_from(RULES), min_size=1, max_size=4, unique=True),
+)
+def the_pipeline_run_again_and_again_comes_to_an_end(
+    case: LoopCase, readings: list[Reading], excluded: list[str]
+) -> None:
     """Rewritten again, a graph gives the same, and after a few runs no rule of loops finds anything to do.
 
-    Late phases open work to early ones now and then, so a second run may find some; what each run finds is less.
+    Late phases open work to early ones now and then, so a second run may find some; what each run finds is less.  A first
+    run without some of the rules leaves them graphs that late phases have been over.
     """
     graph = graph_of(case, readings)
     tags: dict[str, Any] = {rule.name: rule.tags for rule in all_rules()}
-    now = RewriteHistory(graph.wanted, Selection("all")).final
+    now = RewriteHistory(graph.wanted, Selection("all").excluding(*excluded)).final
     expected = graph.run(PLAIN, now)
     for _ in range(4):
         again = RewriteHistory(now, Selection("all"))

@@ -172,3 +172,21 @@ def test_text_of_a_file_gets_into_no_code():
     entry["start"] = "__import__('os').getpid()"
     with pytest.raises(MisfitError, match="start"):
         from_data(json.loads(json.dumps(data)), arrays)
+
+
+def test_an_operation_under_any_other_name_is_refused_or_fits():
+    x = T.vector("x")
+    program = scanviz.function([x], T.sum(x)).program
+    data, arrays = to_data(program, frozenset(("key", "node_id", "frees")))
+    refused = 0
+    for place in data["instructions"]:
+        own = place["op"]
+        for name in [declaration.name for declaration in declarations()]:
+            for parameters in ([None, None], own[1:]):
+                place["op"] = [name, *parameters]
+                try:
+                    from_data(data, arrays)
+                except MisfitError:
+                    refused += 1
+        place["op"] = own
+    assert refused

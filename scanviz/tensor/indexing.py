@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
@@ -254,7 +255,10 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     """
     sizes = sizes_of(dims, "ravel_multi_index")
     one_of(order, ("C", "F"), "ravel_multi_index: order")
-    indices = listed(multi_index, "ravel_multi_index: the indices")
+    indices = [
+        _whole_numbers(index, "ravel_multi_index: an index")
+        for index in listed(multi_index, "ravel_multi_index: the indices")
+    ]
     modes = [mode] * len(sizes) if isinstance(mode, str) else listed(mode, "ravel_multi_index: mode")
     if not sizes or len(indices) != len(sizes) or len(modes) != len(sizes):
         raise ScanvizValueError(
@@ -264,9 +268,11 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
             found=f"{len(indices)} indices and {len(modes)} modes",
         )
     found: Variable | None = None
+    zeros = reduce(e.add, [e.multiply(index, 0) for index in indices])
     axes = zip(indices, sizes, modes, strict=True)
-    for given, size, how in list(axes)[:: 1 if order == "C" else -1]:
-        place = _within(_whole_numbers(given, "ravel_multi_index: an index"), size, how)
+    for index, size, how in list(axes)[:: 1 if order == "C" else -1]:
+        # NumPy looks at indices as they broadcast: where there are none, none is beyond its axis
+        place = _within(e.add(index, zeros) if how == "raise" else index, size, how)
         found = place if found is None else e.add(e.multiply(found, size), place)
     assert found is not None
     return found

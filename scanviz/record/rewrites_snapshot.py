@@ -14,8 +14,9 @@ from scanviz.engine.measurement.ablation import Effect
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.planned import Plans, planned_applications, planned_refusals
 from scanviz.engine.program.rules import WHEN_PLANNED
+from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.cost import Cost
-from scanviz.engine.rewrites.history import RewriteHistory, Version, places
+from scanviz.engine.rewrites.history import RewriteHistory, Version
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application
 from scanviz.record.codec import field_types

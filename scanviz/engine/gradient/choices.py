@@ -101,6 +101,3 @@ def flowing_into(
                 if variable not in stop and any(pattern[k][j] for j in mine)
             )
     return flowing
-
-
-__all__ = ["CHOICES", "FLOWS", "Choice", "choices_of", "flow", "flowing_into", "undefined_parameters"]

@@ -142,6 +142,3 @@ def _written(variable: Variable, way: Way, told: Variable | None = None) -> str:
         elif after is end:  # without its parameters: it is seldom what the message is about
             names.append(f"{node.op.name}(…)")
     return " → ".join(f"`{name}`" for name in names)
-
-
-__all__ = ["describes_way", "is_connected", "why_disconnected", "why_unreached"]

@@ -336,18 +336,3 @@ def _name(
         label = next(iter(variables)).name
         if len(variables) == 1 and label and found.name is None:
             found.name = f"d({cost.name or 'cost'})/d({label})"
-
-
-__all__ = [
-    "Disconnected",
-    "Disconnection",
-    "Instead",
-    "check_choices",
-    "grad",
-    "instead",
-    "report_disconnected",
-    "structure",
-    "undefined_gradient",
-    "variables_of",
-    "zero_gradient",
-]

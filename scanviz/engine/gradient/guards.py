@@ -207,14 +207,3 @@ def _is_wild_constant(variable: Variable) -> bool:
 
 def _floating(variable: Variable) -> bool:
     return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
-
-
-__all__ = [
-    "Guards",
-    "chosen_inside",
-    "guards_of",
-    "is_guarded",
-    "may_be_infinite",
-    "tangents_of",
-    "wild_inside",
-]

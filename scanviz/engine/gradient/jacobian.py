@@ -210,6 +210,3 @@ def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **options: Any) -> 
     array([  6., 120.])
     """
     return Rop(grad(cost, wrt), wrt, p, **options)
-
-
-__all__ = ["hessian", "hessian_vector_product", "jacobian"]

@@ -234,6 +234,3 @@ def _checked(variable: Variable, value: Any, what: str) -> Variable:
             found=vector.type,
         )
     return vector
-
-
-__all__ = ["Lop", "Rop"]

@@ -138,6 +138,3 @@ def _operations(declaration: ElementwiseDeclaration, node: Apply) -> list[Declar
     """Return the operations that a formula is made of."""
     block = declaration.block(*(tensor_type(variable).dtype for variable in node.inputs))[1]
     return [found for line in block.lines if (found := operation_of(line, block)) is not None]
-
-
-__all__ = ["PARTIALS", "POLES", "STEEP", "Partial", "Test", "has_pole", "inlined", "is_steep", "partials_of"]

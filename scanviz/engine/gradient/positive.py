@@ -88,6 +88,3 @@ def is_size(variable: Variable, depth: int = 0) -> bool:
     if node.op.facts.size == "is":
         return True
     return node.op.declaration is e.multiply and all(is_size(each, depth + 1) for each in node.inputs)
-
-
-__all__ = ["is_finite_constant", "is_size", "surely_not_negative", "surely_not_zero", "surely_positive"]

@@ -149,6 +149,3 @@ def _called(f: Any, wrt: Any, what: str) -> _Called:
             f"{what}: the function returned nothing", where=user_line(), expected="variables", found=None
         )
     return _Called(values, arguments, dict(zip(own, given, strict=True)))
-
-
-__all__ = ["jvp", "vjp"]

@@ -109,15 +109,3 @@ class Facts:
 
 
 NOTHING_KNOWN = Facts()
-__all__ = [
-    "ALL_INPUTS",
-    "NOTHING_KNOWN",
-    "Along",
-    "Axes",
-    "Facts",
-    "Flops",
-    "Shape",
-    "Sign",
-    "Sizes",
-    "Weight",
-]

@@ -167,19 +167,3 @@ def _short(x: Any) -> str:
     if isinstance(name, str) and name.isidentifier():
         return name
     return repr(x) if isinstance(x, int | float | str) or x is None else "x"
-
-
-__all__ = [
-    "no_assignment",
-    "no_attribute",
-    "no_count",
-    "no_deletion",
-    "no_format",
-    "no_length",
-    "no_members",
-    "no_number",
-    "no_truth",
-    "not_settable",
-    "shown_index",
-    "source_text",
-]

@@ -152,6 +152,3 @@ def inside_out(size: Polynomial, done: Callable[[Polynomial], bool]) -> Iterator
         else:
             yield each
             stack.pop()
-
-
-__all__ = ["Call", "Unknown", "arguments_of", "inside_out", "surely_at_most", "surely_not_negative"]

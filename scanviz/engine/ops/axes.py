@@ -155,23 +155,3 @@ def rows_below(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]
     within = broadcast([shape[len(shape) - rows :] if len(shape) >= rows else () for shape in given], made[0])
     found = [{k: axis + len(given[k]) - rows for k, axis in mapping.items()} for mapping in within]
     return ([{} if axis < stacks else each for axis, each in enumerate(found)],)
-
-
-__all__ = [
-    "broadcast",
-    "but",
-    "elementwise",
-    "joined",
-    "nowhere",
-    "product",
-    "product_of_pairs",
-    "reordered",
-    "reshaped",
-    "rows_below",
-    "solved",
-    "sought",
-    "stacked",
-    "stacked_product",
-    "tensor_product",
-    "traced",
-]

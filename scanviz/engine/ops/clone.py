@@ -163,6 +163,3 @@ def equal_computations(xs: Any, ys: Any, in_xs: Any = None, in_ys: Any = None) -
         return False
     pairs = dict(zip(mine, theirs, strict=True))
     return len(first) == len(second) and structurally_equal(first, second, pairs)
-
-
-__all__ = ["clone", "equal_computations"]

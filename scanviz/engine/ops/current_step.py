@@ -48,6 +48,3 @@ def running_loops() -> tuple[RunningLoop, ...]:
     [('rnn', 3)]
     """
     return _running.get()
-
-
-__all__ = ["RunningLoop", "at_step", "running_loop", "running_loops"]

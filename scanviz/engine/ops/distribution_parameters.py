@@ -141,19 +141,3 @@ def require(right: Any, distribution: str, name: str, value: Array, expected: st
 def flat(array: Array, shape: Shape) -> Array:
     """Return ``array`` broadcast to ``shape`` as one axis."""
     return np.broadcast_to(array, tuple(shape)).reshape(-1)
-
-
-__all__ = [
-    "PROBABILITY_TOLERANCE",
-    "Array",
-    "Shape",
-    "broadcasts",
-    "flat",
-    "probabilities",
-    "real_dtype",
-    "reals",
-    "require",
-    "size_of",
-    "whole_dtype",
-    "wholes",
-]

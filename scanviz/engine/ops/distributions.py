@@ -295,16 +295,3 @@ def _gamma_attempt(blocks: Words, shifted: Doubles, spread: Doubles) -> tuple[Do
 
 def _blocks(n: int, dtype: np.dtype[np.float64]) -> int:
     return blocks_of_words64(n) if dtype.itemsize == 8 else blocks_of_words(n)
-
-
-__all__ = [
-    "LEAST_LOG",
-    "Drawn",
-    "exponential",
-    "gamma",
-    "normal",
-    "standard_gamma_logs",
-    "standard_gammas",
-    "standard_normals",
-    "uniform",
-]

@@ -314,6 +314,3 @@ def _attempt(
     bound = np.where(normals, 0.0, np.where(exponentials, by_rate, by_density))
     below = np.log((blocks[:, 3] + 0.5) * 2.0**-32) < bound
     return z, below & (z >= a) & (z <= b)
-
-
-__all__ = ["beta", "dirichlet", "gumbel", "laplace", "lognormal", "truncated_normal"]

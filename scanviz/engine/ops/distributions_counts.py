@@ -262,6 +262,3 @@ def _invert(u: Doubles, probability_of_0: Doubles, ratio: Callable[[int, _Chosen
         going = on & (u >= total)
         pending, probability, total, u = pending[going], probability[going], total[going], u[going]
     return value
-
-
-__all__ = ["binomial", "multinomial", "poisson"]

@@ -219,6 +219,3 @@ def pick(sums: Doubles, u: Array) -> Array:
         return np.asarray(np.searchsorted(sums, u * sums[-1], side="right"))
     target = np.asarray(u * sums[..., -1])
     return np.asarray((sums <= target[..., None]).sum(axis=-1))
-
-
-__all__ = ["bernoulli", "categorical", "integers", "pick"]

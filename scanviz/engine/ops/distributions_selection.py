@@ -145,6 +145,3 @@ def permutation(state: Words, x: npt.ArrayLike, dtype: npt.DTypeLike = "int64") 
         expected = f"0 to {np.iinfo(kind).max + 1}, for {kind}"
         raise ScanvizValueError("permutation: cannot permute that many numbers", expected=expected, found=n)
     return advance(state, blocks_of_words64(n)), _random_order(state, n).astype(kind, copy=False)
-
-
-__all__ = ["choice", "permutation"]

@@ -451,31 +451,3 @@ def draw_block(name: str, dtype: str = "float64") -> Draw | None:
     made = results()
     arguments = [*("uint32",) * 6, "uint64", *(kind,) * (count * len(made))]
     return Draw(typed(made, arguments), len(made))
-
-
-__all__ = [
-    "ATTEMPTS",
-    "BLOCK_AT",
-    "INVERSION_BELOW",
-    "PHILOX",
-    "Draw",
-    "below",
-    "bernoulli",
-    "beta",
-    "binomial",
-    "draw_block",
-    "exponential",
-    "from_zero",
-    "from_zero_single",
-    "gumbel",
-    "inside",
-    "laplace",
-    "lognormal",
-    "normal_pair",
-    "poisson",
-    "standard_gamma",
-    "truncated_normal",
-    "uniform",
-    "up_to_one",
-    "up_to_one_single",
-]

@@ -333,15 +333,3 @@ def _check_message(what: str, message: Any) -> None:
             found=repr(message),
             fix=f'{what}("message")(value)',
         )
-
-
-__all__ = [
-    "ASSERT",
-    "PRINT",
-    "WRITERS",
-    "Assert",
-    "AssertParameters",
-    "Print",
-    "PrintParameters",
-    "without_printing",
-]

@@ -52,15 +52,3 @@ def solving(op: Op, sizes: Sizes) -> Any:
     """Return those of a factorisation and two triangular systems."""
     share = Fraction(1, 3) if op.parameters.assume == "pos" else Fraction(2, 3)
     return substitutions(2)(op, sizes) + cube(share)(op, sizes)
-
-
-__all__ = [
-    "FUNCTION",
-    "an_element",
-    "cube",
-    "of_input",
-    "product",
-    "solving",
-    "substitutions",
-    "tensor_product",
-]

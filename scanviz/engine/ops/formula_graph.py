@@ -74,6 +74,3 @@ def _value(line: Statement, block: Block, known: dict[int, Variable]) -> Variabl
         return e.cast(known[line.inputs[0]], dtype)
     operation = operation_of(line, block)
     return None if operation is None else operation(*(known[number] for number in line.inputs))
-
-
-__all__ = ["operation_of", "values_of"]

@@ -63,6 +63,3 @@ def assigned(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
             if whole and value:
                 found[whole[0]] = {**whole, 1: value[0]}
     return (found,)
-
-
-__all__ = ["assigned", "picked"]

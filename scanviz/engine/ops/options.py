@@ -86,6 +86,3 @@ def pairs(value: Any, what: str) -> list[tuple[Any, Any]]:
 def _no_option(value: Any, what: str, expected: str) -> ScanvizTypeError:
     shown = f"`{describe(value)}`, symbolic" if isinstance(value, Variable) else repr(value)
     return ScanvizTypeError(f"{what} cannot be used", where=user_line(), expected=expected, found=shown)
-
-
-__all__ = ["MOST_DIMENSIONS", "listed", "one_of", "pairs", "real", "truth", "whole"]

@@ -264,23 +264,3 @@ def _many_blocks(schedule: tuple[tuple[int, int], ...], start: int, offsets: Wor
         np.bitwise_and(product0, _LOW, out=word3)
     for column, word in enumerate((word0, word1, word2, word3)):
         out[:, column] = word
-
-
-__all__ = [
-    "STATE_WORDS",
-    "Words",
-    "Words64",
-    "advance",
-    "blocks_at",
-    "blocks_of_words",
-    "blocks_of_words64",
-    "draw_blocks",
-    "draw_word64",
-    "draw_words",
-    "draw_words64",
-    "pairs",
-    "philox_blocks",
-    "seed_state",
-    "spawn",
-    "split",
-]

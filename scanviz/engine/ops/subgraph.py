@@ -261,6 +261,3 @@ def _check(own: Sequence[Any], results: Sequence[Any], name: Any, pullback: Any)
             expected="pullback(inputs, outputs, cotangents)",
             found=repr(pullback),
         )
-
-
-__all__ = ["SUBGRAPH", "Pullback", "Subgraph", "in_place", "named_subgraph", "without_subgraphs"]

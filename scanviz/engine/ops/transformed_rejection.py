@@ -116,5 +116,3 @@ def _log_factorial_rest(k: Doubles) -> Doubles:
 
 
 _SMALL_RESTS = np.array([0.0, *(math.lgamma(k + 1) - k * math.log(k) + k for k in range(1, 16))])
-
-__all__ = ["rejected_binomial", "rejected_poisson"]

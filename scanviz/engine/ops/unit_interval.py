@@ -60,17 +60,3 @@ def draw_up_to_one(state: Words, n: int, dtype: np.dtype[Any]) -> Floats:
     return (
         up_to_one(draw_words64(state, n)) if dtype.itemsize == 8 else up_to_one_single(draw_words(state, n))
     )
-
-
-__all__ = [
-    "UNIT53",
-    "Doubles",
-    "Floats",
-    "draw_from_zero",
-    "draw_up_to_one",
-    "from_zero",
-    "from_zero_single",
-    "inside",
-    "up_to_one",
-    "up_to_one_single",
-]

@@ -277,6 +277,3 @@ def flops_of(node: Apply, scope: Scope) -> Polynomial:
     """Return the floating-point operations of one node."""
     rule = node.op.facts.flops
     return Polynomial.of(0) if rule is None else rule(node.op, _Sizes(node, scope))
-
-
-__all__ = ["Cost", "Polynomial", "Scope", "cost_of", "flops_of", "node_cost"]

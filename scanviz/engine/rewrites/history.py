@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.graph.nodes import Apply, Variable, next_run, node_ids_of
-from scanviz.engine.rewrites.changes import Change, Changes, Delta, Move, places
+from scanviz.engine.rewrites.changes import Change, Changes, Delta, Move
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application, Swept, sweeps
 from scanviz.engine.rewrites.selection import Selection
@@ -273,6 +273,3 @@ class RewriteHistory(Sequence[Record]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} rewrites, by {len({record.rule for record in self})} rules>"
-
-
-__all__ = ["Change", "Move", "Record", "RewriteHistory", "Version", "places"]

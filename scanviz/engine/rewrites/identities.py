@@ -123,20 +123,3 @@ def filled(number: Any, node: Apply, level: Level) -> Variable:
     if kind.ndim == 0:
         return value
     return alloc(value, [as_size(each) for each in level.shape(old)])
-
-
-__all__ = [
-    "Answer",
-    "Rewriting",
-    "Table",
-    "answer",
-    "filled",
-    "is_float",
-    "is_positive_zero",
-    "number_of",
-    "one_dtype",
-    "operand_of",
-    "replaced",
-    "rewritten",
-    "unfit",
-]

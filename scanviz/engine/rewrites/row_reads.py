@@ -242,6 +242,3 @@ def _written(number: Dim, inputs: list[Variable]) -> Number:
         return written
     inputs.append(as_size(number))
     return INPUT
-
-
-__all__ = ["Read", "cannot_fail", "first_entry", "from_the_end", "read_of", "reindexed", "work_of"]

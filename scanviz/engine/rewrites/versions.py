@@ -379,6 +379,3 @@ def _described(op: Scan) -> list[object]:
     for variable in op.variables:
         found.append((kind_of(variable), variable.name, *taps_of(variable), getattr(variable, "keep", None)))
     return found
-
-
-__all__ = ["Delta", "NodeId", "Versions"]

@@ -267,6 +267,3 @@ def _signed_quotient(a: Any, b: Any) -> Any:
 def _special(name: str, dtype: str, target: Target) -> Callable[..., Any]:
     """Return a special function with results of the operands' dtype."""
     return lambda *operands: target.special(name)(*operands).astype(dtype)
-
-
-__all__ = ["NAMES", "NUMPY", "Target", "compiled", "on_arrays"]

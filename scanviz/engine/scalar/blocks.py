@@ -320,6 +320,3 @@ def _limit(which: str, dtype: str) -> float:
     if which == "width":
         return np.dtype(dtype).itemsize * 8
     return -np.inf if KINDS[dtype] == "floating" else int(np.iinfo(dtype).min)
-
-
-__all__ = ["Block", "Statement", "typed"]

@@ -262,29 +262,3 @@ def when(condition: Expression, value: Expression, otherwise: Expression) -> Exp
 
 
 x, y, z = argument(0), argument(1), argument(2)
-
-__all__ = [
-    "BoundedLoop",
-    "Expression",
-    "Operand",
-    "ScalarFunction",
-    "argument",
-    "bits",
-    "carried",
-    "cast",
-    "constant",
-    "equal",
-    "expression",
-    "from_bits",
-    "like",
-    "loop",
-    "lowest",
-    "primitive",
-    "select",
-    "table",
-    "when",
-    "width",
-    "x",
-    "y",
-    "z",
-]

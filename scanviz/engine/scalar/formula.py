@@ -78,6 +78,3 @@ def whole(each: Expression, boolean: Expression | None = None) -> Formula:
 def numbers(each: Expression, boolean: Expression | None = None, ulp: float = 0) -> Formula:
     """Return the formula of an operation that is the same on numbers of every kind."""
     return Formula(each, each, each, boolean, ulp=ulp)
-
-
-__all__ = ["Formula", "floats", "numbers", "whole"]

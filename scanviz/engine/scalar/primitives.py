@@ -103,5 +103,3 @@ _ALL = [
     ),
 ]
 PRIMITIVES: dict[str, Primitive] = {primitive.name: primitive for primitive in _ALL}
-
-__all__ = ["KINDS", "PRIMITIVES", "Kind", "Primitive"]

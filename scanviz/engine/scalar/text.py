@@ -64,6 +64,3 @@ def _what(line: Statement, block: Block) -> str:
 def _number(line: Statement, dtype: str) -> str:
     assert isinstance(line.data, bytes)
     return str(np.frombuffer(line.data, dtype)[0])
-
-
-__all__ = ["text_of"]

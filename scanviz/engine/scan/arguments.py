@@ -206,15 +206,3 @@ def slice_bounds(argument: SequenceArgument) -> dict[int, tuple[int, int | None]
 def lost_rows(argument: SequenceArgument) -> int:
     """Return how many steps fewer than rows a sequence allows, because of its taps."""
     return max(0, *argument.taps) - min(0, *argument.taps)
-
-
-__all__ = [
-    "OutputArgument",
-    "SequenceArgument",
-    "as_list",
-    "lost_rows",
-    "non_sequence_arguments",
-    "output_arguments",
-    "sequence_arguments",
-    "slice_bounds",
-]

@@ -254,6 +254,3 @@ def _close(parts: LoopParts, condition: Variable | None, rename: Mapping[Variabl
         [(fresh[variable], shared_variable) for variable, shared_variable in parts.shared],
         until,
     )
-
-
-__all__ = ["LoopParts", "LoopSpec", "build_step", "loop_parts"]

@@ -198,6 +198,3 @@ def _returned(
             fix="outputs, updates = scan(…)",
         )
     return outputs
-
-
-__all__ = ["loop_settings", "scan"]

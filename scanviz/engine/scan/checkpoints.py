@@ -340,6 +340,3 @@ def _folded(size: Variable) -> Variable:
     if owner is None or not all(isinstance(variable, Constant) for variable in owner.inputs):
         return size
     return constant(int(evaluate(size, {})), "int64")
-
-
-__all__ = ["scan_checkpoints"]

@@ -173,6 +173,3 @@ def _misfit(view: ScanView, name: str, found: Variable, wanted: Type) -> Scanviz
         expected=wanted,
         found=found.type,
     )
-
-
-__all__ = ["Edited", "added", "loop_variable_of", "removed", "replaced"]

@@ -50,6 +50,3 @@ def same_effects(before: Effects, outputs: Sequence[Variable]) -> bool:
     """Return whether a graph has the effects that another had, or fewer copies of one node."""
     after = effects_among(toposort(outputs))
     return after.keys() == before.keys() and all(after[each] <= count for each, count in before.items())
-
-
-__all__ = ["Effects", "effects_among", "effects_of", "has_effect", "same_effects"]

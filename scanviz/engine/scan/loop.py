@@ -281,6 +281,3 @@ def scan_views(nodes: SequenceOf[Apply]) -> list[ScanView]:
 def rename(op: Scan, name: str) -> Scan:
     """Return the same loop under another name."""
     return Scan(op.variables, op.until, op.settings.renamed(name))
-
-
-__all__ = ["SCAN", "GradientOf", "Scan", "ScanSettings", "ScanView", "rename", "scan_views"]

@@ -88,6 +88,3 @@ def needed_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()
                 needed[given] = None
     stop = set(inputs)
     return [variable for variable in needed if variable.owner is None or variable in stop]
-
-
-__all__ = ["needed_leaves", "needed_variables"]

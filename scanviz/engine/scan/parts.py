@@ -62,6 +62,3 @@ def _carry(about: tuple[Any, ...], results: SequenceOf[Variable]) -> Carry:
 
 def _until(about: tuple[Any, ...], results: SequenceOf[Variable]) -> Until:
     return Until(results[0])
-
-
-__all__ = ["part_of"]

@@ -103,6 +103,3 @@ def _chain(
         chain.append(here)
         here = previous[here]
     return chain[::-1]
-
-
-__all__ = ["connecting_path", "connection_matrix", "direct_connections", "reaching_inputs"]

@@ -134,6 +134,3 @@ def with_results(op: Scan, results: Sequence[Variable]) -> Scan:
         for variable in op.variables
     ]
     return op.with_variables(variables, Until(next(given)) if op.until is not None else None)
-
-
-__all__ = ["rebuilt_loop", "with_inner_outputs", "with_results"]

@@ -85,6 +85,3 @@ def updates_error() -> ScanvizTypeError:
         fix="h, updates = scan(…), then h[-1] for the value after the last step\n"
         "updates[w] for the new value of a shared variable `w`",
     )
-
-
-__all__ = ["ScanResult", "no_variable", "updates_error"]

@@ -112,6 +112,3 @@ def _outside(unknown: Unknown, view: ScanView, sizes: dict[Variable, Shape]) -> 
     if any(leaf in inputs and leaf not in fixed for leaf in leaves([source])):
         return None
     return size_of(replace([source], fixed, check=False)[0])
-
-
-__all__ = ["inner_sizes", "result_shapes", "row_shape", "size_outside"]

@@ -86,6 +86,3 @@ def _remedy(names: Sequence[str], passed: Sequence[tuple[str, str]]) -> str:
         lines.append(f"outputs_info with a first value for each of {missing} that the step before returned")
     lines.append(f"non_sequences=[…] in scan if {missing} is the same at every step")
     return "\n".join([*lines, order])
-
-
-__all__ = ["check_signature", "positional_parameters"]

@@ -88,6 +88,3 @@ def _left(stray: StepVariable, outputs: Sequence[Variable]) -> tuple[Variable, A
             return read, node
         inside.update(node.outputs)
     return next((output for output in outputs if output in inside), stray), None
-
-
-__all__ = ["OpenStep", "StepVariable", "stray_error", "stray_of"]

@@ -12,7 +12,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.mode import Mode
-from scanviz.engine.rewrites.history import places
+from scanviz.engine.rewrites.changes import places
 from scanviz.testing.laws.law import law
 
 ROWS, WIDTH = 5, 3

@@ -20,8 +20,9 @@ from scanviz.engine.gradient.reverse import is_differentiable
 from scanviz.engine.graph.nodes import Constant, Variable, describe
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.cost import cost_of
-from scanviz.engine.rewrites.history import RewriteHistory, places
+from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import inner_inputs, inner_outputs, kind_of, taps_of

@@ -15,8 +15,9 @@ from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.rewrites import rule as rules
+from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.families import all_rules, rules_of
-from scanviz.engine.rewrites.history import RewriteHistory, places
+from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, sweeps
 from scanviz.engine.rewrites.rule import PHASES, Match, Refusal
 from scanviz.engine.rewrites.selection import Selection, as_selection

@@ -204,16 +204,3 @@ def looped(outputs: Sequence[Variable], known: Known, count: Variable, name: str
         else known.get(output, BatchedRows(output, False))
         for output in outputs
     ]
-
-
-__all__ = [
-    "RESULTS",
-    "BatchedRows",
-    "RaggedError",
-    "axes_swapped",
-    "batched_graph",
-    "looped",
-    "repeated",
-    "row_by_row",
-    "with_axis",
-]

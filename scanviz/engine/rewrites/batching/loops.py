@@ -148,6 +148,3 @@ def _outer(variable: LoopVariable, rows: BatchedRows, wide: bool, count: Variabl
     sizes = [dimension(given, axis) for axis in range(tensor_type(given).ndim)]
     columns = dimshuffle(given, 0, "x", *range(1, len(sizes)))
     return alloc(columns, [sizes[0], count, *sizes[1:]])
-
-
-__all__ = ["batched_loop"]

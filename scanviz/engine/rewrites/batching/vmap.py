@@ -204,6 +204,3 @@ def _placed(rows: BatchedRows, result: Variable, axis: int | None, count: Variab
         return rows.variable
     ndim = tensor_type(result).ndim + 1
     return _axis_moved(with_axis(rows, count), 0, normal_axis(axis, ndim, "vmap: out_axes"))
-
-
-__all__ = ["vmap"]

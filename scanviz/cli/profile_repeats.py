@@ -71,6 +71,9 @@ def profile_repeatedly(
     if code != 0:
         kept = f"the profile holds {counted(1 + len(done.record.repeats), 'run')}"
         write_text(f"scanviz: run {done.runs} of {count} ended with exit code {code}; {kept}\n", sys.stderr)
+        if done.typed and done.runs > 1:
+            told = "what is typed reaches the first run alone: a program that reads needs a file or a pipe (< FILE)"
+            write_text(f"scanviz: {told}\n", sys.stderr)
     return code
 
 

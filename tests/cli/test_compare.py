@@ -89,6 +89,19 @@ def test_each_run_reads_the_same_input(folder: Path) -> None:
     assert done.stderr.count("read a line") == 2
 
 
+def test_each_run_reads_what_comes_through_a_pipe(folder: Path) -> None:
+    (folder / "rnn.py").write_text(
+        SCRIPT.replace("print(", "print(file=sys.stderr, *(").replace("[1:])", "[1:]))")
+    )
+    read, write = os.pipe()
+    os.write(write, b"through a pipe\n")  # its end is not told: nobody asks for it
+    with open(read) as given:
+        done = command("profile", "-q", "--repeat", "3", "rnn.py", cwd=folder, stdin=given)
+    os.close(write)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("read through a pipe") == 3
+
+
 def test_a_run_that_fails_is_the_last_and_its_exit_code_that_of_all(folder: Path) -> None:
     done = typed(folder, "profile", "--repeat", "4", "-o", "kept.scanviz", "rnn.py", "fail")
     assert done.returncode == 3

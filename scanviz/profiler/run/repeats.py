@@ -5,13 +5,12 @@ processes show it.  Each is ``scanviz profile`` itself with the same arguments; 
 others' times as ``repeats``.
 
 The first run has the terminal; what the others write to standard output is dropped, since it would stand there N times.  Standard
-input is given again from where it stood if it is a file; of a pipe or terminal only the first run can read.
+input is read once and given to each run; of a terminal only the first run can read.
 """
 
 from __future__ import annotations
 
-import os
-import stat
+import contextlib
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scanviz.profiler.run.exits import Terminated
+from scanviz.profiler.run.repeated_input import RepeatedInput
 from scanviz.record.file import load
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.sample import FIRST
@@ -40,11 +40,14 @@ class Repeated(NamedTuple):
         Exit code of the last run: as of ``subprocess``, negative for a signal.
     runs : int
         Runs that were started.
+    typed : bool
+        Whether standard input was a terminal, of which only the first run could read.
     """
 
     record: ProfileRecord | None
     code: int
     runs: int
+    typed: bool = False
 
 
 def run_repeatedly(arguments: Sequence[str], count: int) -> Repeated:
@@ -58,22 +61,23 @@ def run_repeatedly(arguments: Sequence[str], count: int) -> Repeated:
         How often.
     """
     records: list[ProfileRecord] = []
-    code, started, start = 0, 0, _place_of_input()
-    with tempfile.TemporaryDirectory(prefix="scanviz-") as folder:
+    code, started, given = 0, 0, RepeatedInput()
+    with contextlib.closing(given), tempfile.TemporaryDirectory(prefix="scanviz-") as folder:
         for number in range(count):
             path = Path(folder) / f"{number}.scanviz"
             started += 1
             try:
-                code = _run_once(["profile", "-q", "-o", str(path), *arguments], number == 0, start)
+                code = _run_once(["profile", "-q", "-o", str(path), *arguments], number, given)
             except KeyboardInterrupt:  # the runs that are done are kept, and of the first one what there is
                 code = INTERRUPTED
             if path.exists() and (code == 0 or not records):
                 records.append(load(path))
             if code != 0:
                 break
+    typed = given.kind == "terminal"
     if not records:
-        return Repeated(None, code, started)
-    return Repeated(with_repeats(records[0], records[1:]), code, started)
+        return Repeated(None, code, started, typed)
+    return Repeated(with_repeats(records[0], records[1:]), code, started, typed)
 
 
 def with_repeats(first: ProfileRecord, others: Sequence[ProfileRecord]) -> ProfileRecord:
@@ -110,14 +114,16 @@ def _loop(loop: LoopRecord) -> LoopRecord:
     )
 
 
-def _run_once(arguments: Sequence[str], first: bool, start: int | None) -> int:
+def _run_once(arguments: Sequence[str], number: int, given: RepeatedInput) -> int:
     """Run scanviz in a fresh process and return its exit code."""
-    if start is not None:
-        os.lseek(0, start, os.SEEK_SET)
-    given_input = None if first or start is not None else subprocess.DEVNULL
-    process = subprocess.Popen(
-        [*_this_command(), *arguments], stdin=given_input, stdout=None if first else subprocess.DEVNULL
-    )
+    with given.of_run(number) as stdin:
+        stdout = None if number == 0 else subprocess.DEVNULL
+        process = subprocess.Popen([*_this_command(), *arguments], stdin=stdin, stdout=stdout)
+        return _ended(process)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """Wait for a process and return its exit code."""
     try:
         return process.wait()
     except BaseException as error:  # ctrl+c reaches the program too: it gets the time to end by itself
@@ -137,14 +143,6 @@ def _this_command() -> list[str]:
     if given and len(whole) > len(given) + 1 and whole[-len(given) :] == given:
         return [sys.executable, *whole[1 : -len(given)]]
     return [sys.executable, "-m", "scanviz"]
-
-
-def _place_of_input() -> int | None:
-    """Return where standard input stands, None if it can't be gone back to."""
-    try:
-        return os.lseek(0, 0, os.SEEK_CUR) if stat.S_ISREG(os.fstat(0).st_mode) else None
-    except OSError:  # closed
-        return None
 
 
 __all__ = ["MOST", "Repeated", "run_repeatedly", "times_alone", "with_repeats"]

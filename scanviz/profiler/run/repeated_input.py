@@ -1,0 +1,152 @@
+"""Standard input for each of several runs: read once, as far as some run wants it, and given to every run from its beginning.
+
+A file is gone back to.  A pipe or socket is kept in a temporary file while it is read, and each run gets a pipe of its own that is
+filled from there: only when a run has read all that is kept is more read, so that input without an end works and nothing is waited
+for that no run asks for.  What a pipe holds is read some 64 KiB ahead, as ``ssh`` does it.  A terminal can't be given twice: the
+first run has it, the others find nothing to read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import stat
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+Kind = Literal["file", "stream", "terminal", "other"]
+_CHUNK = 2**16
+
+
+def kind_of_input(descriptor: int = 0) -> Kind:
+    """Return what a descriptor of standard input is, as far as giving it again is concerned.
+
+    Examples
+    --------
+    >>> read, write = os.pipe()
+    >>> kind_of_input(read)
+    'stream'
+    >>> os.close(read), os.close(write)
+    (None, None)
+    >>> kind_of_input(read)  # closed: every run finds it so
+    'other'
+    """
+    try:
+        mode = os.fstat(descriptor).st_mode
+    except OSError:
+        return "other"
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        return "stream"
+    return "terminal" if os.isatty(descriptor) else "other"
+
+
+class RepeatedInput:
+    """Standard input, for one run after the other.
+
+    Parameters
+    ----------
+    descriptor : int
+        What is read; it stays open.
+
+    Examples
+    --------
+    >>> read, write = os.pipe()
+    >>> os.write(write, b"1 2 3"), os.close(write)
+    (5, None)
+    >>> runs = RepeatedInput(read)
+    >>> for number in range(2):
+    ...     with runs.of_run(number) as given:
+    ...         os.read(given, 100)
+    b'1 2 3'
+    b'1 2 3'
+    >>> runs.close()
+    """
+
+    def __init__(self, descriptor: int = 0) -> None:
+        self.kind = kind_of_input(descriptor)
+        self._descriptor = descriptor
+        self._start = os.lseek(descriptor, 0, os.SEEK_CUR) if self.kind == "file" else 0
+        self._kept = tempfile.TemporaryFile() if self.kind == "stream" else None  # noqa: SIM115  # closed by close
+        self._size, self._ended = 0, False
+        self._reading = threading.Lock()  # one run may still wait for input when the next one begins
+        self._file = threading.Lock()
+
+    @contextmanager
+    def of_run(self, number: int) -> Iterator[int | None]:
+        """Give a run's standard input, as ``subprocess.Popen`` takes it: None is that of this process."""
+        if self.kind == "file":
+            os.lseek(self._descriptor, self._start, os.SEEK_SET)
+        if self.kind != "stream":
+            yield subprocess.DEVNULL if self.kind == "terminal" and number else None
+            return
+        read, write = os.pipe()
+        feeder = threading.Thread(target=self._feed, args=(write,), daemon=True, name="scanviz input")
+        feeder.start()
+        try:
+            yield read
+        finally:
+            os.close(
+                read
+            )  # the feeder ends at its next write; one that waits for input ends with the process
+
+    def close(self) -> None:
+        """Forget what was kept; a feeder that still waits for input gives nothing to anybody."""
+        with self._file:
+            if self._kept is not None:
+                self._kept.close()
+                self._kept = None
+
+    def _feed(self, write: int) -> None:
+        place = 0
+        with contextlib.suppress(OSError):  # the run has ended, or does not read any more
+            while chunk := self._chunk(place):
+                place += len(chunk)
+                while chunk:
+                    chunk = chunk[os.write(write, chunk) :]
+        with contextlib.suppress(OSError):
+            os.close(write)
+
+    def _chunk(self, place: int) -> bytes:
+        """Return what stands at a place of the input, and wait for it if need be; empty at its end."""
+        found = self._known(place)
+        if found or self._ended:
+            return found
+        with self._reading:
+            found = self._known(place)  # another run's feeder may have read it meanwhile
+            if found or self._ended:
+                return found
+            read = self._read()
+            self._keep(read)
+            return read
+
+    def _read(self) -> bytes:
+        while True:
+            try:
+                return os.read(self._descriptor, _CHUNK)
+            except BlockingIOError:  # whoever started us may have set it so
+                select.select([self._descriptor], [], [])
+
+    def _known(self, place: int) -> bytes:
+        with self._file:
+            if self._kept is None or place >= self._size:
+                return b""
+            self._kept.seek(place)
+            return self._kept.read(_CHUNK)
+
+    def _keep(self, read: bytes) -> None:
+        with self._file:
+            self._ended = not read
+            if self._kept is not None:
+                self._kept.seek(self._size)
+                self._kept.write(read)
+                self._size += len(read)
+
+
+__all__ = ["RepeatedInput", "kind_of_input"]

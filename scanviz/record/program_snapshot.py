@@ -5,7 +5,7 @@ The only file of the profiler that reads the engine's objects.  Nothing of the e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from scanviz.engine.program.instructions import (
     Instruction,
     LoopInstruction,
     Program,
+    nested_loops,
 )
 from scanviz.engine.scan.layout import Layout
 from scanviz.engine.scan.loop import Scan
@@ -58,26 +59,15 @@ def function_record(event: CompiledFunction) -> FunctionRecord:
 
 def loop_records(function: int, program: Program) -> list[LoopRecord]:
     """Return a record of each loop of a program, outer before inner, without runs yet."""
-    return [_loop_record(function, *found) for found in _loops(program, None)]
+    return [
+        _loop_record(function, loop, None if parent is None else parent.key, around)
+        for loop, parent, around in nested_loops(program)
+    ]
 
 
 def value_name(program: Program, number: int) -> str:
     """Return what a value of a program is called: the user's name, a constant number itself, or what made it."""
     return _Names(program).of(number)
-
-
-def _loops(program: Program, parent: int | None) -> Iterator[tuple[LoopInstruction, int | None, Program]]:
-    """Iterate over loops with the key of the loop around each and the program that it is an instruction of."""
-    for instruction in program.instructions:
-        match instruction:
-            case LoopInstruction():
-                yield instruction, parent, program
-                yield from _loops(instruction.body, instruction.key)
-            case BranchInstruction():
-                yield from _loops(instruction.then_program, parent)
-                yield from _loops(instruction.else_program, parent)
-            case _:
-                pass
 
 
 def _named(name: str, line: object) -> str:

@@ -14,10 +14,10 @@ from scanviz.engine.backends.registry import names, resolve
 from scanviz.engine.errors import BackendError, ScanvizNotImplementedError
 from scanviz.engine.program.instructions import (
     AnyInstruction,
-    BranchInstruction,
     Instruction,
     LoopInstruction,
     Program,
+    programs_in,
 )
 
 
@@ -61,20 +61,17 @@ def unsupported(
     loop : LoopInstruction, optional
         The innermost loop around the program.
     """
-    match instruction:
-        case LoopInstruction():
-            inside = [instruction.body] if instruction.mode in (None, "auto", tier) else []
-            around: LoopInstruction | None = instruction
-        case BranchInstruction():
-            inside, around = [instruction.then_program, instruction.else_program], loop
-        case Instruction():
-            found = supports(instruction, program)
-            if not found.runs:
-                yield Unsupported(instruction, loop, found.why)
+    if isinstance(instruction, Instruction):
+        found = supports(instruction, program)
+        if not found.runs:
+            yield Unsupported(instruction, loop, found.why)
+    elif isinstance(instruction, LoopInstruction):
+        if instruction.mode not in (None, "auto", tier):
             return
-    for each in inside:
-        for within in each.instructions:
-            yield from unsupported(within, each, tier, supports, around)
+        loop = instruction
+    for inside in programs_in(instruction):
+        for within in inside.instructions:
+            yield from unsupported(within, inside, tier, supports, loop)
 
 
 def check_support(program: Program, tier: str, supports: Supports) -> None:

@@ -10,11 +10,14 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
+    CarrySlot,
     Instruction,
     LoopInstruction,
     Program,
+    StateSlot,
 )
 from scanviz.engine.program.shapes import Partial, partial_shapes, step_inputs
+from scanviz.engine.program.slots import kept, passed
 
 
 class Axis(NamedTuple):
@@ -124,41 +127,24 @@ class AxisClasses:
                         self._mix(program, each, Axis(number, axis))
 
     def _loop(self, program: Program, loop: LoopInstruction, shapes: Sequence[Partial]) -> None:
-        body = loop.body
-        varying = [slot.inner for slot in loop.sequences if self._varies(program, slot.outer)]
-        varying += [number for state in loop.states for _, number in state.reads]
-        varying += [carry.read for carry in loop.carries]
-        varying += [slot.inner for slot in loop.non_sequences if self._varies(program, slot.outer)]
-        known = [tuple(None if size is not None and size < 0 else size for size in shape) for shape in shapes]
-        self.step(loop, partial_shapes(body, step_inputs(loop, known)), varying)
-        stacks = [(slot.outer, slot.inner) for slot in loop.sequences]
-        stacks += [
-            (state.outer, n) for state in loop.states for _, n in state.reads if state.kind != "sitsot"
+        body, given = loop.body, passed(loop)
+        varying = [
+            each.inner
+            for each in given
+            if isinstance(each.slot, StateSlot | CarrySlot) or self._varies(program, each.outer)
         ]
-        for outer, inner in stacks:
-            self._join(program, outer, body, inner, 1)
-            if self._varies(program, outer):
-                self._mix(program, loop, Axis(outer, 0))
-        same = [(state.outer, n) for state in loop.states for _, n in state.reads if state.kind == "sitsot"]
-        same += [(carry.outer, carry.read) for carry in loop.carries]
-        for outer, inner in (*same, *((slot.outer, slot.inner) for slot in loop.non_sequences)):
-            self._join(program, outer, body, inner)
-        rows = [(state.result, state.writes[0][1]) for state in loop.states]
-        rows += [(state.history, state.writes[0][1]) for state in loop.states]
-        rows += [(output.result, output.inner) for output in loop.step_outputs]
-        for result, inner in rows:
+        self.step(loop, partial_shapes(body, step_inputs(loop, _known(shapes))), varying)
+        for each in given:
+            self._join(program, each.outer, body, each.inner, each.rows)
+            if each.rows and self._varies(program, each.outer):
+                self._mix(program, loop, Axis(each.outer, 0))
+        for _, inner, result, rows in kept(loop):
             if result is not None:
-                self._join(program, result, body, inner, 1)
-        for carry in loop.carries:
-            if carry.result is not None:
-                self._join(program, carry.result, body, carry.write)
+                self._join(program, result, body, inner, rows)
 
     def _branch(self, program: Program, branch: BranchInstruction, shapes: Sequence[Partial]) -> None:
-        known = [tuple(None if size is not None and size < 0 else size for size in shape) for shape in shapes]
-        for side, reads in (
-            (branch.then_program, branch.then_inputs),
-            (branch.else_program, branch.else_inputs),
-        ):
+        known = _known(shapes)
+        for side, reads in branch.sides:
             for inner, outer in zip(side.inputs, reads, strict=True):
                 if self._varies(program, outer):
                     self._vary(side, inner, None)
@@ -208,6 +194,11 @@ class AxisClasses:
             for key, mixing in self._marks:
                 self._found.setdefault(self._root(key), []).append(mixing)
         return self._found
+
+
+def _known(shapes: Sequence[Partial]) -> list[Partial]:
+    """Return shapes without the numbers that stand for sizes that are not known."""
+    return [tuple(None if size is not None and size < 0 else size for size in shape) for shape in shapes]
 
 
 def _ndim(program: Program, number: int) -> int:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
+from scanviz.engine.program.instructions import Instruction, Program, programs_in
 
 
 def has_effects(program: Program) -> bool:
     """Return whether running a program prints or checks something."""
-    for instruction in program.instructions:
-        match instruction:
-            case Instruction():
-                found = instruction.op.facts.effect
-            case LoopInstruction():
-                found = has_effects(instruction.body)
-            case BranchInstruction():
-                found = has_effects(instruction.then_program) or has_effects(instruction.else_program)
-        if found:
-            return True
-    return False
+    return any(
+        any(map(has_effects, programs_in(each))) or (isinstance(each, Instruction) and each.op.facts.effect)
+        for each in program.instructions
+    )
 
 
 __all__ = ["has_effects"]

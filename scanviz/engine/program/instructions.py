@@ -8,8 +8,9 @@ which one is run.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 from typing import Literal, Protocol
 
 from scanviz.engine.graph.declaration import Op
@@ -222,6 +223,11 @@ class BranchInstruction:
     else_inputs: tuple[int, ...]
     else_program: Program
 
+    @property
+    def sides(self) -> tuple[tuple[Program, tuple[int, ...]], ...]:
+        """Its programs, that of a condition that holds first, each with the registers around it for its inputs."""
+        return (self.then_program, self.then_inputs), (self.else_program, self.else_inputs)
+
 
 AnyInstruction = Instruction | LoopInstruction | BranchInstruction
 
@@ -276,23 +282,48 @@ def dtype_of(program: HasRegisters, number: int) -> str:
     return kind.dtype if isinstance(kind, TensorType) else "uint32"  # words of a random state
 
 
+def programs_in(instruction: AnyInstruction) -> tuple[Program, ...]:
+    """Return the programs inside an instruction: the step of a loop, the sides of a branch."""
+    match instruction:
+        case LoopInstruction():
+            return (instruction.body,)
+        case BranchInstruction():
+            return instruction.then_program, instruction.else_program
+        case Instruction():
+            return ()
+
+
+def with_programs(instruction: AnyInstruction, change: Callable[[Program], Program]) -> AnyInstruction:
+    """Return an instruction with the programs inside it changed."""
+    match instruction:
+        case LoopInstruction():
+            body = change(instruction.body)
+            return instruction if body is instruction.body else with_fields(instruction, body=body)
+        case BranchInstruction():
+            first, second = map(change, programs_in(instruction))
+            return with_fields(instruction, then_program=first, else_program=second)
+        case Instruction():
+            return instruction
+
+
+def nested_loops(
+    program: Program, parent: LoopInstruction | None = None
+) -> Iterator[tuple[LoopInstruction, LoopInstruction | None, Program]]:
+    """Iterate over all loops, outer before inner, with the loop directly around each and the program that it stands in."""
+    for instruction in program.instructions:
+        around = parent
+        if isinstance(instruction, LoopInstruction):
+            yield instruction, parent, program
+            around = instruction
+        for inside in programs_in(instruction):
+            yield from nested_loops(inside, around)
+
+
+def all_loops(program: Program) -> Iterator[tuple[LoopInstruction, LoopInstruction | None]]:
+    """Iterate over all loops with the loop directly around each (None at top level), outer before inner."""
+    return ((loop, parent) for loop, parent, _ in nested_loops(program))
+
+
 def loops(program: Program) -> Iterator[LoopInstruction]:
     """Iterate over the loops of a program and of its branches, not over loops inside loops."""
-    for instruction in program.instructions:
-        match instruction:
-            case LoopInstruction():
-                yield instruction
-            case BranchInstruction():
-                yield from loops(instruction.then_program)
-                yield from loops(instruction.else_program)
-            case _:
-                pass
-
-
-def all_loops(
-    program: Program, parent: LoopInstruction | None = None
-) -> Iterator[tuple[LoopInstruction, LoopInstruction | None]]:
-    """Iterate over all loops with the loop directly around each (None at top level), outer before inner."""
-    for loop in loops(program):
-        yield loop, parent
-        yield from all_loops(loop.body, loop)
+    return (loop for loop, parent, _ in nested_loops(program) if parent is None)

@@ -10,6 +10,7 @@ that branch is taken.  Results of loops that nothing reads get no register, so t
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -42,8 +43,18 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.lifetimes import with_frees
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, State, StepOutput
+from scanviz.engine.scan.variables import (
+    Carry,
+    LoopVariable,
+    NonSequence,
+    State,
+    StepOutput,
+    inner_inputs,
+    inner_outputs,
+)
 from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+_Kind = TypeVar("_Kind", bound=LoopVariable)
 
 
 def lower(inputs: Sequence[Variable], outputs: Sequence[Variable], name: str) -> Program:
@@ -181,21 +192,15 @@ class _Lowering:
         view, body = ScanView(node), _body(op)
         n_steps = self.place(view.n_steps)
         slots = _Slots(self, view, body)
-        states = tuple(slots.state(variable) for variable in op.variables if isinstance(variable, State))
-        outputs = tuple(
-            slots.step_output(variable) for variable in op.variables if isinstance(variable, StepOutput)
-        )
-        carries = tuple(slots.carry(variable) for variable in op.variables if isinstance(variable, Carry))
-        sequences = tuple(
-            slots.sequence(variable) for variable in op.variables if isinstance(variable, LoopSequence)
-        )
-        constants = tuple(
-            slots.non_sequence(variable) for variable in op.variables if isinstance(variable, NonSequence)
-        )
+        states = tuple(map(slots.state, _of(op, State)))
+        outputs = tuple(map(slots.step_output, _of(op, StepOutput)))
+        carries = tuple(map(slots.carry, _of(op, Carry)))
+        sequences = tuple(map(slots.sequence, _of(op, LoopSequence)))
+        constants = tuple(map(slots.non_sequence, _of(op, NonSequence)))
         return LoopInstruction(
             op=op,
             inputs=tuple(self.place(variable) for variable in node.inputs),
-            outputs=tuple(self.place(variable) for variable in self.given_by(node)),
+            outputs=tuple(self.place(output) for output in node.outputs if output in self.read),
             provenance=node.provenance,
             node_id=node.node_id,
             frees=(),
@@ -213,10 +218,6 @@ class _Lowering:
             mode=op.settings.mode,
             profile=op.settings.profile,
         )
-
-    def given_by(self, node: Apply) -> list[Variable]:
-        """Return what a loop gives that something reads."""
-        return [output for output in node.outputs if output in self.read]
 
 
 class _Slots:
@@ -243,17 +244,8 @@ class _Slots:
         """Return a state's slot."""
         reads = tuple((tap, self.inner[read]) for tap, read in each.reads.items())
         writes = tuple((tap, next(self.results)) for tap in each.writes)
-        keep = each.keep.last
-        return StateSlot(
-            each.name,
-            each.kind,
-            self.outer(each),
-            reads,
-            writes,
-            each.offset,
-            self.result(each),
-            keep,
-        )
+        outer, result = self.outer(each), self.result(each)
+        return StateSlot(each.name, each.kind, outer, reads, writes, each.offset, result, each.keep.last)
 
     def step_output(self, each: StepOutput) -> StepOutputSlot:
         """Return a step output's slot."""
@@ -261,9 +253,8 @@ class _Slots:
 
     def carry(self, each: Carry) -> CarrySlot:
         """Return a carry's slot."""
-        return CarrySlot(
-            each.name, self.outer(each), self.inner[each.read], next(self.results), self.result(each)
-        )
+        read, write = self.inner[each.read], next(self.results)
+        return CarrySlot(each.name, self.outer(each), read, write, self.result(each))
 
     def sequence(self, each: LoopSequence) -> SequenceSlot:
         """Return a sequence's slot."""
@@ -279,28 +270,27 @@ def _read_only(value: Array) -> Array:
     return value
 
 
+def _of(op: Scan, kind: type[_Kind]) -> list[_Kind]:
+    """Return the loop variables of a class."""
+    return [variable for variable in op.variables if isinstance(variable, kind)]
+
+
 def _body_inputs(op: Scan) -> list[Variable]:
     """Return the step's inputs in the order of a body program: sequences, reads, carries, non-sequences."""
-    sequences = [variable.slice for variable in op.variables if isinstance(variable, LoopSequence)]
-    reads = [
-        read for variable in op.variables if isinstance(variable, State) for read in variable.reads.values()
+    variables: list[LoopVariable] = [
+        *_of(op, LoopSequence),
+        *_of(op, State),
+        *_of(op, Carry),
+        *_of(op, NonSequence),
     ]
-    carries = [variable.read for variable in op.variables if isinstance(variable, Carry)]
-    constants = [variable.variable for variable in op.variables if isinstance(variable, NonSequence)]
-    return [*sequences, *reads, *carries, *constants]
+    return [each for variable in variables for each in inner_inputs(variable)]
 
 
 def _body(op: Scan) -> Program:
-    writes = [
-        write
-        for variable in op.variables
-        if isinstance(variable, State)
-        for write in variable.writes.values()
-    ]
-    values = [variable.value for variable in op.variables if isinstance(variable, StepOutput)]
-    carried = [variable.write for variable in op.variables if isinstance(variable, Carry)]
+    variables: list[LoopVariable] = [*_of(op, State), *_of(op, StepOutput), *_of(op, Carry)]
+    given = [each for variable in variables for each in inner_outputs(variable)]
     condition = [op.until.condition] if op.until is not None else []
-    return lower(_body_inputs(op), [*writes, *values, *carried, *condition], op.scan_name)
+    return lower(_body_inputs(op), [*given, *condition], op.scan_name)
 
 
 def _lazy_parts(

@@ -28,13 +28,19 @@ from scanviz.engine.program.axis_classes import Axis
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
+    CarrySlot,
     Instruction,
     LoopInstruction,
+    NonSequenceSlot,
     Program,
+    SequenceSlot,
     StateSlot,
+    all_loops,
+    nested_loops,
 )
 from scanviz.engine.program.plan.location import Group
 from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.program.slots import Passed, passed
 
 
 class Notes(NamedTuple):
@@ -105,7 +111,7 @@ def program_text(
     else:
         found = [
             line
-            for around, each in _loops(program)
+            for each, _, around in nested_loops(program)
             if each.name == loop
             for line in printer.loop(around, each, 0)
         ]
@@ -119,18 +125,7 @@ def instruction_text(program: Program, index: int) -> str:
 
 def loop_names(program: Program) -> list[str]:
     """Return the names of a program's loops, outer before inner."""
-    return [loop.name for _, loop in _loops(program)]
-
-
-def _loops(program: Program) -> Iterator[tuple[Program, LoopInstruction]]:
-    """Iterate over loops, each with the program that it is an instruction of."""
-    for instruction in program.instructions:
-        if isinstance(instruction, LoopInstruction):
-            yield program, instruction
-            yield from _loops(instruction.body)
-        elif isinstance(instruction, BranchInstruction):
-            yield from _loops(instruction.then_program)
-            yield from _loops(instruction.else_program)
+    return [loop.name for loop, _ in all_loops(program)]
 
 
 class _Printer:
@@ -189,19 +184,9 @@ class _Printer:
         yield _Line(depth, head, source=loop.provenance.source)
         body = loop.body
 
-        def given(inner: int, outer: int, says: str) -> _Line:
-            text = f"{self.name(body, inner)} from {self.name(program, outer)}"
-            return self.register(body, inner, depth + 1, text, says)
-
-        for slot in loop.sequences:
-            yield given(slot.inner, slot.outer, f"sequence, tap {slot.tap}")
-        for state in loop.states:
-            for tap, number in state.reads:
-                yield given(number, state.outer, f"state {state.name} ({state.kind}), tap {tap}")
-        for carry in loop.carries:
-            yield given(carry.read, carry.outer, f"carry {carry.name}")
-        for fixed in loop.non_sequences:
-            yield given(fixed.inner, fixed.outer, "the same in every step")
+        for each in passed(loop):
+            text = f"{self.name(body, each.inner)} from {self.name(program, each.outer)}"
+            yield self.register(body, each.inner, depth + 1, text, _given(each))
         yield from self.axes(loop, depth + 1)
         yield from self.instructions(body, depth + 2)
         if loop.until is not None:
@@ -255,10 +240,7 @@ class _Printer:
         text = f"{self.names(program, branch.outputs)} = ifelse({self.name(program, branch.condition)})"
         refused = self.notes.refused(program, branch)
         yield self.register(program, branch.outputs[0], depth, text, refused, branch.provenance.source)
-        for side, inside, reads in (
-            ("then", branch.then_program, branch.then_inputs),
-            ("else", branch.else_program, branch.else_inputs),
-        ):
+        for side, (inside, reads) in zip(("then", "else"), branch.sides, strict=True):
             pairs = [
                 f"{self.name(inside, inner)} from {self.name(program, outer)}"
                 for inner, outer in zip(inside.inputs, reads, strict=True)
@@ -302,6 +284,19 @@ def _labels(program: Program) -> list[str]:
             alone = register.name is not None and count[register.name] == 1
             found.append(str(register.name) if alone else f"{register.name or ''}%{register.number}")
     return found
+
+
+def _given(each: Passed) -> str:
+    """Return in words what a step is given."""
+    match each.slot:
+        case SequenceSlot():
+            return f"sequence, tap {each.tap}"
+        case StateSlot():
+            return f"state {each.slot.name} ({each.slot.kind}), tap {each.tap}"
+        case CarrySlot():
+            return f"carry {each.slot.name}"
+        case NonSequenceSlot():
+            return "the same in every step"
 
 
 def _results(loop: LoopInstruction) -> Iterator[tuple[int | None, int, str]]:

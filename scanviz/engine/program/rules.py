@@ -11,14 +11,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace as with_fields
+from functools import partial
 
 from scanviz.engine.ops.index import STATE_HISTORY
 from scanviz.engine.program.instructions import (
     AnyInstruction,
-    BranchInstruction,
     Instruction,
     LoopInstruction,
     Program,
+    with_programs,
 )
 from scanviz.engine.program.lifetimes import with_frees
 from scanviz.engine.program.ownership import taken_over
@@ -62,21 +63,15 @@ def apply_memory_rules(program: Program, selection: Selection) -> tuple[Program,
 def _everywhere(program: Program, act: Callable[[Program], Changed]) -> Changed:
     """Apply a rule to the bodies of a program's loops and branches, and then to it."""
     messages: list[str] = []
-    fresh: list[AnyInstruction] = []
-    for instruction in program.instructions:
-        if isinstance(instruction, LoopInstruction):
-            body, more = _everywhere(instruction.body, act)
-            fresh.append(with_fields(instruction, body=body) if body is not instruction.body else instruction)
-            messages += more
-        elif isinstance(instruction, BranchInstruction):
-            first, more = _everywhere(instruction.then_program, act)
-            second, others = _everywhere(instruction.else_program, act)
-            fresh.append(with_fields(instruction, then_program=first, else_program=second))
-            messages += [*more, *others]
-        else:
-            fresh.append(instruction)
+
+    def inside(each: Program) -> Program:
+        changed, more = _everywhere(each, act)
+        messages.extend(more)
+        return changed
+
+    fresh = tuple(with_programs(instruction, inside) for instruction in program.instructions)
     if any(new is not old for new, old in zip(fresh, program.instructions, strict=True)):
-        program = with_fields(program, instructions=tuple(fresh))
+        program = with_fields(program, instructions=fresh)
     program, own = act(program)
     return program, [*messages, *own]
 
@@ -154,21 +149,13 @@ def reuse_buffers(program: Program) -> Changed:
 
 def without(program: Program, rule: str) -> Program:
     """Return a program whose plans, and those of the programs inside it, do not do what a rule allows."""
-    reuse, fuse = rule != "reuse_buffers", rule != "fuse_elementwise"
-    fresh: list[AnyInstruction] = []
-    for instruction in program.instructions:
-        if isinstance(instruction, LoopInstruction):
-            fresh.append(
-                with_fields(
-                    instruction, body=without(instruction.body, rule), reuse=instruction.reuse and reuse
-                )
-            )
-        elif isinstance(instruction, BranchInstruction):
-            sides = without(instruction.then_program, rule), without(instruction.else_program, rule)
-            fresh.append(with_fields(instruction, then_program=sides[0], else_program=sides[1]))
-        else:
-            fresh.append(instruction)
-    return with_fields(program, instructions=tuple(fresh), fuse=program.fuse and fuse)
+    fresh = [with_programs(each, partial(without, rule=rule)) for each in program.instructions]
+    if rule == "reuse_buffers":
+        fresh = [
+            with_fields(each, reuse=False) if isinstance(each, LoopInstruction) else each for each in fresh
+        ]
+    fuse = program.fuse and rule != "fuse_elementwise"
+    return with_fields(program, instructions=tuple(fresh), fuse=fuse)
 
 
 def _relived(program: Program, instructions: Sequence[AnyInstruction]) -> Program:

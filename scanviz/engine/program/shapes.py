@@ -23,6 +23,7 @@ from scanviz.engine.program.instructions import (
     LoopInstruction,
     Program,
 )
+from scanviz.engine.program.slots import passed
 
 ConcreteShape = tuple[int, ...] | None
 Partial = tuple[int | None, ...]  # a shape with unknown sizes
@@ -215,10 +216,7 @@ def _branch_results(
 ) -> Sequence[Partial | None]:
     """Return the shapes of what is chosen: those of the side that is known to be, else sizes that both sides have."""
     found: list[list[Partial]] = []
-    for program, reads in (
-        (branch.then_program, branch.then_inputs),
-        (branch.else_program, branch.else_inputs),
-    ):
+    for program, reads in branch.sides:
         pairs = dict(zip(program.inputs, reads, strict=True))
         inside = None if known is None else known.inside(pairs)
         followed = partial_shapes(program, [shapes[number] for number in reads], inside)
@@ -231,17 +229,9 @@ def _branch_results(
     ]
 
 
-def _rows_of_states(loop: LoopInstruction, shapes: Sequence[Partial]) -> list[Partial]:
-    return [shapes[slot.outer] if slot.kind == "sitsot" else shapes[slot.outer][1:] for slot in loop.states]
-
-
 def step_inputs(loop: LoopInstruction, shapes: Sequence[Partial]) -> list[Partial]:
     """Return the shapes of a step's inputs from those of the registers around the loop."""
-    given: list[Partial] = [shapes[slot.outer][1:] for slot in loop.sequences]
-    for slot, row in zip(loop.states, _rows_of_states(loop, shapes), strict=True):
-        given += [row] * len(slot.reads)
-    given += [shapes[slot.outer] for slot in loop.carries]
-    return [*given, *(shapes[slot.outer] for slot in loop.non_sequences)]
+    return [shapes[each.outer][each.rows :] for each in passed(loop)]
 
 
 def _loop_results(
@@ -251,12 +241,8 @@ def _loop_results(
     known: KnownValues | None,
 ) -> Sequence[Partial | None]:
     """Return the shapes of a loop's results: rows as many as steps, each with the shape that the step gives."""
-    rows = _rows_of_states(loop, shapes)
-    inside = (
-        None
-        if known is None
-        else known.inside({sequence.inner: sequence.outer for sequence in loop.non_sequences})
-    )
+    fixed = {slot.inner: slot.outer for slot in loop.non_sequences}
+    inside = None if known is None else known.inside(fixed)
     inner = partial_shapes(loop.body, step_inputs(loop, shapes), inside)
     steps = sizes.get(loop.n_steps) if loop.until is None else None
 
@@ -264,7 +250,8 @@ def _loop_results(
         return None if steps is None else steps if last is None else min(steps, last)
 
     found: dict[int | None, Partial] = {}
-    for slot, row in zip(loop.states, rows, strict=True):
+    for slot in loop.states:
+        row = shapes[slot.outer] if slot.kind == "sitsot" else shapes[slot.outer][1:]
         found[slot.result] = shapes[slot.outer] if slot.kind == "mitmot" else (kept(slot.keep_last), *row)
         if slot.history is not None:
             found[slot.history] = (None if steps is None else steps + slot.offset, *row)

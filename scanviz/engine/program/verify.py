@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
+from scanviz.engine.program.instructions import LoopInstruction, Program, programs_in
 from scanviz.engine.program.lifetimes import aliases
 from scanviz.engine.program.plan.location import Buffer, Group, Location, Plan, Row, StoreKind, View
+from scanviz.engine.program.slots import passed, written
 
 
 def verify_program(program: Program) -> None:
@@ -32,27 +33,19 @@ def verify_program(program: Program) -> None:
                 )
         filled.update(instruction.outputs)
         if isinstance(instruction, LoopInstruction):
-            _verify_loop(instruction)
-        elif isinstance(instruction, BranchInstruction):
-            verify_program(instruction.then_program)
-            verify_program(instruction.else_program)
+            _verify_slots(instruction)
+        for inside in programs_in(instruction):
+            verify_program(inside)
     for number in program.outputs:
         if number not in filled:
             raise InternalError(f"`{program.name}`: output register {number} is never filled")
 
 
-def _verify_loop(loop: LoopInstruction) -> None:
-    reads = sum(len(slot.reads) for slot in loop.states)
-    inputs = len(loop.sequences) + reads + len(loop.carries) + len(loop.non_sequences)
-    writes = sum(len(slot.writes) for slot in loop.states)
-    outputs = writes + len(loop.step_outputs) + len(loop.carries) + (loop.until is not None)
-    if (inputs, outputs) != (len(loop.body.inputs), len(loop.body.outputs)):
-        raise InternalError(
-            f"loop `{loop.name}` and its body disagree",
-            expected=(inputs, outputs),
-            found=(len(loop.body.inputs), len(loop.body.outputs)),
-        )
-    verify_program(loop.body)
+def _verify_slots(loop: LoopInstruction) -> None:
+    expected = len(passed(loop)), len(written(loop))
+    found = len(loop.body.inputs), len(loop.body.outputs)
+    if expected != found:
+        raise InternalError(f"loop `{loop.name}` and its body disagree", expected=expected, found=found)
 
 
 def verify_plan(program: Program, plan: Plan) -> None:

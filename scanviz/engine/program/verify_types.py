@@ -6,7 +6,7 @@ which is also asked of lowered ones, nothing is left that a backend could stumbl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from scanviz.engine.program.instructions import (
     StateSlot,
     dtype_of,
 )
+from scanviz.engine.program.slots import kept, passed, written
 
 
 def verify_types(program: Program) -> None:
@@ -103,24 +104,23 @@ def _verify_loop(program: Program, loop: LoopInstruction) -> None:
     for slot in loop.states:
         if not slot.writes:
             raise _wrong(program, f"loop `{loop.name}`: state `{slot.name}` is never written")
-    pairs = list(_pairs(loop))
-    around = [outer for outer, _, _ in pairs] + [loop.n_steps]
-    results = [number for number in _results(loop) if number is not None]
+    given, results = passed(loop), kept(loop)
+    around, inner = [*(each.outer for each in given), loop.n_steps], [each.inner for each in given]
+    named = [each.result for each in results if each.result is not None]
     _in_range(program, around)
-    _in_range(body, [*(inner for _, inner, _ in pairs), *_written(loop)])
-    if not {*around} <= {*loop.inputs} or sorted(results) != sorted(loop.outputs):
+    _in_range(body, [*inner, *written(loop)])
+    if not {*around} <= {*loop.inputs} or sorted(named) != sorted(loop.outputs):
         raise _wrong(program, f"loop `{loop.name}` and its slots disagree")
-    inner = [*(inner for _, inner, _ in pairs)]
-    if sorted(inner) != sorted(body.inputs) or _written(loop) != list(body.outputs):
+    if sorted(inner) != sorted(body.inputs) or written(loop) != list(body.outputs):
         raise _wrong(program, f"loop `{loop.name}` and its body disagree")
-    for outer, number, dropped in pairs:
-        if not alike(program.registers[outer].type, body.registers[number].type, dropped):
+    for _, outer, number, _, rows in given:
+        if not alike(program.registers[outer].type, body.registers[number].type, rows):
             raise _wrong(program, f"loop `{loop.name}`: register {outer} does not fit {number} of its body")
     for slot in loop.states:
         _verify_state(program, loop, slot)
-    for result, number, added in _given(loop):
+    for _, number, result, rows in results:
         if result is not None and not alike(
-            program.registers[result].type, body.registers[number].type, added
+            program.registers[result].type, body.registers[number].type, rows
         ):
             raise _wrong(program, f"loop `{loop.name}`: register {result} does not hold its result")
     if not _is_number(program, loop.n_steps, "int64") or (
@@ -132,35 +132,6 @@ def _verify_loop(program: Program, loop: LoopInstruction) -> None:
 def _is_number(program: Program, number: int, dtype: str | None) -> bool:
     kind = program.registers[number].type
     return isinstance(kind, TensorType) and kind.ndim == 0 and dtype in (None, kind.dtype)
-
-
-def _pairs(loop: LoopInstruction) -> Iterator[tuple[int, int, int]]:
-    """Iterate over what goes in: register around the loop, register of the body, axes that a step takes away."""
-    yield from ((slot.outer, slot.inner, 1) for slot in loop.sequences)
-    for state in loop.states:
-        yield from ((state.outer, number, state.kind != "sitsot") for _, number in state.reads)
-    yield from ((slot.outer, slot.read, 0) for slot in loop.carries)
-    yield from ((slot.outer, slot.inner, 0) for slot in loop.non_sequences)
-
-
-def _given(loop: LoopInstruction) -> Iterator[tuple[int | None, int, int]]:
-    """Iterate over what comes out: register around the loop or None, register of the body, axes that the rows add."""
-    for state in loop.states:
-        yield state.result, state.writes[0][1], 1
-        yield state.history, state.writes[0][1], 1
-    yield from ((output.result, output.inner, 1) for output in loop.step_outputs)
-    yield from ((carry.result, carry.write, 0) for carry in loop.carries)
-
-
-def _results(loop: LoopInstruction) -> Iterator[int | None]:
-    yield from (result for result, _, _ in _given(loop))
-
-
-def _written(loop: LoopInstruction) -> list[int]:
-    found = [number for slot in loop.states for _, number in slot.writes]
-    found += [slot.inner for slot in loop.step_outputs]
-    found += [slot.write for slot in loop.carries]
-    return [*found, loop.until] if loop.until is not None else found
 
 
 def _verify_state(program: Program, loop: LoopInstruction, slot: StateSlot) -> None:
@@ -183,8 +154,7 @@ def _verify_state(program: Program, loop: LoopInstruction, slot: StateSlot) -> N
 
 
 def _verify_branch(program: Program, branch: BranchInstruction) -> None:
-    sides = ((branch.then_program, branch.then_inputs), (branch.else_program, branch.else_inputs))
-    for inside, reads in sides:
+    for inside, reads in branch.sides:
         verify_types(inside)
         _in_range(program, reads)
         given = [program.registers[number].type for number in reads]

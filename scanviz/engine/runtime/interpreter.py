@@ -21,6 +21,7 @@ from scanviz.engine.program.instructions import (
     Instruction,
     LoopInstruction,
     Program,
+    nested_loops,
 )
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.arena import LoopArena
@@ -68,9 +69,11 @@ class Interpreter:
         self.program, self.perform, self.module, self.name = program, perform, module, name
         self._constants: dict[int, dict[int, Any]] = {}
         self._runners: dict[int, LoopRunner] = {}
-        self._other_tiers: dict[int, RunLoop] = {}
-        if other_tier is not None:
-            self._find_other_tiers(program, other_tier)
+        self._other_tiers: dict[int, RunLoop] = {
+            loop.key: other_tier(around, loop)
+            for loop, _, around in nested_loops(program)
+            if other_tier is not None and loop.mode not in (None, "auto", name)
+        }
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
@@ -152,10 +155,7 @@ class Interpreter:
         self, branch: BranchInstruction, values: Sequence[Any], context: RunContext
     ) -> Sequence[Any]:
         """Run the side that the condition chooses; the branch is one instruction to those who observe."""
-        if bool(self.module.to_host(values[branch.condition])):
-            program, reads = branch.then_program, branch.then_inputs
-        else:
-            program, reads = branch.else_program, branch.else_inputs
+        program, reads = branch.sides[0 if bool(self.module.to_host(values[branch.condition])) else 1]
         inside = RunContext(context.watch, context.loop, context.step)
         return self.run_whole(program, [values[number] for number in reads], inside)
 
@@ -170,16 +170,6 @@ class Interpreter:
         if runner is None:
             runner = self._runners[id(loop)] = LoopRunner(loop, Interpreted(self, loop), self.module)
         return runner(given, watch)
-
-    def _find_other_tiers(self, program: Program, other_tier: OtherTier) -> None:
-        for instruction in program.instructions:
-            if isinstance(instruction, BranchInstruction):
-                self._find_other_tiers(instruction.then_program, other_tier)
-                self._find_other_tiers(instruction.else_program, other_tier)
-            elif isinstance(instruction, LoopInstruction):
-                if instruction.mode not in (None, "auto", self.name):
-                    self._other_tiers[instruction.key] = other_tier(program, instruction)
-                self._find_other_tiers(instruction.body, other_tier)
 
 
 class Interpreted:

@@ -59,18 +59,20 @@ class BranchRunner:
     """Runs one side of an ``ifelse``."""
 
     def __init__(self, branch: BranchInstruction, library: Library) -> None:
-        place, make = {number: k for k, number in enumerate(branch.inputs)}, partial(make_runner, library)
+        place = {number: k for k, number in enumerate(branch.inputs)}
         self.condition = place[branch.condition]
-        self.then_inputs = [place[number] for number in branch.then_inputs]
-        self.else_inputs = [place[number] for number in branch.else_inputs]
-        self.then_program = FlatProgram(branch.then_program, library, make)
-        self.else_program = FlatProgram(branch.else_program, library, make)
+        self.sides = [
+            (
+                FlatProgram(program, library, partial(make_runner, library)),
+                [place[number] for number in reads],
+            )
+            for program, reads in branch.sides
+        ]
 
     def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the results of the side that the condition chooses."""
-        if values[self.condition]:
-            return self.then_program.run([values[k] for k in self.then_inputs], watch, False)
-        return self.else_program.run([values[k] for k in self.else_inputs], watch, False)
+        program, reads = self.sides[0 if values[self.condition] else 1]
+        return program.run([values[k] for k in reads], watch, False)
 
 
 class ElsewhereRunner:
@@ -93,7 +95,8 @@ def all_made(runners: Mapping[int, Runner]) -> dict[int, Specialised]:
             found.update((runner.loop.key, made) for made in runner.tier.all_made())
             found |= all_made(runner.tier.runners)
         elif isinstance(runner, BranchRunner):
-            found |= all_made(runner.then_program.runners) | all_made(runner.else_program.runners)
+            for program, _ in runner.sides:
+                found |= all_made(program.runners)
     return found
 
 

@@ -15,7 +15,9 @@ from scanviz.engine.program.instructions import (
     BranchInstruction,
     Instruction,
     LoopInstruction,
+    NonSequenceSlot,
     Program,
+    SequenceSlot,
     StateSlot,
     is_scalar,
 )
@@ -43,6 +45,7 @@ from scanviz.engine.program.plan.location import (
 from scanviz.engine.program.plan.rows import copied_carries, copied_writes, mismatch_of, place_rows, stores_of
 from scanviz.engine.program.plan.views import is_whole, view_of
 from scanviz.engine.program.shapes import ConcreteShape, shapes_and_sizes
+from scanviz.engine.program.slots import passed
 
 Strides = tuple[int, ...] | None
 
@@ -281,23 +284,11 @@ def _inner(draft: Draft, places: Sequence[Place], groups: Grouping) -> Iterator[
                 rows = [_row_shape(slot, draft.shapes[slot.outer]) for slot in instruction.states]
                 yield index, (plan_loop(instruction, shapes, groups, draft.emits, rows, strides),)
         elif isinstance(instruction, BranchInstruction):
-            sides = (
-                (instruction.then_program, instruction.then_inputs),
-                (instruction.else_program, instruction.else_inputs),
-            )
-            yield (
-                index,
-                tuple(
-                    plan(
-                        side,
-                        [draft.shapes[k] for k in reads],
-                        groups,
-                        draft.emits,
-                        [places[k].strides for k in reads],
-                    )
-                    for side, reads in sides
-                ),
-            )
+            plans = []
+            for side, reads in instruction.sides:
+                shapes, strides = [draft.shapes[k] for k in reads], [places[k].strides for k in reads]
+                plans.append(plan(side, shapes, groups, draft.emits, strides))
+            yield index, tuple(plans)
 
 
 def _row_shape(slot: StateSlot, given: ConcreteShape) -> ConcreteShape:
@@ -310,21 +301,11 @@ def _step_inputs(
     """Return the shapes and strides of a loop's step's inputs, from those of the registers around it."""
     shapes: list[ConcreteShape] = []
     strides: list[Strides] = []
-
-    def add(outer: int, dropped: int, known: bool) -> None:
-        shape, apart = draft.shapes[outer], places[outer].strides
-        shapes.append(shape if shape is None else shape[dropped:])
-        strides.append(apart[dropped:] if known and apart is not None else None)
-
-    for slot in loop.sequences:
-        add(slot.outer, 1, True)
-    for state in loop.states:
-        for _ in state.reads:
-            add(state.outer, int(state.kind != "sitsot"), False)
-    for carry in loop.carries:
-        add(carry.outer, 0, False)
-    for fixed in loop.non_sequences:
-        add(fixed.outer, 0, True)
+    for each in passed(loop):
+        shape, apart = draft.shapes[each.outer], places[each.outer].strides
+        stays = isinstance(each.slot, SequenceSlot | NonSequenceSlot)  # where it is, whatever the steps write
+        shapes.append(shape if shape is None else shape[each.rows :])
+        strides.append(apart[each.rows :] if stays and apart is not None else None)
     return shapes, strides
 
 

@@ -29,6 +29,7 @@ from scanviz.render.page import page
 from tests.tui.driver import at, opened, text_of
 
 ENGINE = Path(scanviz.__file__).parent / "engine"
+RECORDING = Path(scanviz.__file__).parent / "profiler" / "recording"
 DECLARED = [
     Measure("loop", "chunks_taken", "count", "chunks taken", "How often steps were taken in a row."),
     Measure("loop", "most_moved", "bytes", "most moved", "The most of one run.", "max", ("facts",)),
@@ -138,6 +139,9 @@ def test_a_number_that_nobody_declared_is_named(monkeypatch: pytest.MonkeyPatch)
 def test_every_number_that_the_engine_notifies_is_declared() -> None:
     sources = "\n".join(each.read_text("utf-8") for each in ENGINE.rglob("*.py"))
     names = set(re.findall(r"\.measured\([^\"()]*\"(\w+)\"", sources))
+    assert names <= {measure.name for measure in measures.MEASURES}
+    sources += "\n".join(each.read_text("utf-8") for each in RECORDING.rglob("*.py"))
+    names |= set(re.findall(r"\"(\w+)\": float", sources))
     known = {measure.name for measure in measures.MEASURES if not measure.field}
     assert names == known
 

@@ -15,12 +15,13 @@ from typing import Literal
 
 from scanviz.engine.errors import InternalError
 from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
 
-Of = Literal["loop", "operation"]
+Of = Literal["loop", "operation", "function", "run"]
 Unit = Literal["ns", "bytes", "count"]
 Aggregate = Literal["sum", "max", "last"]
 View = Literal["heading", "facts", "compare"]
-Measured = LoopRecord | OperationRecord
+Measured = LoopRecord | OperationRecord | FunctionRecord | ProfileRecord
 
 AGGREGATES: dict[Aggregate, Callable[[float, float], float]] = {
     "sum": operator.add,
@@ -36,7 +37,7 @@ class Measure:
     Attributes
     ----------
     of : str
-        What it is a number of: ``"loop"`` or ``"operation"``.
+        What it is a number of: ``"loop"``, ``"operation"``, ``"function"`` or ``"run"``, which is the whole of it.
     name : str
         By which the engine, records and tables know it.
     unit : str
@@ -68,7 +69,7 @@ class Measure:
     whole: bool = True
 
     def value(self, record: Measured) -> float | None:
-        """Return the number of a loop or operation; None where it was not measured."""
+        """Return the number of what it is declared of; None where it was not measured."""
         if not self.field:
             found = record.measures.get(self.name)
             return int(found) if found is not None and self.whole else found
@@ -82,6 +83,12 @@ def _field(
     return Measure("loop", name, unit, title, about, "sum", views, field or name, whole)
 
 
+_SOME = "of its thread; of short ones only some are read, and the share holds for all."
+_PROCESSOR: tuple[tuple[Of, str], ...] = (
+    ("run", "of all threads of the process."),
+    ("function", f"in its calls, {_SOME}"),
+    ("loop", f"in its runs, {_SOME}"),
+)
 MEASURES = [
     _field("runs", "count", "runs", "How often it was started."),
     _field("steps", "count", "steps", "Steps really done, in all runs.", "facts"),
@@ -107,11 +114,19 @@ MEASURES = [
         "loop", "row_growths", "count", "rows made longer",
         "How often rows of a loop that ends by a condition were copied into larger arrays.",
     ),
+    *(Measure(of, "cpu_ns", "ns", "CPU time", f"Time of the processor {about}", views=()) for of, about in _PROCESSOR),
+    *(
+        Measure(
+            of, "involuntary_switches", "count", "involuntary context switches",
+            "How often the system took the processor away, in runs and calls that were read.", views=(),
+        )
+        for of, _ in _PROCESSOR
+    ),
 ]  # fmt: skip
 
 
 def measures(of: Of, view: View | None = None) -> list[Measure]:
-    """Return the declared numbers of loops or operations, those of one view or all, in order of declaration.
+    """Return the declared numbers of loops, operations, functions or runs, those of one view or all, in order of declaration.
 
     Examples
     --------

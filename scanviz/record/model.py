@@ -58,6 +58,8 @@ class FunctionRecord:
         What rules did to its graph, and the graph; None where that was not recorded.
     program : bytes
         The Program that it runs, as ``scanviz program -o`` writes one; empty where that was not recorded, or was too large.
+    measures : dict of str to float
+        Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
     """
 
     key: int
@@ -73,6 +75,7 @@ class FunctionRecord:
     call_times: DurationRecord = field(default_factory=DurationRecord)
     rewrites: RewritesRecord | None = None
     program: bytes = b""
+    measures: dict[str, float] = field(default_factory=dict)
 
     @property
     def graph(self) -> GraphSnapshot | None:
@@ -187,6 +190,8 @@ class ProfileRecord(Shown):
         Further runs of the same program (``--repeat``), in their order: their times and what these are times of, without
         graphs, rewrites, values, mappings and repeats of their own, and of single
         steps with the first ones alone.
+    measures : dict of str to float
+        Further numbers of the whole run, as :mod:`scanviz.record.measures` declares them.
     """
 
     schema: int = SCHEMA
@@ -206,6 +211,7 @@ class ProfileRecord(Shown):
     left_out: int = 0
     traces: tuple[TraceRecord, ...] = ()
     repeats: tuple[ProfileRecord, ...] = ()
+    measures: dict[str, float] = field(default_factory=dict)
 
     def loops_of(self, function: int, parent: int | None = None) -> list[LoopRecord]:
         """Return the loops of a function directly inside ``parent`` (None: outermost), slowest first."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from scanviz.profiler.export.frames import clear
-from scanviz.record.measures import Of, measures
-from scanviz.record.model import SAMPLE_REASONS, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
+from scanviz.record.measures import Measured, Of, measures
+from scanviz.record.model import SAMPLE_REASONS, OperationRecord, ProfileRecord, SourceRecord
 
 LARGEST = 2**63 - 1  # of an integer column
 Cell = int | float | str | bool | None
@@ -26,7 +26,7 @@ class Table(NamedTuple):
     rows : callable
         Yields the rows of a record.
     of : str or None
-        What its rows are, ``"loop"`` or ``"operation"``: then all numbers declared of these follow.
+        What its rows are, ``"loop"`` or ``"operation"``, say: then all numbers declared of these follow.
     lined : bool
         Whether the last columns are a line of the user's.
     """
@@ -55,25 +55,35 @@ def _run(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     ended = (record.outcome.status, record.outcome.code, clear(record.outcome.message))
     made = (clear(record.scanviz), clear(record.python), clear(record.numpy), clear(record.machine))
     cost = record.cost.total_ns
-    yield (clear(record.script), clear(record.started), record.detail, record.wall_ns, cost, *ended, *made)
+    times = (record.wall_ns, cost)
+    yield (
+        clear(record.script),
+        clear(record.started),
+        record.detail,
+        *times,
+        *ended,
+        *made,
+        *_measured(record, "run"),
+    )
 
 
 def _functions(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     for function in record.functions:
         built = min(sum(function.build_ns.values()), LARGEST)
         times = (function.calls, function.errors, function.total_ns, function.first_ns, built)
-        yield (function.key, clear(function.name), clear(function.backend), *times, *_line(function.source))
+        known = (function.key, clear(function.name), clear(function.backend))
+        yield (*known, *times, *_measured(function, "function"), *_line(function.source))
 
 
 def _loops(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     for loop in record.loops:
         known = (loop.key, loop.function, loop.parent, loop.gradient_of, clear(loop.name))
-        yield (*known, *_measured(loop), *_line(loop.source))
+        yield (*known, *_measured(loop, "loop"), *_line(loop.source))
 
 
-def _measured(record: LoopRecord | OperationRecord) -> Iterator[Cell]:
-    """Yield the declared numbers of a loop or operation."""
-    for measure in measures("loop" if isinstance(record, LoopRecord) else "operation"):
+def _measured(record: Measured, of: Of) -> Iterator[Cell]:
+    """Yield the declared numbers of a loop, an operation, a function or the run."""
+    for measure in measures(of):
         value = measure.value(record)
         yield value if value is None else min(value, LARGEST)
 
@@ -95,7 +105,17 @@ def _operation(function: int, loop: int | None, each: OperationRecord, count: in
     label, output = clear(each.label), clear(each.output)
     line = _line(each.source)
     times = (each.samples, mean, total)
-    return (function, loop, each.index, each.kind, label, output, *times, *_measured(each), *line)
+    return (
+        function,
+        loop,
+        each.index,
+        each.kind,
+        label,
+        output,
+        *times,
+        *_measured(each, "operation"),
+        *line,
+    )
 
 
 def _variables(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
@@ -122,11 +142,13 @@ TABLES = {
         | {"outcome": str, "exit_code": int, "message": str}
         | {"scanviz": str, "python": str, "numpy": str, "machine": str},
         _run,
+        "run",
     ),
     "functions": Table(
         {"function": int, "name": str, "backend": str}
         | {"calls": int, "errors": int, "total_ns": int, "first_ns": int, "build_ns": int},
         _functions,
+        "function",
         lined=True,
     ),
     "loops": Table(

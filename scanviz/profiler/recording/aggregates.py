@@ -14,6 +14,7 @@ import numpy as np
 from scanviz.engine.observe import StepSeries
 from scanviz.profiler.recording.operations import PENDING_TIMED, OperationTally
 from scanviz.profiler.recording.overhead import OverheadCalibration
+from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.model import FunctionRecord, LoopRecord, LoopVariableRecord, TierRecord
 from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
@@ -72,6 +73,7 @@ class LoopAggregate:
         "_open",
         "_operations",
         "_pieces",
+        "_processor",
         "_row_bytes",
         "_sample",
         "_steps",
@@ -96,6 +98,7 @@ class LoopAggregate:
         self._operations = OperationTally(len(record.operations))
         self._tiers: dict[tuple[str, str], list[int]] = {}
         self._totals = _Totals()
+        self._processor = ProcessorTally()
         self._row_bytes: tuple[int, ...] = ()
         self._measures: dict[str, float] = {}
         self._steps = 0
@@ -113,6 +116,7 @@ class LoopAggregate:
         self._open[thread] = _Run(totals.runs, now, self._open.get(thread))
         totals.runs += 1
         totals.buffer_bytes = max(totals.buffer_bytes, buffer_bytes)
+        self._processor.begin(totals.runs - 1)
 
     def rows_held(self, row_bytes: tuple[int, ...]) -> None:
         """Take the bytes of the rows of each state, then of each step output, at the end of a run."""
@@ -219,6 +223,8 @@ class LoopAggregate:
     def end(self, thread: int, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
         """Close the run that the thread opened last."""
         run, totals = self._pop(thread), self._totals
+        if run is not None:
+            self._processor.end(run.number)
         if run is not None and run.number == 0:
             totals.first_run_ns = elapsed_ns
         totals.total_ns += elapsed_ns
@@ -235,6 +241,7 @@ class LoopAggregate:
         while self.open_runs(thread) > kept:
             run = self._pop(thread)
             assert run is not None
+            self._processor.drop(run.number)
             self._totals.failed_runs += 1
             self._totals.total_ns += max(0, now - run.begun)
 
@@ -294,7 +301,7 @@ class LoopAggregate:
             tiers=tuple(TierRecord(*key, *found) for key, found in self._tiers.items()),
             series_stride=self._sample.stride,
             series=self._sample.rows(),
-            measures=dict(self._measures),
+            measures=self._measures | self._processor.measures(totals.total_ns + running),
             series_covers=self._sample.covers(),
         )
 
@@ -338,7 +345,16 @@ class FunctionAggregate:
         Its loops.
     """
 
-    __slots__ = ("_errors", "_first_ns", "_histogram", "_open", "_operations", "loops", "record")
+    __slots__ = (
+        "_errors",
+        "_first_ns",
+        "_histogram",
+        "_open",
+        "_operations",
+        "_processor",
+        "loops",
+        "record",
+    )
 
     def __init__(self, record: FunctionRecord) -> None:
         self.record = record
@@ -346,6 +362,7 @@ class FunctionAggregate:
         self._histogram = Histogram()
         self._operations = OperationTally(len(record.operations))
         self._errors, self._first_ns = 0, 0
+        self._processor = ProcessorTally()
         self._open: dict[int, _Call] = {}
 
     @property
@@ -357,9 +374,11 @@ class FunctionAggregate:
         """Open a call."""
         within = any(each.thread == thread for each in self._open.values())  # a call that another one makes
         self._open[call] = _Call(thread, [loop.open_runs(thread) for loop in self.loops] if within else [])
+        self._processor.begin(call)
 
     def end(self, call: int, thread: int, now: int, elapsed_ns: int, failed: bool) -> None:
         """Close a call; runs of loops that an error left open inside it are closed with it."""
+        self._processor.end(call)
         before = self._open.pop(call, None)
         if not self._histogram.count:
             self._first_ns = elapsed_ns
@@ -388,4 +407,5 @@ class FunctionAggregate:
             running=len(self._open),
             first_ns=self._first_ns,
             call_times=self._histogram.record(),
+            measures=self._processor.measures(self._histogram.total),
         )

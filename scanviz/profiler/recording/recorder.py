@@ -22,6 +22,7 @@ from scanviz.profiler.recording.aggregates import DETAIL_BYTES, FunctionAggregat
 from scanviz.profiler.recording.budget import Budget, affordable_function, affordable_loop
 from scanviz.profiler.recording.deferred import DeferredRewrites, PlansMet
 from scanviz.profiler.recording.overhead import OverheadCalibration, measured_overhead
+from scanviz.profiler.recording.processor import Usage, process_usage, used
 from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
 from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
@@ -90,6 +91,8 @@ class Recorder(Observer):
         """Let the wall time start here."""
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._begun, self._ended = self._clock(), None  # type: tuple[int, int | None]
+        self._used_before = process_usage()
+        self._used_after: Usage | None = None
 
     # what the engine tells
 
@@ -241,6 +244,7 @@ class Recorder(Observer):
         """Say how the run ended; the wall time stops here."""
         with self._lock:
             self._outcome, self._ended = outcome, self._clock()
+            self._used_after = process_usage()
 
     def progress(self) -> tuple[int, int]:
         """Return the calls and steps counted so far: a glance for a progress line."""
@@ -272,7 +276,15 @@ class Recorder(Observer):
                 ),
                 loops=tuple(loop.snapshot(now) for loop in self._loops.values()),
                 left_out=self._left_out,
+                measures=self._used_of_run(),
             )
+
+    def _used_of_run(self) -> dict[str, float]:
+        """Return what the process used of the processor since the wall time started."""
+        before, now = self._used_before, self._used_after or process_usage()
+        known = before.switches is not None and now.switches is not None
+        switches = (now.switches or 0) - (before.switches or 0) if known else None
+        return used(now.cpu_ns - before.cpu_ns, switches)
 
     def _cost(self) -> CostRecord:
         loops = self._loops.values()

@@ -8,6 +8,7 @@ from scanviz.record.measures import columns, shown
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.plain_text import sanitize
+from scanviz.record.processor import off_cpu
 
 WIDE, MIDDLE = 96, 78
 _COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs")
@@ -26,7 +27,7 @@ def function_lines(record: ProfileRecord, function: FunctionRecord, width: int, 
     times = function.call_times
     head = f"{sanitize(function.name)}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
     head += f"{duration(times.total_ns)} ({share(times.total_ns, record.wall_ns)})"
-    parts = [head]
+    parts = [head, *([busy] if (busy := off_cpu(function)) else [])]
     if function.calls > 1:
         later = (times.total_ns - function.first_ns) / (function.calls - 1)
         parts.append(f"first {duration(function.first_ns)}, then {duration(later)} a call")
@@ -119,7 +120,7 @@ def headings(loop: LoopRecord) -> list[str]:
 
 def _notes(loop: LoopRecord) -> list[ReportLine]:
     """Return what must be known before the numbers are believed."""
-    found = []
+    found = [busy] if (busy := off_cpu(loop)) else []
     if loop.failed_runs:
         found.append(f"{counted(loop.failed_runs, 'run')} ended by an error")
     if loop.running:

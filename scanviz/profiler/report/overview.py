@@ -15,6 +15,7 @@ from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import sanitize, write_text
+from scanviz.record.processor import off_cpu
 
 NARROWEST = 40
 USUAL_TOP = 8
@@ -89,6 +90,8 @@ def _header(record: ProfileRecord) -> list[ReportLine]:
         parts.append(f"{counted(calls, 'call')} of {counted(len(record.functions), 'function')}")
     parts.append(", ".join(sorted({sanitize(function.backend) for function in record.functions})))
     lines = [ReportLine(" · ".join(part for part in parts if part), HEADING, wraps=True)]
+    if busy := off_cpu(record):
+        lines.append(ReportLine(f"{busy}: times on the clock are longer than the work", WARNING, wraps=True))
     if record.outcome.message and record.outcome.status != "ok":
         lines.append(ReportLine(sanitize(record.outcome.message.split("\n")[0]), WARNING, wraps=True))
     return lines

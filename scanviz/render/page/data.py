@@ -16,6 +16,7 @@ from scanviz.record.codec import encode
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.measures import Measure, measures, shown
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.processor import off_cpu
 from scanviz.record.rewrites import with_lines
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.render.buffers import called, rows_before, why_kind
@@ -37,6 +38,7 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
     run = encode(replace(record, functions=(), loops=(), traces=(), repeats=()))
     for name in ("functions", "loops", "traces", "repeats"):
         run.pop(name, None)
+    run["off_cpu"] = off_cpu(record)
     return {
         "run": run,
         "functions": [_function(function) for function in record.functions],
@@ -48,6 +50,7 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
 
 def _function(function: FunctionRecord) -> dict[str, Any]:
     found: dict[str, Any] = encode(replace(function, rewrites=None, program=b""))
+    found["off_cpu"] = off_cpu(function)
     found["rewrites"] = with_lines(function.rewrites) if function.rewrites is not None else None
     return found
 
@@ -56,6 +59,7 @@ def _loop(loop: LoopRecord) -> dict[str, Any]:
     found: dict[str, Any] = encode(loop)
     for data, variable in zip(found["variables"], loop.variables, strict=True):
         data.update(_buffer(variable))
+    found["off_cpu"] = off_cpu(loop)
     found["heading"] = [{**_measure(measure), "value": value} for measure, value in shown(loop, "heading")]
     matrix = connection_matrix(loop) if loop.variables else ConnectionMatrix(loop.name, (), (), ())
     found["connections"] = {

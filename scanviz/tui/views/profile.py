@@ -15,6 +15,7 @@ from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.measures import Measure, columns, measures
 from scanviz.record.model import FunctionRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.record.processor import off_cpu
 from scanviz.tui.colours import CYAN
 from scanviz.tui.linked_selection import SIGN, linked_selection
 from scanviz.tui.state import ViewState
@@ -148,7 +149,12 @@ def _number_cell(measure: Measure, record: LoopRecord | OperationRecord) -> Cell
 def loop_summary(loop: LoopRecord, width: int) -> Text:
     """Return a loop's time and how a step divides."""
     text = Text(sanitize(loop.name), style="bold")
-    parts = [duration(loop.total_ns), counted(loop.runs, "run"), counted(loop.steps, "step")]
+    parts = [
+        *([busy] if (busy := off_cpu(loop)) else []),
+        duration(loop.total_ns),
+        counted(loop.runs, "run"),
+        counted(loop.steps, "step"),
+    ]
     if loop.step_times.count:
         parts.append(f"a step {duration(loop.step_times.p50_ns)} (median)")
     parts += headings(loop)
@@ -174,6 +180,7 @@ def function_summary(function: FunctionRecord) -> Text:
     """Return a function's calls."""
     text = Text(sanitize(function.name), style="bold")
     parts = [
+        *([busy] if (busy := off_cpu(function)) else []),
         counted(function.calls, "call"),
         duration(function.total_ns),
         f"first {duration(function.first_ns)}",

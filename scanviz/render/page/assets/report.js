@@ -2,6 +2,7 @@
 
 function reportView() {
   const parts = [];
+  if (data.run.off_cpu) parts.push(element("p", { class: "warning" }, `${data.run.off_cpu}: times on the clock are longer than the work.`));
   if (data.run.outcome.status !== "ok") parts.push(element("p", { class: "warning" }, outcomeText(data.run.outcome)));
   for (const each of data.notes) parts.push(element("p", { class: "note" }, each));
   parts.push(answers());
@@ -67,7 +68,7 @@ function functionPart(each) {
   const operations = [...each.operations].filter((one) => one.samples).sort((a, b) => b.mean_ns * b.samples - a.mean_ns * a.samples);
   return element("section", { "aria-label": `function ${each.name}` },
     element("h2", {}, `function ${each.name}`, " ", lineButton(each.source)),
-    element("p", {}, `${count(each.calls)} calls, ${duration(each.call_times.total_ns)} in all, on ${each.backend}; first call ${duration(each.first_ns)}`,
+    element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} calls, ${duration(each.call_times.total_ns)} in all, on ${each.backend}; first call ${duration(each.first_ns)}`,
       each.errors ? `; ${count(each.errors)} ended by an error` : "", built ? `; built in: ${built}` : ""),
     element("ul", { class: "tree" }, loops.filter((loop) => loop.parent === null).map((loop) => loopItem(loop, loops, total))),
     operations.length ? element("details", {}, element("summary", {}, `operations outside of loops (${operations.length})`),
@@ -81,7 +82,7 @@ function loopItem(loop, loops, total) {
   return element("li", {},
     element("details", { open: true },
       element("summary", {}, element("strong", {}, loop.name), ` ${duration(loop.total_ns)} (${percent(loop.total_ns / total)}), ${count(loop.steps)} steps`),
-      element("p", {}, lineButton(loop.source), forward ? ["; back-propagation of ", button(forward.name, () => choose({ loop: forward.key }), { class: "link" })] : "",
+      element("p", {}, loop.off_cpu ? element("strong", {}, `${loop.off_cpu}; `) : null, lineButton(loop.source), forward ? ["; back-propagation of ", button(forward.name, () => choose({ loop: forward.key }), { class: "link" })] : "",
         `; operations ${percent(loop.body_ns / step)}, storing rows ${percent(loop.copy_ns / step)}, the loop itself ${percent(loop.overhead_ns / step)} of a step`,
         loop.heading.map((each) => ["; ", element("span", { title: each.about }, `${each.title} ${quantity[each.unit](each.value)}`)]),
         loop.sampled_steps ? `; estimated from ${count(loop.sampled_steps)} steps` : ""),

@@ -45,7 +45,7 @@ ENGINE_LAYERS = (
     ("graph",),
     ("display",),
     ("tracebacks",),
-    ("config",),
+    ("config", "codec"),
     ("errors",),
 )
 PROFILER_LAYERS = (

@@ -127,7 +127,7 @@ def _is_program(path: Path) -> bool:
 
 
 def _read(path: Path) -> Program:
-    from scanviz.engine.program.codec import MisfitError
+    from scanviz.engine.codec import MisfitError
     from scanviz.engine.program.file import from_bytes
 
     try:
@@ -150,7 +150,7 @@ def _recorded(path: Path) -> list[Program]:
         If it is no profile, holds none, or one that is damaged.
     """
     from scanviz.cli.files import loaded
-    from scanviz.engine.program.codec import MisfitError
+    from scanviz.engine.codec import MisfitError
     from scanviz.engine.program.file import from_bytes
 
     found = []

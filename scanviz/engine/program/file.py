@@ -12,18 +12,18 @@ import json
 import sys
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace as with_fields
 from functools import cache
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from scanviz.engine.codec import LIMIT, Codec, Form, Misfit, MisfitError
 from scanviz.engine.errors import InternalError, ScanvizError
 from scanviz.engine.graph.declaration import Op, declarations, declared
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance, SourceLine, intern_line
 from scanviz.engine.graph.types import DTYPES, RANDOM_STATE, RandomStateType, TensorType, Type
-from scanviz.engine.program.codec import SPECIAL, MisfitError, Reader, Special, Writer
 from scanviz.engine.program.instructions import (
     NO_NODE,
     AnyInstruction,
@@ -33,7 +33,7 @@ from scanviz.engine.program.instructions import (
     Program,
     next_loop_key,
 )
-from scanviz.engine.program.lifetimes import with_frees
+from scanviz.engine.program.lifetimes import with_frees_inside
 from scanviz.engine.program.verify import verify_program
 from scanviz.engine.program.verify_types import verify_types
 from scanviz.engine.scan.loop import SCAN
@@ -50,6 +50,13 @@ _ABSENT: dict[str, Callable[[], Any]] = {
 _KINDS: dict[str, Any] = {"operation": Instruction, "loop": LoopInstruction, "branch": BranchInstruction}
 _KIND_OF = {kind: name for name, kind in _KINDS.items()}
 _OF_A_PROCESS = frozenset(("key", "node_id", "frees"))
+_TYPE = tuple[str, tuple[int | None, ...]] | None  # None for a random state
+_PROVENANCE = tuple[SourceLine | None, tuple[str, ...], str | None]
+
+
+class _ArrayOfFile(NamedTuple):
+    dtype: str
+    shape: tuple[int, ...]
 
 
 def to_bytes(program: Program, place: Callable[[str], str] = str) -> bytes:
@@ -64,7 +71,7 @@ def to_bytes(program: Program, place: Callable[[str], str] = str) -> bytes:
     'exp'
     """
     data, arrays = to_data(program, _OF_A_PROCESS, place)
-    held = [{"dtype": str(array.dtype), "shape": list(array.shape)} for array in arrays]
+    held = [_ArrayOfFile(str(array.dtype), array.shape)._asdict() for array in arrays]
     text = json.dumps({"version": VERSION, "arrays": held, "program": data}, separators=(",", ":"))
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
@@ -93,10 +100,8 @@ def from_bytes(content: bytes) -> Program:
                     expected=VERSION,
                     found=repr(data["version"])[:60],
                 )
-            reader = Reader([], _ABSENT)
-            arrays = [
-                _array(archive, k, each, reader) for k, each in enumerate(reader.listed(data["arrays"]))
-            ]
+            listed = Codec({}).read(data["arrays"], tuple[_ArrayOfFile, ...], "arrays of the program")
+            arrays = [_array(archive, k, each) for k, each in enumerate(listed)]
     except (zipfile.BadZipFile, ValueError, KeyError, EOFError, NotImplementedError, RecursionError) as error:
         if isinstance(error, ScanvizError):
             raise
@@ -108,8 +113,8 @@ def to_data(
     program: Program, without: frozenset[str], place: Callable[[str], str] = str
 ) -> tuple[Any, list[Array]]:
     """Return a program as JSON data, and its constants, leaving out fields of some names."""
-    writer = Writer(without, place=place)
-    return writer.write(program, Program), writer.arrays
+    forms = _Forms([], without, place)
+    return forms.codec.write(program, Program), forms.arrays
 
 
 def from_data(data: Any, arrays: list[Array]) -> Program:
@@ -121,7 +126,7 @@ def from_data(data: Any, arrays: list[Array]) -> Program:
         Naming the place in the data, or what does not go together.
     """
     try:
-        program: Program = Reader(arrays, _ABSENT).read(data, Program)
+        program = with_frees_inside(_Forms(arrays).codec.read(data, Program, "program"))
         verify_types(program)
         verify_program(program)
     except InternalError as error:
@@ -143,17 +148,14 @@ def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(info)
 
 
-def _array(archive: zipfile.ZipFile, k: int, told: Any, reader: Reader) -> Array:
-    if not isinstance(told, dict) or set(told) != {"dtype", "shape"} or str(told["dtype"]) not in DTYPES:
-        raise reader.misfit("the dtype and shape of an array", told)
-    shape = [reader.read(each, int) for each in reader.listed(told["shape"])]
-    dtype, raw = np.dtype(str(told["dtype"])), _entry(archive, f"arrays/{k}")
-    count = 1
-    for size in shape:
-        count *= size
-    if any(size < 0 for size in shape) or count * dtype.itemsize != len(raw) or len(shape) > 32:
+def _array(archive: zipfile.ZipFile, k: int, told: _ArrayOfFile) -> Array:
+    raw = _entry(archive, f"arrays/{k}")
+    if told.dtype not in DTYPES or len(told.shape) > 32 or min(told.shape, default=0) < 0:
+        raise MisfitError(f"array {k} of the program has the wrong form", found=f"{told.dtype}{told.shape}")
+    dtype = np.dtype(told.dtype)
+    if prod(told.shape) * dtype.itemsize != len(raw):
         raise MisfitError(f"array {k} of the program is cut off or too long", found=f"{len(raw)} bytes")
-    found = np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype).reshape(shape)
+    found = np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype).reshape(told.shape)
     found.flags.writeable = False
     return found
 
@@ -174,117 +176,125 @@ def _parameter_classes() -> dict[str, Any]:
     return found
 
 
-def _write_op(op: Op, writer: Writer) -> Any:
-    if op.declaration is SCAN or op.parameters is None:  # a loop's instruction says what its step is
-        return [op.name, None, None]
-    kind = type(op.parameters)
-    if _parameter_classes().get(kind.__name__) is not kind:
-        raise InternalError(f"the parameters of {op.name} are no named tuple of the file that declares it")
-    return [op.name, kind.__name__, writer.write(op.parameters, kind)]
+class _Forms:
+    """How values of a Program are written and read that have no form of their own: its codec.
+
+    Parameters
+    ----------
+    arrays : list
+        Constants: data hold their numbers.
+    without : frozenset of str
+        Names of fields that are left out.
+    place : callable
+        How the file of a user's line is named.
+    """
+
+    def __init__(
+        self, arrays: list[Array], without: frozenset[str] = frozenset(), place: Callable[[str], str] = str
+    ) -> None:
+        self.arrays, self.place = arrays, place
+        forms = {
+            float: Form(_written_float, _read_float),
+            Op: Form(self._write_op, self._read_op),
+            Type: self._via(_TYPE, _type_data, _type),
+            SourceLine: self._via(tuple[str, int, str], self._line_data, lambda found: intern_line(*found)),
+            Provenance: self._via(_PROVENANCE, _provenance_data, _provenance),
+            Array: self._via(int, self._number_of, self._array),
+            AnyInstruction: Form(self._write_instruction, self._read_instruction),
+        }
+        self.codec = Codec(forms, without, _ABSENT)
+
+    def _via(self, hint: Any, there: Callable[[Any], Any], back: Callable[[Any], Any]) -> Form:
+        """Return the form of values that are written as values of another type."""
+
+        def write(value: Any) -> Any:
+            return self.codec.write(there(value), hint)
+
+        def read(data: Any) -> Any:
+            return back(self.codec.form(hint).read(data))
+
+        return Form(write, read)
+
+    def _write_op(self, op: Op) -> Any:
+        if op.declaration is SCAN or op.parameters is None:  # a loop's instruction says what its step is
+            return [op.name, None, None]
+        kind = type(op.parameters)
+        if _parameter_classes().get(kind.__name__) is not kind:
+            raise InternalError(
+                f"the parameters of {op.name} are no named tuple of the file that declares it"
+            )
+        return [op.name, kind.__name__, self.codec.write(op.parameters, kind)]
+
+    def _read_op(self, data: Any) -> Op:
+        name, kind, parameters = self.codec.form(tuple[str, str | None, Any]).read(data)
+        try:
+            declaration = declared(name)
+        except ScanvizError:
+            raise Misfit("an operation of this version of scanviz", name) from None
+        if kind is None:
+            return Op(declaration)
+        known = _parameter_classes().get(kind)
+        if known is None:
+            raise Misfit("a class of parameters", kind)
+        return Op(declaration, self.codec.form(known).read(parameters))
+
+    def _line_data(self, line: SourceLine) -> tuple[str, int, str]:
+        return self.place(line.file), line.line, line.function
+
+    def _number_of(self, array: Array) -> int:
+        self.arrays.append(array)
+        return len(self.arrays) - 1
+
+    def _array(self, number: int) -> Array:
+        if not 0 <= number < len(self.arrays):
+            raise Misfit(f"a number below {len(self.arrays)}", number)
+        return self.arrays[number]
+
+    def _write_instruction(self, instruction: AnyInstruction) -> Any:
+        kind = type(instruction)
+        return {"kind": _KIND_OF[kind], **self.codec.write(instruction, kind)}
+
+    def _read_instruction(self, data: Any) -> AnyInstruction:
+        if not isinstance(data, dict) or str(data.get("kind")) not in _KINDS:
+            raise Misfit("an instruction", data)
+        rest = {name: each for name, each in data.items() if name != "kind"}
+        found: AnyInstruction = self.codec.form(_KINDS[str(data["kind"])]).read(rest)
+        return found
 
 
-def _read_op(data: Any, reader: Reader) -> Op:
-    name, kind, parameters = reader.listed(data, 3)
+def _written_float(value: Any) -> str | int:
+    return value.hex() if isinstance(value, float) else int(value)
+
+
+def _read_float(data: Any) -> float:
+    if type(data) is int and -LIMIT <= data < LIMIT:
+        return data
     try:
-        declaration = declared(reader.read(name, str))
-    except ScanvizError:
-        raise reader.misfit("an operation of this version of scanviz", name) from None
-    if kind is None:
-        return Op(declaration)
-    known = _parameter_classes().get(reader.read(kind, str))
-    if known is None:
-        raise reader.misfit("a class of parameters", kind)
-    return Op(declaration, reader.read(parameters, known))
+        return float.fromhex(data)
+    except (TypeError, ValueError, OverflowError):
+        raise Misfit("a number as float.hex() writes it", data) from None
 
 
-def _write_type(kind: Type, writer: Writer) -> Any:
-    return None if isinstance(kind, RandomStateType) else [kind.dtype, list(kind.shape)]
+def _type_data(kind: Type) -> tuple[str, tuple[int | None, ...]] | None:
+    return None if isinstance(kind, RandomStateType) else (kind.dtype, kind.shape)
 
 
-def _read_type(data: Any, reader: Reader) -> Type:
+def _type(data: tuple[str, tuple[int | None, ...]] | None) -> Type:
     if data is None:
         return RANDOM_STATE
-    dtype, shape = reader.listed(data, 2)
-    sizes = tuple(reader.read(each, int | None) for each in reader.listed(shape))
-    if (
-        not isinstance(dtype, str)
-        or dtype not in DTYPES
-        or any(size is not None and size < 0 for size in sizes)
-    ):
-        raise reader.misfit("a dtype and sizes", data)
+    dtype, sizes = data
+    if dtype not in DTYPES or any(size is not None and size < 0 for size in sizes):
+        raise Misfit("a dtype and sizes", data)
     return TensorType(dtype, sizes)
 
 
-def _write_line(line: SourceLine, writer: Writer) -> Any:
-    return [writer.place(line.file), line.line, line.function]
+def _provenance_data(provenance: Provenance) -> tuple[Any, ...]:
+    return provenance.source, provenance.scans, provenance.rule
 
 
-def _read_line(data: Any, reader: Reader) -> SourceLine:
-    file, line, function = reader.listed(data, 3)
-    return intern_line(reader.read(file, str), reader.read(line, int), reader.read(function, str))
+def _provenance(data: tuple[Any, ...]) -> Provenance:
+    source, scans, rule = data
+    return Provenance(source, scans, (), rule)
 
-
-def _write_provenance(provenance: Provenance, writer: Writer) -> Any:
-    return [
-        writer.write(provenance.source, SourceLine | None),
-        list(provenance.scans),
-        provenance.rule,
-    ]
-
-
-def _read_provenance(data: Any, reader: Reader) -> Provenance:
-    source, scans, rule = reader.listed(data, 3)
-    names = reader.read(scans, tuple[str, ...])
-    return Provenance(reader.read(source, SourceLine | None), names, (), reader.read(rule, str | None))
-
-
-def _write_array(array: Array, writer: Writer) -> Any:
-    writer.arrays.append(array)
-    return len(writer.arrays) - 1
-
-
-def _read_array(data: Any, reader: Reader) -> Array:
-    number = reader.read(data, int)
-    if not 0 <= number < len(reader.arrays):
-        raise reader.misfit(f"a number below {len(reader.arrays)}", data)
-    found: Array = reader.arrays[number]
-    return found
-
-
-def _write_instruction(instruction: AnyInstruction, writer: Writer) -> Any:
-    kind = type(instruction)
-    return {"kind": _KIND_OF[kind], **writer.fields(instruction, kind)}
-
-
-def _read_instruction(data: Any, reader: Reader) -> AnyInstruction:
-    if not isinstance(data, dict) or str(data.get("kind")) not in _KINDS:
-        raise reader.misfit("an instruction", data)
-    rest = {name: each for name, each in data.items() if name != "kind"}
-    found: AnyInstruction = reader.fields(rest, _KINDS[str(data["kind"])])
-    return found
-
-
-def _read_program(data: Any, reader: Reader) -> Program:
-    """Return a program with the registers that each instruction is the last to read found anew."""
-    found: Program = reader.fields(data, Program)
-    instructions = with_frees(found.instructions, found.outputs, found.inputs)
-    return with_fields(found, instructions=tuple(instructions))
-
-
-def _write_program(program: Program, writer: Writer) -> Any:
-    return writer.fields(program, Program)
-
-
-SPECIAL.update(
-    {
-        Op: Special(_write_op, _read_op),
-        Type: Special(_write_type, _read_type),
-        SourceLine: Special(_write_line, _read_line),
-        Provenance: Special(_write_provenance, _read_provenance),
-        Array: Special(_write_array, _read_array),
-        AnyInstruction: Special(_write_instruction, _read_instruction),
-        Program: Special(_write_program, _read_program),
-    }
-)
 
 __all__ = ["from_bytes", "from_data", "little_endian", "to_bytes", "to_data"]

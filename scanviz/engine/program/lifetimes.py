@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace as with_fields
 
-from scanviz.engine.program.instructions import AnyInstruction, BranchInstruction, LoopInstruction, Program
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    LoopInstruction,
+    Program,
+    with_programs,
+)
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -83,3 +89,10 @@ def with_frees(
         alive.update(frees)
         fresh.append(with_fields(instruction, frees=frees))
     return fresh[::-1]
+
+
+def with_frees_inside(program: Program) -> Program:
+    """Return a program, and those inside it, with the registers found anew that each instruction is the last to read."""
+    inside = [with_programs(instruction, with_frees_inside) for instruction in program.instructions]
+    fresh = with_frees(inside, program.outputs, program.inputs)
+    return with_fields(program, instructions=tuple(fresh))

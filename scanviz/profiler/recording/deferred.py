@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from scanviz.engine.codec import MisfitError
 from scanviz.engine.function import Function
 from scanviz.engine.observe import CompiledFunction
-from scanviz.engine.program.codec import MisfitError
 from scanviz.engine.program.file import to_bytes
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.planned import Plans

@@ -12,10 +12,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scanviz.engine.backends.registry import resolve
+from scanviz.engine.codec import MisfitError
 from scanviz.engine.function import Function, function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
-from scanviz.engine.program.codec import MisfitError
 from scanviz.engine.program.file import from_bytes, from_data, to_bytes, to_data
 from scanviz.engine.program.hashing import structural_hash
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops

@@ -14,9 +14,9 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import resolve
+from scanviz.engine.codec import MisfitError
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import declarations
-from scanviz.engine.program.codec import MisfitError
 from scanviz.engine.program.file import _parameter_classes, from_bytes, from_data, to_bytes, to_data
 from scanviz.engine.program.hashing import structural_hash
 from scanviz.engine.program.instructions import all_loops, loops

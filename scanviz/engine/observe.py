@@ -16,14 +16,19 @@ ended it as an argument, also where the error is another observer's.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from time import perf_counter_ns
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
+
+from scanviz.engine.graph.provenance import SourceLine, user_line
 
 if TYPE_CHECKING:
     import numpy as np
 
 Detail = Literal["steps", "ops", "values"]
+Building = Literal["scan", "gradient", "function"]
 
 
 class CompiledFunction:
@@ -155,6 +160,30 @@ class Observer:
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """The call ended after ``elapsed_ns``, by ``error`` if it is not None."""
 
+    def operations(self, function: int, elapsed_ns: Sequence[int], around_ns: int) -> None:
+        """Each instruction of the function's program took so long in the call that has just run, in order.
+
+        ``around_ns`` of the call lie before the first of them and after the last.  Short calls are timed so now and then alone
+        (:mod:`scanviz.engine.runtime.call_schedule`), and with detail ``"ops"`` all.
+        """
+
+    def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
+        """The call whose end was told last in this thread returned to its caller.
+
+        Beside the time that ``function_end`` told, its arguments were checked and shared variables read for ``checks_ns``, results
+        were copied and shared variables updated for ``copies_ns``, and watchers were told of its begin and end for ``watching_ns``.
+        A call that an error ended does not return.
+        """
+
+    def build_begin(self, kind: Building, where: SourceLine | None) -> None:
+        """A loop (``"scan"``), a gradient or a function is built from here on, by the user's line ``where``.
+
+        What is built for it, such as the loops of a gradient, is part of it and not told on its own.
+        """
+
+    def build_end(self, kind: Building, where: SourceLine | None, elapsed_ns: int) -> None:
+        """It was built, or an error ended the building."""
+
     def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
         """A step of a loop begins, or the function's program if ``loop`` is None (detail ``"values"``).
 
@@ -167,8 +196,7 @@ class Observer:
     ) -> None:
         """Instruction ``index`` of the program (of the loop's body if ``loop``) gave ``values`` (detail ``"values"``).
 
-        The values belong to the engine: copy what is kept.  With other details only instructions of the outer
-        program are told, and ``values`` is empty.
+        The values belong to the engine: copy what is kept.  With other details nothing is told.
         """
 
     def specialised(self, function: int, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
@@ -231,6 +259,43 @@ def detach(observer: Observer) -> None:
         _attached = tuple(one for one in _attached if one is not observer)
 
 
+_building = threading.local()  # `open` where the thread builds something
+
+
+class building:  # noqa: N801  # a context manager, written like a function
+    """Tell whoever watches that the block builds something; nothing where nobody watches or it is part of what is built.
+
+    Parameters
+    ----------
+    kind : str
+        ``"scan"``, ``"gradient"`` or ``"function"``.
+    """
+
+    __slots__ = ("_begun", "_kind", "_told", "_where")
+
+    def __init__(self, kind: Building) -> None:
+        self._kind: Building = kind
+        self._told: tuple[Observer, ...] = ()
+
+    def __enter__(self) -> None:
+        if not _attached or getattr(_building, "open", False):
+            return
+        self._told, self._where = _attached, user_line()
+        _building.open = True
+        for observer in self._told:
+            observer.build_begin(self._kind, self._where)
+        self._begun = perf_counter_ns()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._told:
+            elapsed = perf_counter_ns() - self._begun
+            _building.open = False
+            for observer in self._told:
+                observer.build_end(self._kind, self._where, elapsed)
+
+
 @contextmanager
 def observed_by(observer: Observer) -> Iterator[Observer]:
     """Attach ``observer`` while the block runs."""
@@ -242,11 +307,13 @@ def observed_by(observer: Observer) -> Iterator[Observer]:
 
 
 __all__ = [
+    "Building",
     "CompiledFunction",
     "Detail",
     "Observer",
     "StepSeries",
     "attach",
+    "building",
     "detach",
     "observed_by",
     "observers",

@@ -42,6 +42,11 @@ class OperationRecord:
         Average of these times.  Outside of loops it is exact; in a loop's step it is estimated.
     measures : dict of str to float
         Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
+    moved_from : str
+        The loop in whose step it was built where that is no more around it: rules moved it out, or the loop is gone.  Names of
+        loops in loops are joined by ``/``.
+    rule : str
+        The rewrite, or ``gradient``, that made it; empty if the user's line did.
     """
 
     index: int
@@ -53,6 +58,8 @@ class OperationRecord:
     samples: int = 0
     mean_ns: float = 0.0
     measures: dict[str, float] = field(default_factory=dict)
+    moved_from: str = ""
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from scanviz.record.loops import (
     TierRecord,
 )
 from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord
 from scanviz.record.traces import TraceRecord
 from scanviz.record.values import DurationRecord, SourceRecord
 
@@ -60,6 +61,8 @@ class FunctionRecord:
         The Program that it runs, as ``scanviz program -o`` writes one; empty where that was not recorded, or was too large.
     measures : dict of str to float
         Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
+    call_parts : CallPartsRecord
+        Parts of its calls beside what its program does.
     """
 
     key: int
@@ -76,6 +79,7 @@ class FunctionRecord:
     rewrites: RewritesRecord | None = None
     program: bytes = b""
     measures: dict[str, float] = field(default_factory=dict)
+    call_parts: CallPartsRecord = field(default_factory=CallPartsRecord)
 
     @property
     def graph(self) -> GraphSnapshot | None:
@@ -192,6 +196,10 @@ class ProfileRecord(Shown):
         steps with the first ones alone.
     measures : dict of str to float
         Further numbers of the whole run, as :mod:`scanviz.record.measures` declares them.
+    building : tuple of BuildRecord
+        What was built while the recording ran, by line.
+    threads : ThreadTimesRecord or None
+        Times inside scanviz by thread; None in records of versions that did not measure it.
     """
 
     schema: int = SCHEMA
@@ -212,6 +220,8 @@ class ProfileRecord(Shown):
     traces: tuple[TraceRecord, ...] = ()
     repeats: tuple[ProfileRecord, ...] = ()
     measures: dict[str, float] = field(default_factory=dict)
+    building: tuple[BuildRecord, ...] = ()
+    threads: ThreadTimesRecord | None = None
 
     def loops_of(self, function: int, parent: int | None = None) -> list[LoopRecord]:
         """Return the loops of a function directly inside ``parent`` (None: outermost), slowest first."""
@@ -235,6 +245,8 @@ class ProfileRecord(Shown):
 __all__ = [
     "SAMPLE_REASONS",
     "SCHEMA",
+    "BuildRecord",
+    "CallPartsRecord",
     "CostRecord",
     "DurationRecord",
     "FunctionRecord",
@@ -245,5 +257,6 @@ __all__ = [
     "ProfileRecord",
     "Samples",
     "SourceRecord",
+    "ThreadTimesRecord",
     "TierRecord",
 ]

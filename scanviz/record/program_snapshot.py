@@ -59,10 +59,12 @@ def function_record(event: CompiledFunction) -> FunctionRecord:
 
 def loop_records(function: int, program: Program) -> list[LoopRecord]:
     """Return a record of each loop of a program, outer before inner, without runs yet."""
-    return [
-        _loop_record(function, loop, None if parent is None else parent.key, around)
-        for loop, parent, around in nested_loops(program)
-    ]
+    found, depths = [], dict[int | None, int]()
+    for loop, parent, outer in nested_loops(program):
+        around = None if parent is None else parent.key
+        depths[loop.key] = depths.get(around, 0) + 1
+        found.append(_loop_record(function, loop, around, outer, depths[loop.key]))
+    return found
 
 
 def value_name(program: Program, number: int) -> str:
@@ -76,15 +78,15 @@ def _named(name: str, line: object) -> str:
     return name.replace(str(line), str(source)) if source is not None else name
 
 
-def _operations(program: Program) -> tuple[OperationRecord, ...]:
+def _operations(program: Program, depth: int = 0) -> tuple[OperationRecord, ...]:
     names = _Names(program)
     return tuple(
-        _operation(names, index, instruction) for index, instruction in enumerate(program.instructions)
+        _operation(names, index, instruction, depth) for index, instruction in enumerate(program.instructions)
     )
 
 
-def _operation(names: _Names, index: int, instruction: AnyInstruction) -> OperationRecord:
-    program = names.program
+def _operation(names: _Names, index: int, instruction: AnyInstruction, depth: int) -> OperationRecord:
+    program, made = names.program, instruction.provenance
     return OperationRecord(
         index=index,
         label=names.label(instruction),
@@ -92,6 +94,8 @@ def _operation(names: _Names, index: int, instruction: AnyInstruction) -> Operat
         output=str(program.registers[instruction.outputs[0]].type) if instruction.outputs else "",
         source=source_record(instruction.provenance.source),
         loop=instruction.key if isinstance(instruction, LoopInstruction) else None,
+        moved_from="/".join(made.scans[depth:]) if isinstance(instruction, Instruction) else "",
+        rule=made.rule or "",
     )
 
 
@@ -165,7 +169,9 @@ def _outer_name(program: Program, number: int | None) -> str | None:
     return NAMELESS
 
 
-def _loop_record(function: int, loop: LoopInstruction, parent: int | None, outer: Program) -> LoopRecord:
+def _loop_record(
+    function: int, loop: LoopInstruction, parent: int | None, outer: Program, depth: int
+) -> LoopRecord:
     scan = loop.op
     assert isinstance(scan, Scan)
     layout = Layout(scan)
@@ -178,7 +184,7 @@ def _loop_record(function: int, loop: LoopInstruction, parent: int | None, outer
         source=source_record(loop.provenance.source),
         has_until=loop.until is not None,
         gradient_of=forward_loop(loop, outer),
-        operations=_operations(loop.body),
+        operations=_operations(loop.body, depth),
         variables=tuple(_variable(variable, loop, outer, read_back) for variable in scan.variables),
         var_mappings={name: _as_tuples(entries) for name, entries in layout.var_mappings.items()},
         connection_pattern=tuple(map(tuple, layout.connection_pattern())),

@@ -19,6 +19,7 @@ from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import leaves, toposort
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.mode import Mode, as_mode
+from scanviz.engine.observe import building
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.options import listed, pairs
 from scanviz.engine.ops.shape import KnownSize
@@ -88,22 +89,23 @@ def function(
     array([2., 4.])
     """
     started = time.perf_counter_ns()
-    plan = plan_function(
-        inputs,
-        outputs,
-        updates,
-        givens,
-        mode,
-        name,
-        on_unused_input,
-        allow_input_downcast,
-        no_default_updates,
-        profile,
-    )
-    graph = [*(output.variable for output in plan.outputs), *plan.updates.values()]
-    replaced = [key for key, _ in pairs(givens, "givens")]
-    warn_of_forgotten_updates(graph, {*plan.updates, *replaced}, no_default_updates)
-    return Function(plan, started)
+    with building("function"):
+        plan = plan_function(
+            inputs,
+            outputs,
+            updates,
+            givens,
+            mode,
+            name,
+            on_unused_input,
+            allow_input_downcast,
+            no_default_updates,
+            profile,
+        )
+        graph = [*(output.variable for output in plan.outputs), *plan.updates.values()]
+        replaced = [key for key, _ in pairs(givens, "givens")]
+        warn_of_forgotten_updates(graph, {*plan.updates, *replaced}, no_default_updates)
+        return Function(plan, started)
 
 
 def plan_function(

@@ -65,6 +65,31 @@ class FunctionSpec:
         self.shared, self.updates, self.mode, self.where, self.profile = shared, updates, mode, where, profile
 
 
+class WatchedCall:
+    """One call that somebody watches: when it began, and the times of its run, for what is told when it returns.
+
+    Parameters
+    ----------
+    watching : tuple of Observer
+        Who watches.
+    """
+
+    __slots__ = ("begun", "elapsed_ns", "run_begun", "run_ended", "watch", "watching")
+
+    def __init__(self, watching: tuple[observe.Observer, ...]) -> None:
+        self.watching, self.begun = watching, time.perf_counter_ns()
+        self.run_begun = self.run_ended = self.begun
+        self.watch: Watch | None = None  # of the run that was timed
+        self.elapsed_ns = 0
+
+    def returned(self) -> None:
+        """Tell the times around the run to those who were told of it."""
+        ended = time.perf_counter_ns()
+        if self.watch is not None:
+            telling = self.run_ended - self.run_begun - self.elapsed_ns
+            self.watch.function_returned(self.run_begun - self.begun, ended - self.run_ended, max(0, telling))
+
+
 class Function(Shown):
     """A compiled graph; call it with values.
 
@@ -170,16 +195,24 @@ class Function(Shown):
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Compute the outputs for input values, and update shared variables if all went well."""
+        watching = observe.observers()
+        if self.profile_observer is not None:
+            watching = (*watching, self.profile_observer)
+        watched = WatchedCall(watching) if watching else None
         arguments = self._arguments(values, named)
         if not self._updated:
-            return self._structured(self._computed(arguments))
-        with ExitStack() as held:
-            for shared_variable in self._updated:
-                held.enter_context(shared_variable.lock)
-            outputs = self._computed(arguments)
-        return self._structured(outputs)
+            found = self._structured(self._computed(arguments, watched))
+        else:
+            with ExitStack() as held:
+                for shared_variable in self._updated:
+                    held.enter_context(shared_variable.lock)
+                outputs = self._computed(arguments, watched)
+            found = self._structured(outputs)
+        if watched is not None:
+            watched.returned()
+        return found
 
-    def _computed(self, arguments: list[Array]) -> list[Array]:
+    def _computed(self, arguments: list[Array], watched: WatchedCall | None) -> list[Array]:
         """Return the outputs, after updates of shared variables; whoever calls holds their locks."""
         if self.plan.shared:
             with COMMIT_LOCK:
@@ -187,7 +220,7 @@ class Function(Shown):
                     *arguments,
                     *(shared_variable.get_value(borrow=True) for shared_variable in self.plan.shared),
                 ]
-        results, count = self._run(arguments), len(self.plan.outputs)
+        results, count = self._run(arguments, watched), len(self.plan.outputs)
         fresh = [to_host(result) for result in results[count:]]
         found = unshared([*fresh, *results[:count]], self._borrowed, arguments, self._constants)
         if fresh:
@@ -226,27 +259,29 @@ class Function(Shown):
                     )
         return [value for value in slots if value is not None]
 
-    def _run(self, arrays: list[Array]) -> list[Array]:
+    def _run(self, arrays: list[Array], watched: WatchedCall | None) -> list[Array]:
         if CALLS:
             for told in tuple(CALLS):  # another thread may end its watching now
                 told(self, arrays)
-        watching = observe.observers()
-        if self.profile_observer is not None:
-            watching = (*watching, self.profile_observer)
-        if not watching:
+        if watched is None:
             return self._executable.run(arrays, None)
-        return self._watched(arrays, watching)
+        watched.run_begun = time.perf_counter_ns()
+        try:
+            return self._watched(arrays, watched)
+        finally:
+            watched.run_ended = time.perf_counter_ns()
 
-    def _watched(self, arrays: list[Array], watching: tuple[observe.Observer, ...]) -> list[Array]:
+    def _watched(self, arrays: list[Array], watched: WatchedCall) -> list[Array]:
+        watching = watched.watching
         for observer in watching:
             if observer not in self._told:
                 self._introduce(observer)
         looking = tuple([observer for observer in watching if observer.detail == "values"])
         if not looking or len(looking) == len(watching):
-            return self._told_run(arrays, watching)
+            return self._told_run(arrays, watching, watched)
         timing = tuple([observer for observer in watching if observer.detail != "values"])
         try:
-            results = self._told_run(arrays, timing)
+            results = self._told_run(arrays, timing, watched)
         except Exception:
             with suppress(
                 Exception
@@ -273,7 +308,9 @@ class Function(Shown):
             )
             self._told.add(observer)
 
-    def _told_run(self, arrays: list[Array], watching: tuple[observe.Observer, ...]) -> list[Array]:
+    def _told_run(
+        self, arrays: list[Array], watching: tuple[observe.Observer, ...], watched: WatchedCall | None = None
+    ) -> list[Array]:
         """Run the program once, and tell it to some of the observers.
 
         Those that time and those that look at every value are told of runs of their own, which compute the same, so that looking
@@ -285,9 +322,13 @@ class Function(Shown):
             begun = time.perf_counter_ns()  # inside: an interrupt in it ends what has begun
             results = self._executable.run(arrays, watch)
         except BaseException as error:
-            watch.function_end(call, time.perf_counter_ns() - begun, error)
+            watch.function_end(call, time.perf_counter_ns() - begun - watch.preparing_ns, error)
             raise
-        watch.function_end(call, time.perf_counter_ns() - begun, None)
+        elapsed = time.perf_counter_ns() - begun - watch.preparing_ns
+        watch.operations_of_call(elapsed)
+        watch.function_end(call, elapsed, None)
+        if watched is not None:
+            watched.watch, watched.elapsed_ns = watch, elapsed
         return results
 
     def _commit(self, fresh: Sequence[Array]) -> None:

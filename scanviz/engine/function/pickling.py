@@ -10,6 +10,7 @@ from scanviz.engine.function.callable import Function, FunctionSpec
 from scanviz.engine.graph.flatten import FlatGraph, flatten, unflatten
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.observe import building
 
 
 def reduce_function(function: Function) -> tuple[Any, ...]:
@@ -53,19 +54,20 @@ def restore(
     """Return the function that was pickled."""
     from scanviz.engine.mode import Mode
 
-    variables = unflatten(graph)
-    outputs = [Out(variable, loose) for variable, loose in zip(variables, borrow, strict=False)]
-    updates = dict(zip(updated, variables[len(borrow) :], strict=True))
-    return Function(
-        FunctionSpec(
-            name,
-            [In(*each) for each in inputs],
-            outputs,
-            structure,
-            shared,
-            updates,
-            Mode(*mode),
-            where,
-            profile,
+    with building("function"):
+        variables = unflatten(graph)
+        outputs = [Out(variable, loose) for variable, loose in zip(variables, borrow, strict=False)]
+        updates = dict(zip(updated, variables[len(borrow) :], strict=True))
+        return Function(
+            FunctionSpec(
+                name,
+                [In(*each) for each in inputs],
+                outputs,
+                structure,
+                shared,
+                updates,
+                Mode(*mode),
+                where,
+                profile,
+            )
         )
-    )

@@ -15,6 +15,7 @@ from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.observe import building
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.sizes import sizes_kept
 
@@ -40,6 +41,13 @@ def push_forward(
     list
         One entry an output: its tangent, None if it is zero, or an Undefined.
     """
+    with building("gradient"):
+        return _pushed_forward(seeds, outputs, consider_constant)
+
+
+def _pushed_forward(
+    seeds: Mapping[Variable, Variable], outputs: Sequence[Variable], consider_constant: Collection[Variable]
+) -> list[Derivative]:
     load_rows()
     blocked = set(consider_constant)
     found: dict[Variable, Derivative] = {

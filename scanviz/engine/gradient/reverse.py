@@ -23,6 +23,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import FLOATS, TensorType, fits
+from scanviz.engine.observe import building
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.sizes import sizes_kept
 
@@ -131,6 +132,17 @@ def pull_back(
         One entry a variable of ``wrt``: its cotangent, None if it is zero everywhere or not connected, or an
         :class:`Undefined`.
     """
+    with building("gradient"):
+        return _pulled_back(seeds, wrt, consider_constant, wild, chosen)
+
+
+def _pulled_back(
+    seeds: Mapping[Variable, Variable],
+    wrt: Sequence[Variable],
+    consider_constant: Collection[Variable],
+    wild: Collection[Variable],
+    chosen: Collection[Variable] | None,
+) -> list[Derivative]:
     outputs = list(seeds)
     reached = reached_from(wrt, outputs, consider_constant)
     found = Cotangents()

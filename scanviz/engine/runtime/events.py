@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from scanviz.engine.observe import Observer, StepSeries
@@ -18,14 +20,21 @@ class Watch:
         All of them.
     detail : str
         The closest look that one of them wants: ``"steps"``, ``"ops"`` or ``"values"``.
+    stamps : sequence of int
+        Times of the process's clock before the first instruction of the function's program and after each of them, left by the tier
+        that timed them in this call; empty where it did not.
+    preparing_ns : int
+        How long code was made in this call that is only run because somebody watches: no part of the call's time.
     """
 
-    __slots__ = ("_outer", "detail", "function", "observers")
+    __slots__ = ("_outer", "detail", "function", "observers", "preparing_ns", "stamps")
 
     def __init__(self, function: int, observers: tuple[Observer, ...], outer: bool = True) -> None:
         self.function, self.observers, self._outer = function, observers, outer
         wanted = {observer.detail for observer in observers}
         self.detail = "values" if "values" in wanted else "ops" if "ops" in wanted else "steps"
+        self.stamps: Sequence[int] = ()
+        self.preparing_ns = 0
 
     @property
     def steps_a_stamp(self) -> int:
@@ -34,6 +43,11 @@ class Watch:
         return (
             first.steps_a_stamp if not others else min(observer.steps_a_stamp for observer in self.observers)
         )
+
+    @property
+    def is_outer(self) -> bool:
+        """Whether it watches a whole call, and no part of one."""
+        return self._outer
 
     def inside(self) -> Watch:
         """Return the same watch for a part of a function: instructions outside of its loops are not told."""
@@ -81,6 +95,19 @@ class Watch:
         finally:
             if told < len(self.observers):
                 Watch(self.function, self.observers[told:]).function_end(call, elapsed_ns, error)
+
+    def operations_of_call(self, call_ns: int) -> None:
+        """Tell how long each instruction of the function's program took in the call that took so long, where they were timed."""
+        if self.stamps:
+            elapsed = [after - before for before, after in itertools.pairwise(self.stamps)]
+            around = max(0, call_ns - (self.stamps[-1] - self.stamps[0]))
+            for observer in self.observers:
+                observer.operations(self.function, elapsed, around)
+
+    def function_returned(self, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
+        """Tell that the call returned to its caller."""
+        for observer in self.observers:
+            observer.function_returned(self.function, checks_ns, copies_ns, watching_ns)
 
     def loop_begin(self, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Tell that a loop starts; where one of the observers raises, those told before it are told the end."""

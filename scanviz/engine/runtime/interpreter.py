@@ -7,6 +7,7 @@ every register gets a new array.  The generated tiers are tested against this on
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -79,8 +80,15 @@ class Interpreter:
         """Return the outputs for inputs."""
         with np.errstate(all="ignore"):
             given = [self.module.from_host(each) for each in inputs]
-            results = self.run_whole(self.program, given, RunContext(watch, notify=watch is not None))
+            results = self.run_whole(self.program, given, self._context(watch))
             return [self.module.to_host(result) for result in results]
+
+    def _context(self, watch: Watch | None) -> RunContext:
+        """Return how the function's program is looked at: its values one by one, or a time after each instruction."""
+        if watch is None or watch.detail == "values" or not watch.is_outer:
+            return RunContext(watch, notify=watch is not None)
+        watch.stamps = stamps = array("q", [time.perf_counter_ns()])
+        return RunContext(watch, record=stamps.append)
 
     def run_whole(self, program: Program, inputs: Sequence[Any], context: RunContext) -> list[Any]:
         """Return the outputs of a program that is no step of a loop, its errors in the user's words."""

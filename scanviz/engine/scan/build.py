@@ -13,6 +13,7 @@ from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, build, describe
 from scanviz.engine.graph.provenance import short_path, user_line
+from scanviz.engine.observe import building
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.scan import assemble
@@ -117,14 +118,15 @@ def scan(
         non_sequence_arguments(non_sequences),
         strict,
     )
-    steps = number_of_steps(wanted.sequences, n_steps, settings.name)
-    step = assemble.build_step(wanted, settings.name)
-    cuts = cut_sequences(wanted.sequences, go_backwards)
-    parts = assemble.loop_parts(wanted, step, cuts)
-    if constant_integer(steps) == 1 and unchecked_sequence(parts.variables, parts.outer.get) is None:
-        results, updates = unroll_one_step(parts, settings.name)
-    else:
-        results, updates = _apply(parts, steps, settings)
+    with building("scan"):
+        steps = number_of_steps(wanted.sequences, n_steps, settings.name)
+        step = assemble.build_step(wanted, settings.name)
+        cuts = cut_sequences(wanted.sequences, go_backwards)
+        parts = assemble.loop_parts(wanted, step, cuts)
+        if constant_integer(steps) == 1 and unchecked_sequence(parts.variables, parts.outer.get) is None:
+            results, updates = unroll_one_step(parts, settings.name)
+        else:
+            results, updates = _apply(parts, steps, settings)
     return _returned(results, updates, return_list, return_updates, settings)
 
 

@@ -6,6 +6,7 @@ its events.  Runs are kept apart by thread.  The callers hold a lock.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from scanviz.profiler.recording.operations import PENDING_TIMED, OperationTally
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.record.measures import aggregated, declared
-from scanviz.record.model import FunctionRecord, LoopRecord, LoopVariableRecord, TierRecord
+from scanviz.record.model import CallPartsRecord, FunctionRecord, LoopRecord, LoopVariableRecord, TierRecord
 from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 from scanviz.record.statistics import Histogram
 
@@ -351,6 +352,7 @@ class FunctionAggregate:
         "_histogram",
         "_open",
         "_operations",
+        "_parts",
         "_processor",
         "loops",
         "record",
@@ -364,6 +366,7 @@ class FunctionAggregate:
         self._errors, self._first_ns = 0, 0
         self._processor = ProcessorTally()
         self._open: dict[int, _Call] = {}
+        self._parts = _CallParts()
 
     @property
     def calls(self) -> int:
@@ -376,9 +379,15 @@ class FunctionAggregate:
         self._open[call] = _Call(thread, [loop.open_runs(thread) for loop in self.loops] if within else [])
         self._processor.begin(call)
 
-    def end(self, call: int, thread: int, now: int, elapsed_ns: int, failed: bool) -> None:
-        """Close a call; runs of loops that an error left open inside it are closed with it."""
+    def end(
+        self, call: int, thread: int, now: int, elapsed_ns: int, failed: bool, inside_ns: int = 0
+    ) -> None:
+        """Close a call; runs of loops that an error left open inside it are closed with it.
+
+        ``inside_ns`` of it were calls and building of their own.
+        """
         self._processor.end(call)
+        self._parts.inside_ns += inside_ns
         before = self._open.pop(call, None)
         if not self._histogram.count:
             self._first_ns = elapsed_ns
@@ -393,12 +402,26 @@ class FunctionAggregate:
         """Take the time of one operation outside of loops."""
         self._operations.add_one(index, elapsed_ns)
 
+    def timed_call(self, elapsed_ns: Sequence[int], around_ns: int) -> None:
+        """Take the times of all operations outside of loops in one call, and what of the call is around them."""
+        for index, elapsed in enumerate(elapsed_ns):
+            self._operations.add_one(index, elapsed)
+        self._parts.timed += 1
+        self._parts.around_ns += around_ns
+
+    def returned(self, checks_ns: int, copies_ns: int, recording_ns: int) -> None:
+        """Take the parts of a call around its program."""
+        parts = self._parts
+        parts.checks_ns += checks_ns
+        parts.copies_ns += copies_ns
+        parts.recording_ns += recording_ns
+
     def measured(self, index: int | None, name: str, value: float) -> None:
         """Take a number of an operation outside of loops."""
         self._operations.measured(-1 if index is None else index, name, value)
 
-    def snapshot(self) -> FunctionRecord:
-        """Return the record so far."""
+    def snapshot(self, running_ns: int = 0) -> FunctionRecord:
+        """Return the record so far; calls that have not ended ran for ``running_ns``."""
         return replace(
             self.record,
             operations=self._operations.records(self.record.operations, 0.0),
@@ -408,4 +431,26 @@ class FunctionAggregate:
             first_ns=self._first_ns,
             call_times=self._histogram.record(),
             measures=self._processor.measures(self._histogram.total),
+            call_parts=self._parts.record(running_ns),
+        )
+
+
+class _CallParts:
+    """Sums over the calls of a function."""
+
+    __slots__ = ("around_ns", "checks_ns", "copies_ns", "inside_ns", "recording_ns", "timed")
+
+    def __init__(self) -> None:
+        self.checks_ns = self.copies_ns = self.recording_ns = self.inside_ns = 0
+        self.timed = self.around_ns = 0
+
+    def record(self, running_ns: int) -> CallPartsRecord:
+        return CallPartsRecord(
+            self.checks_ns,
+            self.copies_ns,
+            self.recording_ns,
+            self.timed,
+            self.around_ns / self.timed if self.timed else 0.0,
+            self.inside_ns,
+            running_ns,
         )

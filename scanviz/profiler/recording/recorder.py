@@ -17,12 +17,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from scanviz.engine.observe import CompiledFunction, Observer, StepSeries
+from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.observe import Building, CompiledFunction, Observer, StepSeries
 from scanviz.profiler.recording.aggregates import DETAIL_BYTES, FunctionAggregate, LoopAggregate
 from scanviz.profiler.recording.budget import Budget, affordable_function, affordable_loop
 from scanviz.profiler.recording.deferred import DeferredRewrites, PlansMet
 from scanviz.profiler.recording.overhead import OverheadCalibration, measured_overhead
 from scanviz.profiler.recording.processor import Usage, process_usage, used
+from scanviz.profiler.recording.timeline import Timeline
 from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
 from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
@@ -93,6 +95,7 @@ class Recorder(Observer):
         self._begun, self._ended = self._clock(), None  # type: tuple[int, int | None]
         self._used_before = process_usage()
         self._used_after: Usage | None = None
+        self._timeline = Timeline(threading.get_ident())
 
     # what the engine tells
 
@@ -150,6 +153,7 @@ class Recorder(Observer):
     def function_begin(self, function: int, call: int) -> None:
         """Open a call."""
         with self._lock:
+            self._timeline.enter(threading.get_ident(), "call", function, self._clock())
             found = self._functions.get(function)
             if found is not None:
                 found.begin(call, threading.get_ident())
@@ -159,10 +163,41 @@ class Recorder(Observer):
         begun = self._clock()
         with self._lock:
             found = self._functions.get(function)
+            inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
             if found is not None:
-                found.end(call, threading.get_ident(), begun, elapsed_ns, error is not None)
+                found.end(call, threading.get_ident(), begun, elapsed_ns, error is not None, inside)
                 self._plans.call_ended(function)
             self._recorder_ns += self._clock() - begun
+
+    def operations(self, function: int, elapsed_ns: Sequence[int], around_ns: int) -> None:
+        """Count the operations outside of loops of one call."""
+        with self._lock:
+            found = self._functions.get(function)
+            if found is not None:
+                found.timed_call(elapsed_ns, around_ns)
+
+    def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
+        """Count the parts of a call around its program."""
+        begun, thread = self._clock(), threading.get_ident()
+        with self._lock:
+            found = self._functions.get(function)
+            if found is not None:
+                found.returned(checks_ns, copies_ns, watching_ns)
+            self._timeline.add(thread, checks_ns + copies_ns + watching_ns)
+            self._timeline.recorded(thread, self._clock() - begun)
+
+    def build_begin(self, kind: Building, where: SourceLine | None) -> None:
+        """Open the building of something."""
+        with self._lock:
+            self._timeline.enter(threading.get_ident(), "build", 0, self._clock())
+
+    def build_end(self, kind: Building, where: SourceLine | None, elapsed_ns: int) -> None:
+        """Count what was built."""
+        begun, thread = self._clock(), threading.get_ident()
+        with self._lock:
+            inside = self._timeline.leave(thread, elapsed_ns)
+            self._timeline.built_by(kind, where, elapsed_ns - inside)
+            self._timeline.recorded(thread, self._clock() - begun)
 
     def instruction(
         self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
@@ -257,7 +292,11 @@ class Recorder(Observer):
         self._rewrites.write(all_of_them=True, wait=self._ended is not None)
         with self._lock:
             now = self._clock()
-            functions = [self._plans.completed(function.snapshot()) for function in self._functions.values()]
+            running = self._timeline.running(now)
+            functions = [
+                self._plans.completed(function.snapshot(running.get(key, 0)))
+                for key, function in self._functions.items()
+            ]
             names = numbered([function.name for function in functions])
             return ProfileRecord(
                 scanviz=_version(),
@@ -277,6 +316,8 @@ class Recorder(Observer):
                 loops=tuple(loop.snapshot(now) for loop in self._loops.values()),
                 left_out=self._left_out,
                 measures=self._used_of_run(),
+                building=self._timeline.building(),
+                threads=self._timeline.record(now),
             )
 
     def _used_of_run(self) -> dict[str, float]:
@@ -293,7 +334,9 @@ class Recorder(Observer):
             stamp_ns=self._calibration.stamp_ns + self._calibration.telling_ns,
             chunks=sum(loop.chunks for loop in loops),
             chunk_ns=self._calibration.chunk_ns,
-            recorder_ns=self._recorder_ns + sum(loop.recorder_ns for loop in loops),
+            recorder_ns=self._recorder_ns
+            + self._timeline.recording_ns
+            + sum(loop.recorder_ns for loop in loops),
         )
 
 

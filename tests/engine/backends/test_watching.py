@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.program.instructions import all_loops, loops
@@ -25,7 +26,11 @@ class Listener(Observer):
 
     def __init__(self, detail="steps"):
         self.detail = detail
+        self.operations_told = []
         self.begun, self.ended, self.series, self.instructions, self.code = [], [], [], [], []
+
+    def operations(self, function, elapsed_ns, around_ns):
+        self.operations_told.append((elapsed_ns, around_ns))
 
     def instruction(self, function, loop, step, index, elapsed_ns, values):
         self.instructions.append((loop, step, index, elapsed_ns, values))
@@ -163,10 +168,14 @@ def test_branches_are_one_instruction_each(tier):
     x = T.vector("x")
     chosen = ifelse(x.sum() > 0, T.exp(x) * 2, x - 1) + 1
     inputs, outputs = [x], [chosen]
-    listener = Listener("steps")
-    run(tier, inputs, outputs, [[1.0, 2.0]], listener)
-    count = len(lower(inputs, outputs, "test").instructions)
-    assert [instruction[2] for instruction in listener.instructions] == list(range(count))
+    listener, program = Listener("steps"), lower(inputs, outputs, "test")
+    watch = Watch(1, (listener,))
+    resolve(tier).compile(program).run([np.array([1.0, 2.0])], watch)
+    watch.operations_of_call(10**9)
+    ((elapsed, around),) = listener.operations_told
+    assert len(elapsed) == len(program.instructions)
+    assert min(elapsed) >= 0 and sum(elapsed) + around == 10**9
+    assert not listener.instructions
 
 
 @pytest.mark.parametrize("tier", TIERS)

@@ -58,7 +58,9 @@ class SourceExecutable:
                 self._interpreter = self._interpreted(self.program)
             return self._give(inputs, self._interpreter.run(inputs, watch))
         with np.errstate(all="ignore"):
-            return self._give(inputs, self.flat.run(self._take(inputs), watch, watch is not None))
+            return self._give(
+                inputs, self.flat.run(self._take(inputs), watch, watch is not None and watch.is_outer)
+            )
 
     def source(self) -> str:
         """Return the generated source of the program outside of its loops."""

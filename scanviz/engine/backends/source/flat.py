@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
+from array import array
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 from typing import Any
 
 from scanviz.engine.backends.source.compiled import CompiledSource, compile_source, failure_of, raised_in
@@ -17,6 +18,7 @@ from scanviz.engine.program.instructions import (
     Program,
 )
 from scanviz.engine.program.plan import plan, single
+from scanviz.engine.runtime.call_schedule import CallSchedule
 from scanviz.engine.runtime.errors import in_words
 from scanviz.engine.runtime.events import Watch
 
@@ -42,6 +44,7 @@ class FlatProgram:
         self.plan = plan(program, None, single, library.emits)
         self._plain = self._compile(False)
         self._timed: CompiledSource | None = None
+        self._schedule = CallSchedule()
 
     @property
     def source(self) -> str:
@@ -92,17 +95,23 @@ class FlatProgram:
         return emitter.name(source)
 
     def run(self, inputs: Sequence[Any], watch: Watch | None, tell: bool) -> list[Any]:
-        """Return the outputs; with ``tell`` the time of each instruction is told to observers."""
-        stamps: list[int] = []
-        if tell and self._timed is None:
-            self._timed = self._compile(True)
-        code = self._timed if tell and self._timed is not None else self._plain
+        """Return the outputs; with ``tell`` the times of instructions are left with ``watch``, in the calls that are timed so."""
+        timed = tell and watch is not None and (watch.detail == "ops" or self._schedule.timed())
+        code = self._with_stamps(watch) if timed and watch is not None else self._plain
+        stamps = array("q")
         try:
             results: list[Any] = code.function(inputs, watch, stamps.append)
         except Exception as error:
             failure = failure_of(raised_in(error, code), code, self.program)
             raise in_words(error, self.program, failure) from error.__cause__
-        if tell and watch is not None:
-            for index, (begun, ended) in enumerate(itertools.pairwise(stamps)):
-                watch.instruction(None, 0, index, ended - begun, ())
+        if timed and watch is not None:
+            watch.stamps = stamps
+            self._schedule.took(stamps[-1] - stamps[0], len(stamps) - 1)
         return results
+
+    def _with_stamps(self, watch: Watch) -> CompiledSource:
+        if self._timed is None:
+            begun = perf_counter_ns()
+            self._timed = self._compile(True)
+            watch.preparing_ns += perf_counter_ns() - begun
+        return self._timed

@@ -1,0 +1,316 @@
+"""A run divided into parts: every nanosecond of it once, each part with what it is, its line, and what it is part of.
+
+The whole is the wall time of the thread in which the recording began, plus what other threads spent inside scanviz beside it.  What
+a part holds that none of the parts inside it accounts for is its own time: of a leaf all of it, of a function what is unattributed.
+So own times add up to the whole, whatever the record is.
+
+What was measured as a whole (calls, loops, building, the script between them) stands as it is.  Operations are estimates from
+the steps and calls in which they were timed one by one; where they come to more than there is room for, all that share the room are
+scaled down alike.  Where they come to less, the rest of a loop's steps was spent in steps slower than a typical one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.values import SourceRecord
+
+PartKind = Literal[
+    "run",
+    "script",
+    "building",
+    "function",
+    "checks",
+    "copies",
+    "entry",
+    "loop",
+    "operation",
+    "steps",
+    "rows",
+    "round",
+    "slow",
+    "around",
+    "code",
+    "recording",
+]
+CONTAINERS: tuple[PartKind, ...] = ("run", "function", "loop")  # their own time is unattributed
+DEEPEST = 60  # loops nested deeper than any script's stay part of the loop around them
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """A part of a run.
+
+    Attributes
+    ----------
+    kind : str
+        ``"run"``: all of it; ``"script"``: the script's own Python, imports and waiting; ``"building"``: of graphs and functions;
+        ``"function"``: calls of one; ``"checks"``, ``"copies"`` and ``"entry"`` of calls; ``"loop"``; ``"operation"``: of a loop's
+        steps or outside of loops; of a loop ``"steps"`` that were not timed in detail, ``"rows"`` that are stored, going
+        ``"round"``, ``"slow"`` steps beyond the typical one, what is ``"around"`` its steps; making ``"code"``; ``"recording"``.
+    label : str
+        What it is called, as recorded.
+    total_ns : int
+        It and all inside it.
+    own_ns : int
+        What no part inside it accounts for.
+    parent : int or None
+        Place of the part around it, which comes before it.
+    source : SourceRecord or None
+        Its line.
+    function : int or None
+        Key of the function it belongs to.
+    loop : int or None
+        Key of the innermost loop it belongs to.
+    operation : int or None
+        Index of the operation in the loop's step or the function's program.
+    estimated : bool
+        Whether it is an estimate from samples.
+    moved_from : str
+        The loop that an operation was moved out of, or that is gone.
+    rule : str
+        The rewrite that made or moved it.
+    """
+
+    kind: PartKind
+    label: str
+    total_ns: int
+    own_ns: int = 0
+    parent: int | None = None
+    source: SourceRecord | None = None
+    function: int | None = None
+    loop: int | None = None
+    operation: int | None = None
+    estimated: bool = False
+    moved_from: str = ""
+    rule: str = ""
+
+
+def parts_of(record: ProfileRecord) -> tuple[RunPart, ...]:
+    """Return the parts of a run, a part before those inside it.
+
+    Examples
+    --------
+    >>> from scanviz.record.model import DurationRecord, ThreadTimesRecord
+    >>> called = FunctionRecord(1, "f", None, "numpy", calls=1, call_times=DurationRecord(1, 30))
+    >>> record = ProfileRecord(script="rnn.py", wall_ns=100, functions=(called,), threads=ThreadTimesRecord(inside_ns=30))
+    >>> [(part.kind, part.own_ns) for part in parts_of(record)]
+    [('run', 0), ('script', 70), ('function', 30)]
+    """
+    functions = [_function(record, function) for function in record.functions]
+    inside = [_building(record), *functions]
+    if record.threads is not None and record.threads.recording_ns:
+        inside.append(_Tree(RunPart("recording", "recording outside of calls", record.threads.recording_ns)))
+    inside = [tree for tree in inside if tree.part.total_ns]
+    known = sum(tree.part.total_ns for tree in inside)
+    if record.threads is None:  # an earlier version, which did not measure it
+        script, whole = max(0, record.wall_ns - known), max(record.wall_ns, known)
+    else:
+        script = max(0, record.wall_ns - record.threads.inside_ns)
+        whole = max(record.wall_ns + record.threads.beside_ns, known + script)
+    own = RunPart("script", "the script's own time", script)
+    return tuple(_flat(_Tree(RunPart("run", record.script, whole), [_Tree(own), *inside])))
+
+
+def unattributed_ns(parts: Iterable[RunPart]) -> int:
+    """Return the time that no part accounts for."""
+    return sum(part.own_ns for part in parts if part.kind in CONTAINERS)
+
+
+class _Tree:
+    """A part with those inside it, while they are put together."""
+
+    __slots__ = ("inside", "part")
+
+    def __init__(self, part: RunPart, inside: Sequence[_Tree] = ()) -> None:
+        self.part, self.inside = part, list(inside)
+
+    def scaled(self, total: int) -> _Tree:
+        """Return the tree with another total, all inside it alike."""
+        return _Tree(replace(self.part, total_ns=total), _in_room(self.inside, total, self.part.total_ns))
+
+
+def _flat(tree: _Tree, parent: int | None = None, before: int = 0) -> list[RunPart]:
+    own = tree.part.total_ns - _time_of(tree.inside)
+    found = [replace(tree.part, own_ns=own, parent=parent)]
+    for inner in tree.inside:
+        found.extend(_flat(inner, before, before + len(found)))
+    return found
+
+
+def _time_of(trees: Iterable[_Tree]) -> int:
+    return sum(tree.part.total_ns for tree in trees)
+
+
+def _in_room(trees: Sequence[_Tree], room: int, of: int) -> list[_Tree]:
+    """Return trees as they would be if ``of`` nanoseconds were ``room``: places are scaled, so that no rounding adds up."""
+    ends, reached = [0], 0
+    for tree in trees:
+        reached += tree.part.total_ns
+        ends.append(reached * room // max(1, of))
+    return [tree.scaled(ends[k + 1] - ends[k]) for k, tree in enumerate(trees)]
+
+
+def _fitted(trees: Sequence[_Tree], room: int) -> list[_Tree]:
+    """Return trees that together take no more than there is room for, scaled down alike if they took more."""
+    total = _time_of(trees)
+    return list(trees) if total <= room else _in_room(trees, max(0, room), total)
+
+
+def _building(record: ProfileRecord) -> _Tree:
+    labels = {"scan": "building a loop", "gradient": "building a gradient", "function": "building a function"}
+    inside = [
+        _Tree(RunPart("building", labels[built.kind], built.total_ns, source=built.source))
+        for built in record.building
+        if built.total_ns
+    ]
+    return _Tree(RunPart("building", "building", _time_of(inside)), inside)
+
+
+def _function(record: ProfileRecord, function: FunctionRecord) -> _Tree:
+    around, key = function.call_parts, function.key
+    program = max(0, function.total_ns - around.inside_ns) + around.running_ns
+    loops = [loop for loop in record.loops if loop.function == key and loop.parent is None]
+    found = _fitted([_loop(record, loop, 0) for loop in loops if loop.runs or loop.running], program)
+    room = program - _time_of(found)
+    timed = _outside(function, found)
+    timed.append(
+        _Tree(
+            RunPart(
+                "entry",
+                "entering and leaving the program",
+                round(around.around_ns * function.calls),
+                source=function.source,
+                function=key,
+                estimated=around.timed < function.calls,
+            )
+        )
+    )
+    parts: list[tuple[PartKind, str, int]] = [
+        ("checks", "checking arguments", around.checks_ns),
+        ("copies", "copying results", around.copies_ns),
+        ("recording", "recording around calls", around.recording_ns),
+    ]
+    edges = [
+        _Tree(RunPart(kind, label, total, source=function.source, function=key))
+        for kind, label, total in parts
+    ]
+    inside = [tree for tree in (*found, *_fitted(timed, room), *edges) if tree.part.total_ns]
+    whole = program + _time_of(edges)
+    return _Tree(RunPart("function", function.name, whole, source=function.source, function=key), inside)
+
+
+def _outside(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:
+    """Return the operations outside of loops."""
+    sampled = 0 < function.call_parts.timed < function.calls
+    trees = [
+        _operation(operation, function.calls if sampled else operation.samples, function.key, None, sampled)
+        for operation in function.operations
+        if operation.kind != "loop"
+    ]
+    return _without_loops(trees, function.operations, loops)
+
+
+def _operation(
+    operation: OperationRecord, count: int, function: int, loop: int | None, estimated: bool
+) -> _Tree:
+    return _Tree(
+        RunPart(
+            "operation",
+            operation.label,
+            round(operation.mean_ns * count) if operation.samples else 0,
+            source=operation.source,
+            function=function,
+            loop=loop,
+            operation=operation.index,
+            estimated=estimated,
+            moved_from=operation.moved_from,
+            rule=operation.rule,
+        )
+    )
+
+
+def _without_loops(
+    trees: list[_Tree], operations: Sequence[OperationRecord], loops: Sequence[_Tree]
+) -> list[_Tree]:
+    """Return operations, branches among them without the loops that ran in them: these have parts of their own.
+
+    A record does not say which loop is in which branch, so all are taken off all alike.
+    """
+    linked = {operation.loop for operation in operations}
+    hidden = _time_of(tree for tree in loops if tree.part.loop not in linked)
+    indices = {operation.index for operation in operations if operation.kind == "branch"}
+    branches = [tree for tree in trees if tree.part.operation in indices]
+    if not hidden or not branches:
+        return trees
+    room = max(0, _time_of(branches) - hidden)
+    left = {tree.part.operation: tree for tree in _fitted(branches, room)}
+    return [left.get(tree.part.operation, tree) for tree in trees]
+
+
+def _loop(record: ProfileRecord, loop: LoopRecord, depth: int) -> _Tree:
+    whole = loop.total_ns
+    nested = [inner for inner in record.loops if inner.parent == loop.key and (inner.runs or inner.running)]
+    inner = [_loop(record, each, depth + 1) for each in nested] if depth < DEEPEST else []
+    inner = _fitted(inner, whole)
+    room = whole - _time_of(inner)
+    edges = _edges(loop, room)
+    steps = _steps(loop, inner, room - _time_of(edges))
+    inside = [tree for tree in (*inner, *steps, *edges) if tree.part.total_ns]
+    part = RunPart("loop", loop.name, whole, source=loop.source, function=loop.function, loop=loop.key)
+    return _Tree(part, inside)
+
+
+def _edges(loop: LoopRecord, room: int) -> list[_Tree]:
+    """Return what of a loop is no step of it: making code, recording, and what else is before and after its steps."""
+    code = min(sum(tier.total_ns for tier in loop.tiers), room)
+    recording = min(round(loop.cost_ns), room - code)
+    in_steps = min(recording, round(_stamps(loop) * loop.stamp_ns))
+    around = max(0, min(loop.setup_ns, room) - code - (recording - in_steps))
+    parts: list[tuple[PartKind, str, int]] = [
+        ("code", "making code", code),
+        ("around", "around the steps", min(around, room - code - recording)),
+        ("recording", "recording", recording),
+    ]
+    return [_Tree(_of(loop, kind, label, total, kind == "recording")) for kind, label, total in parts]
+
+
+def _stamps(loop: LoopRecord) -> int:
+    """Return how many times were taken in the steps of a loop."""
+    return loop.step_times.count + loop.sampled_steps * (len(loop.operations) + 1)
+
+
+def _steps(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> list[_Tree]:
+    """Return what the steps of a loop were spent on, beside loops in them."""
+    if not loop.sampled_steps:
+        return [_Tree(_of(loop, "steps", "steps, not timed one by one", room))]
+    trees = [
+        _operation(operation, loop.steps, loop.function, loop.key, True)
+        for operation in loop.operations
+        if operation.kind != "loop"
+    ]
+    trees = _without_loops(trees, loop.operations, inner)
+    trees.append(_Tree(_of(loop, "rows", "storing rows", round(loop.copy_ns * loop.steps), True)))
+    trees.append(_Tree(_of(loop, "round", "the loop itself", round(loop.overhead_ns * loop.steps), True)))
+    trees = _fitted(trees, room)
+    slow = max(0, room - _time_of(trees))
+    return [*trees, _Tree(_of(loop, "slow", "steps slower than the typical one", slow))]
+
+
+def _of(loop: LoopRecord, kind: PartKind, label: str, total: int, estimated: bool = False) -> RunPart:
+    return RunPart(
+        kind,
+        label,
+        total,
+        source=loop.source,
+        function=loop.function,
+        loop=loop.key,
+        estimated=estimated,
+    )
+
+
+__all__ = ["CONTAINERS", "RunPart", "parts_of", "unattributed_ns"]

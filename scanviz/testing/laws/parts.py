@@ -37,7 +37,8 @@ def _operations(draw: st.DrawFn, loops: list[int]) -> tuple[OperationRecord, ...
     """Draw operations: some of the loops among them, others are in branches."""
     found = []
     for index in range(draw(st.integers(0, 4))):
-        loop = loops.pop() if loops and draw(st.booleans()) else None
+        linked = draw(st.booleans())
+        loop = loops.pop() if linked and loops else None
         kinds: tuple[Literal["operation", "branch"], ...] = ("operation", "branch")
         found.append(
             OperationRecord(

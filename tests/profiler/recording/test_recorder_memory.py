@@ -49,9 +49,10 @@ def test_a_million_steps_take_bounded_memory(tmp_path: Path) -> None:
     assert found.step_times.total_ns == times.sum()
     assert found.step_times.p95_ns == pytest.approx(np.percentile(times, 95), rel=0.01)
     assert found.step_times.max_ns == times.max() == found.series[:, 2].max()
-    save(made.record(), tmp_path / "million.scanviz")
+    record = made.record()
+    save(record, tmp_path / "million.scanviz")
     assert (tmp_path / "million.scanviz").stat().st_size < 40_000
-    assert load(tmp_path / "million.scanviz") == made.record()
+    assert load(tmp_path / "million.scanviz") == record
 
 
 def test_very_many_runs_of_a_nested_loop_take_bounded_memory() -> None:

@@ -17,19 +17,19 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.ops.current_step import at_step, running_loop
 from scanviz.engine.program.file import from_bytes, to_bytes
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of
-from scanviz.engine.program.plan import Buffer, Emits, Grouping, Plan, planning, single
+from scanviz.engine.program.plan import Buffer, Emits, Grouping, Plan, overwritable, planning, single
 from scanviz.engine.program.plan.arena import arena_of, inner_bytes, inner_steps
 from scanviz.engine.program.plan.location import Row, Size, SlotKey, StoreKind, View, Where
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime import rows as running
+from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.errors import changed_shape
 from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.testing.addresses import address, array_at, fill, memory
 
 Values = Mapping[int, Array]
 EVERYTHING = Emits(  # what gives a new array may as well be told where to put it
-    lambda instruction, program: instruction.op.declaration.views is None,
-    lambda instruction, program: range(min(instruction.op.facts.overwrites, len(instruction.inputs))),
+    lambda instruction, program: instruction.op.declaration.views is None, overwritable
 )
 
 
@@ -285,7 +285,7 @@ class Loop:
 
     def gathered(self, key: SlotKey, steps: range) -> Array:
         """Return the rows of steps as an array of their own."""
-        row, rows, loop, module = self.plan.stores[key].row, [], self.loop, running.ArrayModule()
+        row, rows, loop, module = self.plan.stores[key].row, [], self.loop, ArrayModule()
         for self.step in steps:
             rows.append(np.array(self.rows[key][self.at(key, 0)]))
         if row is None and not rows:

@@ -11,6 +11,7 @@ import numpy as np
 from scanviz.engine.backends.base import Executable
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.program.instructions import LoopInstruction, Program
+from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.events import Watch
 
 
@@ -23,6 +24,8 @@ class OtherTierLoop:
         The program that the loop is an instruction of.
     loop : LoopInstruction
         The loop; its mode names a backend.
+    module : ArrayModule
+        The array library of the program: values go to the other tier, and come back, through the host's memory.
 
     Raises
     ------
@@ -30,8 +33,8 @@ class OtherTierLoop:
         If there is no backend of that name.
     """
 
-    def __init__(self, program: Program, loop: LoopInstruction) -> None:
-        self.loop = loop
+    def __init__(self, program: Program, loop: LoopInstruction, module: ArrayModule) -> None:
+        self.module = module
         given = [number for number in dict.fromkeys(loop.inputs) if number not in program.constants]
         self.places = [loop.inputs.index(number) for number in given]
         itself = replace(loop, mode=None, frees=())
@@ -41,6 +44,7 @@ class OtherTierLoop:
         self.executable: Executable = resolve(str(loop.mode)).compile(alone)
 
     def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
-        """Return the loop's results for the values of its instruction's inputs, all in the host's memory."""
-        given = [np.asarray(values[k]) for k in self.places]
-        return self.executable.run(given, watch.inside() if watch is not None else None)
+        """Return the loop's results for the values of its instruction's inputs."""
+        given = [np.asarray(self.module.to_host(values[k])) for k in self.places]
+        results = self.executable.run(given, watch.inside() if watch is not None else None)
+        return [self.module.from_host(result) for result in results]

@@ -15,10 +15,10 @@ import numpy as np
 
 from scanviz.engine.program.instructions import LoopInstruction, StepOutputSlot, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, StoreKind
+from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.errors import Failure, changed_shape, in_words
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.rows import (
-    ArrayModule,
     OutputRows,
     RunInstruction,
     StateRows,

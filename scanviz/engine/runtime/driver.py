@@ -11,10 +11,10 @@ from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
+from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopTier
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.rows import ArrayModule
 from scanviz.engine.runtime.schedule import SamplingSchedule, scheduled
 from scanviz.engine.runtime.stamps import BlockStamps
 

@@ -26,12 +26,13 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.arena import LoopArena
+from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import DONE, FAILED, STOPPED, Outcome
 from scanviz.engine.runtime.context import RunContext
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.rows import ArrayModule, StateRows
+from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.stamps import OperationStamps, Stamps
 
@@ -39,7 +40,7 @@ Perform = Callable[[Op, Sequence[Any]], Sequence[Any]]
 RunLoop = Callable[
     [Sequence[Any], Watch | None], list[Any]
 ]  # from the values of a loop's inputs to its results
-OtherTier = Callable[[Program, LoopInstruction], RunLoop]
+OtherTier = Callable[[Program, LoopInstruction, ArrayModule], RunLoop]
 
 
 class Interpreter:
@@ -56,7 +57,7 @@ class Interpreter:
     name : str
         Of the tier.
     other_tier : callable, optional
-        ``other_tier(program, loop)`` gives what runs a loop whose mode names another tier; without it all run here.
+        ``other_tier(program, loop, module)`` gives what runs a loop whose mode names another tier; without it all run here.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Interpreter:
         self._constants: dict[int, dict[int, Any]] = {}
         self._runners: dict[int, LoopRunner] = {}
         self._other_tiers: dict[int, RunLoop] = {
-            loop.key: other_tier(around, loop)
+            loop.key: other_tier(around, loop, module)
             for loop, _, around in nested_loops(program)
             if other_tier is not None and loop.mode not in (None, "auto", name)
         }
@@ -79,9 +80,9 @@ class Interpreter:
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
         with np.errstate(all="ignore"):
-            given = [self.module.from_host(each) for each in inputs]
+            given = self.module.taken(self.program, inputs)
             results = self.run_whole(self.program, given, self._context(watch))
-            return [self.module.to_host(result) for result in results]
+            return self.module.given(self.program, inputs, results)
 
     def _context(self, watch: Watch | None) -> RunContext:
         """Return how the function's program is looked at: its values one by one, or a time after each instruction."""
@@ -131,7 +132,7 @@ class Interpreter:
         """Return a program's constants in the library's memory, moved there once."""
         known = self._constants.get(id(program))
         if known is None:
-            known = {number: self.module.from_host(value) for number, value in program.constants.items()}
+            known = {number: self.module.constant(program, number) for number in program.constants}
             self._constants[id(program)] = known
         return known
 
@@ -172,8 +173,7 @@ class Interpreter:
         given = [values[number] for number in loop.inputs]
         other = self._other_tiers.get(loop.key)
         if other is not None and (watch is None or watch.detail != "values"):
-            results = other([self.module.to_host(each) for each in given], watch)
-            return [self.module.from_host(result) for result in results]
+            return other(given, watch)
         runner = self._runners.get(id(loop))  # which lives as long as its runner
         if runner is None:
             runner = self._runners[id(loop)] = LoopRunner(loop, Interpreted(self, loop), self.module)

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,
@@ -24,41 +22,11 @@ from scanviz.engine.program.instructions import (
 from scanviz.engine.program.plan import wraps
 from scanviz.engine.program.plan.arena import ring_size
 from scanviz.engine.program.shapes import KnownValues, partial_shapes
+from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.errors import changed_shape, negative_steps, short_sequence, short_state
 
 RunInstruction = Callable[[Program, AnyInstruction, Sequence[Any]], Sequence[Any]]
 FIRST_ROOM = 1024  # steps that a loop with a stop condition has rows for at first
-
-
-class ArrayModule:
-    """The array library that an interpreter runs on: NumPy here, CuPy in its backend."""
-
-    __slots__ = ()
-
-    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
-        """Return a new array."""
-        return np.empty(shape, dtype)
-
-    def copy(self, value: Any) -> Any:
-        """Return a copy of an array that nothing else holds."""
-        return np.array(value)
-
-    def to_host(self, value: Any) -> Any:
-        """Return an array or scalar in the host's memory."""
-        return value
-
-    def from_host(self, value: Any) -> Any:
-        """Return an array in this library's memory."""
-        return value
-
-    @staticmethod
-    def as_array(value: Any) -> Any:
-        """Return a single number as an array of no dimensions."""
-        return np.asarray(value)
-
-    def number(self, value: Any) -> Any:
-        """Return a single number that goes into a step, in the form that its code takes."""
-        return value
 
 
 def count_steps(loop: LoopInstruction, value: Any) -> int:

@@ -16,10 +16,12 @@ from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction,
 from scanviz.engine.program.plan import Emits, Grouping, Plan, plan_loop, single
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
+from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import CompiledLoop
 from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.rows import ArrayModule, RunInstruction, StateRows
+from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.stamps import Clock, OperationStamps, Stamps, StepStamps
 
@@ -43,7 +45,10 @@ class WrittenLoop(Protocol):
         ...
 
 
-class Emission(NamedTuple):
+Write = Callable[[Plan, Variant], WrittenLoop]
+
+
+class Tier(NamedTuple):
     """What a tier brings: everything else about loops is the same for all.
 
     Attributes
@@ -52,24 +57,18 @@ class Emission(NamedTuple):
         Of the tier.
     emits : Emits
         What it can do with memory.
-    write : callable
-        ``write(loop, plan, variant, runners)`` gives code; ``runners`` run the loops and branches inside the step, by index.
     module : ArrayModule
         Where arrays come from.
-    compute : callable
-        Runs one instruction alone.
-    clock : callable
-        Gives nanoseconds, when all is done that was asked before.
+    interpreted : callable
+        ``interpreted(program)`` gives what runs a program instruction by instruction.
     groups : callable
         Which instructions are done as one.
     """
 
     name: str
     emits: Emits
-    write: Callable[[LoopInstruction, Plan, Variant, Mapping[int, Any]], WrittenLoop]
     module: ArrayModule
-    compute: RunInstruction
-    clock: Clock = time.perf_counter_ns
+    interpreted: Callable[[Program], Interpreter]
     groups: Grouping = single
 
 
@@ -84,18 +83,19 @@ class Specialised:
         Buffers left by earlier runs.
     """
 
-    __slots__ = ("_code", "_emission", "_lock", "_write", "buffers", "plan")
+    __slots__ = ("_code", "_lock", "_module", "_write", "buffers", "clock", "plan")
     samples = True
     steps_at_once = None  # Python hears ctrl+c itself
 
-    def __init__(self, plan: Plan, emission: Emission, write: Callable[[Plan, Variant], WrittenLoop]) -> None:
-        self.plan, self._emission, self._write = plan, emission, write
+    def __init__(self, plan: Plan, module: ArrayModule, write: Write) -> None:
+        self.plan, self._module, self._write = plan, module, write
+        self.clock: Clock = module.clock
         self._code: dict[Variant, WrittenLoop] = {}
         self._lock = threading.Lock()
         self.buffers: Pool[list[Any]] = Pool(self._new_buffers, POOLED)
 
     def _new_buffers(self) -> list[Any]:
-        return [self._emission.module.empty(shape, dtype) for shape, dtype in self.plan.buffers]
+        return [self._module.empty(shape, dtype) for shape, dtype in self.plan.buffers]
 
     def variant(self, name: Variant) -> CompiledLoop:
         """Return one variant of the code, written when first needed."""
@@ -108,15 +108,9 @@ class Specialised:
                 self._code[name] = self._write(self.plan, name)
             return self._code[name]
 
-    @property
-    def clock(self) -> Clock:
-        """Gives nanoseconds, when all is done that was asked before."""
-        return self._emission.clock
-
     def stamps(self, name: Variant, first: int, last: int) -> Stamps:
         """Return what takes the times of a chunk."""
-        clock = self._emission.clock
-        return StepStamps(first, last, clock) if name == "steps" else OperationStamps(clock)
+        return StepStamps(first, last, self.clock) if name == "steps" else OperationStamps(self.clock)
 
 
 class SpecialisedLoop:
@@ -128,12 +122,14 @@ class SpecialisedLoop:
         The loop.
     runners : mapping
         What runs the loops and branches inside the step, by index of the instruction.
-    emission : Emission
+    tier : Tier
         The tier's part.
+    write : callable
+        ``write(plan, variant)`` gives code.
     """
 
-    def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], emission: Emission) -> None:
-        self.loop, self.runners, self.emission = loop, runners, emission
+    def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], tier: Tier, write: Write) -> None:
+        self.loop, self.runners, self.tier, self._write = loop, runners, tier, write
         self.cache: OrderedDict[object, Specialised] = OrderedDict()
         self.misses = 0
         self._unread = [k for k, slot in enumerate(loop.states) if not slot.reads]
@@ -142,7 +138,7 @@ class SpecialisedLoop:
 
     def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of one instruction alone."""
-        return self.emission.compute(program, instruction, values)
+        return self.tier.interpreted(program).run_apart(program, instruction, values)
 
     def code_for(
         self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None
@@ -170,24 +166,21 @@ class SpecialisedLoop:
             if changing and _ANY in self.cache:
                 self.cache.move_to_end(_ANY)
                 return self.cache[_ANY]
-            found = (
-                self._for_any()
-                if changing
-                else self._for_shapes(shapes, [state.row_shape for state in states])
-            )
+            rows = [state.row_shape for state in states]
+            found = self._for_any() if changing else self._for_shapes(shapes, rows)
             self.cache[_ANY if changing else key] = found
             if len(self.cache) > CACHED:
                 self.cache.popitem(last=False)
             found.variant("plain")
         if watch is not None:
             why = "the shapes change from run to run" if changing else "generated for the shapes met"
-            watch.specialised(self.loop.key, time.perf_counter_ns() - begun, self.emission.name, why)
+            watch.specialised(self.loop.key, time.perf_counter_ns() - begun, self.tier.name, why)
         return found
 
     def _for_shapes(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
         known = self._planned  # with the loop around this one
         if known is not None and _is_for(known, self.loop, shapes, rows):
-            return self._made(known)
+            return Specialised(known, self.tier.module, self._write)
         return self._planned_for(shapes, rows)
 
     def take_plan(self, plan: Plan) -> None:
@@ -200,19 +193,13 @@ class SpecialisedLoop:
     def _planned_for(
         self, shapes: Sequence[ConcreteShape] | None, rows: Sequence[ConcreteShape]
     ) -> Specialised:
-        made = plan_loop(self.loop, shapes, self.emission.groups, self.emission.emits, rows)
+        made = plan_loop(self.loop, shapes, self.tier.groups, self.tier.emits, rows)
         verify_plan(self.loop.body, made)
         for index, (inner, *_) in made.inner.items():
             take = getattr(self.runners[index], "take_plan", None)
             if take is not None:
                 take(inner)
-        return self._made(made)
-
-    def _made(self, plan: Plan) -> Specialised:
-        def write(plan: Plan, variant: Variant) -> WrittenLoop:
-            return self.emission.write(self.loop, plan, variant, self.runners)
-
-        return Specialised(plan, self.emission, write)
+        return Specialised(made, self.tier.module, self._write)
 
     def all_made(self) -> list[Specialised]:
         """Return what is kept, for all shapes."""
@@ -227,4 +214,4 @@ def _is_for(made: Plan, loop: LoopInstruction, shapes: Sequence[Any], rows: Sequ
     return planned == list(shapes) and kept == list(rows)
 
 
-__all__ = ["Emission", "Specialised", "SpecialisedLoop", "WrittenLoop"]
+__all__ = ["Specialised", "SpecialisedLoop", "Tier", "Write", "WrittenLoop"]

@@ -5,7 +5,7 @@ import pytest
 
 from scanviz import function, scan
 from scanviz import tensor as T
-from scanviz.engine.backends.numpy.emit import Emitter
+from scanviz.engine.backends.numpy import LIBRARY
 from scanviz.engine.backends.numpy.formula_source import of_numbers, written_in_turn
 from scanviz.engine.graph.declaration import for_now
 from scanviz.engine.ops import elementwise as e
@@ -17,7 +17,7 @@ from scanviz.engine.scalar.formula import floats
 @pytest.fixture
 def emitter():
     v = T.vector("v")
-    return Emitter(function([v], v * 2).program)
+    return LIBRARY.emitter(function([v], v * 2).program)
 
 
 def test_single_numbers_are_one_expression(emitter):

@@ -30,7 +30,7 @@ _in_table = supported_by(CUPY)
 
 
 def supports(instruction: Instruction, program: Program) -> Support:
-    """Return whether an operation has a row in the table."""
+    """Return whether CuPy has an operation, on the device or on the host."""
     load_rows()
     return _in_table(instruction, program)
 
@@ -39,6 +39,7 @@ class CupyBackend:
     """The CuPy tier."""
 
     name = "cupy"
+    supports = staticmethod(supports)
 
     def availability(self) -> Availability:
         """Return whether CuPy, a driver and a GPU are here; never raises, imports CuPy only where it is installed."""
@@ -61,10 +62,6 @@ class CupyBackend:
                 False, f"the driver does not answer ({error})", "update NVIDIA's driver", version
             )
         return Availability(True, "CuPy, one call an operation", version=version)
-
-    def supports(self, instruction: Instruction, program: Program) -> Support:
-        """Return whether CuPy has an operation, on the device or on the host."""
-        return supports(instruction, program)
 
     def compile(self, program: Program) -> Executable:
         """Return an executable of a program.

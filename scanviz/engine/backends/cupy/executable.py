@@ -7,12 +7,12 @@ of the launch; nobody else pays for it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from scanviz.engine.backends.cupy.interpreter import DeviceInterpreter, DevicePerform, operands
-from scanviz.engine.backends.cupy.module import DeviceModule, is_device
+from scanviz.engine.backends.cupy.module import DeviceModule
 from scanviz.engine.backends.cupy.table import CUPY
 from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.backends.source.emitter import Emitter
@@ -20,8 +20,9 @@ from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.types import Type
-from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of
-from scanviz.engine.program.plan import Emits
+from scanviz.engine.program.instructions import Instruction, Program, dtype_of
+from scanviz.engine.program.plan import Emits, overwritable
+from scanviz.engine.runtime.specialised import Tier
 
 
 class DeviceCall:
@@ -53,86 +54,32 @@ def writes(instruction: Instruction, program: Program) -> bool:
 
 def overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
     """Return the positions of the inputs that this array may be."""
-    if not writes(instruction, program):
-        return ()
-    return range(min(instruction.op.facts.overwrites, len(instruction.inputs)))
+    return overwritable(instruction, program) if writes(instruction, program) else ()
 
 
-class DeviceCalls:
-    """How generated source calls CuPy.
-
-    Parameters
-    ----------
-    module : DeviceModule
-        Where values live.
-    """
-
-    def __init__(self, module: DeviceModule) -> None:
-        self.module, self.perform = module, DevicePerform(module)
-        self._constants: dict[
-            int, tuple[Any, Any]
-        ] = {}  # by id: a constant, which so stays alive, and where it lives
-
-    def statements(self, emitter: Emitter, instruction: Instruction, out: str | None) -> list[str]:
-        """Return the line of an instruction; ``out`` names the array that its result goes to."""
-        kinds = [emitter.program.registers[number].type for number in instruction.outputs]
-        call = DeviceCall(self.perform, instruction.op, kinds)
-        values = "".join(f"{emitter.name(number)}, " for number in instruction.inputs)
-        if out is not None:
-            return [f"{emitter.bind(call.into, instruction.op.name)}(({values}), {out})"]
-        targets = "".join(f"{emitter.name(number)}, " for number in instruction.outputs)
-        return [f"{targets}= {emitter.bind(call, instruction.op.name)}(({values}))"]
-
-    def constant(self, program: Program, number: int) -> Any:
-        """Return a constant where it lives, moved there once."""
-        value = program.constants[number]
-        if id(value) not in self._constants:
-            self._constants[id(value)] = (value, self.module.placed(value, program.registers[number].type))
-        return self._constants[id(value)][1]
-
-    def constants_on_device(self) -> list[Any]:
-        """Return the constants that live on the device."""
-        return [each for _, each in list(self._constants.values()) if is_device(each)]
-
-    def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of one instruction alone."""
-        return DeviceInterpreter(program, self.perform, self.module).run_apart(program, instruction, values)
-
-    def clock(self) -> int:
-        """Return nanoseconds, when the device has done all that was asked."""
-        self.module.wait()
-        return time.perf_counter_ns()
+def statements(
+    perform: DevicePerform, emitter: Emitter, instruction: Instruction, out: str | None
+) -> list[str]:
+    """Return the line of an instruction; ``out`` names the array that its result goes to."""
+    kinds = [emitter.program.registers[number].type for number in instruction.outputs]
+    call = DeviceCall(perform, instruction.op, kinds)
+    values = "".join(f"{emitter.name(number)}, " for number in instruction.inputs)
+    if out is not None:
+        return [f"{emitter.bind(call.into, instruction.op.name)}(({values}), {out})"]
+    targets = "".join(f"{emitter.name(number)}, " for number in instruction.outputs)
+    return [f"{targets}= {emitter.bind(call, instruction.op.name)}(({values}))"]
 
 
 def device_executable(program: Program, xp: Any, name: str) -> SourceExecutable:
-    """Return an executable of a program for an array module with CuPy's names.
-
-    Its results are all on the device if an input was, else on the host.  On the device they may share memory with inputs and
-    with one another, never with constants.
-    """
+    """Return an executable of a program for an array module with CuPy's names."""
     module = DeviceModule(xp)
-    calls = DeviceCalls(module)
-    emits = Emits(writes, overwrites)
-    library = Library(name, calls.statements, emits, module, calls.compute, calls.constant, calls.clock)
+    perform = DevicePerform(module)
 
     def interpreted(program: Program) -> DeviceInterpreter:
-        return DeviceInterpreter(program, calls.perform, module, name, OtherTierLoop)
+        return DeviceInterpreter(program, perform, module, name, OtherTierLoop)
 
-    def take(inputs: Sequence[Any]) -> list[Any]:
-        return module.taken(program, inputs)
-
-    def give(inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-        if not any(is_device(each) for each in inputs):
-            return [module.to_host(result) for result in results]
-        constants, found = calls.constants_on_device(), []
-        for number, value in zip(program.outputs, results, strict=True):
-            value = module.on_device(value, program.registers[number].type)
-            if is_device(value) and any(xp.may_share_memory(value, constant) for constant in constants):
-                value = value.copy()
-            found.append(value)
-        return found
-
-    return SourceExecutable(program, library, interpreted, take, give, takes_device_arrays=True)
+    tier = Tier(name, Emits(writes, overwrites), module, interpreted)
+    return SourceExecutable(program, Library(tier, partial(statements, perform)))
 
 
-__all__ = ["DeviceCalls", "device_executable"]
+__all__ = ["device_executable"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,15 +65,19 @@ def triangular(xp: Any, a: Any, b: Any, lower: bool, transposed: bool, unit: boo
     return solved
 
 
+def by_factor(xp: Any, factor: Any, b: Any) -> Any:
+    """Return the solutions of systems whose matrices have these lower Cholesky factors."""
+    half = triangular(xp, factor, b, lower=True, transposed=False, unit=False)
+    return triangular(xp, factor, half, lower=True, transposed=True, unit=False)
+
+
 def _solve(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
     def general(a: Any, b: Any) -> Any:
         with reporting(xp, "the matrix is singular: the system has no unique solution"):
             return xp.linalg.solve(a, b)
 
     def positive(a: Any, b: Any) -> Any:
-        factor = factor_of(xp, a, lower=True)
-        half = triangular(xp, factor, b, lower=True, transposed=False, unit=False)
-        return triangular(xp, factor, half, lower=True, transposed=True, unit=False)
+        return by_factor(xp, factor_of(xp, a, lower=True), b)
 
     return (each_pair(xp, positive if op.parameters.assume == "pos" else general, *values),)
 
@@ -110,11 +115,7 @@ def _lu_solve(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _cholesky_solve(xp: Any, op: Op, values: Sequence[Any]) -> Sequence[Any]:
-    def by_factor(factor: Any, b: Any) -> Any:
-        half = triangular(xp, factor, b, lower=True, transposed=False, unit=False)
-        return triangular(xp, factor, half, lower=True, transposed=True, unit=False)
-
-    return (each_pair(xp, by_factor, *values),)
+    return (each_pair(xp, partial(by_factor, xp), *values),)
 
 
 def _floating(array: Any) -> Any:

@@ -12,7 +12,6 @@ from scanviz.engine.backends.cupy.table import CUPY
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program
 from scanviz.engine.runtime.context import RunContext
-from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.interpreter import Interpreter
 
 
@@ -46,23 +45,6 @@ class DeviceInterpreter(Interpreter):
     """An interpreter whose values live where their types say, and whose results stay there."""
 
     module: DeviceModule
-
-    def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
-        """Return the outputs where they are."""
-        with np.errstate(all="ignore"):
-            given = self.module.taken(self.program, inputs)
-            return self.run_whole(self.program, given, RunContext(watch, notify=watch is not None))
-
-    def constants(self, program: Program) -> dict[int, Any]:
-        """Return a program's constants where they live, moved there once."""
-        known = self._constants.get(id(program))
-        if known is None:
-            known = {
-                number: self.module.placed(value, program.registers[number].type)
-                for number, value in program.constants.items()
-            }
-            self._constants[id(program)] = known
-        return known
 
     def run_instruction(
         self, program: Program, instruction: AnyInstruction, values: Sequence[Any], context: RunContext

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.program.instructions import Program
-from scanviz.engine.runtime.rows import ArrayModule
+from scanviz.engine.runtime.array_module import ArrayModule
 
 
 def is_device(value: Any) -> bool:
@@ -26,10 +27,14 @@ class DeviceModule(ArrayModule):
         CuPy, or a stand-in with its names.
     """
 
-    __slots__ = ("xp",)
+    __slots__ = ("_constants", "xp")
+    takes_device_arrays = True
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
+        self._constants: dict[
+            int, tuple[Any, Any]
+        ] = {}  # by id: a constant, which so stays alive, and where it lives
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
         """Return a new array on the device."""
@@ -66,13 +71,37 @@ class DeviceModule(ArrayModule):
         kinds = [program.registers[number].type for number in program.inputs]
         return [self.placed(each, kind) for each, kind in zip(given, kinds, strict=True)]
 
-    def on_device(self, value: Any, kind: Type) -> Any:
-        """Return a result for a caller who works on the device; random states stay on the host."""
-        return self.xp.asarray(value) if isinstance(kind, TensorType) else self.to_host(value)
+    def constant(self, program: Program, number: int) -> Any:
+        """Return a constant where it lives, moved there once."""
+        value = program.constants[number]
+        if id(value) not in self._constants:
+            self._constants[id(value)] = (value, self.placed(value, program.registers[number].type))
+        return self._constants[id(value)][1]
+
+    def given(self, program: Program, inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+        """Return results all on the device if an input was, else on the host; random states stay on the host.
+
+        On the device they may share memory with inputs and with one another, never with constants.
+        """
+        if not any(is_device(each) for each in inputs):
+            return [self.to_host(result) for result in results]
+        constants, found = [each for _, each in list(self._constants.values()) if is_device(each)], []
+        for number, value in zip(program.outputs, results, strict=True):
+            tensor = isinstance(program.registers[number].type, TensorType)
+            value = self.xp.asarray(value) if tensor else self.to_host(value)
+            if is_device(value) and any(self.xp.may_share_memory(value, constant) for constant in constants):
+                value = value.copy()
+            found.append(value)
+        return found
 
     def wait(self) -> None:
         """Wait until the device has done all that was asked."""
         self.xp.cuda.get_current_stream().synchronize()
+
+    def clock(self) -> int:
+        """Return nanoseconds, when the device has done all that was asked."""
+        self.wait()
+        return time.perf_counter_ns()
 
 
 __all__ = ["DeviceModule", "is_device"]

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from scanviz.engine.backends.cupy.table import CUPY, single
+from scanviz.engine.backends.cupy.table import CUPY, CupyRow, single
 from scanviz.engine.errors import ShapeError
 from scanviz.engine.graph.declaration import declared
 from scanviz.engine.ops import reduce as r
 
 
-def _with_dtype(name: str) -> Callable[..., Any]:
-    return lambda xp, p, x: getattr(xp, name)(x, axis=p.axes, dtype=p.dtype, keepdims=p.keepdims)
+def _called(name: str, *parameters: str, along: str = "axis") -> CupyRow:
+    """Return the row of what CuPy has by name, with the axes in the parameter ``along`` and other parameters by their names."""
 
+    def reduced(xp: Any, p: Any, x: Any) -> Any:
+        given = {parameter: getattr(p, parameter) for parameter in parameters}
+        return getattr(xp, name)(x, axis=getattr(p, along), **given)
 
-def _plain(name: str) -> Callable[..., Any]:
-    return lambda xp, p, x: getattr(xp, name)(x, axis=p.axes, keepdims=p.keepdims)
-
-
-def _place(name: str) -> Callable[..., Any]:
-    return lambda xp, p, x: getattr(xp, name)(x, axis=p.axis, keepdims=p.keepdims)
-
-
-def _cumulative(name: str) -> Callable[..., Any]:
-    return lambda xp, p, x: getattr(xp, name)(x, axis=p.axis, dtype=p.dtype)
+    return single(reduced)
 
 
 for _name in ("sum", "prod"):
-    CUPY.row(declared(_name))(single(_with_dtype(_name)))
+    CUPY.row(declared(_name))(_called(_name, "dtype", "keepdims", along="axes"))
 for _name in ("max", "min", "all", "any"):
-    CUPY.row(declared(_name))(single(_plain(_name)))
-CUPY.row(r.ARGMAX)(single(_place("argmax")))
-CUPY.row(r.ARGMIN)(single(_place("argmin")))
-CUPY.row(r.CUMSUM)(single(_cumulative("cumsum")))
-CUPY.row(r.CUMPROD)(single(_cumulative("cumprod")))
+    CUPY.row(declared(_name))(_called(_name, "keepdims", along="axes"))
+CUPY.row(r.ARGMAX)(_called("argmax", "keepdims"))
+CUPY.row(r.ARGMIN)(_called("argmin", "keepdims"))
+CUPY.row(r.CUMSUM)(_called("cumsum", "dtype"))
+CUPY.row(r.CUMPROD)(_called("cumprod", "dtype"))
 
 
 def _to_shape(xp: Any, parameters: Any, x: Any, *sizes: Any) -> Any:

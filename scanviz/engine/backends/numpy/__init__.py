@@ -6,7 +6,6 @@ profile measures what runs without it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,15 @@ import numpy as np
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.backends.numpy import elementwise, index, join, linalg, reduce, shape  # noqa: F401  # rows of source
 from scanviz.engine.backends.numpy.emit import EMITS, statements
-from scanviz.engine.backends.reference import ReferenceBackend, perform
+from scanviz.engine.backends.other_tier import OtherTierLoop
+from scanviz.engine.backends.reference import perform
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.library import Library
-from scanviz.engine.program.instructions import AnyInstruction, Program
+from scanviz.engine.program.instructions import Program, is_scalar
 from scanviz.engine.program.verify import verify_program
+from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.interpreter import Interpreter
-from scanviz.engine.runtime.rows import ArrayModule
+from scanviz.engine.runtime.specialised import Tier
 
 
 class NumpyModule(ArrayModule):
@@ -36,20 +37,17 @@ class NumpyModule(ArrayModule):
         """Return a copy of an array, or a scalar."""
         return value.copy()
 
-
-def _compute(program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
-    return Interpreter(program, perform, ArrayModule()).run_apart(program, instruction, values)
-
-
-def _take(inputs: Sequence[Any]) -> Sequence[Any]:
-    return inputs
+    def constant(self, program: Program, number: int) -> Any:
+        """Return a constant, a single number as a scalar."""
+        value = program.constants[number]
+        return value[()] if is_scalar(program, number) else value
 
 
-def _give(inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-    return [np.asarray(result) for result in results]
+def _interpreted(program: Program) -> Interpreter:
+    return Interpreter(program, perform, ArrayModule(), other_tier=OtherTierLoop)
 
 
-LIBRARY = Library("numpy", statements, EMITS, NumpyModule(), _compute)
+LIBRARY = Library(Tier("numpy", EMITS, NumpyModule(), _interpreted), statements)
 
 
 class NumpyBackend:
@@ -64,4 +62,4 @@ class NumpyBackend:
     def compile(self, program: Program) -> SourceExecutable:
         """Return generated code for a program; loops get theirs when their shapes are met."""
         verify_program(program)
-        return SourceExecutable(program, LIBRARY, ReferenceBackend().compile, _take, _give)
+        return SourceExecutable(program, LIBRARY)

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, as_declared, dtype_of, nowhere
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, arrays, dtype_of
 from scanviz.engine.backends.numpy.formula_source import of_numbers, written_in_turn
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import scalar_functions
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.program.instructions import Instruction, Program, is_scalar
+from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.plan import overwritable
 
 # They look whether memory is shared, and then take longer than in an array of their own.
 _LOOKING = (scalar_functions.where, scalar_functions.clip)
@@ -60,17 +61,13 @@ def _dtypes(emitter: Emitter, instruction: Instruction) -> tuple[str, ...]:
     return tuple(dtype_of(emitter.program, number) for number in instruction.inputs)
 
 
-def _writes(instruction: Instruction, program: Program) -> bool:
-    return not is_scalar(program, instruction.outputs[0])
-
-
 def _overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
     declaration = instruction.op.declaration
     assert isinstance(declaration, ElementwiseDeclaration)
-    return () if declaration.function in _LOOKING else as_declared(instruction, program)
+    return () if declaration.function in _LOOKING else overwritable(instruction, program)
 
 
-EMIT.kind(ElementwiseDeclaration)(EmitRow(_call, _writes, _overwrites))
+EMIT.kind(ElementwiseDeclaration)(EmitRow(_call, arrays, _overwrites))
 
 
 def _cast(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
@@ -84,4 +81,4 @@ def _cast(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out
     return f"{emitter.bind(np.asarray, 'asarray')}({inputs[0]}).astype({dtype!r})[()]"
 
 
-EMIT.row(e.CAST)(EmitRow(_cast, _writes, nowhere))
+EMIT.row(e.CAST)(EmitRow(_cast, arrays))

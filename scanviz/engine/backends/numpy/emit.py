@@ -19,6 +19,26 @@ from scanviz.engine.program.plan import Emits
 Expression = Callable[["Emitter", Instruction, Sequence[str], "str | None"], str]
 
 
+def never(instruction: Instruction, program: Program) -> bool:
+    """Return False: of what cannot write into a given array."""
+    return False
+
+
+def always(instruction: Instruction, program: Program) -> bool:
+    """Return True: of what can write into a given array whatever it holds."""
+    return True
+
+
+def arrays(instruction: Instruction, program: Program) -> bool:
+    """Return whether the result is an array, not a number: of what can write into any that it is given."""
+    return not is_scalar(program, instruction.outputs[0])
+
+
+def nowhere(instruction: Instruction, program: Program) -> Sequence[int]:
+    """Return no position: of what may not write over an input."""
+    return ()
+
+
 class EmitRow(NamedTuple):
     """How an op is written.
 
@@ -33,32 +53,17 @@ class EmitRow(NamedTuple):
     """
 
     expression: Expression
-    writes: Callable[[Instruction, Program], bool]
-    overwrites: Callable[[Instruction, Program], Sequence[int]]
+    writes: Callable[[Instruction, Program], bool] = never
+    overwrites: Callable[[Instruction, Program], Sequence[int]] = nowhere
 
 
 EMIT: MeaningTable[EmitRow] = MeaningTable("NumPy source", "engine/backends/numpy/{family}.py")
-
-
-def never(instruction: Instruction, program: Program) -> bool:
-    """Return False: for ops that cannot write into a given array."""
-    return False
 
 
 def writes(instruction: Instruction, program: Program) -> bool:
     """Return whether an instruction can write its result into a given array."""
     row = EMIT.get(instruction.op.declaration)
     return row is not None and row.writes(instruction, program)
-
-
-def nowhere(instruction: Instruction, program: Program) -> Sequence[int]:
-    """Return no position: for ops that may not write over an input."""
-    return ()
-
-
-def as_declared(instruction: Instruction, program: Program) -> Sequence[int]:
-    """Return the positions of the inputs that the operation's meaning allows to write over."""
-    return range(min(instruction.op.facts.overwrites, len(instruction.inputs)))
 
 
 def overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
@@ -90,6 +95,4 @@ def _numbers_of(emitter: Emitter, instruction: Instruction) -> list[str]:
     return [f"{name} = {asarray}({name})[()]" for name in names]
 
 
-__all__ = [
-    "EMIT", "EMITS", "EmitRow", "Emitter", "as_declared", "dtype_of", "never", "nowhere", "overwrites", "statements", "writes",
-]  # fmt: skip
+__all__ = ["EMIT", "EMITS", "EmitRow", "Emitter", "always", "arrays", "dtype_of", "statements"]

@@ -7,11 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, as_declared, never, nowhere
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, always
+from scanviz.engine.backends.source.emitter import tuple_text
 from scanviz.engine.ops.assign import ASSIGN, add_at
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, is_basic, numpy_index
-from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.instructions import Instruction
+from scanviz.engine.program.plan import overwritable
 
 
 def index_source(parameters: IndexParameters, inputs: Sequence[str]) -> str:
@@ -61,15 +63,10 @@ def _assign(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
         index = emitter.bind(
             partial(numpy_index, pattern), "places"
         )  # slices have no source of their own in a call
-        given = f"({', '.join(numbers)}{',' if len(numbers) == 1 else ''})"
-        written = f"{emitter.bind(add_at, 'add_at')}({out}, {index}({given}), {value})"
+        written = f"{emitter.bind(add_at, 'add_at')}({out}, {index}({tuple_text(numbers)}), {value})"
     return "\n".join([*copied, written])
 
 
-def _always(instruction: Instruction, program: Program) -> bool:
-    return True
-
-
-EMIT.row(INDEX)(EmitRow(_index, never, nowhere))
-EMIT.row(LAST_ROW)(EmitRow(_last, never, nowhere))
-EMIT.row(ASSIGN)(EmitRow(_assign, _always, as_declared))
+EMIT.row(INDEX)(EmitRow(_index))
+EMIT.row(LAST_ROW)(EmitRow(_last))
+EMIT.row(ASSIGN)(EmitRow(_assign, always, overwritable))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, dtype_of, nowhere
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, dtype_of
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.linalg import DOT, MATMUL, dot_values
 from scanviz.engine.program.instructions import Instruction, Program, is_scalar
@@ -38,5 +38,5 @@ def _writes(instruction: Instruction, program: Program) -> bool:
     return len(dtypes) == 1 and not is_scalar(program, instruction.outputs[0])
 
 
-EMIT.row(DOT)(EmitRow(_dot, _writes, nowhere))
-EMIT.row(MATMUL)(EmitRow(_matmul, _writes, nowhere))
+EMIT.row(DOT)(EmitRow(_dot, _writes))
+EMIT.row(MATMUL)(EmitRow(_matmul, _writes))

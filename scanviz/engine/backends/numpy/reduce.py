@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, nowhere
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, arrays
 from scanviz.engine.ops.reduce import ReductionDeclaration
-from scanviz.engine.program.instructions import Instruction, Program, is_scalar
+from scanviz.engine.program.instructions import Instruction
 
 
 def _reduce(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
@@ -16,8 +16,4 @@ def _reduce(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
     return f"{call}({inputs[0]}, {parameters.axes}, {parameters.dtype!r}, {out}, {parameters.keepdims})"
 
 
-def _writes(instruction: Instruction, program: Program) -> bool:
-    return not is_scalar(program, instruction.outputs[0])
-
-
-EMIT.kind(ReductionDeclaration)(EmitRow(_reduce, _writes, nowhere))
+EMIT.kind(ReductionDeclaration)(EmitRow(_reduce, arrays))

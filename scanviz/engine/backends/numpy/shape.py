@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, never, nowhere
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, arrays
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.shape import ALLOC, DIMENSION, DIMSHUFFLE, MAKE_VECTOR, RESHAPE
-from scanviz.engine.program.instructions import Instruction, Program, is_scalar
+from scanviz.engine.program.instructions import Instruction
 
 
 def _dimension(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
@@ -50,12 +50,8 @@ def _make_vector(emitter: Emitter, instruction: Instruction, inputs: Sequence[st
     return "\n".join(f"{out}[{k}] = {text}" for k, text in enumerate(inputs)) or "pass"
 
 
-def _array(instruction: Instruction, program: Program) -> bool:
-    return not is_scalar(program, instruction.outputs[0])
-
-
-EMIT.row(RESHAPE)(EmitRow(_reshape, never, nowhere))
-EMIT.row(ALLOC)(EmitRow(_alloc, _array, nowhere))
-EMIT.row(MAKE_VECTOR)(EmitRow(_make_vector, _array, nowhere))
-EMIT.row(DIMENSION)(EmitRow(_dimension, never, nowhere))
-EMIT.row(DIMSHUFFLE)(EmitRow(_dimshuffle, never, nowhere))
+EMIT.row(RESHAPE)(EmitRow(_reshape))
+EMIT.row(ALLOC)(EmitRow(_alloc, arrays))
+EMIT.row(MAKE_VECTOR)(EmitRow(_make_vector, arrays))
+EMIT.row(DIMENSION)(EmitRow(_dimension))
+EMIT.row(DIMSHUFFLE)(EmitRow(_dimshuffle))

@@ -12,8 +12,8 @@ from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.verify import verify_program
+from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.interpreter import Interpreter
-from scanviz.engine.runtime.rows import ArrayModule
 
 
 def perform(op: Op, values: Sequence[Any]) -> list[Any]:

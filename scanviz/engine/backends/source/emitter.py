@@ -23,10 +23,9 @@ Constant = Callable[
 ]  # gives a constant of a program in the form that generated source uses
 
 
-def as_numpy(program: Program, number: int) -> Any:
-    """Return a constant as NumPy takes it: a single number as a scalar."""
-    value = program.constants[number]
-    return value[()] if is_scalar(program, number) else value
+def tuple_text(names: Sequence[str]) -> str:
+    """Return the source of a tuple."""
+    return f"({', '.join(names)}{',' if len(names) == 1 else ''})"
 
 
 class Emitter:
@@ -45,7 +44,7 @@ class Emitter:
         Global names of the generated source.
     """
 
-    def __init__(self, program: Program, constant: Constant = as_numpy) -> None:
+    def __init__(self, program: Program, constant: Constant) -> None:
         self.program = program
         self.namespace: dict[str, Any] = {}
         self.fixed: set[int] = set()  # scalars that stay the same while the code runs
@@ -124,18 +123,16 @@ class Emitter:
 
     def plain_call(self, instruction: Instruction) -> str:
         """Return the source of a call of the op's NumPy meaning, which gives a tuple of results."""
-        inputs = [self.name(number) for number in instruction.inputs]
+        inputs = list(map(self.name, instruction.inputs))
         call = self.bind(partial(instruction.op.declaration.perform, instruction.op), instruction.op.name)
-        return f"{call}(({', '.join(inputs)}{',' if len(inputs) == 1 else ''}))"
+        return f"{call}({tuple_text(inputs)})"
 
     def call_statement(self, instruction: LoopInstruction | BranchInstruction, runner: Any, hint: str) -> str:
         """Return the line that runs a nested loop or a branch."""
-        inputs = ", ".join(self.name(number) for number in instruction.inputs)
-        inputs += "," if len(instruction.inputs) == 1 else ""
-        call = f"{self.bind(runner, hint)}(({inputs}), watch)"
+        call = f"{self.bind(runner, hint)}({tuple_text(list(map(self.name, instruction.inputs)))}, watch)"
         if not instruction.outputs:
             return call
-        targets = ", ".join(self.name(number) for number in instruction.outputs)
+        targets = ", ".join(map(self.name, instruction.outputs))
         return f"{targets}{',' if len(instruction.outputs) == 1 else ''} = {call}"
 
     def scalars(self, numbers: Sequence[int]) -> bool:
@@ -173,4 +170,4 @@ def _constant_name(value: Any) -> str:
     return "constant"
 
 
-__all__ = ["Constant", "Emitter", "as_numpy"]
+__all__ = ["Constant", "Emitter", "tuple_text"]

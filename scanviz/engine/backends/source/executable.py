@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Executable
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.backends.source.runners import all_made, make_runner
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.events import Watch
-
-Take = Callable[[Sequence[Any]], Sequence[Any]]
-Give = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+from scanviz.engine.runtime.interpreter import Interpreter
 
 
 class SourceExecutable:
@@ -29,38 +26,28 @@ class SourceExecutable:
         What to run.
     library : Library
         What the source calls.
-    interpreted : callable
-        Gives what runs the program where observers want every value.
-    take, give : callable
-        ``take(inputs)`` gives what the source takes, ``give(inputs, results)`` what the caller gets.
-    takes_device_arrays : bool
-        Whether arrays of a device may be given to :meth:`run`.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        library: Library,
-        interpreted: Callable[[Program], Executable],
-        take: Take,
-        give: Give,
-        takes_device_arrays: bool = False,
-    ) -> None:
-        self.program, self.takes_device_arrays = program, takes_device_arrays
+    def __init__(self, program: Program, library: Library) -> None:
+        self.program, self.library = program, library
+        module = library.tier.module
+        self.takes_device_arrays, self._taken, self._given = (
+            module.takes_device_arrays,
+            module.taken,
+            module.given,
+        )
         self.flat = FlatProgram(program, library, partial(make_runner, library))
-        self._interpreted, self._take, self._give = interpreted, take, give
-        self._interpreter: Executable | None = None
+        self._interpreter: Interpreter | None = None
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
         if watch is not None and watch.detail == "values":
             if self._interpreter is None:
-                self._interpreter = self._interpreted(self.program)
-            return self._give(inputs, self._interpreter.run(inputs, watch))
+                self._interpreter = self.library.tier.interpreted(self.program)
+            return self._interpreter.run(inputs, watch)
         with np.errstate(all="ignore"):
-            return self._give(
-                inputs, self.flat.run(self._take(inputs), watch, watch is not None and watch.is_outer)
-            )
+            taken, stamped = self._taken(self.program, inputs), watch is not None and watch.is_outer
+            return self._given(self.program, inputs, self.flat.run(taken, watch, stamped))
 
     def source(self) -> str:
         """Return the generated source of the program outside of its loops."""

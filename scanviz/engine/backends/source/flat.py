@@ -41,7 +41,7 @@ class FlatProgram:
             for index, instruction in enumerate(program.instructions)
             if not isinstance(instruction, Instruction)
         }
-        self.plan = plan(program, None, single, library.emits)
+        self.plan = plan(program, None, single, library.tier.emits)
         self._plain = self._compile(False)
         self._timed: CompiledSource | None = None
         self._schedule = CallSchedule()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from scanviz.engine.backends.source.emitter import Constant, Emitter, as_numpy
+from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.program.instructions import Instruction, Program
-from scanviz.engine.program.plan import Emits
-from scanviz.engine.runtime.rows import ArrayModule, RunInstruction
-from scanviz.engine.runtime.stamps import Clock
+from scanviz.engine.runtime.specialised import Tier
 
 Statements = Callable[[Emitter, Instruction, "str | None"], list[str]]
 
@@ -20,35 +17,20 @@ class Library(NamedTuple):
 
     Attributes
     ----------
-    name : str
-        Of the tier.
+    tier : Tier
+        Its name, arrays, and what it can do with memory: which instructions take an ``out``, and over which inputs.
     statements : callable
         ``statements(emitter, instruction, out)`` gives the lines of an instruction; ``out`` names the array that its
         result goes to.
-    emits : Emits
-        Which instructions take an ``out``, and over which inputs.
-    module : ArrayModule
-        Where arrays come from.
-    compute : callable
-        Runs one instruction alone.
-    constant : callable
-        Gives a constant in the form that the source uses.
-    clock : callable
-        Gives nanoseconds, when all is done that was asked before.
     """
 
-    name: str
+    tier: Tier
     statements: Statements
-    emits: Emits
-    module: ArrayModule
-    compute: RunInstruction
-    constant: Constant = as_numpy
-    clock: Clock = time.perf_counter_ns
 
     def emitter(self, program: Program) -> Emitter:
         """Return the names for the source of a program."""
-        emitter = Emitter(program, self.constant)
-        emitter.namespace["clock"] = self.clock
+        emitter = Emitter(program, self.tier.module.constant)
+        emitter.namespace["clock"] = self.tier.module.clock
         return emitter
 
 

@@ -7,45 +7,18 @@ reads, no more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from scanviz.engine.backends.source.compiled import NOTE_FAILURE
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.ops.current_step import at_step
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, is_scalar
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size, Store, StoreKind, wraps
-from scanviz.engine.runtime.calling import DONE, STOPPED
+from scanviz.engine.runtime.calling import STOPPED
 from scanviz.engine.runtime.schedule import Variant
 
 LONGEST_HISTORY = 6  # deepest tap for which a state's rows are kept in variables
-
-
-@dataclass(frozen=True, slots=True)
-class LoopSource:
-    """Generated code.
-
-    Attributes
-    ----------
-    text : str
-        The source.
-    lines : dict[int, int]
-        Line number → index of the instruction that it runs.
-    names : dict[int, str]
-        Register → the name that holds its value.
-    namespace : dict
-        Global names it needs.
-    entry : str
-        Name of the function.
-    """
-
-    text: str
-    lines: dict[int, int]
-    names: dict[int, str]
-    namespace: dict[str, Any]
-    entry: str
 
 
 class LoopWriter:
@@ -66,8 +39,8 @@ class LoopWriter:
         self.once: list[tuple[str, int]] = []  # lines of instructions that are run before the first step
         self.iterated: list[tuple[str, str]] = []  # (name of the step's value, what to iterate over)
 
-    def write(self) -> LoopSource:
-        """Return the source."""
+    def write(self) -> LoopWriter:
+        """Write the lines of the step and of what is around the steps, and return itself."""
         fresh = self.emitter.fresh
         loop = self.loop
         self.sequences = [fresh(f"{slot.name}_rows") for slot in loop.sequences]
@@ -102,7 +75,7 @@ class LoopWriter:
         self._store_rows()
         self.stamp_each()
         self._advance()
-        return self._assemble()
+        return self
 
     def _rows_written(self) -> list[int]:
         """Return the registers that are written straight into rows: states', outputs', then mitmots', each in order."""
@@ -133,7 +106,7 @@ class LoopWriter:
             for tap, number in slot.reads:
                 name = self.emitter.name(number)
                 if wraps(slot):
-                    self.line(f"{name} = {self.states[k]}[{self._place(k, 't', tap)}]")
+                    self.line(f"{name} = {self.states[k]}[{self.place_of(k, 't', tap)}]")
                 else:
                     shift = slot.offset + tap
                     self.iterated.append(
@@ -155,7 +128,7 @@ class LoopWriter:
         ]
         self.history[k] = names
         for back, name in enumerate(names, start=1):
-            self.before.append(f"{name} = {self.states[k]}[{self._place(k, 'first', -back)}]")
+            self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, 'first', -back)}]")
 
     def _alternates(self, k: int) -> bool:
         """Return whether a state lives in two rows that change places, or in less: only its last row is kept."""
@@ -172,7 +145,8 @@ class LoopWriter:
     def _store(self, k: int) -> Store:
         return self.plan.stores["state", k]
 
-    def _place(self, k: int, step: str, tap: int) -> str:
+    def place_of(self, k: int, step: str, tap: int) -> str:
+        """Return the source of the number of a state's row."""
         slot = self.loop.states[k]
         place = _plus(step, slot.offset + tap)
         return f"({place}) % {self.sizes[k]}" if wraps(slot) else place
@@ -196,9 +170,9 @@ class LoopWriter:
             if kind == "state":
                 slot = self.loop.states[k]
                 if self._alternates(k):
-                    self.before.append(f"{name} = {self.states[k]}[{self._place(k, 'first', 0)}]")
+                    self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, 'first', 0)}]")
                 elif wraps(slot):
-                    self.line(f"{name} = {self.states[k]}[{self._place(k, 't', 0)}]")
+                    self.line(f"{name} = {self.states[k]}[{self.place_of(k, 't', 0)}]")
                 else:
                     at = slot.offset
                     self.iterated.append(
@@ -268,9 +242,9 @@ class LoopWriter:
             held.append((k, name, tap))
         for k, name, tap in held:
             if self._store(k).checked:
-                self.line(f"{self.row_stores[k]}.write(t, {tap}, {self._as_array()}({name}))")
+                self.line(f"{self.row_stores[k]}.write(t, {tap}, {self.as_array()}({name}))")
             else:
-                self.line(f"{self.states[k]}[{self._place(k, 't', tap)}] = {name}")
+                self.line(f"{self.states[k]}[{self.place_of(k, 't', tap)}] = {name}")
 
     def _keep_carries(self) -> None:
         """Name what carries hand on, copied where its memory will be written again."""
@@ -283,16 +257,17 @@ class LoopWriter:
                 name = copy
             self.kept.append(name)
 
-    def _as_array(self) -> str:
-        return self.emitter.bind(self.library.module.as_array, "asarray")
+    def as_array(self) -> str:
+        """Return the name of what makes an array of a number."""
+        return self.emitter.bind(self.library.tier.module.as_array, "asarray")
 
     def _array(self, number: int) -> str:
         name = self.emitter.name(number)
-        return f"{self._as_array()}({name})" if is_scalar(self.loop.body, number) else name
+        return f"{self.as_array()}({name})" if is_scalar(self.loop.body, number) else name
 
     def _store_state(self, k: int, number: int, name: str) -> str:
         """Store a row that lies elsewhere; return the name of the stored row."""
-        place = self._place(k, "t", 0)
+        place = self.place_of(k, "t", 0)
         if self._held(k):
             return name
         if is_scalar(self.loop.body, number):
@@ -300,7 +275,7 @@ class LoopWriter:
             return name
         row = self.emitter.fresh(f"{self.loop.states[k].name}_row")
         if self._alternates(k):
-            self.before.append(f"{row} = {self.states[k]}[{self._place(k, 'first', 0)}]")
+            self.before.append(f"{row} = {self.states[k]}[{self.place_of(k, 'first', 0)}]")
         else:
             self.line(f"{row} = {self.states[k]}[{place}]")
         self.line(f"{row}[...] = {name}")
@@ -309,7 +284,7 @@ class LoopWriter:
     def _store_number(self, k: int, name: str) -> None:
         slot, rows = self.loop.states[k], self.states[k]
         if wraps(slot):
-            self.line(f"{rows}[{self._place(k, 't', 0)}] = {name}")
+            self.line(f"{rows}[{self.place_of(k, 't', 0)}] = {name}")
             return
         ahead = self.emitter.fresh(f"{slot.name}_ahead")  # saves adding to t in each step
         self.before.append(f"{ahead} = {rows}[{slot.offset}:]")
@@ -348,80 +323,15 @@ class LoopWriter:
             self.line(f"{', '.join(a for a, _ in moves)} = {', '.join(b for _, b in moves)}")
         if condition is not None:
             self.line(f"if {condition}:")
-            for text in [*self._leave("t + 1"), f"return t + 1, {STOPPED}, -1"]:
+            for text in [*self.leave("t + 1"), f"return t + 1, {STOPPED}, -1"]:
                 self.line(f"    {text}")
 
-    def _leave(self, done: str) -> list[str]:
+    def leave(self, done: str) -> list[str]:
         """Return the lines that store, when the loop is left after ``done`` steps, carries and the states that are not in place."""
         held = [k for k in self.history if self._held(k) or self._single(k)]
-        lines = [f"{self.states[k]}[{self._place(k, done, -1)}] = {self.history[k][0]}" for k in held]
+        lines = [f"{self.states[k]}[{self.place_of(k, done, -1)}] = {self.history[k][0]}" for k in held]
         carried = "".join(f"{self.emitter.name(slot.read)}, " for slot in self.loop.carries)
         return [*lines, f"arena.carried = ({carried})"] if carried else lines
-
-    def _assemble(self) -> LoopSource:
-        lines: list[str] = []
-        where: dict[int, int] = {}
-        name = self.emitter.fresh(f"run_{self.loop.name}")
-        lines.append(f"def {name}(arena, first, last):")
-        lines.append("    try:")
-        lines.extend(f"        {text}" for text in [*self._taken(), *self._fixed_arrays(), *self.before])
-        if self.once:
-            lines.append("        t = first")  # the step that an error here is told for
-        for text, index in self.once:
-            lines.append(f"        {text}")
-            where[len(lines)] = index
-        lines.append(f"        for {self._header()}:")
-        for text, instruction in self.body or [("pass", None)]:
-            lines.append(f"            {text}")
-            if instruction is not None:
-                where[len(lines)] = instruction
-        lines += ["    except Exception as error:", f"        return {NOTE_FAILURE}(arena, first, error)"]
-        lines.extend(f"    {text}" for text in self._leave("last"))
-        lines.append(f"    return last, {DONE}, -1")
-        return LoopSource("\n".join(lines) + "\n", where, self.emitter.names(), self.emitter.namespace, name)
-
-    def _fixed_arrays(self) -> list[str]:
-        """Return the lines that make 0-d arrays of the scalars that ufuncs of arrays read in every step."""
-        emitter = self.emitter
-        wanted = [
-            (emitter.name(number), name) for number, name in emitter.arrays.items() if number in emitter.fixed
-        ]
-        return [f"{name} = {self._as_array()}({scalar})" for scalar, name in wanted]
-
-    def _taken(self) -> list[str]:
-        """Return the lines that take from the arena what the steps read and write."""
-        states, outputs = self.row_stores[: len(self.states)], self.row_stores[len(self.states) :]
-        parts = (
-            (self.sequences, "sequences"),
-            ([self.emitter.name(slot.read) for slot in self.loop.carries], "carried"),
-            ([self.emitter.name(slot.inner) for slot in self.loop.non_sequences], "fixed"),
-            (self.buffers, "buffers"),
-            (states, "states"),
-            (outputs, "outputs"),
-        )
-        lines = [f"{', '.join(names)}, = arena.{source}" for names, source in parts if names]
-        for rows, row_store in zip([*self.states, *self.outputs], self.row_stores, strict=True):
-            lines.append(f"{rows} = {row_store}.array")
-        for slot, size, row_store in zip(self.loop.states, self.sizes, states, strict=True):
-            lines += [f"{size} = {row_store}.size"] if wraps(slot) else []
-        for output, size, row_store in zip(self.loop.step_outputs, self.output_sizes, outputs, strict=True):
-            lines += [f"{size} = {row_store}.size or 1"] if output.keep_last is not None else []
-        if self.variant == "steps":
-            lines.append("counted, ticks = arena.record")
-        elif self.variant == "ops":
-            lines.append("record = arena.record")
-        return [*lines, "watch = arena.watch"] if self.runners else lines
-
-    def _header(self) -> str:
-        """Return the head of the loop; in the steps variant the clock is read by the iteration itself, before each step."""
-        counted = [("t", "range(first, last)")]
-        if self.variant == "steps":
-            counted = [("t", "counted"), ("_", "ticks")]
-        if len(counted) == 1 and not self.iterated:
-            return "t in range(first, last)"
-        names = ", ".join(name for name, _ in (*counted, *self.iterated))
-        sources = ", ".join(source for _, source in (*counted, *self.iterated))
-        return f"{names} in zip({sources})"
 
 
 def _comment(instruction: AnyInstruction) -> str:
@@ -435,4 +345,4 @@ def _plus(name: str, shift: int) -> str:
     return name if shift == 0 else f"{name} {'+' if shift > 0 else '-'} {abs(shift)}"
 
 
-__all__: Sequence[str] = ["LoopSource", "LoopWriter"]
+__all__ = ["LoopWriter"]

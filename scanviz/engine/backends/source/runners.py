@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from scanviz.engine.backends.other_tier import OtherTierLoop
-from scanviz.engine.backends.source.compiled import CompiledSource, compile_source
+from scanviz.engine.backends.source.assembly import assembled
+from scanviz.engine.backends.source.compiled import CompiledSource
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.backends.source.loop import LoopWriter
@@ -15,9 +16,8 @@ from scanviz.engine.program.instructions import BranchInstruction, Instruction, 
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.events import Watch
-from scanviz.engine.runtime.rows import ArrayModule
 from scanviz.engine.runtime.schedule import Variant
-from scanviz.engine.runtime.specialised import Emission, Specialised, SpecialisedLoop
+from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop
 
 Runner = Any  # called with the values of an instruction's inputs and who observes
 
@@ -28,31 +28,19 @@ def make_runner(
     """Return what runs a loop or a branch of a program."""
     if isinstance(instruction, BranchInstruction):
         return BranchRunner(instruction, library)
-    if instruction.mode not in (None, "auto", library.name):
-        return ElsewhereRunner(OtherTierLoop(program, instruction), library.module)
+    if instruction.mode not in (None, "auto", library.tier.name):
+        return OtherTierLoop(program, instruction, library.tier.module)
     runners = {
         k: make_runner(library, instruction.body, each)
         for k, each in enumerate(instruction.body.instructions)
         if not isinstance(each, Instruction)
     }
-    emission = Emission(
-        library.name,
-        library.emits,
-        partial(write_loop, library),
-        library.module,
-        library.compute,
-        library.clock,
-    )
-    return LoopRunner(instruction, SpecialisedLoop(instruction, runners, emission), library.module)
 
+    def write(plan: Plan, variant: Variant) -> CompiledSource:
+        return assembled(LoopWriter(instruction, plan, variant, runners, library).write())
 
-def write_loop(
-    library: Library, loop: LoopInstruction, plan: Plan, variant: Variant, runners: Mapping[int, Runner]
-) -> CompiledSource:
-    """Return one variant of the code of a loop for a plan."""
-    source = LoopWriter(loop, plan, variant, runners, library).write()
-    title = f"loop {loop.name}"
-    return compile_source(source.text, source.entry, source.namespace, source.lines, source.names, title)
+    tier = SpecialisedLoop(instruction, runners, library.tier, write)
+    return LoopRunner(instruction, tier, library.tier.module)
 
 
 class BranchRunner:
@@ -75,18 +63,6 @@ class BranchRunner:
         return program.run([values[k] for k in reads], watch, False)
 
 
-class ElsewhereRunner:
-    """Runs a loop on another tier, through the host's memory."""
-
-    def __init__(self, loop: OtherTierLoop, module: ArrayModule) -> None:
-        self.loop, self.module = loop, module
-
-    def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
-        """Return the loop's results, where the library keeps arrays."""
-        results = self.loop([self.module.to_host(value) for value in values], watch)
-        return [self.module.from_host(result) for result in results]
-
-
 def all_made(runners: Mapping[int, Runner]) -> dict[int, Specialised]:
     """Return by the key of each loop run so far, nested ones too, what was made for the shapes it met last."""
     found: dict[int, Specialised] = {}
@@ -100,4 +76,4 @@ def all_made(runners: Mapping[int, Runner]) -> dict[int, Specialised]:
     return found
 
 
-__all__ = ["BranchRunner", "ElsewhereRunner", "all_made", "make_runner", "write_loop"]
+__all__ = ["BranchRunner", "all_made", "make_runner"]

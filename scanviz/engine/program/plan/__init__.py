@@ -20,6 +20,7 @@ from scanviz.engine.program.plan.location import (
     StoreKind,
     View,
     Where,
+    overwritable,
 )
 from scanviz.engine.program.plan.planning import plan, plan_loop
 from scanviz.engine.program.plan.rows import wraps
@@ -40,6 +41,7 @@ __all__ = [
     "View",
     "Where",
     "chains",
+    "overwritable",
     "plan",
     "plan_loop",
     "single",

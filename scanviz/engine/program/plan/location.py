@@ -173,6 +173,11 @@ class Emits(NamedTuple):
     overwrites: Callable[[Instruction, Program], Sequence[int]]
 
 
+def overwritable(instruction: Instruction, program: Program) -> Sequence[int]:
+    """Return the positions of the inputs that the operation's meaning allows to write over."""
+    return range(min(instruction.op.facts.overwrites, len(instruction.inputs)))
+
+
 Group = tuple[int, ...]  # instructions done as one, by index, in order
 
 

@@ -1,0 +1,82 @@
+"""The function that the lines of a loop become (:mod:`scanviz.engine.backends.source.loop`): what it takes, its head, its end."""
+
+from __future__ import annotations
+
+from scanviz.engine.backends.source.compiled import NOTE_FAILURE, CompiledSource, compile_source
+from scanviz.engine.backends.source.loop import LoopWriter
+from scanviz.engine.program.plan import wraps
+from scanviz.engine.runtime.calling import DONE
+
+
+def assembled(writer: LoopWriter) -> CompiledSource:
+    """Return the code of a loop whose lines are written."""
+    lines: list[str] = []
+    where: dict[int, int] = {}
+    name = writer.emitter.fresh(f"run_{writer.loop.name}")
+    lines.append(f"def {name}(arena, first, last):")
+    lines.append("    try:")
+    lines.extend(f"        {text}" for text in [*_taken(writer), *_fixed_arrays(writer), *writer.before])
+    if writer.once:
+        lines.append("        t = first")  # the step that an error here is told for
+    for text, index in writer.once:
+        lines.append(f"        {text}")
+        where[len(lines)] = index
+    lines.append(f"        for {_header(writer)}:")
+    for text, instruction in writer.body or [("pass", None)]:
+        lines.append(f"            {text}")
+        if instruction is not None:
+            where[len(lines)] = instruction
+    lines += ["    except Exception as error:", f"        return {NOTE_FAILURE}(arena, first, error)"]
+    lines.extend(f"    {text}" for text in writer.leave("last"))
+    lines.append(f"    return last, {DONE}, -1")
+    text, emitter = "\n".join(lines) + "\n", writer.emitter
+    return compile_source(text, name, emitter.namespace, where, emitter.names(), f"loop {writer.loop.name}")
+
+
+def _fixed_arrays(writer: LoopWriter) -> list[str]:
+    """Return the lines that make 0-d arrays of the scalars that ufuncs of arrays read in every step."""
+    emitter = writer.emitter
+    wanted = [
+        (emitter.name(number), name) for number, name in emitter.arrays.items() if number in emitter.fixed
+    ]
+    return [f"{name} = {writer.as_array()}({scalar})" for scalar, name in wanted]
+
+
+def _taken(writer: LoopWriter) -> list[str]:
+    """Return the lines that take from the arena what the steps read and write."""
+    states, outputs = writer.row_stores[: len(writer.states)], writer.row_stores[len(writer.states) :]
+    parts = (
+        (writer.sequences, "sequences"),
+        ([writer.emitter.name(slot.read) for slot in writer.loop.carries], "carried"),
+        ([writer.emitter.name(slot.inner) for slot in writer.loop.non_sequences], "fixed"),
+        (writer.buffers, "buffers"),
+        (states, "states"),
+        (outputs, "outputs"),
+    )
+    lines = [f"{', '.join(names)}, = arena.{source}" for names, source in parts if names]
+    for rows, row_store in zip([*writer.states, *writer.outputs], writer.row_stores, strict=True):
+        lines.append(f"{rows} = {row_store}.array")
+    for slot, size, row_store in zip(writer.loop.states, writer.sizes, states, strict=True):
+        lines += [f"{size} = {row_store}.size"] if wraps(slot) else []
+    for output, size, row_store in zip(writer.loop.step_outputs, writer.output_sizes, outputs, strict=True):
+        lines += [f"{size} = {row_store}.size or 1"] if output.keep_last is not None else []
+    if writer.variant == "steps":
+        lines.append("counted, ticks = arena.record")
+    elif writer.variant == "ops":
+        lines.append("record = arena.record")
+    return [*lines, "watch = arena.watch"] if writer.runners else lines
+
+
+def _header(writer: LoopWriter) -> str:
+    """Return the head of the loop; in the steps variant the clock is read by the iteration itself, before each step."""
+    counted = [("t", "range(first, last)")]
+    if writer.variant == "steps":
+        counted = [("t", "counted"), ("_", "ticks")]
+    if len(counted) == 1 and not writer.iterated:
+        return "t in range(first, last)"
+    names = ", ".join(name for name, _ in (*counted, *writer.iterated))
+    sources = ", ".join(source for _, source in (*counted, *writer.iterated))
+    return f"{names} in zip({sources})"
+
+
+__all__ = ["assembled"]

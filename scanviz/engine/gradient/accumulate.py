@@ -6,6 +6,7 @@ zeros with all parts added in, instead of a sum of arrays that are mostly zeros.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one
@@ -28,14 +29,18 @@ def add_cotangents(terms: Sequence[Variable]) -> Variable:
     whole = [term for term in terms if _assigned_to_zeros(term) is None]
     if not whole:
         whole, parts = parts[:1], parts[1:]
-    total = whole[0]
-    for variable in whole[1:]:
-        total = add(total, variable)
+    total = functools.reduce(add, whole)
     for part in parts:
         node = _assigned_to_zeros(part)
         assert node is not None
         total = build_one(node.op, total, *node.inputs[1:])
     return total
+
+
+def added(*terms: Variable | None) -> Variable | None:
+    """Return the sum of the terms that there are, None if there are none."""
+    there = [term for term in terms if term is not None]
+    return functools.reduce(add, there) if there else None
 
 
 def _assigned_to_zeros(variable: Variable) -> Apply | None:

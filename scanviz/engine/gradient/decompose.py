@@ -17,8 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scanviz.engine.gradient.accumulate import added
 from scanviz.engine.gradient.factorise import symmetric_part
 from scanviz.engine.gradient.linalg import rank, swapped
+from scanviz.engine.gradient.rows import cotangent_of, tangent_of, tangents_of
 from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative, Undefined
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
@@ -33,15 +35,6 @@ from scanviz.engine.ops.reduce import sum as sum_over
 from scanviz.engine.ops.shape import dimension, dimshuffle
 
 Cotangents = Sequence[Variable | None]
-
-
-def _sum(*terms: Variable | None) -> Variable | None:
-    """Return the sum of the terms that there are."""
-    total: Variable | None = None
-    for term in terms:
-        if term is not None:
-            total = term if total is None else total + term
-    return total
 
 
 def _columns(value: Variable) -> Variable:
@@ -69,36 +62,27 @@ def _eigh(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequen
     turned = None
     if of_vectors is not None:
         turned = matmul(vectors, _apart(values) * matmul(swapped(vectors), of_vectors))
-    total = _sum(along, turned)
+    total = added(along, turned)
     return [None if total is None else symmetric_part(matmul(total, swapped(vectors)))]
 
 
-@PUSHFORWARDS.row(d.EIGH)
-def _eigh_forward(node: Apply, tangents: Cotangents) -> Sequence[Derivative]:
-    (t,) = tangents
+@tangents_of(d.EIGH)
+def _eigh_forward(node: Apply, t: Variable) -> Sequence[Derivative]:
     values, vectors = node.outputs
-    if t is None:
-        return [None, None]
     moved = matmul(swapped(vectors), matmul(symmetric_part(t), vectors))
     return [diagonal(moved), matmul(vectors, _apart(values) * moved)]
 
 
-@PULLBACKS.row(d.EIGVALSH)
-def _eigvalsh(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence[Derivative]:
-    (g,) = cotangents
-    if g is None:
-        return [None]
+@cotangent_of(d.EIGVALSH)
+def _eigvalsh(node: Apply, g: Variable) -> Variable:
     vectors = d.eigh(node.inputs[0], node.op.parameters.uplo)[1]
-    return [matmul(vectors * _columns(g), swapped(vectors))]
+    return matmul(vectors * _columns(g), swapped(vectors))
 
 
-@PUSHFORWARDS.row(d.EIGVALSH)
-def _eigvalsh_forward(node: Apply, tangents: Cotangents) -> Sequence[Derivative]:
-    (t,) = tangents
-    if t is None:
-        return [None]
+@tangent_of(d.EIGVALSH)
+def _eigvalsh_forward(node: Apply, t: Variable) -> Variable:
     vectors = d.eigh(node.inputs[0], node.op.parameters.uplo)[1]
-    return [_row_sums(vectors, matmul(symmetric_part(t), vectors))]
+    return _row_sums(vectors, matmul(symmetric_part(t), vectors))
 
 
 def _is_wide(matrix: Variable) -> bool:
@@ -154,8 +138,6 @@ class _Factors:
 @PULLBACKS.row(d.QR)
 def _qr(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence[Derivative]:
     of_q, of_r = cotangents
-    if of_q is None and of_r is None:
-        return [None]
     full = node.op.parameters.full
     if full and of_q is not None and not _is_wide(node.inputs[0]):
         return [_extra(node, "columns of Q", 'T.linalg.qr(x, mode="reduced")')]
@@ -166,14 +148,14 @@ def _qr(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence
     if parts.wide and of_r is not None:
         of_upper, of_rest = parts.columns(of_r), getitem(of_r, (..., slice(parts.count, None)))
         assert parts.rest is not None
-        of_q = _sum(of_q, matmul(parts.rest, swapped(of_rest)))
-    inner = _sum(
+        of_q = added(of_q, matmul(parts.rest, swapped(of_rest)))
+    inner = added(
         None if of_upper is None else matmul(parts.upper, swapped(of_upper)),
         None if of_q is None else -matmul(swapped(of_q), parts.q),
     )
     assert inner is not None
     copied = triangle(inner, 0, True) + swapped(triangle(inner, -1, True))
-    total = _sum(of_q, matmul(parts.q, copied))
+    total = added(of_q, matmul(parts.q, copied))
     assert total is not None
     found = parts.over_upper_turned(total)
     if parts.rest is None:
@@ -182,11 +164,8 @@ def _qr(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence
     return [concatenate([found, rest], rank(found) - 1)]
 
 
-@PUSHFORWARDS.row(d.QR)
-def _qr_forward(node: Apply, tangents: Cotangents) -> Sequence[Derivative]:
-    (t,) = tangents
-    if t is None:
-        return [None, None]
+@tangents_of(d.QR)
+def _qr_forward(node: Apply, t: Variable) -> Sequence[Derivative]:
     parts = _Factors(node)
     moved = parts.over_upper(parts.columns(t) if parts.wide else t)
     within = matmul(swapped(parts.q), moved)
@@ -240,28 +219,23 @@ def _has_extra(node: Apply) -> bool:
 @PULLBACKS.row(d.SVD)
 def _svd(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence[Derivative]:
     of_left, of_values, of_right = cotangents
-    if of_left is None and of_values is None and of_right is None:
-        return [None]
     if _has_extra(node) and not (of_left is None and of_right is None):
         return [_extra(node, "singular vectors", "T.linalg.svd(x, full_matrices=False)")]
     v = _Vectors(node)
     total = None if of_values is None else v.left * _columns(of_values)
     if of_left is not None:
         turned = matmul(v.left, v.apart * _skew(v.left, of_left)) * v.scale
-        total = _sum(total, turned, v.beyond(of_left, v.left))
+        total = added(total, turned, v.beyond(of_left, v.left))
     found = None if total is None else matmul(total, swapped(v.right))
     if of_right is not None:
         columns = swapped(of_right)
         turned = matmul(v.right, swapped(v.apart * _skew(v.right, columns))) * v.scale
-        found = _sum(found, matmul(v.left, swapped(turned + v.beyond(columns, v.right))))
+        found = added(found, matmul(v.left, swapped(turned + v.beyond(columns, v.right))))
     return [found]
 
 
-@PUSHFORWARDS.row(d.SVD)
-def _svd_forward(node: Apply, tangents: Cotangents) -> Sequence[Derivative]:
-    (t,) = tangents
-    if t is None:
-        return [None, None, None]
+@tangents_of(d.SVD)
+def _svd_forward(node: Apply, t: Variable) -> Sequence[Derivative]:
     v = _Vectors(node)
     across = matmul(t, v.right)
     within = matmul(swapped(v.left), across)
@@ -276,35 +250,26 @@ def _svd_forward(node: Apply, tangents: Cotangents) -> Sequence[Derivative]:
     return [left, of_values, swapped(right)]
 
 
-@PULLBACKS.row(d.SVDVALS)
-def _svdvals(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence[Derivative]:
-    (g,) = cotangents
-    if g is None:
-        return [None]
+@cotangent_of(d.SVDVALS)
+def _svdvals(node: Apply, g: Variable) -> Variable:
     left, _, right = d.svd(node.inputs[0])
-    return [matmul(left * _columns(g), right)]
+    return matmul(left * _columns(g), right)
 
 
-@PUSHFORWARDS.row(d.SVDVALS)
-def _svdvals_forward(node: Apply, tangents: Cotangents) -> Sequence[Derivative]:
-    (t,) = tangents
-    if t is None:
-        return [None]
+@tangent_of(d.SVDVALS)
+def _svdvals_forward(node: Apply, t: Variable) -> Variable:
     left, _, right = d.svd(node.inputs[0])
-    return [_row_sums(left, matmul(t, swapped(right)))]
+    return _row_sums(left, matmul(t, swapped(right)))
 
 
-@PULLBACKS.row(d.PINV)
-def _pinv(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence[Derivative]:
-    (g,) = cotangents
-    if g is None:
-        return [None]
+@cotangent_of(d.PINV)
+def _pinv(node: Apply, g: Variable) -> Variable:
     a, p = node.inputs[0], node.outputs[0]
     back, turned = swapped(g), swapped(p)
     left = matmul(matmul(back, p), turned)
     right = matmul(turned, matmul(p, back))
     through = matmul(matmul(turned, g), turned)
-    return [left - matmul(a, matmul(p, left)) + right - matmul(matmul(right, p), a) - through]
+    return left - matmul(a, matmul(p, left)) + right - matmul(matmul(right, p), a) - through
 
 
 def _pinv_moved(a: Variable, p: Variable, t: Variable) -> Variable:
@@ -315,10 +280,9 @@ def _pinv_moved(a: Variable, p: Variable, t: Variable) -> Variable:
     return left - matmul(matmul(left, a), p) + right - matmul(p, matmul(a, right)) - matmul(matmul(p, t), p)
 
 
-@PUSHFORWARDS.row(d.PINV)
-def _pinv_forward(node: Apply, tangents: Cotangents) -> Sequence[Derivative]:
-    (t,) = tangents
-    return [None if t is None else _pinv_moved(node.inputs[0], node.outputs[0], t)]
+@tangent_of(d.PINV)
+def _pinv_forward(node: Apply, t: Variable) -> Variable:
+    return _pinv_moved(node.inputs[0], node.outputs[0], t)
 
 
 def _squares_left(node: Apply) -> Undefined:
@@ -350,7 +314,7 @@ def _lstsq(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Seque
         turned = matmul(swapped(p), given)
         residual = _matrix(b) - matmul(a, x)
         rest = given - matmul(swapped(a), turned)
-        matrix = _sum(
+        matrix = added(
             matrix,
             matmul(residual, swapped(matmul(p, turned))),
             matmul(matmul(swapped(p), x), swapped(rest)),
@@ -370,7 +334,7 @@ def _lstsq_forward(node: Apply, tangents: Cotangents) -> Sequence[Derivative]:
     if matrix is not None:
         left, _, right = d.svd(a)
         values = _row_sums(left, matmul(matrix, swapped(right)))
-        moved = _sum(moved, matmul(_pinv_moved(a, p, matrix), b))
+        moved = added(moved, matmul(_pinv_moved(a, p, matrix), b))
     return [moved, _squares_left(node), None, values]
 
 
@@ -384,13 +348,11 @@ def _block(first: Variable, second: Variable) -> Variable:
     return getitem(whole, (..., slice(None, size), slice(size, None)))
 
 
-@PULLBACKS.row(d.EXPM)
-def _expm(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence[Derivative]:
-    (g,) = cotangents
-    return [None if g is None else _block(swapped(node.inputs[0]), g)]
+@cotangent_of(d.EXPM)
+def _expm(node: Apply, g: Variable) -> Variable:
+    return _block(swapped(node.inputs[0]), g)
 
 
-@PUSHFORWARDS.row(d.EXPM)
-def _expm_forward(node: Apply, tangents: Cotangents) -> Sequence[Derivative]:
-    (t,) = tangents
-    return [None if t is None else _block(node.inputs[0], t)]
+@tangent_of(d.EXPM)
+def _expm_forward(node: Apply, t: Variable) -> Variable:
+    return _block(node.inputs[0], t)

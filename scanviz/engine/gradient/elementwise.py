@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from scanviz.engine.gradient.accumulate import added
 from scanviz.engine.gradient.guards import is_guarded, may_be_infinite
 from scanviz.engine.gradient.partials import PARTIALS, POLES, STEEP, Partial, Test, is_steep, partials_of
 from scanviz.engine.gradient.positive import surely_not_negative, surely_not_zero, surely_positive
@@ -77,13 +78,13 @@ def _pullback(
 @PUSHFORWARDS.kind(ElementwiseDeclaration)
 @PUSHFORWARDS.row(e.CAST)
 def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    total: Variable | None = None
-    for position, (partial, tangent) in enumerate(zip(partials_of(node), tangents, strict=True)):
-        if partial is None or tangent is None:
-            continue
-        term = _moved(partial, tangent, node, position)
-        if term is not None:
-            total = term if total is None else total + term
+    total = added(
+        *(
+            _moved(partial, tangent, node, position)
+            for position, (partial, tangent) in enumerate(zip(partials_of(node), tangents, strict=True))
+            if partial is not None and tangent is not None
+        )
+    )
     return [None if total is None else broadcast_like(total, node.outputs[0])]
 
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scanviz.engine.gradient.accumulate import added
 from scanviz.engine.gradient.linalg import rank, swapped
+from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, tangent_of, tangents_of
 from scanviz.engine.gradient.sizes import sum_to_shape
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative, Undefined
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
@@ -22,18 +24,16 @@ from scanviz.engine.ops.reduce import sum as sum_over
 from scanviz.engine.ops.shape import dimshuffle
 
 
-@PULLBACKS.row(f.INV)
-def _inv(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]) -> Sequence[Derivative]:
-    (g,) = cotangents
+@cotangent_of(f.INV)
+def _inv(node: Apply, g: Variable) -> Variable:
     turned = swapped(node.outputs[0])
-    return [None if g is None else -matmul(matmul(turned, g), turned)]
+    return -matmul(matmul(turned, g), turned)
 
 
-@PUSHFORWARDS.row(f.INV)
-def _inv_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    (t,) = tangents
+@tangent_of(f.INV)
+def _inv_forward(node: Apply, t: Variable) -> Variable:
     y = node.outputs[0]
-    return [None if t is None else -matmul(matmul(y, t), y)]
+    return -matmul(matmul(y, t), y)
 
 
 def _over_matrices(value: Variable) -> Variable:
@@ -46,20 +46,14 @@ def _sum_of_products(first: Variable, second: Variable) -> Variable:
     return sum_over(first * second, axis=(last - 2, last - 1))
 
 
-@PULLBACKS.row(f.DET)
-def _det(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]) -> Sequence[Derivative]:
-    (g,) = cotangents
-    if g is None:
-        return [None]
-    return [_over_matrices(g * node.outputs[0]) * swapped(f.inv(node.inputs[0]))]
+@cotangent_of(f.DET)
+def _det(node: Apply, g: Variable) -> Variable:
+    return _over_matrices(g * node.outputs[0]) * swapped(f.inv(node.inputs[0]))
 
 
-@PUSHFORWARDS.row(f.DET)
-def _det_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    (t,) = tangents
-    if t is None:
-        return [None]
-    return [node.outputs[0] * _sum_of_products(swapped(f.inv(node.inputs[0])), t)]
+@tangent_of(f.DET)
+def _det_forward(node: Apply, t: Variable) -> Variable:
+    return node.outputs[0] * _sum_of_products(swapped(f.inv(node.inputs[0])), t)
 
 
 @PULLBACKS.row(f.SLOGDET)
@@ -70,10 +64,9 @@ def _slogdet(
     return [None if g is None else _over_matrices(g) * swapped(f.inv(node.inputs[0]))]
 
 
-@PUSHFORWARDS.row(f.SLOGDET)
-def _slogdet_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    (t,) = tangents
-    return [None, None if t is None else _sum_of_products(swapped(f.inv(node.inputs[0])), t)]
+@tangents_of(f.SLOGDET)
+def _slogdet_forward(node: Apply, t: Variable) -> Sequence[Derivative]:
+    return [None, _sum_of_products(swapped(f.inv(node.inputs[0])), t)]
 
 
 def symmetric_part(value: Variable) -> Variable:
@@ -86,33 +79,25 @@ def _lower_half(value: Variable) -> Variable:
     return (triangle(value, 0, True) + triangle(value, -1, True)) * 0.5
 
 
-@PULLBACKS.row(f.CHOLESKY)
-def _cholesky(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (g,) = cotangents
-    if g is None:
-        return [None]
+@cotangent_of(f.CHOLESKY)
+def _cholesky(node: Apply, g: Variable) -> Variable:
     lower = node.op.parameters.lower
     factor, given = (node.outputs[0], g) if lower else (swapped(node.outputs[0]), swapped(g))
     # cut first: an infinite cotangent of one of the zeros above the diagonal would become NaN in the product
     inner = _lower_half(matmul(swapped(factor), triangle(given, 0, True)))
     left = f.solve_triangular(factor, inner, lower=True, trans=1)
     whole = swapped(f.solve_triangular(factor, swapped(left), lower=True, trans=1))
-    return [symmetric_part(whole)]
+    return symmetric_part(whole)
 
 
-@PUSHFORWARDS.row(f.CHOLESKY)
-def _cholesky_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    (t,) = tangents
-    if t is None:
-        return [None]
+@tangent_of(f.CHOLESKY)
+def _cholesky_forward(node: Apply, t: Variable) -> Variable:
     lower = node.op.parameters.lower
     factor = node.outputs[0] if lower else swapped(node.outputs[0])
     left = f.solve_triangular(factor, symmetric_part(t), lower=True)
     inner = swapped(f.solve_triangular(factor, swapped(left), lower=True))
     moved = matmul(factor, _lower_half(inner))
-    return [moved if lower else swapped(moved)]
+    return moved if lower else swapped(moved)
 
 
 def _as_columns(value: Variable, right: Variable) -> Variable:
@@ -128,14 +113,9 @@ def _as_sides(value: Variable, right: Variable) -> Variable:
     return sum_to_shape(vectors, right)
 
 
-@PULLBACKS.row(f.SOLVE)
-def _solve(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (g,) = cotangents
+@cotangents_of(f.SOLVE)
+def _solve(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     a, b = node.inputs
-    if g is None:
-        return [None, None]
     positive = node.op.parameters.assume == "pos"
     side = f.solve(a if positive else swapped(a), _as_columns(g, b), node.op.parameters.assume)
     matrix = None
@@ -155,26 +135,18 @@ def _solve_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence
     return [_solved_again(node, moved, side)]
 
 
-def _solved_again(node: Apply, moved: Variable | None, side: Variable | None) -> Derivative:
+def _solved_again(node: Apply, moved: Variable | None, side: Variable | None) -> Variable:
     """Return the solution for what the right side changes by: its own tangent, and what the matrix's does to the solution."""
     a, b = node.inputs
-    columns = None if side is None else _as_columns(side, b)
-    if moved is None and columns is None:
-        return None
-    total = columns if moved is None else moved if columns is None else columns + moved
+    total = added(None if side is None else _as_columns(side, b), moved)
     assert total is not None
     solved = build_one(node.op, a, total)
     return dimshuffle(solved, list(range(rank(solved) - 1))) if rank(b) == 1 else solved
 
 
-@PULLBACKS.row(f.SOLVE_TRIANGULAR)
-def _triangular(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (g,) = cotangents
+@cotangents_of(f.SOLVE_TRIANGULAR)
+def _triangular(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     a, b = node.inputs
-    if g is None:
-        return [None, None]
     lower, transposed, unit = node.op.parameters
     side = f.solve_triangular(
         a, _as_columns(g, b), lower=lower, trans=0 if transposed else 1, unit_diagonal=unit
@@ -205,47 +177,33 @@ def _triangular_forward(node: Apply, tangents: Sequence[Variable | None]) -> Seq
     return [_solved_again(node, moved, side)]
 
 
-_WHY = "it is made by a rewrite when a function is built, after derivatives have been taken"
+def _after_building(node: Apply) -> Undefined:
+    return Undefined(
+        "it is made by a rewrite when a function is built, after derivatives have been taken",
+        node.provenance.source,
+    )
 
 
-@PULLBACKS.row(f.LU_FACTOR)
-def _lu_factor(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    return [Undefined(_WHY, node.provenance.source)]
+PULLBACKS.row(f.LU_FACTOR)(lambda node, cotangents, wanted: [_after_building(node)])
+PUSHFORWARDS.row(f.LU_FACTOR)(lambda node, tangents: [_after_building(node), None])
 
 
-@PUSHFORWARDS.row(f.LU_FACTOR)
-def _lu_factor_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    return [Undefined(_WHY, node.provenance.source), None]
-
-
-@PULLBACKS.row(f.LU_SOLVE)
-def _lu_solve(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (g,) = cotangents
+@cotangents_of(f.LU_SOLVE)
+def _lu_solve(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     factors, pivots, _ = node.inputs
-    if g is None:
-        return [None, None, None]
     back = f.lu_solve(factors, pivots, g, transposed=not node.op.parameters.transposed)
-    return [Undefined(_WHY, node.provenance.source) if wanted[0] else None, None, back if wanted[2] else None]
+    return [_after_building(node) if wanted[0] else None, None, back if wanted[2] else None]
 
 
-@PULLBACKS.row(f.CHOLESKY_SOLVE)
-def _cholesky_solve(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (g,) = cotangents
-    if g is None:
-        return [None, None]
+@cotangents_of(f.CHOLESKY_SOLVE)
+def _cholesky_solve(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     back = build_one(node.op, node.inputs[0], g)
-    return [Undefined(_WHY, node.provenance.source) if wanted[0] else None, back if wanted[1] else None]
+    return [_after_building(node) if wanted[0] else None, back if wanted[1] else None]
 
 
 @PUSHFORWARDS.row(f.LU_SOLVE, f.CHOLESKY_SOLVE)
 def _solve_by_factors_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
     if any(tangent is not None for tangent in tangents[:-1]):
-        return [Undefined(_WHY, node.provenance.source)]
+        return [_after_building(node)]
     side = tangents[-1]
     return [None if side is None else build_one(node.op, *node.inputs[:-1], side)]

@@ -10,15 +10,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear
 from scanviz.engine.gradient.sizes import sum_to_shape, zeros_like
-from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
+from scanviz.engine.gradient.table import CONNECTIONS, PUSHFORWARDS, Derivative, only
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
 from scanviz.engine.ops.assign import ASSIGN, AssignParameters, inc_subtensor
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.elementwise import cast, equal, greater, where
 from scanviz.engine.ops.first_rows import FIRST_ROWS
-from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem, last_row, state_history
+from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem
 from scanviz.engine.ops.index_pattern import IndexParameters, input_entries
 from scanviz.engine.ops.reduce import count
 from scanviz.engine.ops.shape import alloc, dimension, reshape
@@ -26,38 +27,22 @@ from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import shape_of
 
-CONNECTIONS.row(INDEX, FIRST_ROWS)(only(0))
+linear(INDEX, FIRST_ROWS, inputs=(0,))
+linear(LAST_ROW, STATE_HISTORY)
 CONNECTIONS.row(ASSIGN)(only(0, 1))
 
 
-@PULLBACKS.row(INDEX)
-def _index(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+@cotangent_of(INDEX)
+def _index(node: Apply, cotangent: Variable) -> Variable:
     source, *numbers = node.inputs
-    rest: list[Derivative] = [None] * len(numbers)
-    (cotangent,) = cotangents
-    if cotangent is None:
-        return [None, *rest]
     op = Op(ASSIGN, AssignParameters(node.op.parameters, True))
-    return [build_one(op, zeros_like(source), cotangent, *numbers), *rest]
+    return build_one(op, zeros_like(source), cotangent, *numbers)
 
 
-@PUSHFORWARDS.row(INDEX)
-def _index_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    return [None if tangents[0] is None else build_one(node.op, tangents[0], *node.inputs[1:])]
-
-
-@PULLBACKS.row(ASSIGN)
-def _assign(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+@cotangents_of(ASSIGN)
+def _assign(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     """Give the source all but what was replaced, and the value what stands where it was put."""
     given, value, *numbers = node.inputs
-    rest: list[Derivative] = [None] * len(numbers)
-    (cotangent,) = cotangents
-    if cotangent is None:
-        return [None, None, *rest]
     pattern, increment = node.op.parameters
     source: Derivative = cotangent
     if wanted[0] and not increment:
@@ -69,7 +54,7 @@ def _assign(
         if not increment and _may_repeat(pattern, numbers):
             part = where(_is_held(part, given, pattern, numbers), part, 0)
         part = sum_to_shape(part, value)
-    return [source if wanted[0] else None, part, *rest]
+    return [source if wanted[0] else None, part, *[None] * len(numbers)]
 
 
 def _may_repeat(pattern: IndexParameters, numbers: Sequence[Variable]) -> bool:
@@ -100,52 +85,24 @@ def _is_held(
 
 @PUSHFORWARDS.row(ASSIGN)
 def _assign_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    if tangents[0] is None and tangents[1] is None:
-        return [None]
     source, _, *numbers = node.inputs
     first = zeros_like(source) if tangents[0] is None else tangents[0]
     second = constant(0, tensor_type(source).dtype) if tangents[1] is None else tangents[1]
     return [build_one(node.op, first, cast(second, tensor_type(source).dtype), *numbers)]
 
 
-@PULLBACKS.row(LAST_ROW)
-def _last_row(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+@cotangents_of(LAST_ROW)
+def _last_row(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     rows, initial = node.inputs
-    (cotangent,) = cotangents
-    if cotangent is None:
-        return [None, None]
+    first = inc_subtensor(getitem(zeros_like(rows), slice(-1, None)), cotangent) if wanted[0] else None
     any_row = greater(dimension(rows, 0), 0)
-    first = _into_last(rows, cotangent) if wanted[0] else None
     second = where(any_row, zeros_like(initial), cotangent) if wanted[1] else None
     return [first, second]
 
 
-def _into_last(rows: Variable, cotangent: Variable) -> Variable:
-    """Return zeros like ``rows`` with a cotangent added to the last row, if there is one."""
-    zeros = zeros_like(rows)
-    return inc_subtensor(getitem(zeros, slice(-1, None)), cotangent)
-
-
-@PUSHFORWARDS.row(LAST_ROW)
-def _last_row_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    if tangents[0] is None and tangents[1] is None:
-        return [None]
-    given = [
-        zeros_like(variable) if t is None else t for variable, t in zip(node.inputs, tangents, strict=True)
-    ]
-    return [last_row(*given)]
-
-
-@PULLBACKS.row(STATE_HISTORY)
-def _history(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+@cotangents_of(STATE_HISTORY)
+def _history(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     rows, initial = node.inputs
-    (cotangent,) = cotangents
-    if cotangent is None:
-        return [None, None]
     offset = node.op.parameters.offset
     first = getitem(cotangent, slice(offset, None)) if wanted[0] else None
     if not wanted[1]:
@@ -156,27 +113,7 @@ def _history(
     return [first, inc_subtensor(part, getitem(cotangent, slice(None, offset)))]
 
 
-@PUSHFORWARDS.row(STATE_HISTORY)
-def _history_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    if tangents[0] is None and tangents[1] is None:
-        return [None]
-    rows, initial = [
-        zeros_like(variable) if t is None else t for variable, t in zip(node.inputs, tangents, strict=True)
-    ]
-    return [state_history(rows, initial, node.op.parameters.offset)]
-
-
-@PULLBACKS.row(FIRST_ROWS)
-def _first_rows(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (cotangent,) = cotangents
+@cotangent_of(FIRST_ROWS)
+def _first_rows(node: Apply, cotangent: Variable) -> Variable:
     rows, steps = node.inputs
-    if cotangent is None:
-        return [None, None]
-    return [inc_subtensor(getitem(zeros_like(rows), slice(None, steps)), cotangent), None]
-
-
-@PUSHFORWARDS.row(FIRST_ROWS)
-def _first_rows_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    return [None if tangents[0] is None else build_one(node.op, tangents[0], node.inputs[1])]
+    return inc_subtensor(getitem(zeros_like(rows), slice(None, steps)), cotangent)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear
 from scanviz.engine.gradient.sizes import zeros_like
-from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
+from scanviz.engine.gradient.table import Derivative
 from scanviz.engine.graph.dims import SIZES, Dim
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops.assign import inc_subtensor
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.index import getitem
@@ -17,14 +18,12 @@ from scanviz.engine.ops.shape import reshape
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.symbolic_shape import shape_of
 
+linear(CONCATENATE)
+linear(REPEAT, inputs=(0,))
 
-@PULLBACKS.row(CONCATENATE)
-def _concatenate(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (cotangent,) = cotangents
-    if cotangent is None:
-        return [None] * len(node.inputs)
+
+@cotangents_of(CONCATENATE)
+def _concatenate(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     axis = node.op.parameters.axis
     found: list[Derivative] = []
     start: Dim = 0
@@ -41,39 +40,15 @@ def _bound(size: Dim) -> Variable | int:
     return size if isinstance(size, int) else as_size(size)
 
 
-@PUSHFORWARDS.row(CONCATENATE)
-def _concatenate_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    if all(tangent is None for tangent in tangents):
-        return [None]
-    parts = [
-        zeros_like(variable) if t is None else t for variable, t in zip(node.inputs, tangents, strict=True)
-    ]
-    return [build_one(node.op, *parts)]
-
-
-CONNECTIONS.row(REPEAT)(only(0))
-
-
-@PULLBACKS.row(REPEAT)
-def _repeat(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+@cotangent_of(REPEAT)
+def _repeat(node: Apply, cotangent: Variable) -> Variable:
     """Add up the copies of each element: side by side if all have as many, else by the elements' numbers, repeated alike."""
-    (cotangent,) = cotangents
-    if cotangent is None:
-        return [None, None]
     given, counts = node.inputs
     axis = node.op.parameters.axis
     if tensor_type(counts).ndim == 0:
         shape = [as_size(each) for each in shape_of(given)]
         split = [*shape[: axis + 1], counts, *shape[axis + 1 :]]
-        return [sum_over(reshape(cotangent, split, ndim=len(split)), axis + 1), None]
+        return sum_over(reshape(cotangent, split, ndim=len(split)), axis + 1)
     whole = zeros_like(given)
     places = repeat(arange(as_size(shape_of(whole)[axis])), counts, axis=0)
-    part = getitem(whole, (*[slice(None)] * axis, places))
-    return [inc_subtensor(part, cotangent), None]
-
-
-@PUSHFORWARDS.row(REPEAT)
-def _repeat_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    return [None if tangents[0] is None else build_one(node.op, tangents[0], node.inputs[1])]
+    return inc_subtensor(getitem(whole, (*[slice(None)] * axis, places)), cotangent)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.sizes import sum_to_shape
-from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative
+from scanviz.engine.gradient.accumulate import added
+from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear
+from scanviz.engine.gradient.sizes import reshape_like, sum_to_shape
+from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative
 from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops import linalg as la
@@ -38,17 +40,17 @@ def _outer(column: Variable, row: Variable) -> Variable:
 def _product_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
     a, b = node.inputs
     first, second = tangents
-    terms = [build_one(node.op, first, b)] if first is not None else []
-    terms += [build_one(node.op, a, second)] if second is not None else []
-    return [None if not terms else terms[0] if len(terms) == 1 else terms[0] + terms[1]]
+    return [
+        added(
+            None if first is None else build_one(node.op, first, b),
+            None if second is None else build_one(node.op, a, second),
+        )
+    ]
 
 
-@PULLBACKS.row(la.DOT)
-def _dot(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]) -> Sequence[Derivative]:
-    (g,) = cotangents
+@cotangents_of(la.DOT)
+def _dot(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     a, b = node.inputs
-    if g is None:
-        return [None, None]
     first, second = wanted
     match rank(a), rank(b):
         case 1, 1:
@@ -91,28 +93,18 @@ def _inverse(order: Sequence[int]) -> list[int]:
     return [list(order).index(axis) for axis in range(len(order))]
 
 
-@PULLBACKS.row(la.TENSORDOT)
-def _tensordot(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (g,) = cotangents
-    if g is None:
-        return [None, None]
+@cotangents_of(la.TENSORDOT)
+def _tensordot(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     a, b = node.inputs
     first, second = node.op.parameters
     return _contraction(a, b, g, first, second, wanted)
 
 
-@PULLBACKS.row(la.MATMUL)
-def _matmul(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (g,) = cotangents
+@cotangents_of(la.MATMUL)
+def _matmul(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     a, b = node.inputs
-    if g is None:
-        return [None, None]
     if rank(b) <= 2:  # the same product as dot, and the rows of all batches are summed over at once
-        return _dot(node, cotangents, wanted)
+        return _dot(node, g, wanted)
     one = rank(a) == 1
     matrix_a = dimshuffle(a, "x", 0) if one else a
     matrix_g = dimshuffle(g, [*range(rank(g) - 1), "x", rank(g) - 1]) if one else g
@@ -125,14 +117,9 @@ def _matmul(
     return found
 
 
-@PULLBACKS.row(la.BATCHED_DOT)
-def _batched_dot(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (g,) = cotangents
+@cotangents_of(la.BATCHED_DOT)
+def _batched_dot(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
     a, b = node.inputs
-    if g is None:
-        return [None, None]
     first, second = wanted
     match rank(a), rank(b):
         case 2, 2:
@@ -183,27 +170,20 @@ def _stacked(value: Variable, rows: int) -> Variable:
 
 
 def _in_shape(value: Variable, like: Variable) -> Variable:
-    if rank(like) == 3:
-        return value  # a stack of matrices already
-    return reshape(value, [as_size(each) for each in shape_of(like)], ndim=rank(like))
+    return (
+        value if rank(like) == 3 else reshape_like(value, like)
+    )  # a stack of matrices already, of three axes
 
 
-@PULLBACKS.row(la.TRACE)
-def _trace(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (g,) = cotangents
+linear(la.TRACE)
+
+
+@cotangent_of(la.TRACE)
+def _trace(node: Apply, g: Variable) -> Variable:
     (x,) = node.inputs
-    if g is None:
-        return [None]
     offset, axis1, axis2 = node.op.parameters
     shape = shape_of(x)
     ones = eye(as_size(shape[axis1]), as_size(shape[axis2]), offset, tensor_type(x).dtype)
     spread = dimshuffle(g, [*range(rank(g)), "x", "x"]) * ones
     rest = [axis for axis in range(rank(x)) if axis not in (axis1, axis2)]
-    return [dimshuffle(spread, _inverse([*rest, axis1, axis2]))]
-
-
-@PUSHFORWARDS.row(la.TRACE)
-def _trace_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    return [None if tangents[0] is None else build_one(node.op, tangents[0])]
+    return dimshuffle(spread, _inverse([*rest, axis1, axis2]))

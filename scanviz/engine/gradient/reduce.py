@@ -15,11 +15,9 @@ sum divided by x, which is faster; which of the two is computed is decided when 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from scanviz.engine.gradient.sizes import broadcast_like, full_like, sum_to_shape, zeros_like
-from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.gradient.rows import cotangent_of, linear, tangent_of
+from scanviz.engine.gradient.sizes import broadcast_like, full_like, reshape_like, zeros_like
+from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.control import ifelse
@@ -42,34 +40,18 @@ def with_reduced_axes(value: Variable, node: Apply) -> Variable:
     return dimshuffle(value, order)
 
 
-@PULLBACKS.row(r.sum)
-def _sum(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]) -> Sequence[Derivative]:
-    (cotangent,) = cotangents
-    return [None if cotangent is None else broadcast_like(with_reduced_axes(cotangent, node), node.inputs[0])]
+linear(r.sum, r.CUMSUM)
+linear(r.SUM_TO_SHAPE, inputs=(0,))
 
 
-@PUSHFORWARDS.row(r.sum)
-def _sum_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    axes, keep, dtype = node.op.parameters
-    (tangent,) = tangents
-    return [None if tangent is None else r.sum(tangent, axes, keepdims=keep, dtype=dtype)]
+@cotangent_of(r.sum)
+def _sum(node: Apply, cotangent: Variable) -> Variable:
+    return broadcast_like(with_reduced_axes(cotangent, node), node.inputs[0])
 
 
-CONNECTIONS.row(r.SUM_TO_SHAPE)(only(0))
-
-
-@PULLBACKS.row(r.SUM_TO_SHAPE)
-def _to_shape(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (cotangent,) = cotangents
-    first = None if cotangent is None else broadcast_like(cotangent, node.inputs[0])
-    return [first, *[None] * (len(node.inputs) - 1)]
-
-
-@PUSHFORWARDS.row(r.SUM_TO_SHAPE)
-def _to_shape_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    return [None if tangents[0] is None else sum_to_shape(tangents[0], node.outputs[0])]
+@cotangent_of(r.SUM_TO_SHAPE)
+def _to_shape(node: Apply, cotangent: Variable) -> Variable:
+    return broadcast_like(cotangent, node.inputs[0])
 
 
 def _factors(node: Apply) -> Variable:
@@ -108,17 +90,15 @@ def _others_along(x: Variable, axis: int) -> Variable:
     return _before(x, axis) * _turned(_before(_turned(x, axis), axis), axis)
 
 
-@PULLBACKS.row(r.prod)
-def _prod(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]) -> Sequence[Derivative]:
-    (cotangent,) = cotangents
-    return [None if cotangent is None else with_reduced_axes(cotangent, node) * _others(node)]
+@cotangent_of(r.prod)
+def _prod(node: Apply, cotangent: Variable) -> Variable:
+    return with_reduced_axes(cotangent, node) * _others(node)
 
 
-@PUSHFORWARDS.row(r.prod)
-def _prod_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+@tangent_of(r.prod)
+def _prod_forward(node: Apply, tangent: Variable) -> Variable:
     axes, keep, dtype = node.op.parameters
-    (tangent,) = tangents
-    return [None if tangent is None else r.sum(tangent * _others(node), axes, keepdims=keep, dtype=dtype)]
+    return r.sum(tangent * _others(node), axes, keepdims=keep, dtype=dtype)
 
 
 def _shares(node: Apply) -> Variable:
@@ -132,22 +112,16 @@ def _shares(node: Apply) -> Variable:
     return cast(chosen, dtype) / cast(count, dtype)
 
 
-@PULLBACKS.row(r.max, r.min)
-def _extreme(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (cotangent,) = cotangents
-    return [None if cotangent is None else with_reduced_axes(cotangent, node) * _shares(node)]
+@cotangent_of(r.max, r.min)
+def _extreme(node: Apply, cotangent: Variable) -> Variable:
+    return with_reduced_axes(cotangent, node) * _shares(node)
 
 
-@PUSHFORWARDS.row(r.max, r.min)
-def _extreme_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+@tangent_of(r.max, r.min)
+def _extreme_forward(node: Apply, tangent: Variable) -> Variable:
     axes, keep, _ = node.op.parameters
-    (tangent,) = tangents
-    if tangent is None:
-        return [None]
     # the tangent of an element that was not chosen counts for nothing, infinite or not
-    return [r.sum(e.multiply_no_nan(tangent, _shares(node)), axes, keepdims=keep)]
+    return r.sum(e.multiply_no_nan(tangent, _shares(node)), axes, keepdims=keep)
 
 
 def _in_a_line(value: Variable, node: Apply) -> tuple[Variable, int]:
@@ -157,10 +131,7 @@ def _in_a_line(value: Variable, node: Apply) -> tuple[Variable, int]:
 
 
 def _back_in_shape(value: Variable, node: Apply) -> Variable:
-    (x,) = node.inputs
-    if node.op.parameters.axis is not None:
-        return value
-    return reshape(value, [as_size(each) for each in shape_of(x)], ndim=tensor_type(x).ndim)
+    return value if node.op.parameters.axis is not None else reshape_like(value, node.inputs[0])
 
 
 def _turned(value: Variable, axis: int) -> Variable:
@@ -171,19 +142,9 @@ def _sums_from_the_end(value: Variable, axis: int) -> Variable:
     return _turned(r.cumsum(_turned(value, axis), axis), axis)
 
 
-@PULLBACKS.row(r.CUMSUM)
-def _cumsum(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (cotangent,) = cotangents
-    if cotangent is None:
-        return [None]
-    return [_back_in_shape(_sums_from_the_end(cotangent, node.op.parameters.axis or 0), node)]
-
-
-@PUSHFORWARDS.row(r.CUMSUM)
-def _cumsum_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    return [None if tangents[0] is None else build_one(node.op, tangents[0])]
+@cotangent_of(r.CUMSUM)
+def _cumsum(node: Apply, cotangent: Variable) -> Variable:
+    return _back_in_shape(_sums_from_the_end(cotangent, node.op.parameters.axis or 0), node)
 
 
 def _recurrence(terms: Variable, factors: Variable, axis: int) -> Variable:
@@ -211,29 +172,22 @@ def _divided(value: Variable, x: Variable) -> Variable:
     return value / e.where(e.equal(x, 0), 1, x)
 
 
-@PULLBACKS.row(r.CUMPROD)
-def _cumprod(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (g,) = cotangents
-    if g is None:
-        return [None]
+@cotangent_of(r.CUMPROD)
+def _cumprod(node: Apply, g: Variable) -> Variable:
     x, axis = _in_a_line(_factors(node), node)
     (products,) = node.outputs
     from_the_end = _recurrence(_turned(g, axis), _shifted(_turned(x, axis), axis), axis)
     exact = _before(x, axis) * _turned(from_the_end, axis)
     usual = _divided(_sums_from_the_end(g * products, axis), x)
-    return [_back_in_shape(ifelse(_some_product_is_zero(products), exact, usual), node)]
+    return _back_in_shape(ifelse(_some_product_is_zero(products), exact, usual), node)
 
 
-@PUSHFORWARDS.row(r.CUMPROD)
-def _cumprod_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    (tangent,) = tangents
-    if tangent is None:
-        return [None]
+@tangent_of(r.CUMPROD)
+def _cumprod_forward(node: Apply, tangent: Variable) -> Variable:
     x, axis = _in_a_line(_factors(node), node)
     t, _ = _in_a_line(cast(tangent, tensor_type(x).dtype), node)
     (products,) = node.outputs
     exact = _recurrence(t * _before(x, axis), x, axis)
     usual = products * r.cumsum(_divided(t, x), axis)
-    return [ifelse(_some_product_is_zero(products), exact, usual)]
+    chosen: Variable = ifelse(_some_product_is_zero(products), exact, usual)
+    return chosen

@@ -9,7 +9,7 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.reduce import sum as sum_over
-from scanviz.engine.ops.shape import alloc
+from scanviz.engine.ops.shape import alloc, reshape
 from scanviz.engine.ops.sizes import as_size, surely_equal
 from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import same_shape, shape_of
@@ -25,6 +25,12 @@ def full_like(variable: Variable, value: float) -> Variable:
     number = constant(value, tensor_type(variable).dtype)
     shape = shape_of(variable)
     return alloc(number, [as_size(each) for each in shape]) if shape else number
+
+
+def reshape_like(value: Variable, like: Variable) -> Variable:
+    """Return the same elements in the shape of another variable."""
+    shape = shape_of(like)
+    return reshape(value, [as_size(each) for each in shape], ndim=len(shape))
 
 
 def sum_to_shape(value: Variable, like: Variable) -> Variable:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear, tangent_of
+from scanviz.engine.gradient.sizes import reshape_like
+from scanviz.engine.gradient.table import Derivative
+from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import dimshuffle, reshape
@@ -31,46 +33,26 @@ def _taken(value: Variable, order: Variable, axis: int) -> Variable:
     return getitem(value, tuple(index))
 
 
-@PULLBACKS.row(SORT)
-def _sort(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]) -> Sequence[Derivative]:
-    (cotangent,) = cotangents
+@cotangent_of(SORT)
+def _sort(node: Apply, cotangent: Variable) -> Variable:
     given, axis = node.inputs[0], node.op.parameters.axis
-    if cotangent is None:
-        return [None]
     order = argsort(given, axis)
     if axis is None:
-        back = getitem(cotangent, argsort(order, 0))
-        return [reshape(back, [as_size(each) for each in shape_of(given)], ndim=len(shape_of(given)))]
-    return [_taken(cotangent, argsort(order, axis), axis)]
+        return reshape_like(getitem(cotangent, argsort(order, 0)), given)
+    return _taken(cotangent, argsort(order, axis), axis)
 
 
-@PUSHFORWARDS.row(SORT)
-def _sort_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    (tangent,) = tangents
+@tangent_of(SORT)
+def _sort_forward(node: Apply, tangent: Variable) -> Variable:
     given, axis = node.inputs[0], node.op.parameters.axis
-    if tangent is None:
-        return [None]
     if axis is None:
-        return [getitem(reshape(tangent, [-1]), argsort(given, None))]
-    return [_taken(tangent, argsort(given, axis), axis)]
+        return getitem(reshape(tangent, [-1]), argsort(given, None))
+    return _taken(tangent, argsort(given, axis), axis)
 
 
-CONNECTIONS.row(BINCOUNT)(only(2))
+linear(BINCOUNT, inputs=(2,))
 
 
-@PULLBACKS.row(BINCOUNT)
-def _bincount(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (cotangent,) = cotangents
-    found: list[Derivative] = [None] * len(node.inputs)
-    if cotangent is not None and len(found) > 2:
-        found[2] = getitem(cotangent, node.inputs[0])
-    return found
-
-
-@PUSHFORWARDS.row(BINCOUNT)
-def _bincount_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    numbers, least, *_ = node.inputs
-    tangent = tangents[2] if len(tangents) > 2 else None
-    return [None if tangent is None else build_one(node.op, numbers, least, tangent)]
+@cotangents_of(BINCOUNT)
+def _bincount(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+    return [None, None, getitem(cotangent, node.inputs[0])]

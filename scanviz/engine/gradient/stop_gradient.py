@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, nothing
+from scanviz.engine.gradient.rows import cotangent_of, tangent_of
+from scanviz.engine.gradient.table import CONNECTIONS, nothing
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.ops.elementwise import clip
 from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_GRAD
@@ -12,25 +11,18 @@ from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD, GRAD_CLIP, ZERO_
 CONNECTIONS.row(DISCONNECTED_GRAD)(nothing)
 
 
-@PULLBACKS.row(DISCONNECTED_GRAD, ZERO_GRAD)
-def _zero(node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]) -> Sequence[Derivative]:
-    return [None]
+@cotangent_of(DISCONNECTED_GRAD, ZERO_GRAD)
+@tangent_of(DISCONNECTED_GRAD, ZERO_GRAD)
+def _zero(node: Apply, given: Variable) -> None:
+    return None
 
 
-@PUSHFORWARDS.row(DISCONNECTED_GRAD, ZERO_GRAD)
-def _zero_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    return [None]
-
-
-@PULLBACKS.row(GRAD_CLIP)
-def _clipped(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
-    (cotangent,) = cotangents
+@cotangent_of(GRAD_CLIP)
+def _clipped(node: Apply, cotangent: Variable) -> Variable:
     low, high = node.op.parameters
-    return [None if cotangent is None else clip(cotangent, low, high)]
+    return clip(cotangent, low, high)
 
 
-@PUSHFORWARDS.row(GRAD_CLIP)
-def _passed(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
-    return list(tangents)
+@tangent_of(GRAD_CLIP)
+def _passed(node: Apply, tangent: Variable) -> Variable:
+    return tangent

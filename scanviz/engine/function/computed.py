@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from scanviz.engine.function.arguments import In
 from scanviz.engine.graph.dims import SIZES
-from scanviz.engine.graph.nodes import Constant, Variable, describe
+from scanviz.engine.graph.nodes import Constant, Variable, describe, is_integer_scalar
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.sizes import arguments_of
@@ -68,7 +68,7 @@ def _sizes_asked_of_inputs(
     reaching = depending_on(missing, graph)
     mapping: dict[Variable, Variable] = {}
     for variable in variables(graph, known):
-        if variable in reaching and _is_size(variable):
+        if variable in reaching and is_integer_scalar(variable):
             found = next(
                 (new for new in (_from(variable, old, new) for old, new in sizes) if new is not None), None
             )
@@ -79,11 +79,6 @@ def _sizes_asked_of_inputs(
 
 def _has_value(variable: Variable) -> bool:
     return isinstance(variable, Constant | SharedVariable)
-
-
-def _is_size(variable: Variable) -> bool:
-    kind = variable.type
-    return isinstance(kind, TensorType) and kind.ndim == 0 and kind.dtype == "int64"
 
 
 def _known_sizes(cuts: Mapping[Variable, Variable]) -> list[tuple[Variable, Variable]]:

@@ -19,11 +19,11 @@ from collections.abc import Sequence
 
 from scanviz.engine.gradient.accumulate import added
 from scanviz.engine.gradient.factorise import symmetric_part
-from scanviz.engine.gradient.linalg import rank, swapped
+from scanviz.engine.gradient.linalg import swapped
 from scanviz.engine.gradient.rows import cotangent_of, tangent_of, tangents_of
 from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative, Undefined
-from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, rank, tensor_type
 from scanviz.engine.ops import decompose as d
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.creation import diagonal, eye, triangle

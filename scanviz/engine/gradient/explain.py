@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from scanviz.engine.gradient.reverse import is_differentiable, reached_from
+from scanviz.engine.gradient.reverse import reached_from
 from scanviz.engine.gradient.table import connection
-from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating
 from scanviz.engine.graph.traversal import users
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import CAST
@@ -39,7 +39,7 @@ def why_disconnected(
     constants : collection of Variable
         What was taken as constant.
     """
-    if not is_differentiable(variable):
+    if not is_floating(variable):
         return f"it holds {variable.type}, and only floating values have derivatives; cast it to float first"
     if variable in constants:
         return "consider_constant names it"
@@ -59,7 +59,7 @@ def why_disconnected(
 def why_unreached(wrt: Sequence[Variable], output: Variable) -> str:
     """Return why an output has no derivative with respect to any of several variables."""
     for variable in wrt:
-        if not is_differentiable(variable) or _way(variable, [output]) is not None:
+        if not is_floating(variable) or _way(variable, [output]) is not None:
             subject = "" if len(wrt) == 1 else f"for `{describe(variable)}`, "
             return subject + why_disconnected(variable, [output])
     return f"`{describe(output)}` is not computed from " + ("it" if len(wrt) == 1 else "any of them")
@@ -75,7 +75,7 @@ def _stop(node: Apply, before: Variable, after: Variable, constants: Collection[
         return f"{name} is a size, and no size depends on values"
     if node.op.declaration is DISCONNECTED_GRAD:
         return f"disconnected_grad{place} lets no derivative pass"
-    if not is_differentiable(after):
+    if not is_floating(after):
         return f"{name} {_jumps(node, after)}"
     positions = [k for k, variable in enumerate(node.inputs) if variable is before]
     if not any(connection(node)[k][after.index] for k in positions):

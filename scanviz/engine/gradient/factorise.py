@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.gradient.accumulate import added
-from scanviz.engine.gradient.linalg import rank, swapped
+from scanviz.engine.gradient.linalg import swapped
 from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, tangent_of, tangents_of
 from scanviz.engine.gradient.sizes import sum_to_shape
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative, Undefined
-from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops import factorise as f
 from scanviz.engine.ops.creation import triangle
 from scanviz.engine.ops.linalg import matmul

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from scanviz.engine.gradient.choices import choices_of, flow
 from scanviz.engine.gradient.guards import tangents_of
-from scanviz.engine.gradient.reverse import RULE, is_differentiable, load_rows
+from scanviz.engine.gradient.reverse import RULE, load_rows
 from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative, Undefined, connection
-from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.nodes import Apply, Variable, is_floating
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
@@ -74,12 +74,11 @@ def _through(node: Apply, found: Mapping[Variable, Derivative]) -> Sequence[Deri
         for tangent, row in zip(tangents, pattern, strict=True)
     ]
     results = nothing
-    if any(variable is not None for variable in given) and any(map(is_differentiable, node.outputs)):
+    if any(variable is not None for variable in given) and any(map(is_floating, node.outputs)):
         with made_by(RULE, node.provenance, (node.node_id,)):
             results = list(PUSHFORWARDS[node.op.declaration](node, given))
     results = [
-        result if is_differentiable(output) else None
-        for result, output in zip(results, node.outputs, strict=True)
+        result if is_floating(output) else None for result, output in zip(results, node.outputs, strict=True)
     ]
     for index, why in _undefined(node, tangents):
         results[index] = why

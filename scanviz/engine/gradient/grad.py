@@ -15,10 +15,10 @@ from scanviz.engine.errors import (
 )
 from scanviz.engine.gradient.accumulate import add_cotangents
 from scanviz.engine.gradient.explain import describes_way, is_connected, why_disconnected
-from scanviz.engine.gradient.reverse import is_differentiable, pull_back
+from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.sizes import full_like, zeros_like
 from scanviz.engine.gradient.table import Derivative, Undefined
-from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
+from scanviz.engine.graph.nodes import Constant, Variable, describe, is_floating, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.traversal import depending_on
 from scanviz.engine.graph.types import TensorType, fits
@@ -169,7 +169,7 @@ def instead(variable: Variable, why: str, wanted: str) -> Any:
 
 def zero_gradient(variable: Variable) -> Variable:
     """Return a gradient of zeros: of the variable's dtype, ``config.floatX`` for whole numbers."""
-    if is_differentiable(variable):
+    if is_floating(variable):
         return zeros_like(variable)
     shape = [as_size(each) for each in shape_of(variable)]
     zero = constant(0, config.floatX)
@@ -281,7 +281,7 @@ def _checked_cost(cost: Any) -> Variable:
             found=kind,
             fix="grad(cost.sum(), …) or grad(cost.mean(), …); jacobian(…) for each element's; Lop(…) with weights",
         )
-    if not is_differentiable(cost):
+    if not is_floating(cost):
         raise ScanvizTypeError(
             f"the cost `{describe(cost)}` is {kind.dtype}, which has no derivative",
             where=user_line(),

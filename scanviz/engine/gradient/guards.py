@@ -27,9 +27,8 @@ from dataclasses import dataclass, field
 
 from scanviz.engine.gradient.partials import Test, has_pole, is_steep
 from scanviz.engine.gradient.positive import is_finite_constant
-from scanviz.engine.graph.nodes import Apply, Constant, Variable
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_floating
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.graph.types import FLOATS, TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.scan.loop import Scan, ScanView
@@ -129,7 +128,7 @@ def _wild(
         elif begins(node) or any(
             variable in found or _is_wild_constant(variable) for variable in node.inputs
         ):
-            found.update(output for output in node.outputs if _floating(output))
+            found.update(output for output in node.outputs if is_floating(output))
     return found
 
 
@@ -202,8 +201,4 @@ def _inside_loop(node: Apply, outside: Collection[Variable], begins: Test) -> se
 
 
 def _is_wild_constant(variable: Variable) -> bool:
-    return isinstance(variable, Constant) and _floating(variable) and not is_finite_constant(variable)
-
-
-def _floating(variable: Variable) -> bool:
-    return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
+    return isinstance(variable, Constant) and is_floating(variable) and not is_finite_constant(variable)

@@ -22,9 +22,9 @@ from scanviz.engine.gradient.grad import (
     zero_gradient,
 )
 from scanviz.engine.gradient.operators import Rop
-from scanviz.engine.gradient.reverse import is_differentiable, pull_back
+from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.table import Undefined
-from scanviz.engine.graph.nodes import Apply, Variable, describe, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.ops.creation import arange
@@ -75,7 +75,7 @@ def jacobian(
            [0., 4.]])
     """
     given: object = expression  # annotations do not stop a user
-    if not isinstance(given, Variable) or not is_differentiable(given):
+    if not isinstance(given, Variable) or not is_floating(given):
         shown = describe(given) if isinstance(given, Variable) else repr(given)
         raise ScanvizTypeError(
             f"`{shown}` has no derivative",

@@ -13,17 +13,12 @@ from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear
 from scanviz.engine.gradient.sizes import reshape_like, sum_to_shape
 from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative
 from scanviz.engine.graph.dims import SIZES
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank, tensor_type
 from scanviz.engine.ops import linalg as la
 from scanviz.engine.ops.creation import eye
 from scanviz.engine.ops.shape import dimshuffle, reshape
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.symbolic_shape import shape_of
-
-
-def rank(variable: Variable) -> int:
-    """Return the number of dimensions of a variable."""
-    return tensor_type(variable).ndim
 
 
 def swapped(value: Variable) -> Variable:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from scanviz.engine.gradient.table import CONNECTIONS, connection
-from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.nodes import Apply, Variable, is_floating
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.graph.types import FLOATS, TensorType
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import LoopVariable, State, has_outer_output, inner_inputs, inner_outputs
 
@@ -34,7 +33,7 @@ def differentiable_sources(op: Scan) -> dict[Variable, frozenset[LoopVariable]]:
         inner: frozenset((variable,))
         for variable in op.variables
         for inner in inner_inputs(variable)
-        if _floating(inner)
+        if is_floating(inner)
     }
     for node in toposort(op.inner_outputs):
         found = [sources.get(variable) for variable in node.inputs]
@@ -42,7 +41,7 @@ def differentiable_sources(op: Scan) -> dict[Variable, frozenset[LoopVariable]]:
             continue
         pattern = connection(node)
         for index, output in enumerate(node.outputs):
-            if _floating(output):
+            if is_floating(output):
                 mine = [each for k, each in enumerate(found) if each and pattern[k][index]]
                 if mine:
                     sources[output] = frozenset().union(*mine)
@@ -63,10 +62,6 @@ def _pairs(op: Scan) -> Pairs:
         for variable in op.variables
         if isinstance(variable, State) and variable.kind == "mitmot"
     }
-
-
-def _floating(variable: Variable) -> bool:
-    return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
 
 
 def downstream(op: Scan, sources: Collection[LoopVariable]) -> set[LoopVariable]:

@@ -21,10 +21,10 @@ from scanviz.engine.gradient.grad import (
     variables_of,
     zero_gradient,
 )
-from scanviz.engine.gradient.reverse import is_differentiable, pull_back
+from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import Undefined
-from scanviz.engine.graph.nodes import Variable, describe, tensor_type
+from scanviz.engine.graph.nodes import Variable, describe, is_floating, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import fits
 from scanviz.engine.ops.elementwise import cast
@@ -186,7 +186,7 @@ def _seeds(variables: Sequence[Variable], points: Any, given: Any, what: str) ->
         if value is None:
             continue
         vector = _checked(variable, value, what)
-        if is_differentiable(variable):
+        if is_floating(variable):
             seeds[variable] = seeds[variable] + vector if variable in seeds else vector
     return seeds
 

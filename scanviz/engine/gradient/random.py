@@ -22,8 +22,7 @@ from scanviz.engine.gradient.choices import CHOICES, Choice
 from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, Undefined, nothing
 from scanviz.engine.graph.declaration import Declaration
-from scanviz.engine.graph.nodes import Apply, Variable, build
-from scanviz.engine.graph.types import FLOATS, TensorType
+from scanviz.engine.graph.nodes import Apply, Variable, build, is_floating
 from scanviz.engine.ops import random as r
 from scanviz.engine.ops.elementwise import add, log
 from scanviz.engine.ops.support import constant
@@ -87,13 +86,9 @@ def _moves(node: Apply) -> list[Moves | None]:
     """Return how the values move with each parameter, None where it holds whole numbers."""
     moves, names = DRAWS[node.op.declaration.name].moves, r.parameter_names(node.op.declaration)
     return [
-        moves[name] if name in moves and _floating(given) else None
+        moves[name] if name in moves and is_floating(given) else None
         for name, given in zip(names, _parameters(node), strict=False)
     ]
-
-
-def _floating(variable: Variable) -> bool:
-    return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
 
 
 def _undefined(node: Apply, why: str, position: int) -> Undefined:

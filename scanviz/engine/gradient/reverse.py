@@ -19,10 +19,10 @@ from scanviz.engine.gradient.choices import undefined_parameters
 from scanviz.engine.gradient.guards import guards_of
 from scanviz.engine.gradient.positive import surely_not_zero
 from scanviz.engine.gradient.table import FAMILIES, PULLBACKS, Derivative, Undefined, connection
-from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.graph.types import FLOATS, TensorType, fits
+from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.observe import building
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.sizes import sizes_kept
@@ -34,11 +34,6 @@ def load_rows() -> None:
     """Import the files that fill the tables."""
     for family in FAMILIES:
         importlib.import_module(f"scanviz.engine.gradient.{family}")
-
-
-def is_differentiable(variable: Variable) -> bool:
-    """Return whether a variable can have a derivative at all: a floating array."""
-    return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
 
 
 @dataclass(slots=True)
@@ -88,18 +83,14 @@ def reached_from(
     """Return the variables above ``outputs`` that have a derivative with respect to one of ``sources``, these included."""
     load_rows()
     blocked = set(stop)
-    reached = {source for source in sources if source not in blocked and is_differentiable(source)}
+    reached = {source for source in sources if source not in blocked and is_floating(source)}
     for node in toposort(outputs):
         connected = [k for k, variable in enumerate(node.inputs) if variable in reached]
         if not connected:
             continue
         pattern = connection(node)
         for index, output in enumerate(node.outputs):
-            if (
-                output not in blocked
-                and is_differentiable(output)
-                and any(pattern[k][index] for k in connected)
-            ):
+            if output not in blocked and is_floating(output) and any(pattern[k][index] for k in connected):
                 reached.add(output)
     return reached
 

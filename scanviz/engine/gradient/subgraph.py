@@ -8,10 +8,10 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.gradient.choices import CHOICES, FLOWS, Choice, choices_of, flowing_into
 from scanviz.engine.gradient.explain import is_connected
 from scanviz.engine.gradient.forward import push_forward
-from scanviz.engine.gradient.reverse import is_differentiable, pull_back
+from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative
-from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, is_floating, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import depending_on, toposort
 from scanviz.engine.graph.types import TensorType
@@ -34,10 +34,7 @@ def _connection(node: Apply) -> Sequence[Sequence[bool]]:
     reached = [depending_on([variable], op.results) for variable in op.inputs]
     return [
         [
-            k < op.parameters.own
-            and result in reached[k]
-            and is_differentiable(variable)
-            and is_differentiable(result)
+            k < op.parameters.own and result in reached[k] and is_floating(variable) and is_floating(result)
             for result in op.results
         ]
         for k, variable in enumerate(op.inputs)
@@ -87,7 +84,7 @@ def _seeds(
     by: dict[Variable, Variable] = {}
     stands: dict[Variable, Variable] = {}
     for variable, seed in zip(own, given, strict=True):
-        if seed is not None and is_differentiable(variable):
+        if seed is not None and is_floating(variable):
             by[variable] = Variable(seed.type, "seed")
             stands[by[variable]] = seed
     return by, stands
@@ -118,7 +115,7 @@ def _by_rule(
         )
     results: list[Derivative] = [None] * len(op.inputs)
     for k, each in zip(own, found, strict=True):
-        if each is None or not is_differentiable(inputs[k]):
+        if each is None or not is_floating(inputs[k]):
             continue
         kind, derivative = tensor_type(inputs[k]), as_value(each)
         if not isinstance(derivative.type, TensorType) or derivative.type.ndim != kind.ndim:
@@ -138,7 +135,7 @@ def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[D
     if op.pullback is None:
         seeds, stands = _seeds(op.inputs, tangents)
         return _at(node, push_forward(seeds, op.results), stands)
-    dummies = [zeros_like(output) * 1.0 if is_differentiable(output) else output for output in node.outputs]
+    dummies = [zeros_like(output) * 1.0 if is_floating(output) else output for output in node.outputs]
     pulled = _by_rule(op, node.inputs, node.outputs, dummies)
     pairs = zip(pulled, tangents, strict=True)
     seeds = {p: t for p, t in pairs if isinstance(p, Variable) and t is not None}

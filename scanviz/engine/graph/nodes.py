@@ -21,7 +21,7 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.provenance import Provenance, current
 from scanviz.engine.graph.refusals import not_settable
 from scanviz.engine.graph.syntax import Syntax
-from scanviz.engine.graph.types import TensorType, Type
+from scanviz.engine.graph.types import FLOATS, TensorType, Type
 
 Array = np.ndarray[Any, Any]
 _node_ids = itertools.count(1)
@@ -245,6 +245,22 @@ def tensor_type(variable: Variable) -> TensorType:
             f"`{describe(variable)}` is a {kind}, not an array of numbers", expected="a tensor", found=kind
         )
     return kind
+
+
+def rank(variable: Variable) -> int:
+    """Return the number of dimensions of a variable that the caller knows to be a tensor."""
+    return tensor_type(variable).ndim
+
+
+def is_floating(variable: Variable) -> bool:
+    """Return whether a variable is an array of floating-point numbers: what can have a derivative at all."""
+    return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
+
+
+def is_integer_scalar(variable: Variable) -> bool:
+    """Return whether a variable is one int64: of the type of sizes."""
+    kind = variable.type
+    return isinstance(kind, TensorType) and kind.ndim == 0 and kind.dtype == "int64"
 
 
 def describe(variable: Variable) -> str:

@@ -18,8 +18,7 @@ from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import Function
 from scanviz.engine.function.arguments import to_host
-from scanviz.engine.graph.nodes import Variable, describe
-from scanviz.engine.graph.types import FLOATS, TensorType
+from scanviz.engine.graph.nodes import Variable, describe, is_floating
 from scanviz.engine.ops.elementwise import add, cast, multiply
 from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.support import constant
@@ -296,8 +295,8 @@ def _gradients(
     """
     records = list(itertools.takewhile(lambda each: each.phase != "keep", function.rewrites.of_graph))
     chosen = [k for k, each in enumerate(records, 1) if among(each)]
-    wrt = [each.variable for each in function.plan.inputs if _has_derivative(each.variable)]
-    wrt += [shared_variable for shared_variable in function.plan.shared if _has_derivative(shared_variable)]
+    wrt = [each.variable for each in function.plan.inputs if is_floating(each.variable)]
+    wrt += [shared_variable for shared_variable in function.plan.shared if is_floating(shared_variable)]
     if not wrt:
         return [], "no input is a floating one"
     if not chosen:
@@ -320,10 +319,6 @@ def _gradients(
     return found, ""
 
 
-def _has_derivative(variable: Variable) -> bool:
-    return isinstance(variable.type, TensorType) and variable.type.dtype in FLOATS
-
-
 def _gradient_values(
     function: Function, graph: Sequence[Variable], wrt: Sequence[Variable], arrays: Sequence[Any]
 ) -> list[Any]:
@@ -331,7 +326,7 @@ def _gradient_values(
 
     total: Variable = constant(0.0, "float64")
     for k, variable in enumerate(graph):
-        if _has_derivative(variable):
+        if is_floating(variable):
             total = add(
                 total, multiply(sum_of(cast(variable, "float64")), constant(1.0 + 0.37 * k, "float64"))
             )

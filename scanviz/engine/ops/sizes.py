@@ -18,7 +18,7 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import Op, declared
 from scanviz.engine.graph.dims import SIZES, Dim, called
 from scanviz.engine.graph.equality import Numbers
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, found_in_run
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, found_in_run, is_integer_scalar
 from scanviz.engine.graph.polynomial import Number, Polynomial
 from scanviz.engine.graph.sizes import Call, Unknown, inside_out
 from scanviz.engine.graph.sizes import surely_at_most as at_most
@@ -116,7 +116,7 @@ def _unknown(variable: Variable, left: list[int], memory: dict[Variable, Dim]) -
     if found is None:
         found = Polynomial.of(Unknown(variable))
     unbuilt = isinstance(found, Polynomial) and found.built is None
-    if unbuilt and (_is_number(variable) or _compares(variable)):
+    if unbuilt and (is_integer_scalar(variable) or _compares(variable)):
         found.built = variable
     return found
 
@@ -129,13 +129,15 @@ def _read_node(node: Apply, left: list[int], memory: dict[Variable, Dim]) -> Dim
         known = kind.shape[op.parameters.axis]
         return known if known is not None else Polynomial.of(Unknown(given[0], op.parameters.axis))
     if op.declaration is e.CAST and op.parameters.dtype == "int64" and is_whole(given[0]):
-        return _read(given[0], left, memory) if _is_number(given[0]) else Polynomial.of(Unknown(given[0]))
+        return (
+            _read(given[0], left, memory) if is_integer_scalar(given[0]) else Polynomial.of(Unknown(given[0]))
+        )
     chosen = op.declaration is e.where and _compares(given[0])
     fails = op.facts.raises and op.declaration is not BROADCAST_SIZE
     if op.facts.size == "no" or fails or op.parameters is not None:
         return None
-    numbers = all(_is_number(variable) for variable in (given[1:] if chosen else given))
-    if not numbers or not (_is_number(node.outputs[0]) or _compares(node.outputs[0])):
+    numbers = all(is_integer_scalar(variable) for variable in (given[1:] if chosen else given))
+    if not numbers or not (is_integer_scalar(node.outputs[0]) or _compares(node.outputs[0])):
         return None
     return calculated(op.name, [_read(variable, left, memory) for variable in given])
 
@@ -146,15 +148,10 @@ def is_whole(variable: Variable) -> bool:
     return isinstance(kind, TensorType) and kind.ndim == 0 and kind.dtype in (BOOLEAN, *INTEGERS)
 
 
-def _is_number(variable: Variable) -> bool:
-    kind = variable.type
-    return isinstance(kind, TensorType) and kind.ndim == 0 and kind.dtype == "int64"
-
-
 def _compares(variable: Variable) -> bool:
     """Return whether a variable is what a comparison of numbers gives."""
     node = variable.owner
-    return node is not None and node.op.facts.compares and all(map(_is_number, node.inputs))
+    return node is not None and node.op.facts.compares and all(map(is_integer_scalar, node.inputs))
 
 
 def calculated(name: str, args: Sequence[Dim]) -> Dim:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, is_floating, tensor_type
 from scanviz.engine.graph.types import FLOATS, SIGNED, UNSIGNED, TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
@@ -30,7 +30,6 @@ from scanviz.engine.rewrites.identities import (
     Answer,
     Rewriting,
     answer,
-    is_float,
     is_positive_zero,
     number_of,
     one_dtype,
@@ -60,7 +59,7 @@ def _plus_zero(node: Apply, level: Level) -> Answer:
         if number is None or number != 0:
             continue
         other = node.inputs[1 - k]
-        signed = is_float(node.outputs[0]) and is_positive_zero(number)
+        signed = is_floating(node.outputs[0]) and is_positive_zero(number)
         if signed and (other.owner is None or other.owner.op.facts.sign != "no minus zero"):
             return KEEPS_MINUS_ZERO
         return replaced(node, other, "0 is not added", level)
@@ -71,7 +70,7 @@ def _minus_zero(node: Apply, level: Level) -> Answer:
     number = number_of(node.inputs[1])
     if number is None or number != 0:
         return None
-    if is_float(node.outputs[0]) and not is_positive_zero(number):
+    if is_floating(node.outputs[0]) and not is_positive_zero(number):
         return KEEPS_MINUS_ZERO
     return replaced(node, node.inputs[0], "0 is not subtracted", level)
 
@@ -91,7 +90,11 @@ def _times_one(node: Apply, level: Level) -> Answer:
 
 def _second_is_one(node: Apply, level: Level) -> Answer:
     number = number_of(node.inputs[1])
-    if number is None or number != 1 or (node.op.declaration is e.floor_divide and is_float(node.outputs[0])):
+    if (
+        number is None
+        or number != 1
+        or (node.op.declaration is e.floor_divide and is_floating(node.outputs[0]))
+    ):
         return None
     return replaced(node, node.inputs[0], f"{node.op.declaration.symbol} 1 is left out", level)
 
@@ -184,7 +187,7 @@ def _negative_difference(node: Apply, level: Level) -> Answer:
     source = node.inputs[0].owner
     if source is None or source.op.declaration is not e.subtract:
         return None
-    if is_float(node.outputs[0]):
+    if is_floating(node.outputs[0]):
         return Refusal("-(a - b) is -0.0 where a equals b, and b - a is 0.0", 1)
     first, second = source.inputs
     return rewritten(node, _built(e.subtract, second, first), "-(a - b) is b - a")
@@ -210,7 +213,7 @@ def _gathered_sum(node: Apply, level: Level) -> Answer:
     inner = _with_number(outer[0].owner)
     if inner is None or not one_dtype(node.outputs[0], *node.inputs, *outer[0].owner.inputs):
         return None
-    if is_float(node.outputs[0]):
+    if is_floating(node.outputs[0]):
         return Refusal("constants added to floats one after another round differently from their sum", 2)
     subtracts = [each.op.declaration is e.subtract for each in (node, outer[0].owner)]
     if any(minus and place == 0 for minus, place in zip(subtracts, (outer[2], inner[2]), strict=True)):
@@ -243,7 +246,7 @@ def _gathered_product(node: Apply, level: Level) -> Answer:
     assert isinstance(kind, TensorType)
     with np.errstate(all="ignore"):
         product = np.multiply(inner[1].value, outer[1].value, dtype=kind.dtype)
-    if is_float(node.outputs[0]) and not _exact_product(inner[1].value, outer[1].value, product):
+    if is_floating(node.outputs[0]) and not _exact_product(inner[1].value, outer[1].value, product):
         return Refusal(
             "factors of floats multiplied one after another round differently from their product", 2
         )

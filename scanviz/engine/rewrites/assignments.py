@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, is_floating, rank
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX
@@ -27,14 +27,13 @@ from scanviz.engine.rewrites.identities import (
     Answer,
     Rewriting,
     answer,
-    is_float,
     is_positive_zero,
     number_of,
     replaced,
     rewritten,
 )
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.places import is_whole, rank, surely_exists
+from scanviz.engine.rewrites.places import is_whole, surely_exists
 from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
 
 MAY_NOT_FIT = Refusal("the value may not fit its place, which would be an error", 2)
@@ -61,7 +60,7 @@ def _added_whole(node: Apply, level: Level) -> Answer:
         return None
     number = number_of(array)
     zeros = number is not None and not isinstance(array, Constant) and number == 0
-    if zeros and (not is_float(array) or not is_positive_zero(number)):
+    if zeros and (not is_floating(array) or not is_positive_zero(number)):
         filled = value if same_shape(array, value) else None
         filled = alloc(value, [as_size(each) for each in level.shape(array)]) if filled is None else filled
         return replaced(node, filled, "an array is added to zeros", level)

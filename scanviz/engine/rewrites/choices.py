@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from scanviz.engine.graph.declaration import Declaration
-from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, is_floating
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.control import IFELSE
@@ -20,7 +20,6 @@ from scanviz.engine.rewrites.identities import (
     Answer,
     Rewriting,
     filled,
-    is_float,
     number_of,
     one_dtype,
     operand_of,
@@ -119,7 +118,7 @@ def _compared(of_equal: bool, size_below: bool | None) -> Rewriting:
 
     def rewriting(node: Apply, level: Level) -> Answer:
         first, second = node.inputs
-        if first is second and is_float(first):
+        if first is second and is_floating(first):
             return Refusal("NaN differs from itself", 1)
         if _equal_integers(node):
             return replaced(node, filled(of_equal, node, level), "integers are equal to themselves", level)

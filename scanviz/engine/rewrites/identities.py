@@ -108,12 +108,6 @@ def is_positive_zero(number: Any) -> bool:
     return bool(number == 0) and not np.signbit(number)
 
 
-def is_float(variable: Variable) -> bool:
-    """Return whether a variable is a tensor of a floating dtype."""
-    kind = variable.type
-    return isinstance(kind, TensorType) and kind.dtype.startswith("float")
-
-
 def filled(number: Any, node: Apply, level: Level) -> Variable:
     """Return a number at every place of the output of a node."""
     old = node.outputs[0]

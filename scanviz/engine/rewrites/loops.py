@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.nodes import Apply, Constant, Variable
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_integer_scalar
 from scanviz.engine.graph.traversal import leaves, toposort
-from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.first_rows import first_rows
 from scanviz.engine.ops.index import getitem
@@ -112,16 +111,11 @@ def size_nodes(nodes: Sequence[Apply]) -> set[Apply]:
         kind = node.op.facts.size
         if kind == "is":
             found.add(node)
-        elif kind == "kept" and _is_size(node.outputs[0]):
+        elif kind == "kept" and is_integer_scalar(node.outputs[0]):
             of_sizes = [isinstance(variable, Constant) or variable.owner in found for variable in node.inputs]
             if all(of_sizes) and not all(isinstance(variable, Constant) for variable in node.inputs):
                 found.add(node)
     return found
-
-
-def _is_size(variable: Variable) -> bool:
-    kind = variable.type
-    return isinstance(kind, TensorType) and kind.ndim == 0 and kind.dtype == "int64"
 
 
 def rows_of_steps(

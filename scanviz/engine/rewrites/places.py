@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, build_one
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, input_entries
 from scanviz.engine.ops.sizes import surely_at_most
@@ -95,11 +95,6 @@ def surely_exists(entries: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
             return False  # it may be 0
         axis += 1
     return True
-
-
-def rank(variable: Variable) -> int:
-    """Return the number of dimensions of a tensor."""
-    return tensor_type(variable).ndim
 
 
 def index_parts(node: Apply) -> list[IndexPart]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, is_floating, tensor_type
 from scanviz.engine.graph.sizes import arguments_of
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
@@ -24,14 +24,7 @@ from scanviz.engine.ops.reduce import ReduceParameters
 from scanviz.engine.ops.shape import ALLOC, DIMSHUFFLE, OrderParameters, alloc
 from scanviz.engine.ops.sizes import as_size, size_of, surely_at_most, surely_equal
 from scanviz.engine.ops.support import constant, constant_integer
-from scanviz.engine.rewrites.identities import (
-    Answer,
-    Rewriting,
-    answer,
-    is_float,
-    number_of,
-    rewritten,
-)
+from scanviz.engine.rewrites.identities import Answer, Rewriting, answer, number_of, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal, rule
 
@@ -56,7 +49,7 @@ def _to_own_shape(node: Apply, level: Level) -> Answer:
         goes.append(axis)
     if not goes:
         return rewritten(node, given, "a sum to the own shape is left out")
-    if not is_float(given) or not any(isinstance(shape[axis], int) and shape[axis] > 1 for axis in goes):
+    if not is_floating(given) or not any(isinstance(shape[axis], int) and shape[axis] > 1 for axis in goes):
         return None  # sums of small integers are wider, and one of nothing but -0.0 is 0.0
     plain = build_one(Op(r.sum, ReduceParameters(tuple(goes), True)), given)
     return rewritten(node, plain, "the axes that are summed are known")
@@ -95,7 +88,7 @@ def _over_nothing(node: Apply, level: Level) -> Answer:
         return None
     wanted = tensor_type(node.outputs[0]).dtype
     found = e.cast(given, wanted)
-    if node.op.declaration is r.sum and is_float(found):
+    if node.op.declaration is r.sum and is_floating(found):
         found = build_one(Op(e.add), found, constant(0, wanted))  # a sum starts from it: -0.0 becomes 0.0
     if parameters.axes and not parameters.keepdims:
         left = tuple(axis for axis in range(kind.ndim) if axis not in parameters.axes)
@@ -131,7 +124,7 @@ def _of_same(node: Apply, level: Level) -> Answer:
         return None
     (axes, keep, dtype), (inner_axes, inner_keep, inner_dtype) = node.op.parameters, source.op.parameters
     given = source.inputs[0]
-    if is_float(given) or is_float(node.outputs[0]):
+    if is_floating(given) or is_floating(node.outputs[0]):
         return ZEROS if node.op.declaration in (r.max, r.min) else ROUNDS
     if keep or inner_keep or (dtype, inner_dtype) != (None, None):
         return None

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank, tensor_type
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.elementwise import CAST, cast
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
@@ -34,16 +34,7 @@ from scanviz.engine.ops.symbolic_shape import same_shape
 from scanviz.engine.rewrites.disjoint import surely_elsewhere
 from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.places import (
-    WHOLE,
-    IndexPart,
-    as_slice,
-    has_row,
-    indexed,
-    is_known,
-    is_whole,
-    rank,
-)
+from scanviz.engine.rewrites.places import WHOLE, IndexPart, as_slice, has_row, indexed, is_known, is_whole
 from scanviz.engine.rewrites.rule import Refusal, rule
 
 Lift = Callable[[Apply, Apply, Sequence[IndexEntry], Level], Variable | Refusal | None]

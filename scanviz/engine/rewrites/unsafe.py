@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, is_floating, tensor_type
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
@@ -29,7 +29,6 @@ from scanviz.engine.rewrites.identities import (
     Rewriting,
     answer,
     filled,
-    is_float,
     number_of,
     replaced,
     rewritten,
@@ -125,7 +124,7 @@ def _regrouped(ufunc: np.ufunc) -> Rewriting:
         outer = _with_scalar(node)
         source = None if outer is None else _made_by(outer[0], node.op.declaration)
         inner = None if source is None else _with_scalar(source)
-        if outer is None or inner is None or source is None or not is_float(source.outputs[0]):
+        if outer is None or inner is None or source is None or not is_floating(source.outputs[0]):
             return None  # integers wrap around before they are floats, truth values are 0 and 1
         kind = tensor_type(node.outputs[0])
         first, second = (
@@ -143,7 +142,7 @@ def _regrouped(ufunc: np.ufunc) -> Rewriting:
 
 def _over_constant(node: Apply, level: Level) -> Answer:
     second = node.inputs[1]
-    if not isinstance(second, Constant) or second.value.ndim or not is_float(second):
+    if not isinstance(second, Constant) or second.value.ndim or not is_floating(second):
         return None
     with np.errstate(all="ignore"):
         number = np.asarray(np.reciprocal(second.value))
@@ -167,7 +166,7 @@ def _log(node: Apply, level: Level) -> Answer:
         return rewritten(node, found, "log(softmax(x)) is log_softmax(x)")
     if declaration is not e.add:
         return None
-    if not is_float(node.inputs[0]):
+    if not is_floating(node.inputs[0]):
         return Refusal("1 + x of integers wraps around, and of truth values is `or`", 1)
     other = _beside(inner, 1)
     return None if other is None else replaced(node, _apply(e.log1p, other), "log(1 + x) is log1p(x)", level)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import is_differentiable
 from scanviz.engine.gradient.table import connection
-from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.graph.nodes import Array, Variable, is_floating
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import depending_on, toposort
 from scanviz.engine.mode import Mode
@@ -158,7 +157,7 @@ def what_is_not_connected_does_not_change(case: LoopCase, seed: int) -> None:
     assume(bool(nodes))
     node = nodes[-1]  # a nested loop stands in its step
     pattern, mode = connection(node), Mode("reference", "none")
-    floats = [k for k, output in enumerate(node.outputs) if is_differentiable(output)]
+    floats = [k for k, output in enumerate(node.outputs) if is_floating(output)]
     values = [value for _, value in inputs]
     f = scanviz.function(
         [variable for variable, _ in inputs],

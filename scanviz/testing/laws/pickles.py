@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import is_differentiable, pull_back
-from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.graph.nodes import Apply, Variable, is_floating
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.program.instructions import (
     AnyInstruction,
@@ -39,8 +39,8 @@ _COPIES: dict[str, Callable[[Any], Any]] = {
 
 def _derivatives(results: list[Variable], inputs: list[Variable], order: int) -> list[Variable]:
     """Return gradients of a cost of the results, of all orders up to ``order``."""
-    smooth = [result for result in results if is_differentiable(result)]
-    wrt = [variable for variable in inputs if is_differentiable(variable)]
+    smooth = [result for result in results if is_floating(result)]
+    wrt = [variable for variable in inputs if is_floating(variable)]
     if not smooth or not wrt:
         return []
     found: list[Variable] = []

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from scanviz import function
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import is_differentiable, pull_back
+from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.graph.equality import structurally_equal
-from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.graph.nodes import Array, Variable, is_floating
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.graph.typecheck import typecheck
@@ -63,10 +63,10 @@ def graph_of(case: LoopCase, readings: Sequence[Reading]) -> Graph:
     count = len(run_plainly(case)[0][0])
     read = [reading.of(result, count) for result, reading in zip(results, readings, strict=False)]
     wanted = [*read, *dict(updates).values()]
-    smooth = [each for each in read if is_differentiable(each)]
+    smooth = [each for each in read if is_floating(each)]
     if smooth and case.dtype != "float16":
         cost = sum((T.sum(T.sin(T.cast(each, "float64"))) for each in smooth), T.constant(0.0))
-        wrt = [variable for variable, _ in inputs if is_differentiable(variable)]
+        wrt = [variable for variable, _ in inputs if is_floating(variable)]
         gradients = pull_back({cost: T.constant(1.0)}, wrt)
         wanted += [cost, *(gradient for gradient in gradients if isinstance(gradient, Variable))]
     return Graph(wanted, dict(inputs))
@@ -148,7 +148,7 @@ def gradients_of_a_loop_of_no_steps_are_zeros(case: LoopCase) -> None:
     """Gradients of what a loop of no steps gives are zeros of the right shape, on every tier, rewritten or not."""
     results, _, inputs, _ = case.build()
     cost = sum((T.sum(T.sin(result)) for result in results), T.constant(0.0))
-    wrt = [(variable, value) for variable, value in inputs if is_differentiable(variable)]
+    wrt = [(variable, value) for variable, value in inputs if is_floating(variable)]
     found = pull_back({cost: T.constant(np.ones((), cost.dtype))}, [variable for variable, _ in wrt])
     pairs = [
         (variable, value)

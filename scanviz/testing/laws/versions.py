@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import is_differentiable
-from scanviz.engine.graph.nodes import Constant, Variable, describe
+from scanviz.engine.graph.nodes import Constant, Variable, describe, is_floating
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.changes import places
@@ -39,8 +38,8 @@ def with_gradient(case: LoopCase) -> list[Variable]:
     """Return what is wanted of a loop's function: results, updates, and gradients as far as there are any."""
     results, updates, inputs, _ = case.build()
     wanted = [*results, *dict(updates).values()]
-    smooth = [result for result in results if is_differentiable(result)]
-    wrt = [variable for variable, _ in inputs if is_differentiable(variable)]
+    smooth = [result for result in results if is_floating(result)]
+    wrt = [variable for variable, _ in inputs if is_floating(variable)]
     if smooth and wrt:
         cost = sum((T.sum(T.cast(variable, "float64")) for variable in smooth), T.constant(0.0))
         wanted += scanviz.grad(cost, wrt, disconnected_inputs="ignore")

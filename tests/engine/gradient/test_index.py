@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import is_differentiable, pull_back
-from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.graph.nodes import Variable, is_floating
 from scanviz.engine.ops.index import last_row, state_history
 from scanviz.testing import verify_grad
 
@@ -91,7 +91,7 @@ def gradient_of(build):
 
     def gradient(*inputs):
         y = T.sum(T.tanh(build(*inputs) * 0.7))
-        moving = [each for each in inputs if is_differentiable(each)]
+        moving = [each for each in inputs if is_floating(each)]
         found = pull_back({y: T.constant(1.0)}, moving)
         return [T.zeros_like(x) if g is None else g for g, x in zip(found, moving, strict=True)]
 

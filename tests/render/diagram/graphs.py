@@ -10,7 +10,7 @@ import numpy as np
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.gradient.reverse import is_differentiable
+from scanviz.engine.graph.nodes import is_floating
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
@@ -41,8 +41,8 @@ def with_gradients(case):
     """Return what a random loop gives, with its gradients where there are any, and its inputs."""
     results, updates, inputs, _ = case.build()
     wanted = [*results, *dict(updates).values()]
-    smooth = [result for result in results if is_differentiable(result)]
-    wrt = [each for each, _ in inputs if is_differentiable(each)]
+    smooth = [result for result in results if is_floating(result)]
+    wrt = [each for each, _ in inputs if is_floating(each)]
     if smooth and wrt:
         cost = sum((T.sum(T.cast(each, "float64")) for each in smooth), T.constant(0.0))
         wanted += scanviz.grad(cost, wrt, disconnected_inputs="ignore")

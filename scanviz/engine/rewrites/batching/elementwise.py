@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.rewrites.batching.table import BATCHING, rank, widened
+from scanviz.engine.rewrites.batching.table import BATCHING, widened
 
 
 @BATCHING.kind(ElementwiseDeclaration)

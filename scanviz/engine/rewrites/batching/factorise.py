@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops import factorise as f
 from scanviz.engine.ops.elementwise import multiply
 from scanviz.engine.ops.shape import dimension, dimshuffle, reshape
-from scanviz.engine.rewrites.batching.table import BATCHING, rank
+from scanviz.engine.rewrites.batching.table import BATCHING
 
 
 @BATCHING.row(f.INV, f.CHOLESKY, f.DET)

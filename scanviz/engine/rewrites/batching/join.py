@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops.join import CONCATENATE, concatenate
 from scanviz.engine.ops.shape import MAKE_VECTOR, AxisParameters, alloc, dimension, dimshuffle
-from scanviz.engine.rewrites.batching.table import BATCHING, rank
+from scanviz.engine.rewrites.batching.table import BATCHING
 
 
 def _repeated(inputs: Sequence[Variable], rows: Sequence[bool]) -> list[Variable]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank, tensor_type
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg as la
 from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.shape import dimshuffle
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.rewrites.batching.table import BATCHING, rank
+from scanviz.engine.rewrites.batching.table import BATCHING
 
 
 @BATCHING.row(la.DOT, la.MATMUL)

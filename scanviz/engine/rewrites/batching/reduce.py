@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank, tensor_type
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.reduce import ReductionDeclaration
-from scanviz.engine.rewrites.batching.table import BATCHING, rank
+from scanviz.engine.rewrites.batching.table import BATCHING
 
 
 @BATCHING.kind(ReductionDeclaration)

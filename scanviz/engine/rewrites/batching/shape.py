@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops import shape as s
 from scanviz.engine.ops.state_shape import STATE_SHAPE
-from scanviz.engine.rewrites.batching.table import BATCHING, rank, widened
+from scanviz.engine.rewrites.batching.table import BATCHING, widened
 
 
 @BATCHING.row(s.DIMSHUFFLE)

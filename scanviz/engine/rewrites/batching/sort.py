@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.nodes import Apply, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops.sort import ARGSORT, SEARCHSORTED, SORT, SortParameters
-from scanviz.engine.rewrites.batching.table import BATCHING, rank
+from scanviz.engine.rewrites.batching.table import BATCHING
 
 
 @BATCHING.row(SORT, ARGSORT)

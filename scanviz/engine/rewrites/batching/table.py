@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scanviz.engine.graph.declaration import MeaningTable
-from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, rank, tensor_type
 from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.shape import dimshuffle
@@ -40,11 +40,6 @@ def batched(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Va
     if found is None or tensor_type(found).ndim != tensor_type(node.outputs[0]).ndim + 1:
         return None
     return found
-
-
-def rank(variable: Variable) -> int:
-    """Return the number of dimensions of a variable."""
-    return tensor_type(variable).ndim
 
 
 def widened(variable: Variable, ndim: int) -> Variable:

@@ -20,8 +20,8 @@ from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.creation import diagonal
 from scanviz.engine.ops.linalg import dot, matmul, tensordot
 from scanviz.engine.ops.shape import dimension, dimshuffle, reshape
+from scanviz.engine.ops.sizes import product_of
 from scanviz.tensor.einstein_terms import Labels, Term, requested
-from scanviz.tensor.shapes import product_of
 
 __all__ = ["einsum"]
 

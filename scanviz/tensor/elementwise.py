@@ -90,7 +90,8 @@ _public = [
 ]
 _made = [each.name for each in _public]
 for _declaration in _public:
-    globals()[_declaration.name] = _function(_declaration)
+    # under its name too for Python's operators, which are among them
+    globals()[_declaration.name] = meaning(_declaration.name)(_function(_declaration))
 
 eq, neq = globals()["equal"], globals()["not_equal"]
 lt, le, gt, ge = (globals()[name] for name in ("less", "less_equal", "greater", "greater_equal"))
@@ -98,34 +99,6 @@ sqr, abs_ = globals()["square"], globals()["absolute"]
 globals()["abs"] = abs_  # NumPy 2's short name; this file itself needs no other
 true_divide, remainder = globals()["divide"], globals()["mod"]
 expit = globals()["sigmoid"]  # SciPy's name
-
-_OPERATORS = [
-    "add",
-    "subtract",
-    "multiply",
-    "divide",
-    "floor_divide",
-    "mod",
-    "power",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "left_shift",
-    "right_shift",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "negative",
-    "positive",
-    "absolute",
-    "invert",
-    "floor",
-    "ceil",
-    "trunc",
-]
-for _name in _OPERATORS:
-    meaning(_name)(globals()[_name])
 
 
 @meaning("method:astype")

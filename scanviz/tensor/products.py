@@ -13,9 +13,11 @@ from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg as ops
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.join import stack
+from scanviz.engine.ops.join import flattened, stack
 from scanviz.engine.ops.shape import dimension, dimshuffle, normal_axis, reshape, specify_shape
-from scanviz.engine.ops.support import as_variable, constant_integer
+from scanviz.engine.ops.sizes import product_of
+from scanviz.engine.ops.support import as_variable
+from scanviz.tensor.shapes import at_least
 
 __all__ = ["batched_dot", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
 
@@ -196,11 +198,9 @@ def outer(a: Any, b: Any) -> Variable:
     array([[ 1., 10.],
            [ 2., 20.]])
     """
-    return e.multiply(dimshuffle(_flat(as_variable(a)), 0, "x"), dimshuffle(_flat(as_variable(b)), "x", 0))
-
-
-def _flat(variable: Variable) -> Variable:
-    return variable if tensor_type(variable).ndim == 1 else reshape(variable, (-1,))
+    return e.multiply(
+        dimshuffle(flattened(as_variable(a)), 0, "x"), dimshuffle(flattened(as_variable(b)), "x", 0)
+    )
 
 
 def kron(a: Any, b: Any) -> Variable:
@@ -224,21 +224,13 @@ def kron(a: Any, b: Any) -> Variable:
     """
     first, second = as_variable(a), as_variable(b)
     rank = max(tensor_type(first).ndim, tensor_type(second).ndim)
-    first, second = _of_rank(first, rank), _of_rank(second, rank)
+    first, second = at_least(first, rank), at_least(second, rank)
     blocks = dimshuffle(first, [mark for axis in range(rank) for mark in (axis, "x")])
     tiles = dimshuffle(second, [mark for axis in range(rank) for mark in ("x", axis)])
-    return reshape(e.multiply(blocks, tiles), [_times(first, second, axis) for axis in range(rank)])
-
-
-def _of_rank(variable: Variable, rank: int) -> Variable:
-    ndim = tensor_type(variable).ndim
-    return dimshuffle(variable, ["x"] * (rank - ndim) + list(range(ndim)))
-
-
-def _times(first: Variable, second: Variable, axis: int) -> Any:
-    sizes = dimension(first, axis), dimension(second, axis)
-    known = [constant_integer(size) for size in sizes]
-    return e.multiply(*sizes) if known[0] is None or known[1] is None else known[0] * known[1]
+    return reshape(
+        e.multiply(blocks, tiles),
+        [product_of(dimension(factor, axis) for factor in (first, second)) for axis in range(rank)],
+    )
 
 
 def vdot(a: Any, b: Any) -> Variable:
@@ -265,7 +257,7 @@ def vdot(a: Any, b: Any) -> Variable:
     >>> T.vdot([[1, 2], [3, 4]], [[1, 0], [0, 1]]).eval()
     array(5)
     """
-    return ops.dot(_flat(as_variable(a)), _flat(as_variable(b)))
+    return ops.dot(flattened(as_variable(a)), flattened(as_variable(b)))
 
 
 def cross(

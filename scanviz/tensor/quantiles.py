@@ -22,10 +22,10 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.options import one_of, truth
 from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, reshape
+from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.sort import sort
 from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype
 from scanviz.tensor.indexing import take
-from scanviz.tensor.shapes import product_of
 from scanviz.tensor.statistics import mean
 
 __all__ = ["median", "percentile", "quantile"]

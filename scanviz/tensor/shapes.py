@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.options import MOST_DIMENSIONS, whole
 from scanviz.engine.ops.shape import shape, specify_shape
-from scanviz.engine.ops.sizes import as_size, size_of
+from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.support import as_variable, constant_integer
 
 __all__ = [
@@ -258,11 +257,6 @@ def flatten(x: Any, ndim: int = 1) -> Variable:
     sizes = [ops.dimension(variable, k) for k in range(rank)]
     last = product_of(sizes[ndim - 1 :]) if ndim > 1 else -1  # beside a size of 0, -1 has no meaning
     return ops.reshape(variable, [*sizes[: ndim - 1], last])
-
-
-def product_of(sizes: Sequence[Variable]) -> Variable:
-    """Return the product of sizes, a constant if all are known."""
-    return as_size(SIZES.product([*map(size_of, sizes)]))
 
 
 @meaning("method:ravel")

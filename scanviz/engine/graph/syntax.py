@@ -36,6 +36,10 @@ def _binary(name: str) -> tuple[Callable[[Any, Any], Variable], Callable[[Any, A
     return forward, backward
 
 
+def _unary(name: str) -> Callable[[Any], Variable]:
+    return lambda self: _mean(name, self)
+
+
 class Syntax:
     """Operators and methods of a symbolic variable, in NumPy's names."""
 
@@ -58,32 +62,15 @@ class Syntax:
     __lt__, __le__ = _binary("less")[0], _binary("less_equal")[0]
     __gt__, __ge__ = _binary("greater")[0], _binary("greater_equal")[0]
 
-    def __neg__(self) -> Variable:
-        return _mean("negative", self)  # type: ignore[no-any-return]
-
-    def __pos__(self) -> Variable:
-        return _mean("positive", self)  # type: ignore[no-any-return]
-
-    def __abs__(self) -> Variable:
-        return _mean("absolute", self)  # type: ignore[no-any-return]
-
-    def __invert__(self) -> Variable:
-        return _mean("invert", self)  # type: ignore[no-any-return]
+    __neg__, __pos__, __abs__ = _unary("negative"), _unary("positive"), _unary("absolute")
+    __invert__ = _unary("invert")
+    __floor__, __ceil__, __trunc__ = _unary("floor"), _unary("ceil"), _unary("trunc")
 
     def __getitem__(self, index: Any) -> Variable:
         return _mean("getitem", self, index)  # type: ignore[no-any-return]
 
     def __round__(self, decimals: int | None = None) -> Variable:
         return _mean("round", self, *(() if decimals is None else (decimals,)))  # type: ignore[no-any-return]
-
-    def __floor__(self) -> Variable:
-        return _mean("floor", self)  # type: ignore[no-any-return]
-
-    def __ceil__(self) -> Variable:
-        return _mean("ceil", self)  # type: ignore[no-any-return]
-
-    def __trunc__(self) -> Variable:
-        return _mean("trunc", self)  # type: ignore[no-any-return]
 
     def __divmod__(self, other: Any) -> tuple[Variable, Variable]:
         return _mean("floor_divide", self, other), _mean("mod", self, other)

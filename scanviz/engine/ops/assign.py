@@ -12,7 +12,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
@@ -21,7 +20,7 @@ from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import index_inputs
 from scanviz.engine.ops.index_axes import assigned
 from scanviz.engine.ops.index_pattern import IndexParameters, input_count, is_basic, numpy_index
-from scanviz.engine.ops.support import as_value, as_variable, constant
+from scanviz.engine.ops.support import as_value, as_variable, constant, kept_shape
 
 
 class AssignParameters(NamedTuple):
@@ -70,10 +69,6 @@ def add_at(array: Array, place: Any, value: Any) -> None:
     np.add.at(array, place, value)
 
 
-def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return (dims.shapes[0],)
-
-
 def _facts(op: Op) -> Facts:
     """Return facts: NumPy looks after a value that is a view of the array, unless places are given as arrays."""
     return _BASIC if is_basic(op.parameters.pattern) else _ADVANCED
@@ -88,7 +83,7 @@ ASSIGN = Declaration(
     doc="A copy with some elements set or added to.",
     infer=_infer,
     perform=_perform,
-    shapes=_shapes,
+    shapes=kept_shape,
     facts=_facts,
 )
 

@@ -18,7 +18,15 @@ from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType, canonical_
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.options import whole
-from scanviz.engine.ops.support import as_integer, as_value, as_variable, constant_integer, infer_by
+from scanviz.engine.ops.support import (
+    as_integer,
+    as_value,
+    as_variable,
+    constant_integer,
+    infer_by,
+    kept_dtype,
+    kept_shape,
+)
 
 
 class DtypeParameters(NamedTuple):
@@ -135,10 +143,6 @@ def eye(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
     )
 
 
-def _same_shape(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return (dims.shapes[0],)
-
-
 def _triangle_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     cut = np.tril if op.parameters.lower else np.triu
     return (cut(values[0], op.parameters.offset),)
@@ -149,9 +153,9 @@ TRIANGLE = Declaration(
     "creation",
     arity=1,
     doc="One triangle of matrices, zeros elsewhere.",
-    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    infer=infer_by(kept_dtype),
     perform=_triangle_perform,
-    shapes=_same_shape,
+    shapes=kept_shape,
     facts=Facts(cheap=True, axes=axes.elementwise),
 )
 
@@ -177,7 +181,7 @@ DIAGONAL = Declaration(
     "creation",
     arity=1,
     doc="A diagonal of matrices.",
-    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    infer=infer_by(kept_dtype),
     perform=lambda op, values: (np.diagonal(values[0], op.parameters.offset, -2, -1),),
     shapes=_diagonal_shapes,
     views=0,
@@ -203,7 +207,7 @@ FROM_DIAGONAL = Declaration(
     "creation",
     arity=1,
     doc="Square matrix with a vector on a diagonal.",
-    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    infer=infer_by(kept_dtype),
     perform=lambda op, values: (np.diag(values[0], op.parameters.offset),),
     shapes=_from_diagonal_shapes,
     facts=_CHEAP,

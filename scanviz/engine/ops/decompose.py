@@ -8,7 +8,7 @@ exponential revisited", 2005).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -21,8 +21,8 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import axes, flops
-from scanviz.engine.ops.factorise import floating_dtypes, square, which_fails
 from scanviz.engine.ops.linalg import contracted
+from scanviz.engine.ops.matrices import floating_dtypes, matrix_shapes, of_matrices, square
 from scanviz.engine.ops.scalar_functions import scipy_module
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
 
@@ -54,44 +54,6 @@ def _rectangular(dims: Dims) -> tuple[tuple[Dim, ...], Dim, Dim, Dim]:
     return tuple(batch), rows, columns, dims.minimum(rows, columns)
 
 
-def _reporting(
-    function: Callable[..., Any], what: str, outputs: int = 1
-) -> Callable[[Op, Sequence[Array]], Sequence[Array]]:
-    """Return the ``perform`` of ``function(matrices, *parameters)``, whose failure is told in words, in a batch with its place."""
-
-    def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-        given, parameters = np.asarray(values[0]), op.parameters or ()
-        try:
-            found = function(given, *parameters)
-        except np.linalg.LinAlgError:
-            raise NumericalError(what + which_fails(lambda one: function(one, *parameters), given)) from None
-        return tuple(found) if outputs > 1 else (found,)
-
-    return perform
-
-
-def _declare(
-    name: str,
-    function: Callable[..., Any],
-    doc: str,
-    shapes: Any,
-    share: Fraction,
-    failure: str,
-    outputs: int = 1,
-) -> Declaration:
-    return Declaration(
-        name,
-        "decompose",
-        arity=1,
-        doc=doc,
-        infer=infer_by(floating_dtypes),
-        perform=_reporting(function, failure, outputs),
-        shapes=shapes,
-        outputs=outputs,
-        facts=Facts(flops.cube(share), weight="heavy", axes=axes.stacked),
-    )
-
-
 NO_EIGENVALUES = "the search for eigenvalues did not converge, as happens with NaN and infinities"
 NO_FACTOR = "the matrix has no orthogonal factor"
 NO_SINGULAR_VALUES = "the search for singular values did not converge, as happens with NaN and infinities"
@@ -102,22 +64,24 @@ def _eigh_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*batch, size), (*batch, size, size))[: op.declaration.outputs]
 
 
-EIGH = _declare(
+EIGH = of_matrices(
+    "decompose",
     "eigh",
     np.linalg.eigh,
     "Eigenvalues of symmetric matrices in ascending order, and eigenvectors as columns.",
     _eigh_shapes,
     Fraction(9),
-    NO_EIGENVALUES,
-    2,
+    failure=NO_EIGENVALUES,
+    outputs=2,
 )
-EIGVALSH = _declare(
+EIGVALSH = of_matrices(
+    "decompose",
     "eigvalsh",
     np.linalg.eigvalsh,
     "Eigenvalues of symmetric matrices in ascending order.",
     _eigh_shapes,
     Fraction(4, 3),
-    NO_EIGENVALUES,
+    failure=NO_EIGENVALUES,
 )
 
 
@@ -127,14 +91,15 @@ def _qr_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*batch, rows, inner), (*batch, inner, columns))
 
 
-QR = _declare(
+QR = of_matrices(
+    "decompose",
     "qr",
     lambda matrices, full: np.linalg.qr(matrices, "complete" if full else "reduced"),
     "Factors of matrices: orthogonal columns, and an upper triangle.",
     _qr_shapes,
     Fraction(8, 3),
-    NO_FACTOR,
-    2,
+    failure=NO_FACTOR,
+    outputs=2,
 )
 
 
@@ -148,14 +113,15 @@ def _svd_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     )
 
 
-SVD = _declare(
+SVD = of_matrices(
+    "decompose",
     "svd",
     np.linalg.svd,
     "Singular vectors as columns, singular values in descending order, and singular vectors as rows.",
     _svd_shapes,
     Fraction(26),
-    NO_SINGULAR_VALUES,
-    3,
+    failure=NO_SINGULAR_VALUES,
+    outputs=3,
 )
 
 
@@ -164,13 +130,14 @@ def _values_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*batch, least),)
 
 
-SVDVALS = _declare(
+SVDVALS = of_matrices(
+    "decompose",
     "svdvals",
     lambda matrices: np.linalg.svd(matrices, compute_uv=False),
     "Singular values of matrices in descending order.",
     _values_shapes,
     Fraction(8, 3),
-    NO_SINGULAR_VALUES,
+    failure=NO_SINGULAR_VALUES,
 )
 
 
@@ -190,19 +157,15 @@ def _pinv(matrices: Array, rcond: float | None) -> Array:
     return np.asarray(np.linalg.pinv(matrices, rounding(matrices) if rcond is None else rcond), dtype)
 
 
-PINV = _declare(
+PINV = of_matrices(
+    "decompose",
     "pinv",
     _pinv,
     "Pseudoinverse of matrices, after Moore and Penrose.",
     _pinv_shapes,
     Fraction(28),
-    NO_SINGULAR_VALUES,
+    failure=NO_SINGULAR_VALUES,
 )
-
-
-def _expm_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    batch, size = square(dims)
-    return ((*batch, size, size),)
 
 
 def _expm(matrices: Array) -> Array:
@@ -212,13 +175,14 @@ def _expm(matrices: Array) -> Array:
     return np.asarray(scipy_module("linalg").expm(matrices.astype(dtype, copy=False)), dtype)
 
 
-EXPM = _declare(
+EXPM = of_matrices(
+    "decompose",
     "expm",
     _expm,
     "Exponential of square matrices.",
-    _expm_shapes,
+    matrix_shapes,
     Fraction(40),
-    "the matrix has no exponential",
+    failure="the matrix has no exponential",
 )
 
 

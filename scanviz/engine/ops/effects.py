@@ -18,14 +18,13 @@ import numpy as np
 
 from scanviz.engine.errors import AssertFailedError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import current_scans, user_line
 from scanviz.engine.graph.types import Type
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.current_step import running_loops
-from scanviz.engine.ops.support import as_value, as_variable
+from scanviz.engine.ops.support import as_value, as_variable, kept_shape
 
 ATTRIBUTES = ("shape", "dtype", "size", "min", "max", "mean", "std", "sum")
 LONGEST = 2000  # characters of a line
@@ -74,10 +73,6 @@ def without_printing() -> Iterator[None]:
 
 def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     return (tensor_type(inputs[0]),)
-
-
-def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return (dims.shapes[0],)
 
 
 def _print(op: Op, values: Sequence[Array]) -> Sequence[Array]:
@@ -169,7 +164,7 @@ PRINT = Declaration(
     doc="The same value, written on a line with the loop and the step.",
     infer=_infer,
     perform=_print,
-    shapes=_shapes,
+    shapes=kept_shape,
     facts=_PRINTED,
 )
 ASSERT = Declaration(
@@ -179,7 +174,7 @@ ASSERT = Declaration(
     doc="The same value, after a check that conditions hold.",
     infer=_infer,
     perform=_assert,
-    shapes=_shapes,
+    shapes=kept_shape,
     facts=_CHECKED,
 )
 

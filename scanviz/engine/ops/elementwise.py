@@ -8,14 +8,13 @@ of documentation, and what is known of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.graph.types import canonical_dtype
 from scanviz.engine.ops import formulas as f
@@ -32,7 +31,7 @@ from scanviz.engine.ops.elementwise_declaration import (
     ElementwiseDeclaration,
     elementwise,
 )
-from scanviz.engine.ops.support import CastParameters, as_variable, infer_by
+from scanviz.engine.ops.support import CastParameters, as_variable, infer_by, kept_shape
 from scanviz.engine.scalar.expression import bits, primitive, select, x, y, z
 from scanviz.engine.scalar.formula import floats, numbers, whole
 
@@ -316,10 +315,6 @@ clip = elementwise(
 )
 
 
-def _cast_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return (dims.shapes[0],)
-
-
 CAST = Declaration(
     "cast",
     "elementwise",
@@ -327,7 +322,7 @@ CAST = Declaration(
     doc="The same values in another dtype, as NumPy's astype.",
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
     perform=lambda op, values: (np.asarray(values[0]).astype(op.parameters.dtype),),
-    shapes=_cast_shapes,
+    shapes=kept_shape,
     facts=replace(LINEAR, overwrites=0, sign="kept"),
 )
 

@@ -16,13 +16,22 @@ import numpy as np
 
 from scanviz.engine.errors import NumericalError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dim, Dims
+from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.linalg import contracted
+from scanviz.engine.ops.matrices import (
+    NOT_POSITIVE,
+    SINGULAR,
+    floating_dtypes,
+    matrix_shapes,
+    of_matrices,
+    square,
+    which_fails,
+)
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.scalar_functions import scipy_module
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
@@ -48,29 +57,6 @@ class CholeskyParameters(NamedTuple):
     lower: bool
 
 
-def floating_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
-    """Return the floating dtype that matrices are computed in, for each output; there is no float16."""
-    if any(kind.dtype == "float16" for kind in kinds):
-        raise ScanvizTypeError(
-            "there is no linear algebra in float16", expected="float32 or float64", fix='T.cast(x, "float32")'
-        )
-    common = np.result_type(*(float_dtype(kind.dtype) for kind in kinds)).name
-    return (common,) * op.declaration.outputs
-
-
-def square(dims: Dims) -> tuple[tuple[Dim, ...], Dim]:
-    """Return the batch and the size of the square matrices that the first input holds."""
-    shape = dims.shapes[0]
-    if len(shape) < 2:
-        raise ScanvizTypeError("a matrix is needed", expected="at least 2 dimensions", found=f"{len(shape)}")
-    return shape[:-2], contracted(dims, shape[-2], shape[-1], "the matrix must be square")
-
-
-def _matrix_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    batch, size = square(dims)
-    return ((*batch, size, size),)
-
-
 def _batch_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return (square(dims)[0],) * op.declaration.outputs
 
@@ -87,76 +73,35 @@ def _solve_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*dims.broadcast(batch, right[:-2]), rows, right[-1]),)
 
 
-def which_fails(function: Callable[[Array], Any], matrices: Array) -> str:
-    """Say which matrix of a batch a function fails on."""
-    for place in np.ndindex(matrices.shape[:-2]) if matrices.ndim > 2 else ():
-        try:
-            function(matrices[place])
-        except np.linalg.LinAlgError:
-            return f" (matrix {', '.join(map(str, place))} of the batch)"
-    return ""
-
-
-def _by_numpy(function: Callable[..., Any], what: str) -> Callable[[Op, Sequence[Array]], Sequence[Array]]:
-    def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-        try:
-            return (function(values[0]),)
-        except np.linalg.LinAlgError:
-            raise NumericalError(what + which_fails(function, np.asarray(values[0]))) from None
-
-    return perform
-
-
-def _cholesky(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    upper = not op.parameters.lower
-    factor = _by_numpy(lambda matrix: np.linalg.cholesky(matrix, upper=upper), _NOT_POSITIVE)
-    return factor(op, values)
-
-
-_SINGULAR = "the matrix is singular"
-_NOT_POSITIVE = "the matrix is not positive definite"
-
-
-INV = Declaration(
+INV = of_matrices(
+    "factorise",
     "inv",
-    "factorise",
-    arity=1,
-    doc="Inverse of square matrices.",
-    infer=infer_by(floating_dtypes),
-    perform=_by_numpy(np.linalg.inv, f"{_SINGULAR}: it has no inverse"),
-    shapes=_matrix_shapes,
-    facts=Facts(flops.cube(Fraction(2)), weight="heavy", axes=axes.stacked),
+    np.linalg.inv,
+    "Inverse of square matrices.",
+    matrix_shapes,
+    Fraction(2),
+    failure=f"{SINGULAR}: it has no inverse",
 )
-CHOLESKY = Declaration(
+CHOLESKY = of_matrices(
+    "factorise",
     "cholesky",
-    "factorise",
-    arity=1,
-    doc="Triangular factor L of a positive definite matrix L Lᵀ.",
-    infer=infer_by(floating_dtypes),
-    perform=_cholesky,
-    shapes=_matrix_shapes,
-    facts=Facts(flops.cube(Fraction(1, 3)), weight="heavy", axes=axes.stacked),
+    lambda matrices, lower: np.linalg.cholesky(matrices, upper=not lower),
+    "Triangular factor L of a positive definite matrix L Lᵀ.",
+    matrix_shapes,
+    Fraction(1, 3),
+    failure=NOT_POSITIVE,
 )
-DET = Declaration(
-    "det",
-    "factorise",
-    arity=1,
-    doc="Determinant of square matrices.",
-    infer=infer_by(floating_dtypes),
-    perform=lambda op, values: (np.linalg.det(values[0]),),
-    shapes=_batch_shapes,
-    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy", axes=axes.stacked),
+DET = of_matrices(
+    "factorise", "det", np.linalg.det, "Determinant of square matrices.", _batch_shapes, Fraction(2, 3)
 )
-SLOGDET = Declaration(
+SLOGDET = of_matrices(
+    "factorise",
     "slogdet",
-    "factorise",
-    arity=1,
-    doc="Sign of the determinant, and the logarithm of its absolute value.",
-    infer=infer_by(floating_dtypes),
-    perform=lambda op, values: tuple(np.linalg.slogdet(values[0])),
-    shapes=_batch_shapes,
+    np.linalg.slogdet,
+    "Sign of the determinant, and the logarithm of its absolute value.",
+    _batch_shapes,
+    Fraction(2, 3),
     outputs=2,
-    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy", axes=axes.stacked),
 )
 
 
@@ -183,7 +128,7 @@ def _solve_positive(a: Array, b: Array) -> Array:
     try:
         factor = np.linalg.cholesky(a)
     except np.linalg.LinAlgError:
-        raise NumericalError(_NOT_POSITIVE) from None
+        raise NumericalError(NOT_POSITIVE) from None
     return np.asarray(scipy_module("linalg").cho_solve((factor, True), b, check_finite=False))
 
 
@@ -195,7 +140,7 @@ def _solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         return (np.linalg.solve(a, b),)
     except np.linalg.LinAlgError:
         raise NumericalError(
-            f"{_SINGULAR}{which_fails(np.linalg.inv, a)}: the system has no unique solution"
+            f"{SINGULAR}{which_fails(np.linalg.inv, a)}: the system has no unique solution"
         ) from None
 
 
@@ -209,7 +154,7 @@ def _solve_triangular(op: Op, values: Sequence[Array]) -> Sequence[Array]:
             )
         except np.linalg.LinAlgError:
             zero = int(np.flatnonzero(np.diagonal(a) == 0)[0])
-            raise NumericalError(f"{_SINGULAR}: it has a 0 on the diagonal, in row {zero}") from None
+            raise NumericalError(f"{SINGULAR}: it has a 0 on the diagonal, in row {zero}") from None
         return np.asarray(found)
 
     return (_each_matrix(solve_one, np.asarray(values[0]), np.asarray(values[1])),)
@@ -261,7 +206,7 @@ def _lu_factor(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         return a.copy(), np.zeros(0, np.int64)
     factors, pivots, singular = _lapack("getrf", a.dtype.char)(a)
     if singular > 0:
-        raise NumericalError(f"{_SINGULAR}: the system has no unique solution")
+        raise NumericalError(f"{SINGULAR}: the system has no unique solution")
     return factors, pivots.astype(np.int64)
 
 

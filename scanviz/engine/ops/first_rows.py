@@ -16,7 +16,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.ops import axes
-from scanviz.engine.ops.support import infer_by
+from scanviz.engine.ops.support import infer_by, kept_dtype
 
 
 class FirstRowsParameters(NamedTuple):
@@ -72,7 +72,7 @@ FIRST_ROWS = Declaration(
     "index",
     arity=2,
     doc="As many rows of a sequence as a loop takes steps; an error where there are fewer.",
-    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    infer=infer_by(kept_dtype),
     perform=_perform,
     shapes=_shapes,
     views=0,

@@ -10,7 +10,7 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.dims import SIZES, Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
@@ -29,7 +29,15 @@ from scanviz.engine.ops.shape import (
     shape,
     specify_shape,
 )
-from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer, infer_by
+from scanviz.engine.ops.sizes import as_size, size_of
+from scanviz.engine.ops.support import (
+    as_integer,
+    as_variable,
+    constant,
+    constant_integer,
+    infer_by,
+    kept_dtype,
+)
 
 
 def _concatenate_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -58,7 +66,7 @@ CONCATENATE = Declaration(
     "join",
     arity=(1, None),
     doc="Arrays one after another along an axis.",
-    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    infer=infer_by(kept_dtype),
     perform=_concatenate_perform,
     shapes=_concatenate_shapes,
     facts=Facts(cheap=True, axes=axes.joined),
@@ -144,7 +152,7 @@ REPEAT = Declaration(
     "join",
     arity=2,
     doc="Each element repeated along an axis.",
-    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    infer=infer_by(kept_dtype),
     perform=_repeat_perform,
     shapes=_repeat_shapes,
     facts=Facts(cheap=True, axes=axes.but("axis")),
@@ -217,8 +225,8 @@ def split(value: Any, parts: Any, axis: int = 0) -> list[Variable]:
     known = [constant_integer(size) for size in sizes]
     if any(size is not None and size < 0 for size in known):
         raise ScanvizValueError("split: a size cannot be negative", where=user_line(), found=known)
-    ends = list(accumulate(sizes, _sum))
-    whole = _with_size(variable, place, ends[-1] if ends else constant(0, "int64"), f"parts of sizes {known}")
+    ends = [as_size(end) for end in accumulate(map(size_of, sizes), SIZES.add)]
+    whole = _with_size(variable, place, ends[-1], f"parts of sizes {known}")
     starts = [constant(0, "int64"), *ends[:-1]]
     return [_part(whole, place, start, end) for start, end in zip(starts, ends, strict=True)]
 
@@ -245,22 +253,10 @@ def _equal_parts(variable: Variable, count: int, axis: int) -> list[Variable]:
             where=user_line(),
             expected="1 or more",
         )
-    each = e.floor_divide(dimension(variable, axis), count)
-    known = constant_integer(dimension(variable, axis))
-    step = each if known is None else constant(known // count, "int64")
-    ends = [_product(step, k) for k in range(count + 1)]
+    step = SIZES.floor_divide(size_of(dimension(variable, axis)), count)
+    ends = [as_size(SIZES.multiply(step, k)) for k in range(count + 1)]
     whole = _with_size(variable, axis, ends[-1], f"{count} equal parts")
     return [_part(whole, axis, start, end) for start, end in pairwise(ends)]
-
-
-def _sum(first: Variable, second: Variable) -> Variable:
-    a, b = constant_integer(first), constant_integer(second)
-    return e.add(first, second) if a is None or b is None else constant(a + b, "int64")
-
-
-def _product(size: Variable, count: int) -> Variable:
-    known = constant_integer(size)
-    return e.multiply(size, count) if known is None else constant(known * count, "int64")
 
 
 def _with_size(variable: Variable, axis: int, size: Variable, wanted: str) -> Variable:

@@ -14,23 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.reduce import normal_axes
-from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
+from scanviz.engine.ops.support import as_variable, float_dtype, infer_by, kept_shape
 
 
 class SoftmaxParameters(NamedTuple):
     """Parameters of the softmax family: the axes along which the elements sum to 1."""
 
     axes: tuple[int, ...]
-
-
-def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return (dims.shapes[0],)
 
 
 def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
@@ -78,7 +73,7 @@ def _declare(name: str, function: Callable[[Array, tuple[int, ...]], Array], doc
         doc=doc,
         infer=infer_by(_dtypes),
         perform=perform,
-        shapes=_shapes,
+        shapes=kept_shape,
         facts=facts,
     )
 

@@ -19,14 +19,11 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, RANDOM_STATE, TensorType, Type, canonical_dtype
-from scanviz.engine.ops import (
-    distributions,
-    distributions_continuous,
-    distributions_counts,
-    distributions_discrete,
-    distributions_selection,
-    flops,
-)
+from scanviz.engine.ops import distributions, flops
+from scanviz.engine.ops import distributions_continuous as continuous
+from scanviz.engine.ops import distributions_counts as counts
+from scanviz.engine.ops import distributions_discrete as discrete
+from scanviz.engine.ops import distributions_selection as selection
 from scanviz.engine.ops.distribution_parameters import real_dtype, whole_dtype
 from scanviz.engine.ops.shape import dimension, sizes_of
 from scanviz.engine.ops.sizes import as_size, size_of
@@ -127,129 +124,100 @@ def _arity(op: Op) -> tuple[int, int]:
     return most - (signature.name == "choice"), most
 
 
-def _performer(function: Callable[..., Any]) -> Callable[[Op, Sequence[Array]], Sequence[Array]]:
+def _draw(
+    function: Callable[..., Any],
+    result: Literal["real", "whole", "any"],
+    *parameters: str,
+    doc: str,
+    whole: tuple[str, ...] = (),
+    last_axis: tuple[str, ...] = (),
+    vectors: bool = False,
+) -> Declaration:
+    """Declare a draw of the name of its NumPy meaning, ``function(state, shape, *parameters, dtype=)``."""
+    return _declare(
+        lambda op, state, shape, *given: function(state, shape, *given, dtype=op.parameters.dtype),
+        _Signature(function.__name__, result, parameters, whole, last_axis, vectors=vectors),
+        doc,
+    )
+
+
+def _declare(function: Callable[..., Any], signature: _Signature, doc: str) -> Declaration:
+    """Declare a draw by ``function(op, state, shape, *parameters)``, which gives the next state and the values."""
+    name = f"draw_{signature.name}"
+    _SIGNATURES[name] = signature
+
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         count = op.parameters.sizes
         shape = tuple(int(value) for value in values[1 : 1 + count])
         state, drawn = function(op, np.asarray(values[0]), shape, *values[1 + count :])
         return (state, drawn)
 
-    return perform
-
-
-def _declare(function: Callable[..., Any], signature: _Signature, doc: str) -> Declaration:
-    _SIGNATURES[f"draw_{signature.name}"] = signature
     return Declaration(
-        f"draw_{signature.name}",
+        name,
         "random",
         arity=_arity,
         doc=doc,
         infer=_infer,
-        perform=_performer(function),
+        perform=perform,
         shapes=_shapes,
         outputs=2,
         facts=Facts(flops.an_element(flops.FUNCTION)),
     )
 
 
-def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda op, state, shape, *parameters: function(
-        state, shape, *parameters, dtype=op.parameters.dtype
-    )
-
-
 def _choice(op: Op, state: Array, shape: tuple[int, ...], n: Array, *p: Array) -> Any:
     weights = p[0] if p else None
-    return distributions_selection.choice(
-        state, shape, int(n), op.parameters.replace, weights, dtype=op.parameters.dtype
-    )
+    return selection.choice(state, shape, int(n), op.parameters.replace, weights, dtype=op.parameters.dtype)
 
 
 def _permutation(op: Op, state: Array, shape: tuple[int, ...], x: Array) -> Any:
-    return distributions_selection.permutation(
-        state, int(x) if np.ndim(x) == 0 else x, dtype=op.parameters.dtype
-    )
+    return selection.permutation(state, int(x) if np.ndim(x) == 0 else x, dtype=op.parameters.dtype)
 
 
-UNIFORM = _declare(
-    _plain(distributions.uniform),
-    _Signature("uniform", "real", ("low", "high")),
-    "Uniform on [low, high).",
+UNIFORM = _draw(distributions.uniform, "real", "low", "high", doc="Uniform on [low, high).")
+NORMAL = _draw(
+    distributions.normal, "real", "loc", "scale", doc="Normal with a mean and a standard deviation."
 )
-NORMAL = _declare(
-    _plain(distributions.normal),
-    _Signature("normal", "real", ("loc", "scale")),
-    "Normal with a mean and a standard deviation.",
+EXPONENTIAL = _draw(distributions.exponential, "real", "scale", doc="Exponential with a mean.")
+GAMMA = _draw(distributions.gamma, "real", "shape", "scale", doc="Gamma with a shape parameter and a scale.")
+LOGNORMAL = _draw(continuous.lognormal, "real", "mean", "sigma", doc="Numbers whose logarithms are normal.")
+LAPLACE = _draw(continuous.laplace, "real", "loc", "scale", doc="Laplace around a location.")
+GUMBEL = _draw(continuous.gumbel, "real", "loc", "scale", doc="Gumbel with a mode and a scale.")
+BETA = _draw(continuous.beta, "real", "a", "b", doc="Beta on (0, 1).")
+TRUNCATED_NORMAL = _draw(
+    continuous.truncated_normal, "real", "loc", "scale", "low", "high", doc="Normal between two ends."
 )
-EXPONENTIAL = _declare(
-    _plain(distributions.exponential),
-    _Signature("exponential", "real", ("scale",)),
-    "Exponential with a mean.",
+DIRICHLET = _draw(
+    continuous.dirichlet,
+    "real",
+    "alpha",
+    doc="Probabilities that sum to 1.",
+    last_axis=("alpha",),
+    vectors=True,
 )
-GAMMA = _declare(
-    _plain(distributions.gamma),
-    _Signature("gamma", "real", ("shape", "scale")),
-    "Gamma with a shape parameter and a scale.",
+POISSON = _draw(counts.poisson, "whole", "lam", doc="Number of events where so many are expected.")
+BINOMIAL = _draw(counts.binomial, "whole", "n", "p", doc="Number of successes among trials.", whole=("n",))
+BERNOULLI = _draw(discrete.bernoulli, "any", "p", doc="True with a probability.")
+INTEGERS_BETWEEN = _draw(
+    discrete.integers,
+    "whole",
+    "low",
+    "high",
+    doc="Integers from low up to, not including, high.",
+    whole=("low", "high"),
 )
-LOGNORMAL = _declare(
-    _plain(distributions_continuous.lognormal),
-    _Signature("lognormal", "real", ("mean", "sigma")),
-    "Numbers whose logarithms are normal.",
+CATEGORICAL = _draw(
+    discrete.categorical, "whole", "p", doc="Number of a category by its probability.", last_axis=("p",)
 )
-LAPLACE = _declare(
-    _plain(distributions_continuous.laplace),
-    _Signature("laplace", "real", ("loc", "scale")),
-    "Laplace around a location.",
-)
-GUMBEL = _declare(
-    _plain(distributions_continuous.gumbel),
-    _Signature("gumbel", "real", ("loc", "scale")),
-    "Gumbel with a mode and a scale.",
-)
-BETA = _declare(
-    _plain(distributions_continuous.beta),
-    _Signature("beta", "real", ("a", "b")),
-    "Beta on (0, 1).",
-)
-TRUNCATED_NORMAL = _declare(
-    _plain(distributions_continuous.truncated_normal),
-    _Signature("truncated_normal", "real", ("loc", "scale", "low", "high")),
-    "Normal between two ends.",
-)
-DIRICHLET = _declare(
-    _plain(distributions_continuous.dirichlet),
-    _Signature("dirichlet", "real", ("alpha",), last_axis=("alpha",), vectors=True),
-    "Probabilities that sum to 1.",
-)
-POISSON = _declare(
-    _plain(distributions_counts.poisson),
-    _Signature("poisson", "whole", ("lam",)),
-    "Number of events where so many are expected.",
-)
-BINOMIAL = _declare(
-    _plain(distributions_counts.binomial),
-    _Signature("binomial", "whole", ("n", "p"), whole=("n",)),
-    "Number of successes among trials.",
-)
-BERNOULLI = _declare(
-    _plain(distributions_discrete.bernoulli),
-    _Signature("bernoulli", "any", ("p",)),
-    "True with a probability.",
-)
-INTEGERS_BETWEEN = _declare(
-    _plain(distributions_discrete.integers),
-    _Signature("integers", "whole", ("low", "high"), whole=("low", "high")),
-    "Integers from low up to, not including, high.",
-)
-CATEGORICAL = _declare(
-    _plain(distributions_discrete.categorical),
-    _Signature("categorical", "whole", ("p",), last_axis=("p",)),
-    "Number of a category by its probability.",
-)
-MULTINOMIAL = _declare(
-    _plain(distributions_counts.multinomial),
-    _Signature("multinomial", "whole", ("n", "pvals"), whole=("n",), last_axis=("pvals",), vectors=True),
-    "How many of n trials fall into each category.",
+MULTINOMIAL = _draw(
+    counts.multinomial,
+    "whole",
+    "n",
+    "pvals",
+    doc="How many of n trials fall into each category.",
+    whole=("n",),
+    last_axis=("pvals",),
+    vectors=True,
 )
 CHOICE = _declare(
     _choice,

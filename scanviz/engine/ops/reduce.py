@@ -22,10 +22,16 @@ from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, ten
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
 from scanviz.engine.ops import axes, flops
-from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.shape import dimension, normal_axis
-from scanviz.engine.ops.support import as_variable, constant, constant_integer, infer_by, static_dims
+from scanviz.engine.ops.sizes import product_of
+from scanviz.engine.ops.support import (
+    as_variable,
+    infer_by,
+    kept_dtype,
+    static_dims,
+    wanted_shape,
+)
 
 
 class ReduceParameters(NamedTuple):
@@ -173,10 +179,6 @@ def _accumulated(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
     return (op.parameters.dtype or accumulator(kinds[0].dtype),)
 
 
-def _kept(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
-    return (kinds[0].dtype,)
-
-
 def _truth(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
     return ("bool",)
 
@@ -186,10 +188,10 @@ prod = ReductionDeclaration(
     "prod", np.multiply, _accumulated, "Product along axes, 1 for no elements.", facts=_KEPT
 )
 max = ReductionDeclaration(
-    "max", np.maximum, _kept, "Largest along axes; NaN if there is one.", identity=False, facts=_CHOSEN
+    "max", np.maximum, kept_dtype, "Largest along axes; NaN if there is one.", identity=False, facts=_CHOSEN
 )
 min = ReductionDeclaration(
-    "min", np.minimum, _kept, "Smallest along axes; NaN if there is one.", identity=False, facts=_CHOSEN
+    "min", np.minimum, kept_dtype, "Smallest along axes; NaN if there is one.", identity=False, facts=_CHOSEN
 )
 all = ReductionDeclaration("all", np.logical_and, _truth, "Whether every element along axes is non-zero.")
 any = ReductionDeclaration("any", np.logical_or, _truth, "Whether an element along axes is non-zero.")
@@ -197,20 +199,7 @@ any = ReductionDeclaration("any", np.logical_or, _truth, "Whether an element alo
 
 def count(value: Any, axes: Sequence[int]) -> Variable:
     """Return how many elements there are along axes: an int64 scalar, a constant where it is known."""
-    known, unknown = 1, []
-    for axis in axes:
-        size = dimension(value, axis)
-        number = constant_integer(size)
-        if number is None:
-            unknown.append(size)
-        else:
-            known *= number
-    if not unknown or known == 0:
-        return constant(known, "int64")
-    total = unknown[0] if known == 1 else e.multiply(unknown[0], known)
-    for size in unknown[1:]:
-        total = e.multiply(total, size)
-    return total
+    return product_of(dimension(value, axis) for axis in axes)
 
 
 def _place_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -323,11 +312,7 @@ def _to_shape_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
         raise ScanvizValueError(
             "sum_to_shape takes one size an axis", expected=kind.ndim, found=len(inputs) - 1
         )
-    return (kind.with_shape(_to_shape_shapes(op, static_dims(inputs))[0]),)
-
-
-def _to_shape_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return (tuple(dims.value(k) for k in range(1, len(dims.shapes))),)
+    return (kind.with_shape(wanted_shape(op, static_dims(inputs))[0]),)
 
 
 def _to_shape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
@@ -349,7 +334,7 @@ SUM_TO_SHAPE = Declaration(
     doc="Sum along the axes whose size is to be 1: what undoes broadcasting.",
     infer=_to_shape_infer,
     perform=_to_shape_perform,
-    shapes=_to_shape_shapes,
+    shapes=wanted_shape,
     views=0,
     facts=replace(_FOLDED, counted=False, sign="kept", axes=axes.elementwise),
 )

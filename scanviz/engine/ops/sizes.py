@@ -6,7 +6,7 @@ reads it (:func:`as_size`), and one that was read from a graph is that graph aga
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import reduce
@@ -167,6 +167,11 @@ def calculated(name: str, args: Sequence[Dim]) -> Dim:
     except ScanvizError:  # sizes that contradict one another are reported where values are computed
         return None
     return called(name, *args)
+
+
+def product_of(sizes: Iterable[Any]) -> Variable:
+    """Return the product of sizes as an int64 scalar, a constant if all are known."""
+    return as_size(SIZES.product([*map(size_of, sizes)]))
 
 
 def as_size(dimension: Dim) -> Variable:

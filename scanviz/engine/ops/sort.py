@@ -22,7 +22,7 @@ from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.options import one_of
 from scanviz.engine.ops.reduce import single_axis
-from scanviz.engine.ops.support import as_integer, as_variable, infer_by
+from scanviz.engine.ops.support import as_integer, as_variable, infer_by, kept_dtype
 
 
 class SortParameters(NamedTuple):
@@ -48,10 +48,6 @@ def _declare(
     )
 
 
-def _kept(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
-    return (kinds[0].dtype,)
-
-
 def _places(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
     return ("int64",)
 
@@ -65,7 +61,7 @@ def _order(value: Array, axis: int | None) -> Array:
     return np.argsort(value, axis, "stable")
 
 
-SORT = _declare("sort", _sorted, _kept, "Elements in ascending order along an axis.")
+SORT = _declare("sort", _sorted, kept_dtype, "Elements in ascending order along an axis.")
 ARGSORT = _declare(
     "argsort", _order, _places, "Indices that would sort along an axis; equal elements keep their order."
 )

@@ -13,11 +13,10 @@ import numpy as np
 
 from scanviz.engine.errors import ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one
 from scanviz.engine.ops import axes
-from scanviz.engine.ops.support import infer_by
+from scanviz.engine.ops.support import infer_by, kept_dtype, wanted_shape
 
 
 class StateParameters(NamedTuple):
@@ -58,18 +57,14 @@ def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     return (in_shape_of_state(np, op.parameters, values),)
 
 
-def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return (tuple(dims.value(k) for k in range(1, len(dims.shapes))),)
-
-
 STATE_SHAPE = Declaration(
     "state_shape",
     "shape",
     arity=(1, None),
     doc="A value in the shape of a loop's state, an error where it does not fit.",
-    infer=infer_by(lambda op, kinds: (kinds[0].dtype,)),
+    infer=infer_by(kept_dtype),
     perform=_perform,
-    shapes=_shapes,
+    shapes=wanted_shape,
     views=0,
     facts=Facts(weight="free", cheap=True, foldable=True, for_loop=True, axes=axes.elementwise),
 )

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import Type
 from scanviz.engine.ops import axes
-from scanviz.engine.ops.support import as_variable
+from scanviz.engine.ops.support import as_variable, kept_shape
 
 
 class BoundsParameters(NamedTuple):
@@ -31,10 +30,6 @@ def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     return (inputs[0].type,)
 
 
-def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return (dims.shapes[0],)
-
-
 def _declare(name: str, doc: str) -> Declaration:
     return Declaration(
         name,
@@ -43,7 +38,7 @@ def _declare(name: str, doc: str) -> Declaration:
         doc=doc,
         infer=_infer,
         perform=lambda op, values: (values[0],),
-        shapes=_shapes,
+        shapes=kept_shape,
         views=0,
         facts=Facts(cheap=True, raises=False, axes=axes.elementwise),
     )

@@ -195,6 +195,21 @@ def located(
     return fresh
 
 
+def kept_dtype(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
+    """Return the dtype of the first input: the rule of operations that keep it."""
+    return (kinds[0].dtype,)
+
+
+def kept_shape(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    """Return the shape of the first input: the rule of operations that keep it."""
+    return (dims.shapes[0],)
+
+
+def wanted_shape(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    """Return the sizes that all inputs but the first are: the rule of operations that give a wanted shape."""
+    return (tuple(dims.value(k) for k in range(1, len(dims.shapes))),)
+
+
 def float_dtype(dtype: str) -> str:
     """Return the floating dtype that NumPy computes means and the like in: ints and bools give float64."""
     return dtype if dtype.startswith("float") else "float64"

@@ -32,7 +32,7 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import LoopVariable, State, has_outer_output, inner_inputs, inner_outputs
+from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ def _wild(
     for node in nodes:
         if isinstance(node.op, Scan):
             inside = _inside_loop(node, found, begins)
-            result_variables = [variable for variable in node.op.variables if has_outer_output(variable)]
+            result_variables = node.op.result_variables
             for output, result_variable in zip(node.outputs, result_variables, strict=True):
                 if any(output in inside for output in inner_outputs(result_variable)):
                     found.add(output)

@@ -42,11 +42,10 @@ from scanviz.engine.scan.variables import (
     NonSequence,
     State,
     StepOutput,
-    has_outer_input,
-    has_outer_output,
     inner_outputs,
     kind_of,
     step_name,
+    with_inner_outputs,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
@@ -57,8 +56,8 @@ def _pullback(
 ) -> Sequence[Derivative]:
     op = node.op
     assert isinstance(op, Scan)
-    readers = [variable for variable in op.variables if has_outer_input(variable)]
-    result_variables = [variable for variable in op.variables if has_outer_output(variable)]
+    readers = op.readers
+    result_variables = op.result_variables
     given = {
         variable: value
         for variable, value in zip(result_variables, cotangents, strict=True)
@@ -223,7 +222,9 @@ class BackwardLoop:
             result for result in results if result not in dependent and not isinstance(result, Constant)
         )
         fresh = iter(replace(results, self.residuals.provide(list(frontier)), check=False))
-        return [_with_results(variable, [next(fresh) for _ in inner_outputs(variable)]) for variable in made]
+        return [
+            with_inner_outputs(variable, [next(fresh) for _ in inner_outputs(variable)]) for variable in made
+        ]
 
     def _forward_row(self, variable: LoopVariable, tap: int) -> Variable:
         """Return the backward step's variable that holds a row or value of the forward loop."""
@@ -290,11 +291,3 @@ def _value(variable: LoopVariable, tap: int) -> Variable:
             return variable.variable
         case _:
             raise InternalError(f"a {kind_of(variable)} has no rows")
-
-
-def _with_results(variable: LoopVariable, results: Sequence[Variable]) -> LoopVariable:
-    match variable:
-        case State():
-            return State(variable.name, variable.reads, dict(zip(variable.writes, results, strict=True)))
-        case _:
-            return StepOutput(variable.name, results[0])

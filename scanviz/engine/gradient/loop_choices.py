@@ -6,16 +6,22 @@ of any dtype (the closure over pairs of values).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from scanviz.engine.gradient.choices import CHOICES, FLOWS, Choice, choices_of, flow
-from scanviz.engine.gradient.loop_connection import Pairs, closure, differentiable_sources, downstream
+from scanviz.engine.gradient.loop_connection import (
+    Pairs,
+    closure,
+    differentiable_sources,
+    downstream,
+    own_pairs,
+)
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.scan.loop import SCAN, Scan, ScanView
-from scanviz.engine.scan.variables import LoopVariable, State, has_outer_output, inner_inputs, inner_outputs
+from scanviz.engine.scan.loop import SCAN, Scan
+from scanviz.engine.scan.variables import LoopVariable, inner_inputs, inner_outputs
 
 
 class StepChoice(NamedTuple):
@@ -45,71 +51,52 @@ def _flows(op: Scan, nodes: Sequence[Apply]) -> dict[Variable, frozenset[LoopVar
 
 def _pairs(op: Scan) -> Pairs:
     """Return which loop variable's value goes into which in one step."""
-    known: Pairs | None = op.derived.get("value pairs")
-    if known is None:
-        flows = _flows(op, toposort(op.inner_outputs))
-        pairs = {
-            (variable, target)
-            for variable in op.variables
-            for inner in inner_inputs(variable)
-            for target in flows.get(inner, ())
-        }
-        pairs |= {
-            (variable, variable)
-            for variable in op.variables
-            if isinstance(variable, State) and variable.kind == "mitmot"
-        }
-        known = op.derived["value pairs"] = frozenset(pairs)
-    return known
+    flows = _flows(op, toposort(op.inner_outputs))
+    return own_pairs(op) | {
+        (variable, target)
+        for variable in op.variables
+        for inner in inner_inputs(variable)
+        for target in flows.get(inner, ())
+    }
 
 
-def _choices(op: Scan) -> tuple[StepChoice, ...]:
+def _step_choices(op: Scan) -> Sequence[StepChoice]:
     """Return the choices of one step."""
-    known: tuple[StepChoice, ...] | None = op.derived.get("choices")
-    if known is None:
-        known = op.derived["choices"] = tuple(_found_choices(op))
-    return known
-
-
-def _found_choices(op: Scan) -> Iterator[StepChoice]:
     nodes = toposort(op.inner_outputs)
     made = [(node, choice) for node in nodes for choice in choices_of(node)]
     if not made:
-        return
+        return ()
+    found: list[StepChoice] = []
     sources, flows = differentiable_sources(op), _flows(op, nodes)
     for node, choice in made:
         mine, targets = sources.get(node.inputs[choice.input]), flows.get(node.outputs[choice.output])
         if mine and targets:
-            yield StepChoice(mine, targets, choice.why)
+            found.append(StepChoice(mine, targets, choice.why))
+    return found
 
 
 @FLOWS.row(SCAN)
 def _flow(node: Apply) -> list[list[bool]]:
-    op, view = node.op, ScanView(node)
+    op = node.op
     assert isinstance(op, Scan)
-    pairs = _pairs(op)
-    result_variables = [variable for variable in op.variables if has_outer_output(variable)]
+    pairs, result_variables = op.once(_pairs), op.result_variables
     rows = [[False] * len(result_variables)]
-    for variable in op.variables:
-        if view.outer_input(variable) is not None:
-            first = {target for source, target in pairs if source is variable}
-            reached = closure(first, pairs)
-            rows.append([variable in reached for variable in result_variables])
+    for reader in op.readers:
+        reached = closure({target for source, target in pairs if source is reader}, pairs)
+        rows.append([variable in reached for variable in result_variables])
     return rows
 
 
 @CHOICES.row(SCAN)
 def _chosen(node: Apply) -> list[Choice]:
-    op, view = node.op, ScanView(node)
+    op = node.op
     assert isinstance(op, Scan)
-    choices = _choices(op)
+    choices = op.once(_step_choices)
     if not choices:
         return []
-    pairs = _pairs(op)
-    result_variables = [variable for variable in op.variables if has_outer_output(variable)]
-    readers = [variable for variable in op.variables if view.outer_input(variable) is not None]
+    pairs, result_variables = op.once(_pairs), op.result_variables
     found: list[Choice] = []
-    for k, reader in enumerate(readers, 1):  # the first input is the number of steps
+    for k, reader in enumerate(op.readers, 1):  # the first input is the number of steps
         moved = downstream(op, [reader])
         for choice in choices:
             if moved & choice.sources:

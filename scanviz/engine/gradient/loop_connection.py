@@ -11,20 +11,15 @@ from collections.abc import Collection
 from scanviz.engine.gradient.table import CONNECTIONS, connection
 from scanviz.engine.graph.nodes import Apply, Variable, is_floating
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.scan.loop import SCAN, Scan, ScanView
-from scanviz.engine.scan.variables import LoopVariable, State, has_outer_output, inner_inputs, inner_outputs
+from scanviz.engine.scan.loop import SCAN, Scan
+from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs
 
 Pairs = frozenset[tuple[LoopVariable, LoopVariable]]
-_KEY = "differentiable pairs"
-_PATTERN = "differentiable pattern"
 
 
 def differentiable_pairs(op: Scan) -> Pairs:
     """Return the pairs (read, given) of loop variables that one step connects with a derivative."""
-    known: Pairs | None = op.derived.get(_KEY)
-    if known is None:
-        known = op.derived[_KEY] = _pairs(op)
-    return known
+    return op.once(_pairs)
 
 
 def differentiable_sources(op: Scan) -> dict[Variable, frozenset[LoopVariable]]:
@@ -50,18 +45,17 @@ def differentiable_sources(op: Scan) -> dict[Variable, frozenset[LoopVariable]]:
 
 def _pairs(op: Scan) -> Pairs:
     sources = differentiable_sources(op)
-    pairs = frozenset(
+    return own_pairs(op) | {
         (source, target)
         for target in op.variables
         for result in inner_outputs(target)
         for source in sources.get(result, ())
-    )
-    # rows of a mitmot's buffer that no step writes are its result as they were
-    return pairs | {
-        (variable, variable)
-        for variable in op.variables
-        if isinstance(variable, State) and variable.kind == "mitmot"
     }
+
+
+def own_pairs(op: Scan) -> Pairs:
+    """Return the mitmots, each with itself: rows of their buffers that no step writes are their results as they were."""
+    return frozenset((variable, variable) for variable in op.of_kind("mitmot"))
 
 
 def downstream(op: Scan, sources: Collection[LoopVariable]) -> set[LoopVariable]:
@@ -92,21 +86,16 @@ def closure(
 
 @CONNECTIONS.row(SCAN)
 def _connection(node: Apply) -> list[list[bool]]:
-    op = node.op
-    assert isinstance(op, Scan)
-    known: list[list[bool]] | None = op.derived.get(_PATTERN)
-    if known is None:
-        known = op.derived[_PATTERN] = _pattern(op, ScanView(node))
-    return known
+    assert isinstance(node.op, Scan)
+    return node.op.once(_pattern)
 
 
-def _pattern(op: Scan, view: ScanView) -> list[list[bool]]:
-    result_variables = [variable for variable in op.variables if has_outer_output(variable)]
+def _pattern(op: Scan) -> list[list[bool]]:
+    result_variables = op.result_variables
     rows = [[False] * len(result_variables)]
-    for variable in op.variables:
-        if view.outer_input(variable) is not None:
-            reached = downstream(op, [variable]) - ({variable} if not _own(op, variable) else set())
-            rows.append([variable in reached for variable in result_variables])
+    for variable in op.readers:
+        reached = downstream(op, [variable]) - ({variable} if not _own(op, variable) else set())
+        rows.append([result in reached for result in result_variables])
     return rows
 
 

@@ -34,7 +34,7 @@ Tangents = Mapping[Variable, Derivative]
 def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
     op, view = node.op, ScanView(node)
     assert isinstance(op, Scan)
-    readers = [variable for variable in op.variables if has_outer_input(variable)]
+    readers = op.readers
     given = {reader: value for reader, value in zip(readers, tangents[1:], strict=True) if value is not None}
     reached = downstream(op, list(given))
     moving = [variable for variable in op.variables if variable in reached]
@@ -63,15 +63,13 @@ def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[D
     ]
     made = build(fresh, [*node.inputs, *outer], names)[len(node.outputs) :]
     found: dict[LoopVariable, Derivative] = {**dict(zip(result_variables, made, strict=True)), **undefined}
-    return [found.get(variable) for variable in op.variables if has_outer_output(variable)]
+    return [found.get(variable) for variable in op.result_variables]
 
 
 def _outer(view: ScanView, variable: LoopVariable, given: Mapping[LoopVariable, Variable]) -> Variable:
     """Return the tangent of what a loop variable reads around the loop; zeros where none was given."""
-    value = view.outer_input(variable)
-    assert value is not None  # its tangent has an outer input, so it has one
     tangent = given.get(variable)
-    return tangent if tangent is not None else zeros_like(value)
+    return tangent if tangent is not None else zeros_like(view.outer(variable))
 
 
 def _tangent_of(

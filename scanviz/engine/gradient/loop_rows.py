@@ -25,7 +25,7 @@ from scanviz.engine.ops.sizes import as_size, surely_equal
 from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.scan.loop import ScanView
-from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput
+from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput, with_keep
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
@@ -60,7 +60,7 @@ class LoopRows:
     def __init__(self, view: ScanView, kept: Sequence[StepOutput], read: Collection[LoopVariable]) -> None:
         self.original = view
         fresh: dict[LoopVariable, LoopVariable] = {
-            variable: _with_all_rows(variable)
+            variable: with_keep(variable, ALL)
             for variable in view.op.variables
             if variable in read or view.op.until is not None
         }
@@ -79,23 +79,15 @@ class LoopRows:
     def _steps_done(self) -> Variable:
         if self.view.op.until is None:
             return self.view.n_steps
-        counted = self.view.outer_output(_counters(self.view.op.variables)[0])
-        assert counted is not None  # a state or step output
-        return dimension(counted, 0)
+        return dimension(self.view.result(_counters(self.view.op.variables)[0]), 0)
 
     def value(self, variable: LoopVariable) -> Variable:
         """Return the outer input of a loop variable of the forward loop."""
-        found = self.original.outer_input(variable)
-        if found is None:
-            raise InternalError(f"loop variable `{variable.name}` has no outer input")
-        return found
+        return self.original.outer(variable)
 
     def result(self, variable: LoopVariable) -> Variable:
         """Return the outer output of a loop variable of the forward loop, all rows kept."""
-        found = self.view.outer_output(self.now.get(variable, variable))
-        if found is None:
-            raise InternalError(f"loop variable `{variable.name}` has no outer output")
-        return found
+        return self.view.result(self.now.get(variable, variable))
 
     def reversed(self, variable: LoopVariable, tap: int) -> Variable:
         """Return the rows of a loop variable at a tap, the last step's first."""
@@ -176,16 +168,6 @@ def _counters(variables: Sequence[LoopVariable]) -> list[LoopVariable]:
 
 def _plus(size: Variable, number: int) -> Variable:
     return add(size, number) if number else size
-
-
-def _with_all_rows(variable: LoopVariable) -> LoopVariable:
-    match variable:
-        case State() if variable.keep != ALL:
-            return State(variable.name, variable.reads, variable.writes, ALL, variable.shared)
-        case StepOutput() if variable.keep != ALL:
-            return StepOutput(variable.name, variable.value, ALL)
-        case _:
-            return variable
 
 
 def _augmented(node: Apply, variables: Sequence[LoopVariable]) -> Apply:

@@ -23,7 +23,7 @@ from scanviz.engine.ops.sizes import as_size, size_of, surely_at_most, surely_no
 from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import always_computed, outer_of, result_of, sequences_of
+from scanviz.engine.rewrites.loops import always_computed, sequences_of
 from scanviz.engine.rewrites.row_reads import (
     Read,
     cannot_fail,
@@ -65,7 +65,7 @@ def fewer_steps(node: Apply, level: Level) -> Match | Refusal:
     fewer = _fewer(n, steps, [read for _, read in reads])
     for variable, read in reads:
         if from_the_end(read):
-            result, kept = mapping[result_of(view, variable)], getattr(variable, "keep", ALL).last
+            result, kept = mapping[view.result(variable)], getattr(variable, "keep", ALL).last
             mapping[read.node.outputs[0]] = reindexed(read, result, n, steps, fewer, kept)
     return Match(mapping, _says(view, [read for _, read in reads], fewer))
 
@@ -169,7 +169,7 @@ def _checked_sequences(view: ScanView, level: Level) -> dict[LoopVariable, Varia
     """Return in place of sequences that may be too short for all steps their first rows, which are checked to be there."""
     found: dict[LoopVariable, Variable] = {}
     for sequence in sequences_of(view.op):
-        rows = outer_of(view, sequence)
+        rows = view.outer(sequence)
         if not surely_at_most(view.n_steps, level.shape(rows)[0]):
             where = view.node.provenance.source
             found[sequence] = first_rows(rows, view.n_steps, sequence.name, view.op.scan_name, where)

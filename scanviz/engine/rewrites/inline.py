@@ -8,18 +8,14 @@ from scanviz.engine.ops.assign import set_subtensor
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import outer_of
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.effects import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
-from scanviz.engine.scan.unroll import row_of_one_step, unchecked_sequence
+from scanviz.engine.scan.unroll import first_values, row_of_one_step, unchecked_sequence
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
-    NonSequence,
-    Sequence,
     State,
-    has_outer_output,
     inner_outputs,
 )
 
@@ -43,38 +39,15 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
         return Refusal(f"nothing but the loop looks whether `{unchecked.name}` has a row", 2)
     values: dict[Variable, Variable] = {}
     for variable in view.op.variables:
-        values.update(_first_values(variable, view))
-    result_variables = [variable for variable in view.op.variables if has_outer_output(variable)]
+        values.update(first_values(variable, view.outer_input(variable)))
+    result_variables = view.op.result_variables
     wanted = [value for variable in result_variables for value in inner_outputs(variable)]
     computed = iter(replace(wanted, values, check=False))
     mapping: dict[Variable, Variable] = {}
     for variable in result_variables:
         results = [next(computed) for _ in inner_outputs(variable)]
-        old = view.outer_output(variable)
-        assert old is not None
-        mapping[old] = _as_result(variable, results, view)
+        mapping[view.result(variable)] = _as_result(variable, results, view)
     return Match(mapping, f"`{view.op.scan_name}` takes one step: the step stands in its place")
-
-
-def _first_values(variable: LoopVariable, view: ScanView) -> dict[Variable, Variable]:
-    """Return the values of the step's variables at its first step."""
-    outer = view.outer_input(variable)
-    match variable:
-        case Sequence():
-            return {variable.slice: getitem(outer, 0)}
-        case NonSequence():
-            assert outer is not None
-            return {variable.variable: outer}
-        case Carry():
-            assert outer is not None
-            return {variable.read: outer}
-        case State():
-            assert outer is not None
-            if variable.kind == "sitsot":
-                return {variable.reads[-1]: outer}
-            return {read: getitem(outer, variable.offset + tap) for tap, read in variable.reads.items()}
-        case _:
-            return {}
 
 
 def _as_result(variable: LoopVariable, values: list[Variable], view: ScanView) -> Variable:
@@ -84,11 +57,8 @@ def _as_result(variable: LoopVariable, values: list[Variable], view: ScanView) -
     if not isinstance(variable, State):
         return getitem(values[0], None)
     if variable.kind != "mitmot":
-        return getitem(
-            row_of_one_step(variable, values[0], outer_of(view, variable), view.op.scan_name), None
-        )
-    rows = view.outer_input(variable)
-    assert rows is not None
+        return getitem(row_of_one_step(variable, values[0], view.outer(variable), view.op.scan_name), None)
+    rows = view.outer(variable)
     for tap, value in zip(variable.writes, values, strict=True):
         rows = set_subtensor(getitem(rows, variable.offset + tap), value)
     return rows

@@ -14,7 +14,7 @@ from scanviz.engine.rewrites.row_reads import first_entry
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
-from scanviz.engine.scan.variables import Keep, LoopVariable, State, StepOutput
+from scanviz.engine.scan.variables import Keep, LoopVariable, State, StepOutput, with_keep
 
 
 @rule(name="ScanSaveMem", phase="keep", on=(SCAN,), single=True, tags=("scan", "memory"))
@@ -29,7 +29,7 @@ def save_memory(node: Apply, level: Level) -> Match | Refusal:
         if isinstance(found, Refusal):
             refusals.append(found)
         elif found is not None:
-            kept[variable] = _with_keep(variable, found)
+            kept[variable] = with_keep(variable, found)
             rows = "only its last row" if found.last == 1 else f"only its last {found.last} rows"
             said.append(f"`{variable.name}` keeps {rows}")
     if not said:
@@ -41,13 +41,6 @@ def save_memory(node: Apply, level: Level) -> Match | Refusal:
         return why
     _, mapping = rebuilt_loop(view, kept)
     return Match(mapping, "; ".join(said))
-
-
-def _with_keep(variable: LoopVariable, keep: Keep) -> LoopVariable:
-    if isinstance(variable, State):
-        return State(variable.name, variable.reads, variable.writes, keep, variable.shared)
-    assert isinstance(variable, StepOutput)
-    return StepOutput(variable.name, variable.value, keep)
 
 
 def _rows_read(variable: LoopVariable, view: ScanView, level: Level) -> Keep | Refusal | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_integer_scalar
 from scanviz.engine.graph.traversal import leaves, toposort
 from scanviz.engine.ops.control import IFELSE
@@ -16,7 +15,6 @@ from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.effects import effects_of, has_effect
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import (
-    LoopVariable,
     NonSequence,
     State,
     StepOutput,
@@ -30,22 +28,6 @@ def own_tier(view: ScanView) -> Refusal | None:
     return (
         None if tier is None else Refusal(f"`{view.op.scan_name}` was asked to run on the tier {tier!r}", 5)
     )
-
-
-def outer_of(view: ScanView, variable: LoopVariable) -> Variable:
-    """Return what a loop variable reads around the loop, for one that reads something."""
-    found = view.outer_input(variable)
-    if found is None:
-        raise InternalError(f"loop variable `{variable.name}` has no outer input")
-    return found
-
-
-def result_of(view: ScanView, variable: LoopVariable) -> Variable:
-    """Return the result of a loop variable, for one that has a result."""
-    found = view.outer_output(variable)
-    if found is None:
-        raise InternalError(f"loop variable `{variable.name}` has no outer output")
-    return found
 
 
 def sequences_of(op: Scan) -> list[LoopSequence]:
@@ -122,7 +104,7 @@ def rows_of_steps(
     view: ScanView, level: Level, sequence: LoopSequence, steps: Variable | None = None
 ) -> Variable:
     """Return a sequence as it is read around the loop: as many rows as there are steps, or the loop's own error."""
-    rows, count = outer_of(view, sequence), view.n_steps if steps is None else steps
+    rows, count = view.outer(sequence), view.n_steps if steps is None else steps
     size = level.shape(rows)[0]
     if surely_equal(size, count):
         return rows
@@ -137,7 +119,7 @@ def unread_sequence(view: ScanView, level: Level) -> LoopSequence | None:
     read = set(leaves(view.op.inner_outputs))
     for sequence in sequences_of(view.op):
         if sequence.slice not in read and not surely_at_most(
-            view.n_steps, level.shape(outer_of(view, sequence))[0]
+            view.n_steps, level.shape(view.outer(sequence))[0]
         ):
             return sequence
     return None

@@ -17,7 +17,7 @@ from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.formatting import counted, named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import always_computed, own_tier, result_of, size_nodes, step_outputs_of
+from scanviz.engine.rewrites.loops import always_computed, own_tier, size_nodes, step_outputs_of
 from scanviz.engine.rewrites.profitability import MOST_GROWTH_AFTER, MOST_ROW_BYTES, elements, is_heavy
 from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, maker_of, running_sums
 from scanviz.engine.rewrites.rows import Rows, reads_whole
@@ -50,8 +50,7 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
     made = {output for one in moving for output in one.outputs}
     leaving = [step_output for step_output in step_outputs_of(view.op) if step_output.value in made]
     if any(
-        step_output.keep != ALL or not reads_whole(result_of(view, step_output), level)
-        for step_output in leaving
+        step_output.keep != ALL or not reads_whole(view.result(step_output), level) for step_output in leaving
     ):
         return Refusal("only last rows of the results are read", 3)
     return _computed_after(view, level, moving, leaving, made)
@@ -159,7 +158,7 @@ def _computed_after(
         if found is None:
             return Refusal(f"`{node.op.name}` has no batched meaning in this form", 3)
         known[node.outputs[0]] = found
-    mapping.update({result_of(view, result): known[result.value] for result in leaving})
+    mapping.update({view.result(result): known[result.value] for result in leaving})
     says = f"{counted(node.op.name for node in moving)} of all rows at once, after `{view.op.scan_name}`"
     return Match(mapping, f"{says}: {named(step_output.name for step_output in leaving)}")
 

@@ -27,9 +27,7 @@ from scanviz.engine.rewrites.loops import (
     closure,
     nobody_checks,
     non_sequences_of,
-    outer_of,
     own_tier,
-    result_of,
     rows_of_steps,
     sequences_of,
     size_nodes,
@@ -59,9 +57,7 @@ MOVED_BEFORE = "there is nothing in the step that depends on its non-sequences a
 def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     """Compute once, before the loop, what depends on its non-sequences alone."""
     view = ScanView(node)
-    given = {
-        non_sequence.variable: outer_of(view, non_sequence) for non_sequence in non_sequences_of(view.op)
-    }
+    given = {non_sequence.variable: view.outer(non_sequence) for non_sequence in non_sequences_of(view.op)}
     nodes = toposort(view.op.inner_outputs)
     sizes = size_nodes(nodes)
     movable = [each for each in _eager(closure(view.op, given, nodes), view.op) if each not in sizes]
@@ -84,7 +80,7 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     _, mapping = _without(
         view, list(same), values, {new: before[variable] for variable, new in added.items()}
     )
-    mapping.update({result_of(view, step_output): rows for step_output, rows in results.items()})
+    mapping.update({view.result(step_output): rows for step_output, rows in results.items()})
     said = (
         [f"{counted(each.op.name for each in movable)} computed once before `{view.op.scan_name}`"]
         if movable
@@ -214,9 +210,7 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
             added[LoopSequence(_called(row), slice_of)] = rows
             values[row] = slice_of
     _, mapping = _without(view, given_out, values, added)
-    mapping.update(
-        {result_of(view, step_output): moving.rows[step_output.value] for step_output in given_out}
-    )
+    mapping.update({view.result(step_output): moving.rows[step_output.value] for step_output in given_out})
     says = (
         f"{counted(each.op.name for each in moved)} of all rows at once, before `{op.scan_name}`"
         if moved
@@ -323,7 +317,7 @@ class _Rows:
     def __init__(self, view: ScanView, level: Level) -> None:
         self.view, self.level = view, level
         self.same = {
-            non_sequence.variable: outer_of(view, non_sequence) for non_sequence in non_sequences_of(view.op)
+            non_sequence.variable: view.outer(non_sequence) for non_sequence in non_sequences_of(view.op)
         }
         self._sequences = {sequence.slice: sequence for sequence in sequences_of(view.op)}
         self._known: dict[Variable, Variable] = {}

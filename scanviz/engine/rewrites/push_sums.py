@@ -30,7 +30,7 @@ from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import outer_of, own_tier, result_of
+from scanviz.engine.rewrites.loops import own_tier
 from scanviz.engine.rewrites.rows import Rows
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
@@ -138,11 +138,11 @@ def _running_sum(
         return Refusal(f"the step goes on with the sum `{state.name}`", 2)
     if tensor_type(term).dtype != tensor_type(write).dtype:
         return Refusal(f"what `{state.name}` adds up has another dtype", 3)
-    result = result_of(view, state)
+    result = view.result(state)
     readers = [reader for reader, _ in level.readers(result)]
     if result in level.wanted or not readers or not all(reads_last_row(reader, result) for reader in readers):
         return Refusal(f"more of `{state.name}` is read than its last row", 3)
-    fit = _fit(row_shape(term, view, inner_sizes(view, level.shape)), level.shape(outer_of(view, state)))
+    fit = _fit(row_shape(term, view, inner_sizes(view, level.shape)), level.shape(view.outer(state)))
     return RunningSum(state, term, tuple(dict.fromkeys(readers)), fit)
 
 
@@ -190,7 +190,7 @@ def last_rows(
 
 def _added(found: RunningSum, total: Variable, view: ScanView) -> Variable:
     """Return the initial state and the sum of all terms together, in the state's shape or with the loop's error."""
-    initial = outer_of(view, found.state)
+    initial = view.outer(found.state)
     sizes = [dimension(initial, axis) for axis in range(tensor_type(initial).ndim)]
     zeros = is_zeros(initial)
     if found.fit == "spreads" and zeros:

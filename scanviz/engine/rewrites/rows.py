@@ -15,8 +15,6 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
     nobody_checks,
     non_sequences_of,
-    outer_of,
-    result_of,
     rows_of_steps,
     sequences_of,
     states_of,
@@ -81,7 +79,7 @@ class Rows:
         self.view, self.level = view, level
         self.extra: dict[Variable, StepOutput] = {}
         self._same = {
-            non_sequence.variable: outer_of(view, non_sequence) for non_sequence in non_sequences_of(view.op)
+            non_sequence.variable: view.outer(non_sequence) for non_sequence in non_sequences_of(view.op)
         }
         self._sequences = {sequence.slice: sequence for sequence in sequences_of(view.op)}
         self._writes: dict[Variable, LoopVariable] = {}
@@ -107,7 +105,7 @@ class Rows:
             self._writes[value] = result_variable
 
     def _is_whole(self, result_variable: LoopVariable) -> bool:
-        return reads_whole(result_of(self.view, result_variable), self.level)
+        return reads_whole(self.view.result(result_variable), self.level)
 
     def same(self, variable: Variable) -> Variable | None:
         """Return the value of a non-sequence, None for what changes from step to step."""
@@ -171,7 +169,7 @@ class Rows:
             return dimension(fixed, axis)
         state = self._states.get(source)  # its rows have one shape, that of those it starts from
         if state is not None:
-            return dimension(outer_of(self.view, state), axis + (state.kind != "sitsot"))
+            return dimension(self.view.outer(state), axis + (state.kind != "sitsot"))
         return dimension(self.of(source), axis + 1)
 
     def too_much(self) -> str | None:
@@ -224,22 +222,18 @@ class Rows:
             return rows_of_steps(self.view, self.level, given, self._steps_done())
         asked = self.extra.get(variable)
         if asked is not None:
-            result = self._new.outer_output(asked)
-            assert result is not None
-            return result
+            return self._new.result(asked)
         written = self._writes.get(variable)
         if written is not None:
             return self._result(written)
         state, tap = self._reads.get(variable, (None, 0))
         if state is None:
             raise InternalError(f"`{describe(variable)}` has no rows")
-        initial = self.view.outer_input(state)
-        assert initial is not None
-        history = state_history(self._result(state), initial, state.offset)
+        history = state_history(self._result(state), self.view.outer(state), state.offset)
         return getitem(history, slice(state.offset + tap or None, tap))
 
     def _result(self, variable: LoopVariable) -> Variable:
-        old = result_of(self.view, variable)
+        old = self.view.result(variable)
         return self._mapping.get(old, old)
 
     def _steps_done(self) -> Variable:

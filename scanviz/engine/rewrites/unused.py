@@ -167,9 +167,7 @@ class _Edit:
 
     def _long_enough(self, sequence: LoopSequence) -> bool:
         """Return whether a sequence has a row for each step for sure."""
-        outer = self.view.outer_input(sequence)
-        assert outer is not None
-        return surely_at_most(self.view.n_steps, self.level.shape(outer)[0])
+        return surely_at_most(self.view.n_steps, self.level.shape(self.view.outer(sequence))[0])
 
     def _drop(self, dropped: Collection[LoopVariable], why: str) -> None:
         if dropped:

@@ -28,6 +28,7 @@ from scanviz.engine.scan.variables import (
     Until,
     has_outer_output,
     inner_outputs,
+    with_inner_outputs,
 )
 from scanviz.engine.scan.weak import retype, usual_type, weak_dtypes
 
@@ -233,19 +234,10 @@ def _close(parts: LoopParts, condition: Variable | None, rename: Mapping[Variabl
     results = [result for variable in parts.variables for result in inner_outputs(variable)]
     spec = [*results, *([condition] if condition is not None else [])]
     closed = iter(replace(spec, rename))
-    fresh: dict[LoopVariable, LoopVariable] = {}
-    for each in parts.variables:
-        match each:
-            case State():
-                fresh[each] = State(
-                    each.name, each.reads, {tap: next(closed) for tap in each.writes}, each.keep, each.shared
-                )
-            case StepOutput():
-                fresh[each] = StepOutput(each.name, next(closed), each.keep)
-            case Carry():
-                fresh[each] = Carry(each.name, each.read, next(closed), each.shared)
-            case _:
-                fresh[each] = each
+    fresh = {
+        variable: with_inner_outputs(variable, [next(closed) for _ in inner_outputs(variable)])
+        for variable in parts.variables
+    }
     until = Until(next(closed)) if condition is not None else None
     return LoopParts(
         [fresh[variable] for variable in parts.variables],

@@ -40,7 +40,6 @@ from scanviz.engine.scan.variables import (
     State,
     StepOutput,
     has_outer_input,
-    has_outer_output,
 )
 from scanviz.engine.scan.variables import (
     Sequence as LoopSequence,
@@ -233,7 +232,7 @@ class _Chunks:
         self, op: Scan, steps: Variable, given: dict[LoopVariable, Variable]
     ) -> dict[LoopVariable, Variable]:
         inputs = [given[variable] for variable in op.variables if has_outer_input(variable)]
-        result_variables = [variable for variable in op.variables if has_outer_output(variable)]
+        result_variables = op.result_variables
         return dict(
             zip(
                 result_variables,

@@ -35,10 +35,11 @@ def effects_among(nodes: Iterable[Apply]) -> Effects:
 
 def effects_of(op: Scan) -> Effects:
     """Return the effects of a loop's step."""
-    known: Effects | None = op.derived.get("effects")
-    if known is None:
-        known = op.derived["effects"] = effects_among(toposort(op.inner_outputs))
-    return known
+    return op.once(_effects_of_step)
+
+
+def _effects_of_step(op: Scan) -> Effects:
+    return effects_among(toposort(op.inner_outputs))
 
 
 def has_effect(node: Apply) -> bool:

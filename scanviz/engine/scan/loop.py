@@ -8,9 +8,9 @@ equal if their steps compute the same; names do not count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration, Held, Op
@@ -36,6 +36,8 @@ from scanviz.engine.scan.variables import (
     inner_outputs,
     kind_of,
 )
+
+T = TypeVar("T")
 
 
 class GradientOf(NamedTuple):
@@ -109,7 +111,7 @@ class Scan(Op, ScanPropertiesMixin):
     __slots__ = ("derived", "settings", "until", "variables")
     # What was found out about the loop, kept by those who asked.  Threads meet here: a value is put in whole and never
     # changed afterwards, or belongs to the thread that it names.
-    derived: dict[str, Any]
+    derived: dict[Any, Any]
     variables: tuple[LoopVariable, ...]
     until: Until | None
     settings: ScanSettings
@@ -139,6 +141,22 @@ class Scan(Op, ScanPropertiesMixin):
         """Variables of the step whose values the loop takes, in the order of the loop variables, ``until`` last."""
         results = [output for variable in self.variables for output in inner_outputs(variable)]
         return [*results, self.until.condition] if self.until else results
+
+    @property
+    def readers(self) -> list[LoopVariable]:
+        """Loop variables that read something around the loop, in the order of its inputs after the number of steps."""
+        return [variable for variable in self.variables if has_outer_input(variable)]
+
+    @property
+    def result_variables(self) -> list[LoopVariable]:
+        """Loop variables that have a result, in the order of the loop's outputs."""
+        return [variable for variable in self.variables if has_outer_output(variable)]
+
+    def once(self, find: Callable[[Scan], T]) -> T:
+        """Return what a function finds out about this loop; it is asked once."""
+        if find not in self.derived:
+            self.derived[find] = find(self)
+        return cast(T, self.derived[find])  # what was kept under a function is what it gave
 
     def subgraphs(self) -> SequenceOf[tuple[SequenceOf[Variable], SequenceOf[Variable]]]:
         """Return the step: its inputs and its outputs."""
@@ -222,11 +240,11 @@ class ScanView:
         if not isinstance(node.op, Scan):
             raise InternalError(f"{node.op} is not a Scan")
         self.node, self.op = node, node.op
-        readers = [variable for variable in self.op.variables if has_outer_input(variable)]
-        result_variables = [variable for variable in self.op.variables if has_outer_output(variable)]
-        self._inputs: Mapping[LoopVariable, Variable] = dict(zip(readers, node.inputs[1:], strict=True))
+        self._inputs: Mapping[LoopVariable, Variable] = dict(
+            zip(self.op.readers, node.inputs[1:], strict=True)
+        )
         self._outputs: Mapping[LoopVariable, Variable] = dict(
-            zip(result_variables, node.outputs, strict=True)
+            zip(self.op.result_variables, node.outputs, strict=True)
         )
         self.fixed = {
             variable.variable: given
@@ -247,6 +265,20 @@ class ScanView:
     def outer_output(self, variable: LoopVariable) -> Variable | None:
         """Return the result of a loop variable, None for sequences and non-sequences."""
         return self._outputs.get(variable)
+
+    def outer(self, variable: LoopVariable) -> Variable:
+        """Return what a loop variable reads around the loop, for one that reads something."""
+        found = self._inputs.get(variable)
+        if found is None:
+            raise InternalError(f"loop variable `{variable.name}` has no outer input")
+        return found
+
+    def result(self, variable: LoopVariable) -> Variable:
+        """Return the result of a loop variable, for one that has a result."""
+        found = self._outputs.get(variable)
+        if found is None:
+            raise InternalError(f"loop variable `{variable.name}` has no outer output")
+        return found
 
     def loop_variable(self, outer: Variable) -> LoopVariable:
         """Return the loop variable that an outer output belongs to."""
@@ -271,11 +303,6 @@ SCAN = Declaration(
     perform=lambda op, values: run_plainly(_loop(op).scan_name, _loop(op).variables, _loop(op).until, values),
     facts=Facts(selects=True),
 )
-
-
-def scan_views(nodes: SequenceOf[Apply]) -> list[ScanView]:
-    """Return the loops among nodes."""
-    return [ScanView(node) for node in nodes if isinstance(node.op, Scan)]
 
 
 def rename(op: Scan, name: str) -> Scan:

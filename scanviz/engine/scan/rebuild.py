@@ -8,14 +8,12 @@ from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.scan.loop import Scan, ScanSettings, ScanView
 from scanviz.engine.scan.variables import (
-    Carry,
     LoopVariable,
-    State,
-    StepOutput,
     Until,
     has_outer_input,
     has_outer_output,
     inner_outputs,
+    with_inner_outputs,
 )
 
 
@@ -108,22 +106,6 @@ def _with_values(
     fresh = iter(replace(results, values, check=False))
     made = [(old, with_inner_outputs(now, [next(fresh) for _ in inner_outputs(now)])) for old, now in listed]
     return made, Until(next(fresh)) if until is not None else None
-
-
-def with_inner_outputs(variable: LoopVariable, given: Sequence[Variable]) -> LoopVariable:
-    """Return a loop variable that takes other values of the step; itself where they are the same."""
-    if all(a is b for a, b in zip(inner_outputs(variable), given, strict=True)):
-        return variable
-    match variable:
-        case State():
-            writes = dict(zip(variable.writes, given, strict=True))
-            return State(variable.name, variable.reads, writes, variable.keep, variable.shared)
-        case StepOutput():
-            return StepOutput(variable.name, given[0], variable.keep)
-        case Carry():
-            return Carry(variable.name, variable.read, given[0], variable.shared)
-        case _:
-            return variable
 
 
 def with_results(op: Scan, results: Sequence[Variable]) -> Scan:

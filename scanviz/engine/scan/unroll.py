@@ -13,7 +13,14 @@ from scanviz.engine.ops.state_shape import state_shape
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.scan.assemble import LoopParts
 from scanviz.engine.scan.updates import Updates, updates_of_loop
-from scanviz.engine.scan.variables import Carry, LoopVariable, NonSequence, Sequence, State, inner_outputs
+from scanviz.engine.scan.variables import (
+    Carry,
+    LoopVariable,
+    Sequence,
+    State,
+    inner_inputs,
+    inner_outputs,
+)
 
 
 def unroll_one_step(parts: LoopParts, name: str) -> tuple[list[Variable], Updates]:
@@ -24,7 +31,7 @@ def unroll_one_step(parts: LoopParts, name: str) -> tuple[list[Variable], Update
     """
     values: dict[Variable, Variable] = {}
     for variable in parts.variables:
-        values.update(_first_values(variable, parts))
+        values.update(first_values(variable, parts.outer.get(variable)))
     result_variables = [variable for variable in parts.variables if inner_outputs(variable)]
     computed = replace([inner_outputs(variable)[0] for variable in result_variables], values)
     result: dict[LoopVariable, Variable] = dict(zip(result_variables, computed, strict=True))
@@ -62,21 +69,17 @@ def row_of_one_step(state: State, value: Variable, initial: Variable, loop: str)
     return state_shape(value, [as_size(each) for each in shape], state.name, loop, spreads=False)
 
 
-def _first_values(variable: LoopVariable, parts: LoopParts) -> dict[Variable, Variable]:
+def first_values(variable: LoopVariable, outer: Variable | None) -> dict[Variable, Variable]:
+    """Return the values of the step's variables at its first step, by what a loop variable reads around the loop."""
+    if outer is None:
+        return {}
     match variable:
         case Sequence():
-            return {variable.slice: getitem(parts.outer[variable], 0)}
-        case NonSequence():
-            return {variable.variable: parts.outer[variable]}
-        case Carry():
-            return {variable.read: parts.outer[variable]}
-        case State():
-            initial = parts.outer[variable]
-            if variable.kind == "sitsot":
-                return {variable.reads[-1]: initial}
-            return {read: getitem(initial, variable.offset + tap) for tap, read in variable.reads.items()}
+            return {variable.slice: getitem(outer, 0)}
+        case State() if variable.kind != "sitsot":
+            return {read: getitem(outer, variable.offset + tap) for tap, read in variable.reads.items()}
         case _:
-            return {}
+            return dict.fromkeys(inner_inputs(variable), outer)
 
 
 def _as_rows(variable: LoopVariable, value: Variable) -> Variable:

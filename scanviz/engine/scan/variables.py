@@ -22,8 +22,9 @@ state's buffer, with ``offset`` the depth of its deepest tap.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -182,6 +183,41 @@ def inner_outputs(variable: LoopVariable) -> tuple[Variable, ...]:
             return (variable.write,)
         case _:
             return ()
+
+
+def over(
+    variable: LoopVariable, read: Callable[[Variable], Variable], written: Callable[[Variable], Variable]
+) -> LoopVariable:
+    """Return a loop variable over other variables of a step: those it gives a value to, and those whose values it takes."""
+    match variable:
+        case Sequence():
+            return replace(variable, slice=read(variable.slice))
+        case NonSequence():
+            return replace(variable, variable=read(variable.variable))
+        case State():
+            reads = {tap: read(inner) for tap, inner in variable.reads.items()}
+            return replace(
+                variable, reads=reads, writes={tap: written(inner) for tap, inner in variable.writes.items()}
+            )
+        case StepOutput():
+            return replace(variable, value=written(variable.value))
+        case Carry():
+            return replace(variable, read=read(variable.read), write=written(variable.write))
+
+
+def with_inner_outputs(variable: LoopVariable, given: SequenceOf[Variable]) -> LoopVariable:
+    """Return a loop variable that takes other values of the step; itself where they are the same."""
+    if all(a is b for a, b in zip(inner_outputs(variable), given, strict=True)):
+        return variable
+    fresh = iter(given)
+    return over(variable, lambda inner: inner, lambda inner: next(fresh))
+
+
+def with_keep(variable: LoopVariable, keep: Keep) -> LoopVariable:
+    """Return a loop variable whose result keeps so many rows; itself where it has no rows, or keeps so many."""
+    if isinstance(variable, State | StepOutput) and variable.keep != keep:
+        return replace(variable, keep=keep)
+    return variable
 
 
 def has_outer_input(variable: LoopVariable) -> bool:

@@ -26,13 +26,11 @@ from scanviz.engine.scan.variables import (
     LoopVariable,
     NonSequence,
     State,
-    StepOutput,
     Until,
-    has_outer_output,
     inner_inputs,
     inner_outputs,
+    over,
 )
-from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
 @RESULTS.row(SCAN)
@@ -77,7 +75,7 @@ def batched_loop(node: Apply, given: Sequence[BatchedRows], count: Variable) -> 
         [given[0].variable, *inputs],
         [output.name for output in node.outputs],
     )
-    givers = [variable for variable in op.variables if has_outer_output(variable)]
+    givers = op.result_variables
     return [
         BatchedRows(axes_swapped(result) if giver in wide else result, giver in wide)
         for giver, result in zip(givers, made, strict=True)
@@ -117,23 +115,7 @@ def _rebuilt(
     def written(inner: Variable) -> Variable:
         return with_axis(results[inner], count) if wide else results[inner].variable
 
-    match variable:
-        case LoopSequence():
-            return LoopSequence(
-                variable.name, known[variable.slice].variable, variable.tap, variable.argument
-            )
-        case NonSequence():
-            return NonSequence(variable.name, known[variable.variable].variable, variable.captured)
-        case State():
-            reads = {tap: known[inner].variable for tap, inner in variable.reads.items()}
-            writes = {tap: written(inner) for tap, inner in variable.writes.items()}
-            return State(variable.name, reads, writes, variable.keep, variable.shared)
-        case StepOutput():
-            return StepOutput(variable.name, written(variable.value), variable.keep)
-        case Carry():
-            return Carry(
-                variable.name, known[variable.read].variable, written(variable.write), variable.shared
-            )
+    return over(variable, lambda inner: known[inner].variable, written)
 
 
 def _outer(variable: LoopVariable, rows: BatchedRows, wide: bool, count: Variable) -> Variable:

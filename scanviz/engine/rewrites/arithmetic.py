@@ -20,23 +20,25 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, is_floating, tensor_type
 from scanviz.engine.graph.types import FLOATS, SIGNED, UNSIGNED, TensorType
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.rewrites.choices import CHOICES, difference_of_equals
 from scanviz.engine.rewrites.identities import (
     Answer,
     Rewriting,
     answer,
+    elementwise,
     is_positive_zero,
     number_of,
     one_dtype,
     operand_of,
     replaced,
     rewritten,
+    undone,
     unfit,
+    with_number,
 )
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
@@ -44,10 +46,6 @@ from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
 # Operations whose results are never -0.0, whatever they are given.
 KEEPS_MINUS_ZERO = Refusal("adding 0.0 turns -0.0 into 0.0", 1)
 WIDENED = Refusal("-b wraps around in the dtype of b before the result's, which is wider", 1)
-
-
-def _built(declaration: ElementwiseDeclaration, *inputs: Variable) -> Variable:
-    return build_one(Op(declaration), *inputs)
 
 
 # ---- neutral operands
@@ -84,7 +82,7 @@ def _times_one(node: Apply, level: Level) -> Answer:
             why = unfit(node.inputs[1 - k], node.outputs[0], level)
             if why is not None:
                 return Refusal(why, 1)
-            return rewritten(node, _built(e.negative, node.inputs[1 - k]), "x * -1 is -x")
+            return rewritten(node, elementwise(e.negative, node.inputs[1 - k]), "x * -1 is -x")
     return None
 
 
@@ -107,7 +105,7 @@ def _squared(node: Apply, level: Level) -> Answer:
     exponent = node.inputs[1].type
     if node.inputs[0].type != kind or not isinstance(exponent, TensorType) or {*exponent.shape} - {1}:
         return None  # of an exponent for each element, NumPy takes each power by itself
-    return rewritten(node, _built(e.square, node.inputs[0]), "x ** 2 is square(x)")
+    return rewritten(node, elementwise(e.square, node.inputs[0]), "x ** 2 is square(x)")
 
 
 def _itself(node: Apply, level: Level) -> Answer:
@@ -125,16 +123,6 @@ def sign_moves(operand: Variable, node: Apply) -> bool:
     """
     own = tensor_type(operand).dtype
     return own in FLOATS or (own in (*SIGNED, *UNSIGNED) and own == tensor_type(node.outputs[0]).dtype)
-
-
-def _double(declaration: ElementwiseDeclaration, message: str) -> Rewriting:
-    """Return the rewriting of an operation that undoes itself."""
-
-    def rewriting(node: Apply, level: Level) -> Answer:
-        inner = operand_of(node.inputs[0], declaration)
-        return None if inner is None else rewritten(node, inner, message)
-
-    return rewriting
 
 
 def _sign_ignored(node: Apply, level: Level) -> Answer:
@@ -160,7 +148,7 @@ def _subtracted_negative(node: Apply, level: Level) -> Answer:
         return None
     if not sign_moves(inner, node):
         return WIDENED
-    return rewritten(node, _built(e.add, node.inputs[0], inner), "a - (-b) is a + b")
+    return rewritten(node, elementwise(e.add, node.inputs[0], inner), "a - (-b) is a + b")
 
 
 def _added_negative(node: Apply, level: Level) -> Answer:
@@ -169,7 +157,7 @@ def _added_negative(node: Apply, level: Level) -> Answer:
         if inner is not None:
             if not sign_moves(inner, node):
                 return WIDENED
-            return rewritten(node, _built(e.subtract, node.inputs[1 - k], inner), "a + (-b) is a - b")
+            return rewritten(node, elementwise(e.subtract, node.inputs[1 - k], inner), "a + (-b) is a - b")
     return None
 
 
@@ -190,27 +178,17 @@ def _negative_difference(node: Apply, level: Level) -> Answer:
     if is_floating(node.outputs[0]):
         return Refusal("-(a - b) is -0.0 where a equals b, and b - a is 0.0", 1)
     first, second = source.inputs
-    return rewritten(node, _built(e.subtract, second, first), "-(a - b) is b - a")
+    return rewritten(node, elementwise(e.subtract, second, first), "-(a - b) is b - a")
 
 
 # ---- constants in a chain
 
 
-def _with_number(node: Apply) -> tuple[Variable, Constant, int] | None:
-    """Return the operand beside a constant scalar, the constant, and its position."""
-    first, second = node.inputs
-    if isinstance(second, Constant) and second.value.ndim == 0:
-        return first, second, 1
-    if isinstance(first, Constant) and first.value.ndim == 0:
-        return second, first, 0
-    return None
-
-
 def _gathered_sum(node: Apply, level: Level) -> Answer:
-    outer = _with_number(node)
+    outer = with_number(node)
     if outer is None or outer[0].owner is None or outer[0].owner.op.declaration not in (e.add, e.subtract):
         return None
-    inner = _with_number(outer[0].owner)
+    inner = with_number(outer[0].owner)
     if inner is None or not one_dtype(node.outputs[0], *node.inputs, *outer[0].owner.inputs):
         return None
     if is_floating(node.outputs[0]):
@@ -228,18 +206,18 @@ def _gathered_sum(node: Apply, level: Level) -> Answer:
         return replaced(node, inner[0], "constants of a sum cancel", level)
     fewer = total < 0 and kind.dtype.startswith("int") and total != np.iinfo(kind.dtype).min
     summed = (
-        _built(e.subtract, inner[0], _scalar(-total, kind))
+        elementwise(e.subtract, inner[0], _scalar(-total, kind))
         if fewer
-        else _built(e.add, inner[0], _scalar(total, kind))
+        else elementwise(e.add, inner[0], _scalar(total, kind))
     )
     return replaced(node, summed, "constants of a sum are one", level)
 
 
 def _gathered_product(node: Apply, level: Level) -> Answer:
-    outer = _with_number(node)
+    outer = with_number(node)
     if outer is None or outer[0].owner is None or outer[0].owner.op.declaration is not e.multiply:
         return None
-    inner = _with_number(outer[0].owner)
+    inner = with_number(outer[0].owner)
     if inner is None or not one_dtype(node.outputs[0], *node.inputs, *outer[0].owner.inputs):
         return None
     kind = node.outputs[0].type
@@ -250,7 +228,7 @@ def _gathered_product(node: Apply, level: Level) -> Answer:
         return Refusal(
             "factors of floats multiplied one after another round differently from their product", 2
         )
-    found = _built(e.multiply, inner[0], _scalar(product, kind))
+    found = elementwise(e.multiply, inner[0], _scalar(product, kind))
     return rewritten(node, found, "constants of a product are one")
 
 
@@ -278,8 +256,8 @@ TABLE: dict[Declaration, tuple[Rewriting, ...]] = {
     e.floor_divide: (_second_is_one,),
     e.power: (_second_is_one, _squared),
     e.positive: (_itself,),
-    e.negative: (_double(e.negative, "--x is x"), _negative_difference),
-    e.invert: (_double(e.invert, "~~n is n"),),
+    e.negative: (undone(e.negative, "--x is x"), _negative_difference),
+    e.invert: (undone(e.invert, "~~n is n"),),
     e.absolute: (_absolute_twice, _sign_ignored),
     e.square: (_sign_ignored,),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from scanviz.engine.graph.declaration import Declaration
-from scanviz.engine.graph.nodes import Apply, Variable, build_one, is_floating
+from scanviz.engine.graph.nodes import Apply, Variable, build_one, is_floating, is_integer_scalar
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.control import IFELSE
@@ -95,19 +95,12 @@ def _chosen_whole(node: Apply, level: Level) -> Answer:
 # ---- sizes
 
 
-def _both_sizes(node: Apply) -> bool:
-    return all(
-        isinstance(variable.type, TensorType) and variable.type.dtype == "int64" and variable.type.ndim == 0
-        for variable in node.inputs
-    )
-
-
 def _equal_integers(node: Apply) -> bool:
     first, second = node.inputs
     if first is second:
         kind = first.type
         return isinstance(kind, TensorType) and (kind.dtype in INTEGERS or kind.dtype == BOOLEAN)
-    return _both_sizes(node) and surely_equal(first, second)
+    return all(map(is_integer_scalar, node.inputs)) and surely_equal(first, second)
 
 
 def _compared(of_equal: bool, size_below: bool | None) -> Rewriting:
@@ -122,7 +115,7 @@ def _compared(of_equal: bool, size_below: bool | None) -> Rewriting:
             return Refusal("NaN differs from itself", 1)
         if _equal_integers(node):
             return replaced(node, filled(of_equal, node, level), "integers are equal to themselves", level)
-        if size_below is None or not _both_sizes(node):
+        if size_below is None or not all(map(is_integer_scalar, node.inputs)):
             return None
         bound = constant_integer(second)
         strict = node.op.declaration in (e.less, e.greater_equal)
@@ -144,9 +137,11 @@ def difference_of_equals(node: Apply, level: Level) -> Answer:
 
 
 def _larger_than_negative(node: Apply, level: Level) -> Answer:
+    if not all(map(is_integer_scalar, node.inputs)):
+        return None
     for k, variable in enumerate(node.inputs):
         bound = constant_integer(variable)
-        if bound is not None and bound <= 0 and _both_sizes(node) and surely_not_negative(node.inputs[1 - k]):
+        if bound is not None and bound <= 0 and surely_not_negative(node.inputs[1 - k]):
             return replaced(node, node.inputs[1 - k], "a size is not negative", level)
     return None
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.graph.declaration import Declaration
-from scanviz.engine.graph.nodes import Apply, Constant, Variable
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.shape import alloc
 from scanviz.engine.ops.sizes import as_size, surely_equal
 from scanviz.engine.ops.support import constant
@@ -95,6 +96,31 @@ def operand_of(variable: Variable, declaration: Declaration) -> Variable | None:
     """Return the operand of a variable that a one-operand operation made, None if another did."""
     node = variable.owner
     return node.inputs[0] if node is not None and node.op.declaration is declaration else None
+
+
+def elementwise(declaration: ElementwiseDeclaration, *inputs: Variable) -> Variable:
+    """Return an elementwise operation of variables as they are, without the dtypes that Python numbers take."""
+    return build_one(Op(declaration), *inputs)
+
+
+def undone(inverse: Declaration, message: str) -> Rewriting:
+    """Return the rewriting of a one-operand operation that undoes another, or itself."""
+
+    def rewriting(node: Apply, level: Level) -> Answer:
+        inner = operand_of(node.inputs[0], inverse)
+        return None if inner is None else rewritten(node, inner, message)
+
+    return rewriting
+
+
+def with_number(node: Apply) -> tuple[Variable, Constant, int] | None:
+    """Return the operand beside a constant scalar, the constant, and its position."""
+    first, second = node.inputs
+    if isinstance(second, Constant) and second.value.ndim == 0:
+        return first, second, 1
+    if isinstance(first, Constant) and first.value.ndim == 0:
+        return second, first, 0
+    return None
 
 
 def one_dtype(*variables: Variable) -> bool:

@@ -14,36 +14,28 @@ Dtypes, shapes, integers and truth values stay as they are: the rules hold for t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, is_floating, tensor_type
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.neural import LOG_SOFTMAX, SOFTMAX
 from scanviz.engine.rewrites.identities import (
     Answer,
     Rewriting,
     answer,
+    elementwise,
     filled,
     number_of,
+    operand_of,
     replaced,
     rewritten,
+    undone,
+    with_number,
 )
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, UNSAFE, Refusal, rule
-
-
-def _apply(declaration: ElementwiseDeclaration, *inputs: Variable) -> Variable:
-    return build_one(Op(declaration), *inputs)
-
-
-def _made_by(variable: Variable, *declarations: Declaration) -> Apply | None:
-    node = variable.owner
-    return node if node is not None and node.op.declaration in declarations else None
 
 
 def _beside(node: Apply, number: float) -> Variable | None:
@@ -80,55 +72,42 @@ def _over_itself(node: Apply, level: Level) -> Answer:
     return rewritten(node, filled(1, node, level), "x / x is 1, of 0 too")
 
 
-def _undone(inverse: ElementwiseDeclaration, message: str) -> Rewriting:
-    """Return the rewriting of a function of its inverse."""
-
-    def rewriting(node: Apply, level: Level) -> Answer:
-        inner = _made_by(node.inputs[0], inverse)
-        return None if inner is None else rewritten(node, inner.inputs[0], message)
-
-    return rewriting
-
-
 def _root_squared(node: Apply, level: Level) -> Answer:
     number = number_of(node.inputs[1])
-    inner = _made_by(node.inputs[0], e.sqrt) if number is not None and number == 2 else None
-    return None if inner is None else replaced(node, inner.inputs[0], "sqrt(x) ** 2 is x", level)
+    inner = operand_of(node.inputs[0], e.sqrt) if number is not None and number == 2 else None
+    return None if inner is None else replaced(node, inner, "sqrt(x) ** 2 is x", level)
 
 
 def _root_times_itself(node: Apply, level: Level) -> Answer:
-    inner = _made_by(node.inputs[0], e.sqrt) if node.inputs[0] is node.inputs[1] else None
-    return None if inner is None else rewritten(node, inner.inputs[0], "sqrt(x) * sqrt(x) is x")
+    inner = operand_of(node.inputs[0], e.sqrt) if node.inputs[0] is node.inputs[1] else None
+    return None if inner is None else rewritten(node, inner, "sqrt(x) * sqrt(x) is x")
 
 
 def _negative_difference(node: Apply, level: Level) -> Answer:
-    inner = _made_by(node.inputs[0], e.subtract)
-    if inner is None:
+    source = node.inputs[0].owner
+    if source is None or source.op.declaration is not e.subtract:
         return None
-    swapped = _apply(e.subtract, inner.inputs[1], inner.inputs[0])
-    return rewritten(node, swapped, "-(a - b) is b - a, whatever the sign of zero")
-
-
-def _with_scalar(node: Apply) -> tuple[Variable, Any] | None:
-    """Return the operand beside a constant scalar, and the scalar."""
-    for k, variable in enumerate(node.inputs):
-        if isinstance(variable, Constant) and variable.value.ndim == 0:
-            return node.inputs[1 - k], variable.value
-    return None
+    return rewritten(
+        node,
+        elementwise(e.subtract, *reversed(source.inputs)),
+        "-(a - b) is b - a, whatever the sign of zero",
+    )
 
 
 def _regrouped(ufunc: np.ufunc) -> Rewriting:
     """Return the rewriting of two constants in a chain of sums or products of floats."""
 
     def rewriting(node: Apply, level: Level) -> Answer:
-        outer = _with_scalar(node)
-        source = None if outer is None else _made_by(outer[0], node.op.declaration)
-        inner = None if source is None else _with_scalar(source)
-        if outer is None or inner is None or source is None or not is_floating(source.outputs[0]):
+        outer = with_number(node)
+        source = None if outer is None else outer[0].owner
+        if outer is None or source is None or source.op.declaration is not node.op.declaration:
+            return None
+        inner = with_number(source)
+        if inner is None or not is_floating(source.outputs[0]):
             return None  # integers wrap around before they are floats, truth values are 0 and 1
         kind = tensor_type(node.outputs[0])
         first, second = (
-            np.asarray(each[1], kind.dtype) for each in (inner, outer)
+            np.asarray(each[1].value, kind.dtype) for each in (inner, outer)
         )  # as the chain meets them
         with np.errstate(all="ignore"):
             number = np.asarray(ufunc(first, second), kind.dtype)
@@ -149,7 +128,7 @@ def _over_constant(node: Apply, level: Level) -> Answer:
     if not np.isfinite(number) or number == 0:
         return Refusal("the reciprocal of the constant is not finite", 1)
     factor = Constant(second.type, number)
-    return rewritten(node, _apply(e.multiply, node.inputs[0], factor), "x / a is a product")
+    return rewritten(node, elementwise(e.multiply, node.inputs[0], factor), "x / a is a product")
 
 
 def _log(node: Apply, level: Level) -> Answer:
@@ -159,7 +138,7 @@ def _log(node: Apply, level: Level) -> Answer:
     declaration, given = inner.op.declaration, inner.inputs
     if declaration is e.sigmoid:
         x = e.cast(given[0], tensor_type(node.inputs[0]).dtype)  # integers wrap around, truth has no sign
-        found = _apply(e.negative, _apply(e.softplus, _apply(e.negative, x)))
+        found = elementwise(e.negative, elementwise(e.softplus, elementwise(e.negative, x)))
         return rewritten(node, found, "log(sigmoid(x)) is -softplus(-x)")
     if declaration is SOFTMAX:
         found = build_one(Op(LOG_SOFTMAX, inner.op.parameters), *given)
@@ -169,20 +148,25 @@ def _log(node: Apply, level: Level) -> Answer:
     if not is_floating(node.inputs[0]):
         return Refusal("1 + x of integers wraps around, and of truth values is `or`", 1)
     other = _beside(inner, 1)
-    return None if other is None else replaced(node, _apply(e.log1p, other), "log(1 + x) is log1p(x)", level)
+    return (
+        None
+        if other is None
+        else replaced(node, elementwise(e.log1p, other), "log(1 + x) is log1p(x)", level)
+    )
 
 
 def _log_of_exp(node: Apply, level: Level) -> Answer:
-    inner = _made_by(node.inputs[0], e.exp)
-    found = None if inner is None else _apply(e.softplus, inner.inputs[0])
-    return None if found is None else rewritten(node, found, "log1p(exp(x)) is softplus(x)")
+    inner = operand_of(node.inputs[0], e.exp)
+    if inner is None:
+        return None
+    return rewritten(node, elementwise(e.softplus, inner), "log1p(exp(x)) is softplus(x)")
 
 
 def _exp_minus_one(node: Apply, level: Level) -> Answer:
-    inner, number = _made_by(node.inputs[0], e.exp), number_of(node.inputs[1])
+    inner, number = operand_of(node.inputs[0], e.exp), number_of(node.inputs[1])
     if inner is None or number is None or number != 1:
         return None
-    return replaced(node, _apply(e.expm1, inner.inputs[0]), "exp(x) - 1 is expm1(x)", level)
+    return replaced(node, elementwise(e.expm1, inner), "exp(x) - 1 is expm1(x)", level)
 
 
 TABLE: dict[Declaration, tuple[Rewriting, ...]] = {
@@ -191,10 +175,10 @@ TABLE: dict[Declaration, tuple[Rewriting, ...]] = {
     e.multiply: (_times_zero, _root_times_itself, _regrouped(np.multiply)),
     e.divide: (_over_itself, _over_constant),
     e.power: (_root_squared,),
-    e.square: (_undone(e.sqrt, "sqrt(x) ** 2 is x"),),
+    e.square: (undone(e.sqrt, "sqrt(x) ** 2 is x"),),
     e.negative: (_negative_difference,),
-    e.exp: (_undone(e.log, "exp(log(x)) is x"),),
-    e.log: (_undone(e.exp, "log(exp(x)) is x"), _log),
+    e.exp: (undone(e.log, "exp(log(x)) is x"),),
+    e.log: (undone(e.exp, "log(exp(x)) is x"), _log),
     e.log1p: (_log_of_exp,),
 }
 

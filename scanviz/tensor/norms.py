@@ -14,7 +14,8 @@ from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.decompose import svdvals
 from scanviz.engine.ops.options import real, truth
 from scanviz.engine.ops.shape import dimshuffle, normal_axis
-from scanviz.engine.ops.support import as_variable, float_dtype
+from scanviz.engine.ops.support import as_variable
+from scanviz.tensor.shapes import squeeze
 from scanviz.tensor.statistics import root
 
 __all__ = ["norm"]
@@ -59,7 +60,7 @@ def norm(
     """
     variable = as_variable(x)
     kind = tensor_type(variable)
-    values = e.cast(variable, float_dtype(kind.dtype))
+    values = e.as_floating(variable)
     what = f"norm of `{describe(variable)}`"
     axes = r.normal_axes(axis, kind.ndim, what)
     if isinstance(axis, list | tuple):  # rows and columns in the order given
@@ -100,9 +101,7 @@ def _matrix_norm(sizes: Variable, ord: float, axes: tuple[int, ...], keepdims: b
     along, across = (column, row) if math.isinf(ord) else (row, column)
     sums = r.sum(sizes, along, keepdims=True)
     chosen = (r.max if ord > 0 else r.min)(sums, across, keepdims=True)
-    if keepdims:
-        return chosen
-    return dimshuffle(chosen, [axis for axis in range(ndim) if axis not in (row, column)])
+    return chosen if keepdims else squeeze(chosen, (row, column))
 
 
 def _spectral_norm(values: Variable, ord: float | str, axes: tuple[int, ...], keepdims: bool) -> Variable:

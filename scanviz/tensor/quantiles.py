@@ -65,8 +65,7 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     """
     variable = as_variable(a)
     axes = r.normal_axes(axis, tensor_type(variable).ndim, f"median of `{describe(variable)}`")
-    lines = e.cast(_lines(variable, axes), float_dtype(tensor_type(variable).dtype))
-    line = sort(lines, -1)
+    line = sort(e.as_floating(_lines(variable, axes)), -1)
     size = dimension(line, tensor_type(line).ndim - 1)
     known = constant_integer(size)
     if known == 0:

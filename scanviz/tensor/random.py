@@ -9,7 +9,7 @@ Draw number ``k`` of a stream, counted from 0 in order of creation, starts from 
 the same whatever the others draw.
 
 The generator is Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).  The
-draws from a state handled by hand are in :mod:`scanviz.tensor.random_draws`, and their names are here too.
+draws from a state handled by hand are in :mod:`scanviz.tensor.random_draws` and ``random_discrete``, and their names are here too.
 """
 
 from __future__ import annotations
@@ -28,25 +28,28 @@ from scanviz.engine.graph.shared import SharedVariable, shared_random_state
 from scanviz.engine.graph.types import canonical_dtype
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.philox import Words, seed_state, spawn
+from scanviz.tensor import random_discrete as discrete
 from scanviz.tensor import random_draws as draws
-from scanviz.tensor.random_draws import (
+from scanviz.tensor.random_discrete import (
     bernoulli,
-    beta,
     binomial,
     categorical,
     choice,
+    integers,
+    multinomial,
+    permutation,
+    poisson,
+)
+from scanviz.tensor.random_draws import (
+    beta,
     dirichlet,
     exponential,
     gamma,
     gumbel,
-    integers,
     laplace,
     lognormal,
-    multinomial,
     multivariate_normal,
     normal,
-    permutation,
-    poisson,
     standard_normal,
     truncated_normal,
     uniform,
@@ -270,19 +273,19 @@ class RandomStreams:
 
     def poisson(self, lam: Any = 1.0, size: Any = None, dtype: object = "int64") -> Variable:
         """Draw numbers of events where ``lam`` are expected."""
-        return self._count(draws.poisson, lam, size, dtype=dtype)
+        return self._count(discrete.poisson, lam, size, dtype=dtype)
 
     def bernoulli(self, p: Any = 0.5, size: Any = None, dtype: object = "int64") -> Variable:
         """Draw 1 with probability ``p``, else 0."""
-        return self._draw(draws.bernoulli, p, size, dtype)
+        return self._draw(discrete.bernoulli, p, size, dtype)
 
     def binomial(self, n: Any = 1, p: Any = 0.5, size: Any = None, dtype: object = "int64") -> Variable:
         """Draw numbers of successes among ``n`` trials of probability ``p``."""
-        return self._count(draws.binomial, n, p, size, dtype=dtype)
+        return self._count(discrete.binomial, n, p, size, dtype=dtype)
 
     def categorical(self, p: Any, size: Any = None, dtype: object = "int64") -> Variable:
         """Draw numbers of categories, with their probabilities on the last axis of ``p``."""
-        return self._count(draws.categorical, p, size, dtype=dtype)
+        return self._count(discrete.categorical, p, size, dtype=dtype)
 
     def multinomial(
         self, n: Any = 1, pvals: Any = None, size: Any = None, dtype: object = "int64"
@@ -292,16 +295,16 @@ class RandomStreams:
             raise ScanvizTypeError(
                 "multinomial needs the probabilities of the categories", where=user_line(), fix="pvals=[…]"
             )
-        return self._count(draws.multinomial, n, pvals, size, dtype=dtype)
+        return self._count(discrete.multinomial, n, pvals, size, dtype=dtype)
 
     def integers(self, low: Any, high: Any = None, size: Any = None, dtype: object = "int64") -> Variable:
         """Draw integers from ``low`` (0 if one argument is given) up to, not including, ``high``."""
-        return self._draw(draws.integers, low, high, size, dtype)
+        return self._draw(discrete.integers, low, high, size, dtype)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Variable:
         """Choose from the numbers 0 to ``a - 1``, or from the rows of an array, with or without replacement."""
-        return self._draw(draws.choice, a, size, replace, p)
+        return self._draw(discrete.choice, a, size, replace, p)
 
     def permutation(self, x: Any) -> Variable:
         """Return the numbers 0 to ``x - 1``, or the rows of an array, in random order."""
-        return self._draw(draws.permutation, x)
+        return self._draw(discrete.permutation, x)

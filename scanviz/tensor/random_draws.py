@@ -23,7 +23,6 @@ from scanviz.engine.graph.types import RANDOM_STATE, canonical_dtype
 from scanviz.engine.ops import random as ops
 from scanviz.engine.ops.elementwise import add, cast
 from scanviz.engine.ops.factorise import cholesky
-from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.linalg import matmul
 from scanviz.engine.ops.shape import dimension, dimshuffle, sizes_of, specify_shape
 from scanviz.engine.ops.support import as_variable
@@ -31,14 +30,15 @@ from scanviz.engine.ops.support import as_variable
 Drawn = tuple[Variable, Variable]
 
 
-def _state(state: Any) -> Variable:
+def checked_state(state: Any) -> Variable:
+    """Return the random state that a draw reads, after a check that it is one."""
     if not isinstance(state, Variable) or state.type != RANDOM_STATE:
         found = str(state.type) if isinstance(state, Variable) else type(state).__name__
         raise ScanvizTypeError(
             "a draw needs a random state first",
             where=user_line(),
             found=found,
-            fix="state = T.random.random_state(seed)",
+            fix="state = T.random.randomchecked_state(seed)",
         )
     return state
 
@@ -79,13 +79,13 @@ def uniform(
     --------
     >>> import scanviz
     >>> from scanviz import tensor as T
-    >>> state = T.random.random_state(1)
+    >>> state = T.random.randomchecked_state(1)
     >>> state, first = T.random.uniform(state, size=3)
     >>> state, second = T.random.uniform(state, low=1.0, high=[2.0, 3.0])
     >>> [value.shape for value in scanviz.function([], [first, second])()]
     [(3,), (2,)]
     """
-    return ops.draw(ops.UNIFORM, _state(state), size, [low, high], _real(dtype))
+    return ops.draw(ops.UNIFORM, checked_state(state), size, [low, high], _real(dtype))
 
 
 def normal(
@@ -106,11 +106,11 @@ def normal(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> normal(random_state(1), size=2, dtype="float32")[1].type
+    >>> normal(randomchecked_state(1), size=2, dtype="float32")[1].type
     TensorType('float32', (2,))
     """
     loc, scale = loc if mean is None else mean, scale if std is None else std
-    return ops.draw(ops.NORMAL, _state(state), size, [loc, scale], _real(dtype))
+    return ops.draw(ops.NORMAL, checked_state(state), size, [loc, scale], _real(dtype))
 
 
 def standard_normal(state: Variable, size: Any = None, dtype: object = None) -> Drawn:
@@ -121,7 +121,7 @@ def standard_normal(state: Variable, size: Any = None, dtype: object = None) -> 
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> standard_normal(random_state(1), (2, 3))[1].type
+    >>> standard_normal(randomchecked_state(1), (2, 3))[1].type
     TensorType('float64', (2, 3))
     """
     return normal(state, size=size, dtype=dtype)
@@ -137,10 +137,10 @@ def lognormal(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> lognormal(random_state(1), [0.0, 1.0])[1].type
+    >>> lognormal(randomchecked_state(1), [0.0, 1.0])[1].type
     TensorType('float64', (2,))
     """
-    return ops.draw(ops.LOGNORMAL, _state(state), size, [mean, sigma], _real(dtype))
+    return ops.draw(ops.LOGNORMAL, checked_state(state), size, [mean, sigma], _real(dtype))
 
 
 def laplace(
@@ -153,10 +153,10 @@ def laplace(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> laplace(random_state(1), size=2)[1].type
+    >>> laplace(randomchecked_state(1), size=2)[1].type
     TensorType('float64', (2,))
     """
-    return ops.draw(ops.LAPLACE, _state(state), size, [loc, scale], _real(dtype))
+    return ops.draw(ops.LAPLACE, checked_state(state), size, [loc, scale], _real(dtype))
 
 
 def gumbel(
@@ -169,10 +169,10 @@ def gumbel(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> gumbel(random_state(1), size=2)[1].type
+    >>> gumbel(randomchecked_state(1), size=2)[1].type
     TensorType('float64', (2,))
     """
-    return ops.draw(ops.GUMBEL, _state(state), size, [loc, scale], _real(dtype))
+    return ops.draw(ops.GUMBEL, checked_state(state), size, [loc, scale], _real(dtype))
 
 
 def beta(state: Variable, a: Any, b: Any, size: Any = None, dtype: object = None) -> Drawn:
@@ -184,10 +184,10 @@ def beta(state: Variable, a: Any, b: Any, size: Any = None, dtype: object = None
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> beta(random_state(1), 2.0, [3.0, 4.0])[1].type
+    >>> beta(randomchecked_state(1), 2.0, [3.0, 4.0])[1].type
     TensorType('float64', (2,))
     """
-    return ops.draw(ops.BETA, _state(state), size, [a, b], _real(dtype))
+    return ops.draw(ops.BETA, checked_state(state), size, [a, b], _real(dtype))
 
 
 def dirichlet(state: Variable, alpha: Any, size: Any = None, dtype: object = None) -> Drawn:
@@ -200,11 +200,11 @@ def dirichlet(state: Variable, alpha: Any, size: Any = None, dtype: object = Non
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> dirichlet(random_state(1), [1.0, 2.0, 3.0], size=4)[1].type
+    >>> dirichlet(randomchecked_state(1), [1.0, 2.0, 3.0], size=4)[1].type
     TensorType('float64', (4, 3))
     """
     weights = as_variable(alpha)
-    return ops.draw(ops.DIRICHLET, _state(state), size, [weights], _real(dtype), batch=[(weights, 1)])
+    return ops.draw(ops.DIRICHLET, checked_state(state), size, [weights], _real(dtype), batch=[(weights, 1)])
 
 
 def truncated_normal(
@@ -225,10 +225,10 @@ def truncated_normal(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> truncated_normal(random_state(1), low=0.0, size=2)[1].type
+    >>> truncated_normal(randomchecked_state(1), low=0.0, size=2)[1].type
     TensorType('float64', (2,))
     """
-    return ops.draw(ops.TRUNCATED_NORMAL, _state(state), size, [loc, scale, low, high], _real(dtype))
+    return ops.draw(ops.TRUNCATED_NORMAL, checked_state(state), size, [loc, scale, low, high], _real(dtype))
 
 
 def multivariate_normal(
@@ -245,7 +245,7 @@ def multivariate_normal(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> multivariate_normal(random_state(1), [0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], size=4)[1].type
+    >>> multivariate_normal(randomchecked_state(1), [0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], size=4)[1].type
     TensorType('float64', (4, 2))
     """
     kind = canonical_dtype(_real(dtype))
@@ -263,7 +263,7 @@ def multivariate_normal(
     else:
         sizes = sizes_of(size, "multivariate_normal: size")
     count = dimension(centre, tensor_type(centre).ndim - 1)
-    following, z = ops.draw(ops.NORMAL, _state(state), [*sizes, count], [0.0, 1.0], kind)
+    following, z = ops.draw(ops.NORMAL, checked_state(state), [*sizes, count], [0.0, 1.0], kind)
     rank = tensor_type(z).ndim
     product = matmul(cholesky(matrix), dimshuffle(z, *range(rank), "x"))
     vectors = add(centre, dimshuffle(product, *range(tensor_type(product).ndim - 1)))
@@ -285,10 +285,10 @@ def exponential(state: Variable, scale: Any = 1.0, size: Any = None, dtype: obje
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> exponential(random_state(1), [1.0, 2.0])[1].type
+    >>> exponential(randomchecked_state(1), [1.0, 2.0])[1].type
     TensorType('float64', (2,))
     """
-    return ops.draw(ops.EXPONENTIAL, _state(state), size, [scale], _real(dtype))
+    return ops.draw(ops.EXPONENTIAL, checked_state(state), size, [scale], _real(dtype))
 
 
 def gamma(
@@ -301,175 +301,22 @@ def gamma(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> gamma(random_state(1), 2.5, size=(2, 3))[1].type
+    >>> gamma(randomchecked_state(1), 2.5, size=(2, 3))[1].type
     TensorType('float64', (2, 3))
     """
-    return ops.draw(ops.GAMMA, _state(state), size, [shape, scale], _real(dtype))
-
-
-def poisson(state: Variable, lam: Any = 1.0, size: Any = None, dtype: object = "int64") -> Drawn:
-    """Draw how many events happen where ``lam``, 0 or more, are expected.
-
-    ``dtype`` is an integer dtype that holds the result.
-    Other parameters, results and errors are those of :func:`uniform`.
-
-    Examples
-    --------
-    >>> from scanviz.tensor.random import random_state
-    >>> poisson(random_state(1), 4.0, size=2)[1].type
-    TensorType('int64', (2,))
-    """
-    return ops.draw(ops.POISSON, _state(state), size, [lam], dtype)
-
-
-def bernoulli(state: Variable, p: Any = 0.5, size: Any = None, dtype: object = "int64") -> Drawn:
-    """Draw 1 with probability ``p``, else 0; ``dtype`` may be any, also bool.
-
-    Other parameters, results and errors are those of :func:`uniform`.
-
-    Examples
-    --------
-    >>> from scanviz.tensor.random import random_state
-    >>> bernoulli(random_state(1), 0.2, size=2, dtype="bool")[1].type
-    TensorType('bool', (2,))
-    """
-    return ops.draw(ops.BERNOULLI, _state(state), size, [p], dtype)
-
-
-def binomial(state: Variable, n: Any = 1, p: Any = 0.5, size: Any = None, dtype: object = "int64") -> Drawn:
-    """Draw how many of ``n`` trials succeed, each with probability ``p``.
-
-    ``n`` holds integers from 0 to 2**53; ``dtype`` is an integer dtype that holds the result.
-    Other parameters, results and errors are those of :func:`uniform`.
-
-    Examples
-    --------
-    >>> from scanviz.tensor.random import random_state
-    >>> binomial(random_state(1), 10, 0.2, size=2)[1].type
-    TensorType('int64', (2,))
-    """
-    return ops.draw(ops.BINOMIAL, _state(state), size, [n, p], dtype)
-
-
-def integers(state: Variable, low: Any, high: Any = None, size: Any = None, dtype: object = "int64") -> Drawn:
-    """Draw integers from ``low`` (0 if ``high`` is left out) up to, not including, ``high``.
-
-    All are exactly equally likely.  ``dtype`` is an integer dtype that holds the result.
-    Other parameters, results and errors are those of :func:`uniform`.
-
-    Examples
-    --------
-    >>> from scanviz.tensor.random import random_state
-    >>> integers(random_state(1), 6, size=2, dtype="uint8")[1].type
-    TensorType('uint8', (2,))
-    """
-    ends = [0, low] if high is None else [low, high]
-    return ops.draw(ops.INTEGERS_BETWEEN, _state(state), size, ends, dtype)
-
-
-def categorical(state: Variable, p: Any, size: Any = None, dtype: object = "int64") -> Drawn:
-    """Draw the number of a category, with the probabilities on the last axis of ``p``.
-
-    The other axes of ``p`` broadcast to ``size``; each distribution sums to 1 (to 1e-4).
-    Other parameters, results and errors are those of :func:`uniform`.
-
-    Examples
-    --------
-    >>> from scanviz.tensor.random import random_state
-    >>> categorical(random_state(1), [0.2, 0.3, 0.5], size=4)[1].type
-    TensorType('int64', (4,))
-    """
-    weights = as_variable(p)
-    return ops.draw(ops.CATEGORICAL, _state(state), size, [weights], dtype, batch=[(weights, 1)])
-
-
-def multinomial(state: Variable, n: Any, pvals: Any, size: Any = None, dtype: object = "int64") -> Drawn:
-    """Draw how many of ``n`` trials fall into each category, with the probabilities on the last axis of ``pvals``.
-
-    The result has the categories on one more axis after ``size``; ``n`` and the other axes of ``pvals``
-    broadcast to ``size``; each distribution sums to 1 (to 1e-4). Other parameters, results and errors are
-    those of :func:`uniform`.
-
-    Examples
-    --------
-    >>> from scanviz.tensor.random import random_state
-    >>> multinomial(random_state(1), 5, [0.2, 0.3, 0.5], size=4)[1].type
-    TensorType('int64', (4, 3))
-    """
-    trials, weights = as_variable(n), as_variable(pvals)
-    batch = [(trials, 0), (weights, 1)]
-    return ops.draw(ops.MULTINOMIAL, _state(state), size, [trials, weights], dtype, batch=batch)
-
-
-def choice(state: Variable, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Drawn:
-    """Choose among the numbers 0 to ``a - 1``, or among the rows of an array ``a``.
-
-    Parameters
-    ----------
-    state : Variable
-        Random state.
-    a : int, scalar variable or array
-        How many candidates, or the candidates on the first axis.
-    size : int, scalar variable or shape, optional
-        Shape chosen; one by default.
-    replace : bool
-        Whether a candidate may come more than once.
-    p : array_like, optional
-        Probability of each candidate; by default all the same.
-
-    Returns
-    -------
-    state, values : Variable
-        The next state, and the numbers (int64) or rows chosen.
-
-    Examples
-    --------
-    >>> from scanviz.tensor.random import random_state
-    >>> choice(random_state(1), [2.5, 7.5], size=4)[1].type
-    TensorType('float64', (4,))
-    """
-    source = as_variable(a)
-    bare = tensor_type(source).ndim == 0
-    parameters = [source if bare else dimension(source, 0)]
-    if p is not None:
-        parameters.append(as_variable(p))
-    wanted = () if size is None else size
-    following, chosen = ops.draw(
-        ops.CHOICE, _state(state), wanted, parameters, "int64", replace=bool(replace)
-    )
-    return following, chosen if bare else getitem(source, chosen)
-
-
-def permutation(state: Variable, x: Any) -> Drawn:
-    """Return the next state, and the numbers 0 to ``x - 1`` or the rows of an array ``x`` in random order.
-
-    Examples
-    --------
-    >>> from scanviz.tensor.random import random_state
-    >>> permutation(random_state(1), 5)[1].type
-    TensorType('int64', (5,))
-    """
-    return ops.draw_permutation(_state(state), x)
+    return ops.draw(ops.GAMMA, checked_state(state), size, [shape, scale], _real(dtype))
 
 
 __all__ = [
-    "bernoulli",
     "beta",
-    "binomial",
-    "categorical",
-    "choice",
     "dirichlet",
     "exponential",
     "gamma",
     "gumbel",
-    "integers",
     "laplace",
     "lognormal",
-    "multinomial",
     "multivariate_normal",
     "normal",
-    "permutation",
-    "poisson",
     "standard_normal",
     "truncated_normal",
     "uniform",

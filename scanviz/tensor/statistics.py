@@ -18,9 +18,9 @@ from scanviz.engine.graph.types import FLOATS, canonical_dtype
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.options import real
-from scanviz.engine.ops.shape import dimshuffle
 from scanviz.engine.ops.stop_gradient import disconnected_grad
 from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype
+from scanviz.tensor.shapes import squeeze
 
 __all__ = ["logsumexp", "mean", "std", "var"]
 
@@ -213,8 +213,7 @@ def logsumexp(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     >>> T.logsumexp(x, keepdims=True).eval({x: [1000.0, 1000.0]}).round(6)
     array([1000.693147])
     """
-    given = as_variable(x)
-    variable = e.cast(given, float_dtype(tensor_type(given).dtype))
+    variable = e.as_floating(x)
     axes = _axes(variable, axis, "logsumexp")
     largest = r.max(variable, axes, keepdims=True)
     # infinities would give inf - inf; the result does not depend on what is taken off, so no derivative goes through it
@@ -222,6 +221,4 @@ def logsumexp(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     sums = r.sum(e.exp(e.subtract(variable, shift)), axes, keepdims=True)
     nothing = e.equal(sums, 0)  # all are minus infinity
     result = e.add(e.where(nothing, -math.inf, e.log(e.where(nothing, 1, sums))), shift)
-    if keepdims:
-        return result
-    return dimshuffle(result, [axis for axis in range(tensor_type(variable).ndim) if axis not in axes])
+    return result if keepdims else squeeze(result, axes)

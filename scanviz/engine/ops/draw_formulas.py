@@ -14,11 +14,22 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from scanviz.engine.ops.distributions import LEAST_LOG
+from scanviz.engine.ops.draw_counts import binomial, poisson
+from scanviz.engine.ops.draw_words import (
+    ATTEMPTS,
+    NUMBER,
+    block_at,
+    from_zero,
+    from_zero_single,
+    inside,
+    natural_log,
+    up_to_one,
+    up_to_one_single,
+)
 from scanviz.engine.ops.formulas import larger
 from scanviz.engine.scalar.blocks import Block, typed
 from scanviz.engine.scalar.expression import (
     Expression,
-    ScalarFunction,
     argument,
     carried,
     cast,
@@ -27,84 +38,8 @@ from scanviz.engine.scalar.expression import (
     loop,
     primitive,
     select,
-    table,
     when,
 )
-
-_WEYL = (0x9E3779B9, 0xBB67AE85)
-_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
-ATTEMPTS = 2**32 - 1
-INVERSION_BELOW, INVERSION_STEPS = 10.0, 128
-
-
-def _philox() -> tuple[Expression, ...]:
-    """Return the four words of a block, of two key words and four counter words."""
-    key, words = [argument(0), argument(1)], [argument(k) for k in range(2, 6)]
-    for turn in range(10):
-        keys = [key[k] + constant(turn * _WEYL[k] & 0xFFFFFFFF, "uint32") for k in (0, 1)]
-        high = [primitive("multiply_high", words[2 * k], _MULTIPLIERS[k]) for k in (0, 1)]
-        low = [words[2 * k] * _MULTIPLIERS[k] for k in (0, 1)]
-        words = [high[1] ^ words[1] ^ keys[0], low[1], high[0] ^ words[3] ^ keys[1], low[0]]
-    return tuple(words)
-
-
-PHILOX = ScalarFunction("philox", ("uint32",) * 6, _philox())
-
-
-def _wide(low: Expression, high: Expression) -> Expression:
-    return cast(low, "uint64") | cast(high, "uint64") << 32
-
-
-def _block_at() -> tuple[Expression, ...]:
-    """Return the block that lies an offset after a state's counter, in a lane: four words, and the two pairs of them."""
-    key, counter = [argument(0), argument(1)], [argument(k) for k in range(2, 6)]
-    offset, lane = argument(6), argument(7)
-    low = _wide(counter[0], counter[1])
-    there = low + offset
-    high = _wide(counter[2], counter[3]) + cast(there < low, "uint64") + (cast(lane, "uint64") << 32)
-    words = PHILOX(
-        *key, *(cast(expression, "uint32") for expression in (there, there >> 32, high, high >> 32))
-    )
-    return (*words, _wide(words[0], words[1]), _wide(words[2], words[3]))
-
-
-BLOCK_AT = ScalarFunction("philox_at", (*("uint32",) * 6, "uint64", "uint32"), _block_at())
-STATE = tuple(argument(k) for k in range(6))
-NUMBER = argument(6)
-
-
-def block_at(number: Expression, lane: Expression | int) -> tuple[Expression, ...]:
-    """Return words 0 to 3, and pairs 0 and 1, of an element's block in a lane."""
-    return BLOCK_AT(*STATE, number, constant(lane, "uint32") if isinstance(lane, int) else lane)
-
-
-def from_zero(word: Expression) -> Expression:
-    """Return float64 in [0, 1) of a 64-bit word."""
-    return cast(word >> 11, "float64") * 2.0**-53
-
-
-def from_zero_single(word: Expression) -> Expression:
-    """Return float32 in [0, 1) of a 32-bit word."""
-    return cast(word >> 8, "float32") * 2.0**-24
-
-
-def up_to_one(word: Expression) -> Expression:
-    """Return float64 in (0, 1] of a 64-bit word."""
-    return 1.0 - from_zero(word)
-
-
-def up_to_one_single(word: Expression) -> Expression:
-    """Return float32 in (0, 1] of a 32-bit word."""
-    return cast(word, "float32") * 2.0**-32 + 2.0**-33
-
-
-def inside(word: Expression) -> Expression:
-    """Return float64 in (0, 1) of a 64-bit word, both ends left out."""
-    return (cast(word >> 12, "float64") + 0.5) * 2.0**-52
-
-
-def _log(value: Expression) -> Expression:
-    return primitive("log", value)
 
 
 def uniform(unit: Expression, low: Expression, high: Expression) -> Expression:
@@ -114,14 +49,14 @@ def uniform(unit: Expression, low: Expression, high: Expression) -> Expression:
 
 def normal_pair(unit: Expression, turn: Expression) -> tuple[Expression, Expression]:
     """Return two standard normals of a number in (0, 1] and one in [0, 1), by Box and Muller."""
-    radius = primitive("sqrt", -2 * _log(unit))
+    radius = primitive("sqrt", -2 * natural_log(unit))
     angle = turn * (2 * math.pi)
     return radius * primitive("cos", angle), radius * primitive("sin", angle)
 
 
 def exponential(unit: Expression, scale: Expression) -> Expression:
     """Return an exponential of a number in (0, 1]."""
-    return -_log(unit) * scale
+    return -natural_log(unit) * scale
 
 
 def bernoulli(unit: Expression, chance: Expression) -> Expression:
@@ -155,8 +90,8 @@ def standard_gamma(concentration: Expression) -> Expression:
 def _gamma_log(concentration: Expression, number: Expression, name: str) -> Expression:
     """Return the logarithm of a gamma of scale 1, of the block ``number``."""
     small, value = _large_gamma(concentration, number, name)
-    logarithm = _log(value)
-    rest = _log(inside(block_at(number, 0)[4])) / concentration
+    logarithm = natural_log(value)
+    rest = natural_log(inside(block_at(number, 0)[4])) / concentration
     return larger(when(small, logarithm + rest, logarithm), like(LEAST_LOG, logarithm))
 
 
@@ -167,12 +102,12 @@ def _large_gamma(concentration: Expression, number: Expression, name: str) -> tu
     spread = 1 / primitive("sqrt", 9 * shifted)
     lane = carried(f"{name}_lane")
     _, _, turn, deciding, pair, _ = block_at(number, lane)
-    radius = primitive("sqrt", -2 * _log(up_to_one(pair)))
+    radius = primitive("sqrt", -2 * natural_log(up_to_one(pair)))
     normal = radius * primitive("cos", cast(turn, "float64") * (2 * math.pi * 2.0**-32))
     t = larger(spread * normal, like(-1.0, spread))
     root = 1 + t
     bound = 0.5 * normal * normal + shifted * (3 * primitive("log1p", t) - t * (3 + t * (3 + t)))
-    accepted = _log((cast(deciding, "float64") + 0.5) * 2.0**-32) < bound
+    accepted = natural_log((cast(deciding, "float64") + 0.5) * 2.0**-32) < bound
     start = {"tried": like(0.0, shifted), "done": constant(False, "bool"), "lane": constant(1, "uint32")}
     step = {"tried": shifted * (root * root * root), "done": accepted, "lane": lane + 1}
     found = loop(
@@ -198,7 +133,7 @@ def laplace(unit: Expression, loc: Expression, scale: Expression) -> Expression:
 
 def gumbel(unit: Expression, loc: Expression, scale: Expression) -> Expression:
     """Return a Gumbel number of one in (0, 1), by its inverse."""
-    return loc - _log(-_log(unit)) * scale
+    return loc - natural_log(-natural_log(unit)) * scale
 
 
 def beta(a: Expression, b: Expression) -> Expression:
@@ -219,146 +154,19 @@ def truncated_normal(loc: Expression, scale: Expression, low: Expression, high: 
     lane = carried("lane")
     _, _, turn, deciding, pair, _ = block_at(NUMBER, lane)
     unit = inside(pair)
-    logarithm = _log(unit)
+    logarithm = natural_log(unit)
     normal = primitive("sqrt", -2 * logarithm) * primitive(
         "cos", cast(turn, "float64") * (2 * math.pi * 2.0**-32)
     )
     z = select(normals, normal, select(exponentials, a - logarithm / rate, a + width * unit))
     by_rate, by_density = -0.5 * (z - rate) * (z - rate), -0.5 * (z - nearest) * (z + nearest)
     bound = select(normals, like(0.0, z), select(exponentials, by_rate, by_density))
-    below = _log((cast(deciding, "float64") + 0.5) * 2.0**-32) < bound
+    below = natural_log((cast(deciding, "float64") + 0.5) * 2.0**-32) < bound
     start = {"tried": like(0.0, loc), "done": constant(False, "bool"), "lane": constant(0, "uint32")}
     step = {"tried": z, "done": below & (z >= a) & (z <= b), "lane": lane + 1}
     found = loop(start, ~carried("done"), step, ATTEMPTS)["tried"]
     value = select(mirrored, -found, found) * scale + loc
     return select(value < low, low, select(value > high, high, value))
-
-
-def _inverted(
-    unit: Expression, none: Expression, ratio: Callable[[Expression], Expression], name: str
-) -> Expression:
-    """Return the first count whose running sum of probabilities exceeds a number; ``ratio(k)`` is P(k) / P(k - 1)."""
-    value, chance, total, k, going = (carried(f"{name}_{part}") for part in ("value", "p", "sum", "k", "on"))
-    factor = ratio(k + 1)
-    on = factor > 0  # past the last possible count, where only rounding of the sum can lead
-    start = {"value": like(0.0, none), "p": none, "sum": none, "k": like(0.0, none), "on": unit >= none}
-    step = {
-        "value": select(on, k + 1, value),
-        "p": chance * factor,
-        "sum": total + chance * factor,
-        "k": k + 1,
-        "on": on & (unit >= total + chance * factor),
-    }
-    found = loop(
-        {f"{name}_{part}": expression for part, expression in start.items()},
-        going,
-        {f"{name}_{part}": expression for part, expression in step.items()},
-        INVERSION_STEPS,
-    )
-    return found[f"{name}_value"]
-
-
-class _Hat(NamedTuple):
-    """Hörmann's hat over the probabilities of counts, in his notation but for the names."""
-
-    a: Expression
-    b: Expression
-    centre: Expression
-    squeeze: Expression
-    scale: Expression
-    limit: Expression
-
-
-def _rejected(hat: _Hat, log_probability: Callable[[Expression], Expression], name: str) -> Expression:
-    """Return an accepted count: most pairs are accepted by ``squeeze`` alone, the others by their probability."""
-    lane = carried(f"{name}_lane")
-    _, _, _, _, first, second = block_at(NUMBER, lane)
-    u, v = inside(first) - 0.5, inside(second)
-    edge = 0.5 - primitive("absolute", u)
-    k = primitive("floor", (2 * hat.a / edge + hat.b) * u + hat.centre)
-    quick = (edge >= 0.07) & (v <= hat.squeeze)
-    tested = ~quick & (k >= 0) & (k <= hat.limit)
-    bound = _log(v * hat.scale / (hat.a / (edge * edge) + hat.b))
-    accepted = when(tested, bound <= log_probability(k), quick)
-    found = loop(
-        {
-            f"{name}_count": like(0.0, hat.a),
-            f"{name}_done": constant(False, "bool"),
-            f"{name}_lane": constant(0, "uint32"),
-        },
-        ~carried(f"{name}_done"),
-        {f"{name}_count": k, f"{name}_done": accepted, f"{name}_lane": lane + 1},
-        ATTEMPTS,
-    )
-    return found[f"{name}_count"]
-
-
-_SMALL_RESTS = (0.0, *(math.lgamma(k + 1) - k * math.log(k) + k for k in range(1, 16)))
-
-
-def _log_factorial_rest(k: Expression) -> Expression:
-    """Return ``log(k!) - k log(k) + k``: Stirling's series from 16 on, a table below."""
-    series = larger(k, like(16.0, k))
-    square = 1 / (series * series)
-    correction = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / series
-    small = table(cast(select(k <= 15.0, k, 15.0), "int64"), _SMALL_RESTS, "float64")
-    return select(k < 16, small, 0.5 * _log(2 * math.pi * series) + correction)
-
-
-def _deviance(k: Expression, mean: Expression) -> Expression:
-    """Return ``k log(k / mean) + mean - k`` without cancellation near ``k = mean``."""
-    positive = select(k > 0, (k - mean) / mean, 0.0)
-    logarithm = primitive("log1p", positive)
-    return select(k > 0, mean * ((1 + positive) * logarithm - positive), mean)
-
-
-def poisson(mean: Expression) -> Expression:
-    """Return a Poisson count, a float64: by inversion where few are expected, else by rejection."""
-    few = mean < INVERSION_BELOW
-    unit = from_zero(block_at(NUMBER, 0)[4])
-    counted = _inverted(unit, primitive("exp", -mean), lambda k: mean / k, "few")
-    value = when(few, counted, like(0.0, mean))
-    root = primitive("sqrt", mean)
-    b = 0.931 + 2.53 * root
-    hat = _Hat(
-        -0.059 + 0.02483 * b,
-        b,
-        mean + 0.43,
-        0.9277 - 3.6224 / (b - 2),
-        1.1239 + 1.1328 / (b - 3.4),
-        like(math.inf, mean),
-    )
-    many = _rejected(hat, lambda k: -_deviance(k, mean) - _log_factorial_rest(k), "many")
-    return when(~few, many, value)
-
-
-def binomial(trials: Expression, chance: Expression) -> Expression:
-    """Return a binomial count, a float64: by inversion where few are expected, else by rejection; of failures above a half."""
-    flipped = chance > 0.5
-    p = select(flipped, 1 - chance, chance)
-    expected = trials * p
-    few = expected < INVERSION_BELOW
-    unit, odds = from_zero(block_at(NUMBER, 0)[4]), p / (1 - p)
-    none = primitive("exp", trials * primitive("log1p", -p))
-    counted = _inverted(unit, none, lambda k: odds * (trials - k + 1) / k, "few")
-    value = when(few, counted, like(0.0, trials))
-    found = when(~few, _rejected_binomial(trials, p), value)
-    return select(flipped, trials - found, found)
-
-
-def _rejected_binomial(n: Expression, p: Expression) -> Expression:
-    spread = primitive("sqrt", n * p * (1 - p))
-    b = 1.15 + 2.53 * spread
-    a = -0.0873 + 0.0248 * b + 0.01 * p
-    hat = _Hat(a, b, n * p + 0.5, 0.92 - 4.2 / b, (2.83 + 5.1 / b) * spread, n)
-
-    def log_probability(k: Expression) -> Expression:
-        failures = n - k
-        successes = _log_factorial_rest(k) + _deviance(k, n * p)
-        return -successes - _log_factorial_rest(failures) - _deviance(failures, n * (1 - p))
-
-    highest = log_probability(primitive("floor", (n + 1) * p))
-    return _rejected(hat, lambda k: log_probability(k) - highest, "many")
 
 
 class Draw(NamedTuple):

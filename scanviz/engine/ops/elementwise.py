@@ -31,7 +31,7 @@ from scanviz.engine.ops.elementwise_declaration import (
     ElementwiseDeclaration,
     elementwise,
 )
-from scanviz.engine.ops.support import CastParameters, as_variable, infer_by, kept_shape
+from scanviz.engine.ops.support import CastParameters, as_variable, float_dtype, infer_by, kept_shape
 from scanviz.engine.scalar.expression import bits, primitive, select, x, y, z
 from scanviz.engine.scalar.formula import floats, numbers, whole
 
@@ -341,3 +341,15 @@ def cast(value: Any, dtype: object) -> Variable:
     if tensor_type(variable).dtype == wanted:
         return variable
     return build_one(Op(CAST, CastParameters(wanted)), variable)
+
+
+def as_floating(value: Any) -> Variable:
+    """Return ``value`` in the floating dtype that NumPy computes means and the like in: its own where it is floating.
+
+    Examples
+    --------
+    >>> as_floating([1, 2]).type
+    TensorType('float64', (2,))
+    """
+    variable = as_variable(value)
+    return cast(variable, float_dtype(tensor_type(variable).dtype))

@@ -5,7 +5,8 @@ import pytest
 
 from scanviz.engine.ops import distributions, distributions_counts, distributions_discrete
 from scanviz.engine.ops import distributions_continuous as continuous
-from scanviz.engine.ops.draw_formulas import BLOCK_AT, PHILOX, draw_block
+from scanviz.engine.ops.draw_formulas import draw_block
+from scanviz.engine.ops.draw_words import BLOCK_AT, PHILOX
 from scanviz.engine.ops.philox import advance, blocks_at, pairs, philox_blocks, seed_state
 from scanviz.engine.scalar.array_source import on_arrays
 from scanviz.engine.scalar.blocks import typed

@@ -24,7 +24,7 @@ def poisson(state: Variable, lam: Any = 1.0, size: Any = None, dtype: object = "
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> poisson(randomchecked_state(1), 4.0, size=2)[1].type
+    >>> poisson(random_state(1), 4.0, size=2)[1].type
     TensorType('int64', (2,))
     """
     return ops.draw(ops.POISSON, checked_state(state), size, [lam], dtype)
@@ -38,7 +38,7 @@ def bernoulli(state: Variable, p: Any = 0.5, size: Any = None, dtype: object = "
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> bernoulli(randomchecked_state(1), 0.2, size=2, dtype="bool")[1].type
+    >>> bernoulli(random_state(1), 0.2, size=2, dtype="bool")[1].type
     TensorType('bool', (2,))
     """
     return ops.draw(ops.BERNOULLI, checked_state(state), size, [p], dtype)
@@ -53,7 +53,7 @@ def binomial(state: Variable, n: Any = 1, p: Any = 0.5, size: Any = None, dtype:
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> binomial(randomchecked_state(1), 10, 0.2, size=2)[1].type
+    >>> binomial(random_state(1), 10, 0.2, size=2)[1].type
     TensorType('int64', (2,))
     """
     return ops.draw(ops.BINOMIAL, checked_state(state), size, [n, p], dtype)
@@ -68,7 +68,7 @@ def integers(state: Variable, low: Any, high: Any = None, size: Any = None, dtyp
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> integers(randomchecked_state(1), 6, size=2, dtype="uint8")[1].type
+    >>> integers(random_state(1), 6, size=2, dtype="uint8")[1].type
     TensorType('uint8', (2,))
     """
     ends = [0, low] if high is None else [low, high]
@@ -84,7 +84,7 @@ def categorical(state: Variable, p: Any, size: Any = None, dtype: object = "int6
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> categorical(randomchecked_state(1), [0.2, 0.3, 0.5], size=4)[1].type
+    >>> categorical(random_state(1), [0.2, 0.3, 0.5], size=4)[1].type
     TensorType('int64', (4,))
     """
     weights = as_variable(p)
@@ -101,7 +101,7 @@ def multinomial(state: Variable, n: Any, pvals: Any, size: Any = None, dtype: ob
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> multinomial(randomchecked_state(1), 5, [0.2, 0.3, 0.5], size=4)[1].type
+    >>> multinomial(random_state(1), 5, [0.2, 0.3, 0.5], size=4)[1].type
     TensorType('int64', (4, 3))
     """
     trials, weights = as_variable(n), as_variable(pvals)
@@ -133,7 +133,7 @@ def choice(state: Variable, a: Any, size: Any = None, replace: bool = True, p: A
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> choice(randomchecked_state(1), [2.5, 7.5], size=4)[1].type
+    >>> choice(random_state(1), [2.5, 7.5], size=4)[1].type
     TensorType('float64', (4,))
     """
     source = as_variable(a)
@@ -154,7 +154,7 @@ def permutation(state: Variable, x: Any) -> Drawn:
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> permutation(randomchecked_state(1), 5)[1].type
+    >>> permutation(random_state(1), 5)[1].type
     TensorType('int64', (5,))
     """
     return ops.draw_permutation(checked_state(state), x)

@@ -38,7 +38,7 @@ def checked_state(state: Any) -> Variable:
             "a draw needs a random state first",
             where=user_line(),
             found=found,
-            fix="state = T.random.randomchecked_state(seed)",
+            fix="state = T.random.random_state(seed)",
         )
     return state
 
@@ -79,7 +79,7 @@ def uniform(
     --------
     >>> import scanviz
     >>> from scanviz import tensor as T
-    >>> state = T.random.randomchecked_state(1)
+    >>> state = T.random.random_state(1)
     >>> state, first = T.random.uniform(state, size=3)
     >>> state, second = T.random.uniform(state, low=1.0, high=[2.0, 3.0])
     >>> [value.shape for value in scanviz.function([], [first, second])()]
@@ -106,7 +106,7 @@ def normal(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> normal(randomchecked_state(1), size=2, dtype="float32")[1].type
+    >>> normal(random_state(1), size=2, dtype="float32")[1].type
     TensorType('float32', (2,))
     """
     loc, scale = loc if mean is None else mean, scale if std is None else std
@@ -121,7 +121,7 @@ def standard_normal(state: Variable, size: Any = None, dtype: object = None) -> 
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> standard_normal(randomchecked_state(1), (2, 3))[1].type
+    >>> standard_normal(random_state(1), (2, 3))[1].type
     TensorType('float64', (2, 3))
     """
     return normal(state, size=size, dtype=dtype)
@@ -137,7 +137,7 @@ def lognormal(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> lognormal(randomchecked_state(1), [0.0, 1.0])[1].type
+    >>> lognormal(random_state(1), [0.0, 1.0])[1].type
     TensorType('float64', (2,))
     """
     return ops.draw(ops.LOGNORMAL, checked_state(state), size, [mean, sigma], _real(dtype))
@@ -153,7 +153,7 @@ def laplace(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> laplace(randomchecked_state(1), size=2)[1].type
+    >>> laplace(random_state(1), size=2)[1].type
     TensorType('float64', (2,))
     """
     return ops.draw(ops.LAPLACE, checked_state(state), size, [loc, scale], _real(dtype))
@@ -169,7 +169,7 @@ def gumbel(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> gumbel(randomchecked_state(1), size=2)[1].type
+    >>> gumbel(random_state(1), size=2)[1].type
     TensorType('float64', (2,))
     """
     return ops.draw(ops.GUMBEL, checked_state(state), size, [loc, scale], _real(dtype))
@@ -184,7 +184,7 @@ def beta(state: Variable, a: Any, b: Any, size: Any = None, dtype: object = None
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> beta(randomchecked_state(1), 2.0, [3.0, 4.0])[1].type
+    >>> beta(random_state(1), 2.0, [3.0, 4.0])[1].type
     TensorType('float64', (2,))
     """
     return ops.draw(ops.BETA, checked_state(state), size, [a, b], _real(dtype))
@@ -200,7 +200,7 @@ def dirichlet(state: Variable, alpha: Any, size: Any = None, dtype: object = Non
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> dirichlet(randomchecked_state(1), [1.0, 2.0, 3.0], size=4)[1].type
+    >>> dirichlet(random_state(1), [1.0, 2.0, 3.0], size=4)[1].type
     TensorType('float64', (4, 3))
     """
     weights = as_variable(alpha)
@@ -225,7 +225,7 @@ def truncated_normal(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> truncated_normal(randomchecked_state(1), low=0.0, size=2)[1].type
+    >>> truncated_normal(random_state(1), low=0.0, size=2)[1].type
     TensorType('float64', (2,))
     """
     return ops.draw(ops.TRUNCATED_NORMAL, checked_state(state), size, [loc, scale, low, high], _real(dtype))
@@ -245,7 +245,7 @@ def multivariate_normal(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> multivariate_normal(randomchecked_state(1), [0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], size=4)[1].type
+    >>> multivariate_normal(random_state(1), [0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], size=4)[1].type
     TensorType('float64', (4, 2))
     """
     kind = canonical_dtype(_real(dtype))
@@ -285,7 +285,7 @@ def exponential(state: Variable, scale: Any = 1.0, size: Any = None, dtype: obje
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> exponential(randomchecked_state(1), [1.0, 2.0])[1].type
+    >>> exponential(random_state(1), [1.0, 2.0])[1].type
     TensorType('float64', (2,))
     """
     return ops.draw(ops.EXPONENTIAL, checked_state(state), size, [scale], _real(dtype))
@@ -301,7 +301,7 @@ def gamma(
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
-    >>> gamma(randomchecked_state(1), 2.5, size=(2, 3))[1].type
+    >>> gamma(random_state(1), 2.5, size=(2, 3))[1].type
     TensorType('float64', (2, 3))
     """
     return ops.draw(ops.GAMMA, checked_state(state), size, [shape, scale], _real(dtype))

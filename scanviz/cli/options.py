@@ -75,7 +75,9 @@ HELP = Option(("-h", "--help"), "", "show this help")
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return ``; did you mean …?`` for a word that is nearly a known one."""
-    close = difflib.get_close_matches(word, list(known), 1)
+    names = list(known)
+    begun = [name for name in names if len(word) > 3 and name.startswith(word)]
+    close = begun or difflib.get_close_matches(word, names, 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

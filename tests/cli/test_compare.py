@@ -270,3 +270,52 @@ def test_runs_that_are_done_are_kept_when_the_next_is_interrupted(tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130 and b"run 2 of 3 ended with exit code 130" in errors
     assert [loop.name for loop in load(tmp_path / "kept.scanviz").loops] == ["s"]
+
+
+FASTER = SCRIPT.replace(
+    "    a = T.dot(x_t, w)\n    return T.tanh(a + h)\n", "    return T.tanh(T.dot(x_t, w) + h)\n"
+)
+
+
+def test_two_scripts_are_run_in_turns_with_the_same_arguments_and_compared(folder: Path) -> None:
+    (folder / "edited.py").write_text(FASTER)
+    done = typed(folder, "compare", "--run", "--rounds", "2", "rnn.py", "edited.py", "one", "--two")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "counted").read_text() == "xxxx"
+    assert "rnn.py one --two → edited.py one --two" in done.stdout
+    assert "A: 2 runs" in done.stdout
+    assert "in turns" in done.stdout
+    assert not list(folder.glob("*.scanviz"))
+    data = json.loads(
+        typed(folder, "compare", "--run", "--json", "--rounds=2", "rnn.py x", "edited.py yy").stdout
+    )
+    assert data["in_turns"] is True
+    assert data["a"]["arguments"] == ["x"] and data["b"]["arguments"] == ["yy"]
+    assert data["unlike"] == []
+    assert {row["verdict"] for row in data["rows"]} <= {"same", "no verdict", "slower", "faster"}
+    assert [row["name"] for row in data["rows"] if row["kind"] == "loop"] == ["rnn"]
+
+
+def test_a_program_that_fails_while_it_is_compared_is_told_with_what_it_wrote(folder: Path) -> None:
+    (folder / "wrong.py").write_text("raise SystemExit('no data here')")
+    done = typed(folder, "compare", "--run", "rnn.py", "wrong.py")
+    assert done.returncode == 2
+    assert "B (wrong.py) ended with exit code 1: nothing is compared" in done.stderr
+    assert "no data here" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--run", "rnn.py"], "takes two, A and B, found 1"),
+        (["--run"], "takes two, A and B, found 0"),
+        (["--rounds", "3", "a.scanviz", "b.scanviz"], "--rounds is for --run"),
+        (["--run", "--seconds", "soon", "rnn.py", "rnn.py"], "--seconds takes a positive number"),
+    ],
+)
+def test_a_wrong_command_line_of_a_comparison_in_turns_is_told(
+    folder: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *arguments]) == 2
+    assert told in capsys.readouterr().err
+    assert not (folder / "counted").exists()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from scanviz.profiler.compare.matching import keys_of
+from scanviz.profiler.compare.figures import Key, keys_of
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 
 _UNTIL = 0.10  # loops that end by a condition may take so many more steps, as a share
@@ -31,15 +31,24 @@ class Difference(NamedTuple):
     fix: str
 
 
-def differences(a: ProfileRecord, b: ProfileRecord) -> list[Difference]:
+def differences(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key]) -> list[Difference]:
     """Return why two runs should not be compared.
+
+    Another script is a reason only where nothing in it is the same: a program is often copied to be changed.
+
+    Parameters
+    ----------
+    a, b : ProfileRecord
+        The runs.
+    same : mapping
+        For each figure of B its key in A.
 
     Examples
     --------
-    >>> [each.what for each in differences(ProfileRecord(script="a.py"), ProfileRecord(script="b.py"))]
+    >>> [each.what for each in differences(ProfileRecord(script="a.py"), ProfileRecord(script="b.py"), {})]
     ['script']
     """
-    found = [*_of_runs(a, b), *_of_functions(a, b), *_of_loops(a, b)]
+    found = [*_of_runs(a, b, bool(same)), *_of_functions(a, b, same), *_of_loops(a, b, same)]
     return list(dict.fromkeys(found))
 
 
@@ -53,9 +62,9 @@ def versions_that_differ(a: ProfileRecord, b: ProfileRecord) -> list[str]:
     return [f"{name} {old or '?'} made A, {new or '?'} made B" for name, old, new in pairs if old != new]
 
 
-def _of_runs(a: ProfileRecord, b: ProfileRecord) -> Iterator[Difference]:
-    if a.script != b.script:
-        yield Difference("script", a.script, b.script, "profile the same script, in either version, twice")
+def _of_runs(a: ProfileRecord, b: ProfileRecord, related: bool) -> Iterator[Difference]:
+    if a.script != b.script and not related:
+        yield Difference("script", a.script, b.script, "profile one program, in either version")
     if a.arguments != b.arguments:
         old, new = (shlex.join(profile.arguments) or "none" for profile in (a, b))
         yield Difference("arguments", old, new, "run both with the same arguments")
@@ -74,29 +83,31 @@ def _ending(record: ProfileRecord) -> str:
     return ended.status if ended.status != "exit" else f"exit code {ended.code}"
 
 
-def _of_functions(a: ProfileRecord, b: ProfileRecord) -> Iterator[Difference]:
+def _of_functions(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key]) -> Iterator[Difference]:
     old, new = ({keys_of(run)[0][f.key]: f for f in run.functions} for run in (a, b))
-    for key, function in old.items():
-        if key in new and function.backend != new[key].backend:
+    for key, after in new.items():
+        function = old.get(same.get(key, ()))
+        if function is not None and function.backend != after.backend:
             what = f"backend of function {function.name}"
-            yield Difference(what, function.backend, new[key].backend, _mode_fix(function))
+            yield Difference(what, function.backend, after.backend, _mode_fix(function))
 
 
 def _mode_fix(function: FunctionRecord) -> str:
     return f"run both with one tier: --mode {shlex.quote(function.backend)}, or mode= of the function"
 
 
-def _of_loops(a: ProfileRecord, b: ProfileRecord) -> Iterator[Difference]:
+def _of_loops(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key]) -> Iterator[Difference]:
     old, new = ({keys_of(run)[1][loop.key]: loop for loop in run.loops} for run in (a, b))
-    for key, loop in old.items():
-        if key not in new:
+    for key, changed in new.items():
+        loop = old.get(same.get(key, ()))
+        if loop is None:
             continue
-        before, after = (", ".join(sorted({tier.tier for tier in each.tiers})) for each in (loop, new[key]))
+        before, after = (", ".join(sorted({tier.tier for tier in side.tiers})) for side in (loop, changed))
         if before != after and before and after:
             fix = "run both with one tier (--mode NAME)"
             yield Difference(f"tier of loop {loop.name}", before, after, fix)
-        yield from _of_variables(loop, new[key])
-        yield from _of_steps(loop, new[key])
+        yield from _of_variables(loop, changed)
+        yield from _of_steps(loop, changed)
 
 
 def _of_variables(old: LoopRecord, new: LoopRecord) -> Iterator[Difference]:

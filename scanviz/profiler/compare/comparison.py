@@ -1,30 +1,28 @@
-"""Two runs of a program side by side: what became faster, what slower, and what is the same within noise.
+"""Two programs side by side: what became faster, what slower, and what is the same within noise.
 
-Figures are matched by name and origin (``matching``), their ratios get intervals (``interval``), and runs that did
-not do the same are told apart first (``alike``).
+Figures are matched by name, expression and place (``matching``), their ratios get intervals (``judging``), runs that did not do the
+same are told apart (``alike``), and where the machine was too busy to tell there is no verdict (``busy``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from scanviz.profiler.compare.alike import Difference, differences, versions_that_differ
-from scanviz.profiler.compare.interval import (
-    CONFIDENCE,
-    FLOOR_ONCE,
-    FLOOR_REPEATED,
-    ConfidenceInterval,
-    Estimate,
-    interval,
-    mean_ns,
-)
-from scanviz.profiler.compare.matching import Figure, Key, figures
+from scanviz.profiler.compare.busy import UNEQUAL, off_processor
+from scanviz.profiler.compare.figures import Figure, Key, figures
+from scanviz.profiler.compare.interval import CONFIDENCE, FLOOR_ONCE, FLOOR_REPEATED, ConfidenceInterval
+from scanviz.profiler.compare.judging import Runs, Side, intervals, shown_ns
+from scanviz.profiler.compare.matching import same_figures
 from scanviz.profiler.compare.numbers import ChangedNumber, changed_numbers
 from scanviz.record.model import ProfileRecord
+from scanviz.record.names import given_name
 
-Verdict = Literal["slower", "faster", "same", "new", "gone", "not measured"]
+Verdict = Literal["slower", "faster", "same", "new", "gone", "no verdict", "not measured"]
+CHANGES = ("slower", "faster", "new", "gone")
+WIDEST = 1.25  # an interval around 1 that reaches so far from its middle tells neither a difference nor that there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +34,18 @@ class Compared:
     figure : Figure
         What it is, as it is in B, or in A where B lacks it.
     verdict : str
-        ``"slower"``, ``"faster"``, ``"same"`` (within noise), ``"new"``, ``"gone"`` or ``"not measured"``.
+        ``"slower"``, ``"faster"``, ``"same"`` (within noise), ``"new"``, ``"gone"``, ``"no verdict"`` (the runs differ too much to
+        tell) or ``"not measured"``.
     a_ns, b_ns : float or None
-        The time of a call, a step or one operation: the geometric mean of the runs' averages or medians, as the interval is.
+        The time of a call, a step or one operation: the geometric mean of the runs' times, of the kind that the interval is of.
     interval : ConfidenceInterval or None
         The ratio of B to A and its bounds, where both were measured.
     lost_ns : float
         What B spends more on it in a whole run; negative for what it saves.
     of_new : bool
         Whether the loop or function that it is in is itself new or gone.
+    was : str
+        What it is called in A, where that is something else.
     """
 
     figure: Figure
@@ -54,6 +55,7 @@ class Compared:
     interval: ConfidenceInterval | None
     lost_ns: float
     of_new: bool = False
+    was: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class Comparison:
         Versions that differ, and loops that may have been renamed.
     numbers : tuple of ChangedNumber
         Sizes and counts of loops that differ.
+    rounds : bool
+        Whether the programs ran in turns.
     """
 
     a: ProfileRecord
@@ -80,11 +84,23 @@ class Comparison:
     unlike: tuple[Difference, ...]
     warnings: tuple[str, ...]
     numbers: tuple[ChangedNumber, ...] = ()
+    rounds: bool = False
 
     @property
     def runs(self) -> tuple[int, int]:
         """How often either program ran."""
         return 1 + len(self.a.repeats), 1 + len(self.b.repeats)
+
+    @property
+    def off_processor(self) -> tuple[float | None, float | None]:
+        """The share of the time of its calls in which either program had no processor."""
+        return off_processor((self.a, *self.a.repeats)), off_processor((self.b, *self.b.repeats))
+
+    @property
+    def unequally_busy(self) -> bool:
+        """Whether the machine was busier during one of two series that were made apart."""
+        a, b = self.off_processor
+        return not self.rounds and a is not None and b is not None and abs(a - b) > UNEQUAL
 
     @property
     def floor(self) -> float:
@@ -107,6 +123,8 @@ class Comparison:
             "b": _run_json(self.b),
             "confidence": CONFIDENCE,
             "floor": self.floor,
+            "in_turns": self.rounds,
+            "off_processor": list(self.off_processor),
             "warnings": list(self.warnings),
             "unlike": [difference._asdict() for difference in self.unlike],
             "fail_over": fail_over,
@@ -116,13 +134,15 @@ class Comparison:
         }
 
 
-def compare(a: ProfileRecord, b: ProfileRecord) -> Comparison:
-    """Compare two runs, alike or not; ``unlike`` says whether they are.
+def compare(a: ProfileRecord, b: ProfileRecord, *, rounds: bool = False) -> Comparison:
+    """Compare two programs, alike or not; ``unlike`` says whether they are.
 
     Parameters
     ----------
     a, b : ProfileRecord
-        The run before and the run after, with or without repeats.
+        The program before and after, with or without repeats.
+    rounds : bool
+        Whether they ran in turns: the k-th run of either one after the other.
 
     Examples
     --------
@@ -130,112 +150,122 @@ def compare(a: ProfileRecord, b: ProfileRecord) -> Comparison:
     >>> def run(ns):
     ...     times = DurationRecord(9, 9 * ns, ns, ns, ns, ns, ns)
     ...     return ProfileRecord(functions=(FunctionRecord(1, "f", None, "numpy", calls=9, first_ns=ns, call_times=times),))
-    >>> [(each.figure.name, each.verdict) for each in compare(run(100), run(200)).rows]
+    >>> [(row.figure.name, row.verdict) for row in compare(run(100), run(200)).rows]
     [('f', 'slower')]
     """
     before, after = _by_key(a), _by_key(b)
+    same = same_figures(_shown(before), _shown(after))
+    after = {same.get(key, ("B", *key)): runs for key, runs in after.items()}
+    counts = 1 + len(a.repeats), 1 + len(b.repeats)
+    ratios = intervals(before, after, counts, rounds=rounds)
+    if min(counts) == 1:
+        ratios = _confirmed(before, after, ratios)
     keys = dict.fromkeys([*after, *before])
-    doubts = _doubts([before[k][0] for k in keys if _times(before.get(k)) and _times(after.get(k))])
-    only = {key for key in keys if key not in before or key not in after}
-    moved = _moved(before, after, doubts)
-    rows = [_compared(before.get(key), after.get(key), doubts, only, moved) for key in keys]
-    rows.sort(key=lambda row: (row.verdict in ("same", "not measured"), -row.lost_ns, row.figure.key))
-    warnings = [*versions_that_differ(a, b), *_renamed(rows)]
-    numbers = tuple(changed_numbers(a, b))
-    return Comparison(a, b, tuple(rows), tuple(differences(a, b)), tuple(warnings), numbers)
+    only = {runs.key for runs in (*_only(before, after), *_only(after, before))}
+    rows = [
+        _compared(before.get(key), after.get(key), ratios.get(key), only, min(counts) > 1) for key in keys
+    ]
+    numbers = tuple(changed_numbers(a, b, same))
+    warnings = (*versions_that_differ(a, b), *_renamed(rows))
+    unlike = (
+        one for one in differences(a, b, same) if not (rounds and one.what == "arguments")
+    )  # they were asked for
+    found = Comparison(a, b, tuple(rows), tuple(unlike), warnings, numbers, rounds)
+    if found.unequally_busy:
+        rows = [_without_verdict(row) for row in rows]
+    rows.sort(key=lambda row: (row.verdict not in CHANGES, -row.lost_ns, row.figure.key))
+    return replace(found, rows=tuple(rows))
 
 
-def _by_key(record: ProfileRecord) -> dict[Key, list[Figure]]:
-    """Return the figures of all runs of a program; where a run lacks one the others count."""
-    found: dict[Key, list[Figure]] = {}
-    for run in (record, *record.repeats):
+def _by_key(record: ProfileRecord) -> dict[Key, dict[int, Figure]]:
+    """Return the figures of all runs of a program, by run."""
+    found: dict[Key, dict[int, Figure]] = {}
+    for number, run in enumerate((record, *record.repeats)):
         for key, figure in figures(run).items():
-            found.setdefault(key, []).append(figure)
+            found.setdefault(key, {})[number] = figure
     return found
 
 
-def _moved(
-    before: dict[Key, list[Figure]], after: dict[Key, list[Figure]], doubts: dict[str, float]
-) -> dict[Key, float]:
-    """Return by how much the median of each function and loop grew that is not the same within noise."""
-    found = {}
-    for key in before.keys() & after.keys():
-        old, new = _times(before[key]), _times(after[key])
-        kind = before[key][0].kind
-        if not old or not new or kind == "operation":
-            continue
-        ratio = interval(old, new, doubts[kind])
-        if not ratio.low <= 1 <= ratio.high:
-            found[key] = mean_ns(new, "typical_ns") - mean_ns(old, "typical_ns")
-    return found
+def _first(runs: Runs) -> Figure:
+    return next(iter(runs.values()))
 
 
-def _confirmed(ratio: ConfidenceInterval, difference: float, around: float) -> ConfidenceInterval:
-    """Return the interval of an operation, made to hold 1 unless the call or step around it changed alike.
+def _shown(side: Side) -> dict[Key, Figure]:
+    return {key: _first(runs) for key, runs in side.items()}
 
-    A record has but the average of an operation, and one timing that another process got into makes it a hundredfold.
+
+def _only(side: Side, other: Side) -> list[Figure]:
+    return [_first(runs) for key, runs in side.items() if key not in other]
+
+
+def _confirmed(
+    before: Side, after: Side, ratios: Mapping[Key, ConfidenceInterval]
+) -> dict[Key, ConfidenceInterval]:
+    """Return the intervals, those of operations made to hold 1 unless the call or step around changed alike.
+
+    A record has but a few timings of an operation, and one that another process got into makes it a hundredfold.
     """
-    if around * difference > 0 and abs(around) >= abs(difference) / 2:
-        return ratio
-    return ratio._replace(low=min(1.0, ratio.low), high=max(1.0, ratio.high))
+    moved = {
+        key: _difference(before[key], after[key], ratio)
+        for key, ratio in ratios.items()
+        if _first(before[key]).kind != "operation" and not ratio.low <= 1 <= ratio.high
+    }
+    found = dict(ratios)
+    for key, ratio in ratios.items():
+        figure = _first(before[key])
+        difference, around = _difference(before[key], after[key], ratio), moved.get(figure.owner, 0.0)
+        if figure.kind == "operation" and (around * difference <= 0 or abs(around) < abs(difference) / 2):
+            found[key] = ratio._replace(low=min(1.0, ratio.low), high=max(1.0, ratio.high))
+    return found
 
 
-def _doubts(measured: list[Figure]) -> dict[str, float]:
-    """Return how often an interval may miss, by kind: operations share one half, functions and loops the other."""
-    operations = sum(figure.kind == "operation" for figure in measured)
-    larger = len(measured) - operations
-    shares = {"operation": operations, "function": larger, "loop": larger}
-    return {kind: (1 - CONFIDENCE) / 2 / max(1, count) for kind, count in shares.items()}
-
-
-def _times(side: Iterable[Figure] | None) -> list[Estimate]:
-    return [figure.estimate for figure in side or () if figure.estimate is not None]
+def _difference(before: Runs, after: Runs, ratio: ConfidenceInterval) -> float:
+    """Return by how much the median grew."""
+    typical = ratio._replace(of="median")
+    return (shown_ns(after.values(), typical) or 0.0) - (shown_ns(before.values(), typical) or 0.0)
 
 
 def _compared(
-    a: list[Figure] | None,
-    b: list[Figure] | None,
-    doubts: dict[str, float],
-    only: set[Key],
-    moved: dict[Key, float],
+    a: Runs | None, b: Runs | None, ratio: ConfidenceInterval | None, only: set[Key], repeated: bool
 ) -> Compared:
-    shown = (b or a or [])[0]
-    old, new = _times(a), _times(b)
-    a_ns, b_ns = (mean_ns(each) if each else None for each in (old, new))
-    lost = (b_ns or 0.0) * (b[0].count if b else 0) - (a_ns or 0.0) * (a[0].count if a else 0)
-    if a is None or b is None:
-        verdict: Verdict = "new" if a is None else "gone"
-        return Compared(shown, verdict, a_ns, b_ns, None, lost, shown.owner in only)
-    if a_ns is None or b_ns is None:
-        return Compared(shown, "not measured", a_ns, b_ns, None, 0.0)
-    ratio = interval(old, new, doubts[shown.kind])
-    if shown.kind == "operation" and min(len(old), len(new)) == 1:
-        ratio = _confirmed(ratio, b_ns - a_ns, moved.get(shown.owner, 0.0))
-    a_ns, b_ns = (mean_ns(each, ratio.of) for each in (old, new))
-    close = abs(b_ns - a_ns) <= max(figure.resolution_ns for figure in (*a, *b))
-    verdict = "same" if close or ratio.low <= 1 <= ratio.high else "slower" if ratio.ratio > 1 else "faster"
-    return Compared(shown, verdict, a_ns, b_ns, ratio, (b_ns - a_ns) * b[0].count)
+    old, new = (_first(runs) if runs else None for runs in (a, b))
+    a_ns, b_ns = (shown_ns((runs or {}).values(), ratio) for runs in (a, b))
+    lost = (b_ns or 0.0) * (new.count if new else 0) - (a_ns or 0.0) * (old.count if old else 0)
+    if old is None or new is None:
+        shown = new or old
+        assert shown is not None
+        return Compared(shown, "new" if old is None else "gone", a_ns, b_ns, None, lost, shown.owner in only)
+    was = old.name if given_name(old.name) != given_name(new.name) else ""
+    if a_ns is None or b_ns is None or ratio is None:
+        return Compared(new, "not measured", a_ns, b_ns, None, 0.0, was=was)
+    close = abs(b_ns - a_ns) <= max(figure.resolution_ns for figure in (old, new))
+    verdict = _verdict(ratio, close, repeated)
+    return Compared(new, verdict, a_ns, b_ns, ratio, (b_ns - a_ns) * new.count, was=was)
 
 
-def _renamed(rows: list[Compared]) -> list[str]:
-    """Return guesses which new loop or function is one that is gone: the one that stands on a line of the same text."""
-    found = []
-    for kind in ("function", "loop"):
-        gone, new = (
-            [row.figure for row in rows if row.verdict == verdict and row.figure.kind == kind]
-            for verdict in ("gone", "new")
-        )
-        for old in gone:
-            texts = [figure for figure in new if _line(figure) == _line(old) and _line(old)]
-            if len(texts) == 1:
-                found.append(
-                    f"{kind} {old.name} is gone and {texts[0].name} is new, on the same line: renamed?"
-                )
-    return found
+def _verdict(ratio: ConfidenceInterval, close: bool, repeated: bool) -> Verdict:
+    if not ratio.low <= 1 <= ratio.high and not close:
+        return "slower" if ratio.ratio > 1 else "faster"
+    wide = max(ratio.high / ratio.ratio, ratio.ratio / ratio.low) > WIDEST
+    return "no verdict" if repeated and wide and not close else "same"
 
 
-def _line(figure: Figure) -> tuple[str, str] | None:
-    return (figure.source.file, figure.source.text) if figure.source and figure.source.text else None
+def _without_verdict(row: Compared) -> Compared:
+    return row if row.interval is None else replace(row, verdict="no verdict")
+
+
+def _renamed(rows: Iterable[Compared]) -> list[str]:
+    """Return what functions and loops are called in either program, where they are matched by what they do."""
+    return [
+        f"{row.figure.kind} {row.was} is called {row.figure.name} in B"
+        for row in rows
+        if row.was and row.figure.kind != "operation" and not _named_after_line(row)
+    ]
+
+
+def _named_after_line(row: Compared) -> bool:
+    source = row.figure.source
+    return source is not None and row.figure.name.endswith(f"{source.file}:{source.line}")
 
 
 def _run_json(record: ProfileRecord) -> dict[str, Any]:
@@ -262,9 +292,10 @@ def _row_json(row: Compared) -> dict[str, Any]:
         "low": None if row.interval is None else row.interval.low,
         "high": None if row.interval is None else row.interval.high,
         "count": figure.count,
-        "of": None if row.interval is None else {"ns": "mean", "typical_ns": "median"}[row.interval.of],
+        "of": None if row.interval is None else row.interval.of,
         "lost_ns": row.lost_ns,
+        "was": row.was or None,
     }
 
 
-__all__ = ["Compared", "Comparison", "Verdict", "compare"]
+__all__ = ["CHANGES", "Compared", "Comparison", "Verdict", "compare"]

@@ -1,219 +1,225 @@
-"""What can be compared of a run, and which of it is the same in another run.
+"""Which function, loop and operation of one run is which of another run, though the code between was edited.
 
-A function is known by its name, a loop by the names on the way to it, an operation by where it comes from: its loop, the file and
-text of its line, and itself as printed.  No number of a line or place in a program takes part, so code that moved still matches.  A
-name that was made of a line's number ("scan at rnn.py:9") is replaced by the text of that line.  Things that all this does not tell
-apart are taken in their order.
+Functions are matched first, then the loops in each, then the operations in each of those, every time in three steps.  What is known
+by the same name, or stands as the same expression on a line of the same text, is the same.  Then what is the same expression,
+whatever its line and file.  What is left is aligned in the order of the graph, as S. Needleman and C. Wunsch aligned proteins
+(Journal of Molecular Biology 48, 1970): an operation of the same kind at the same place is the same though its inputs or its line
+were edited, and a single one that stands where another one stood has replaced it.  Loops and functions left over are the same if
+their steps are mostly made of the same operations.
 """
 
 from __future__ import annotations
 
-import math
+import difflib
+import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-from scanviz.profiler.compare.interval import FLOOR_COLD, MANY, OPERATION_SPREAD, Estimate, of_steps
-from scanviz.record.model import (
-    DurationRecord,
-    FunctionRecord,
-    LoopRecord,
-    OperationRecord,
-    ProfileRecord,
-    SourceRecord,
-)
-from scanviz.record.names import given_name
-from scanviz.record.sample import FIRST
+from scanviz.profiler.compare.figures import Figure, Key, Kind
 
-Kind = Literal["function", "loop", "operation"]
-Key = tuple[str, ...]
+Pair = tuple[int, int]  # places in the lists of A and of B
+_KINDS: tuple[Kind, ...] = ("function", "loop", "operation")
+_SAME_KIND, _SAME_TEXT, _SAME_TYPE, _BESIDE = 3.0, 2.0, 0.5, 1.0
+_ENOUGH = 3.0  # a pair with less in common is none
+_ALIKE = 0.5  # the share of operations that two loops have in common if one is the other, edited
+_MOST = 400  # operations a side that are aligned: the time grows with their product
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A time of one run that has a meaning in another run too.
-
-    Attributes
-    ----------
-    kind : str
-        ``"function"`` (a call), ``"loop"`` (a step) or ``"operation"``.
-    key : tuple of str
-        What it is known by.
-    owner : tuple of str
-        What the loop or function that it is directly in is known by; empty for a function.
-    name : str
-        What it is called.
-    path : tuple of str
-        Names of what it is in, outermost first.
-    source : SourceRecord or None
-        Its line.
-    count : int
-        How often it happened: calls, or steps.
-    estimate : Estimate or None
-        Its time; None where it was never timed.
-    resolution_ns : float
-        A difference below is one of the clock.
-    """
-
-    kind: Kind
-    key: Key
-    owner: Key
-    name: str
-    path: tuple[str, ...]
-    source: SourceRecord | None
-    count: int
-    estimate: Estimate | None
-    resolution_ns: float = 0.0
-
-
-def figures(record: ProfileRecord) -> dict[Key, Figure]:
-    """Return the times of a run by what they are known by, in order of functions and loops.
+def same_figures(a: Mapping[Key, Figure], b: Mapping[Key, Figure]) -> dict[Key, Key]:
+    """Return for each figure of B that A has too the key that it has there.
 
     Examples
     --------
-    >>> from scanviz.record.model import DurationRecord, FunctionRecord
-    >>> f = FunctionRecord(1, "f", None, "numpy", calls=3, first_ns=30, call_times=DurationRecord(3, 50, p50_ns=10))
-    >>> [(each.kind, each.name, each.estimate.ns) for each in figures(ProfileRecord(functions=(f,))).values()]
-    [('function', 'f', 10.0)]
+    >>> from scanviz.profiler.compare.figures import figures
+    >>> from scanviz.record.model import FunctionRecord, ProfileRecord, SourceRecord
+    >>> a, b = (
+    ...     figures(ProfileRecord(functions=(FunctionRecord(1, f"function at {file}:3", SourceRecord(file, 3, "f = …"), "numpy"),)))
+    ...     for file in ("rnn.py", "faster.py")
+    ... )
+    >>> same_figures(a, b) == {next(iter(b)): next(iter(a))}
+    True
     """
-    found: dict[Key, Figure] = {}
-    functions, loops = keys_of(record)
-    for function in record.functions:
-        key = functions[function.key]
-        found[key] = Figure(
-            "function", key, (), function.name, (), function.source, function.calls, _of_calls(function)
-        )
-        _add(found, _operations(record, function.operations, key, (function.name,), function.calls))
-    paths: dict[int, tuple[str, ...]] = {}
-    names = {function.key: function.name for function in record.functions}
-    for loop in record.loops:
-        outside = (names[loop.function],) if loop.parent is None else paths[loop.parent]
-        paths[loop.key] = (*outside, loop.name)
-        owner = functions[loop.function] if loop.parent is None else loops[loop.parent]
-        key = loops[loop.key]
-        found[key] = Figure("loop", key, owner, loop.name, outside, loop.source, loop.steps, _of_loop(loop))
-        _add(found, _operations(record, loop.operations, key, paths[loop.key], loop.steps))
+    inside_a, inside_b = _by_owner(a), _by_owner(b)
+    found: dict[Key, Key] = {}
+    waiting: list[tuple[Key, Key]] = [((), ())]
+    while waiting:
+        owner_a, owner_b = waiting.pop()
+        for kind in _KINDS:
+            old = inside_a.get((owner_a, kind), [])
+            new = inside_b.get((owner_b, kind), [])
+            if kind == "operation":
+                pairs = aligned_operations(old, new)
+            else:
+                pairs = _aligned_parts(old, new, a, b)
+            for i, j in pairs:
+                found[new[j].key] = old[i].key
+                if kind != "operation":
+                    waiting.append((old[i].key, new[j].key))
     return found
 
 
-def keys_of(record: ProfileRecord) -> tuple[dict[int, Key], dict[int, Key]]:
-    """Return what functions and loops are known by, by their keys in the record."""
-    seen: Counter[Key] = Counter()
-    functions = {
-        function.key: _counted(("function", lasting_name(function.name, function.source)), seen)
-        for function in record.functions
+def aligned_operations(old: Sequence[Figure], new: Sequence[Figure]) -> list[Pair]:
+    """Return the places of operations of two versions of a step that are the same operation."""
+    pairs = _exactly(old, new, [], _expression_on_line)
+    pairs = _exactly(old, new, pairs, lambda figure: (figure.name, figure.type))
+    pairs = _in_order(old, new, pairs)
+    return sorted([*pairs, *_replaced(old, new, pairs)])
+
+
+def _by_owner(side: Mapping[Key, Figure]) -> dict[tuple[Key, Kind], list[Figure]]:
+    found: dict[tuple[Key, Kind], list[Figure]] = {}
+    for figure in side.values():
+        found.setdefault((figure.owner, figure.kind), []).append(figure)
+    return found
+
+
+def _aligned_parts(
+    old: Sequence[Figure], new: Sequence[Figure], a: Mapping[Key, Figure], b: Mapping[Key, Figure]
+) -> list[Pair]:
+    """Return the places of the functions or loops that are the same."""
+    pairs = _exactly(old, new, [], lambda figure: figure.key[len(figure.owner) :])
+    pairs = _exactly(old, new, pairs, _name_without_file)
+    left, right = _left(old, new, pairs)
+    contents = [_contents(old[i].key, a) for i in left], [_contents(new[j].key, b) for j in right]
+    likeness = {
+        (i, j): _likeness(one, other) + 0.01 * (_text(old[i]) == _text(new[j]))
+        for i, one in zip(left, contents[0], strict=True)
+        for j, other in zip(right, contents[1], strict=True)
     }
-    loops: dict[int, Key] = {}
-    for loop in record.loops:
-        owner = functions[loop.function] if loop.parent is None else loops[loop.parent]
-        loops[loop.key] = _counted((*owner, "loop", lasting_name(loop.name, loop.source)), seen)
-    return functions, loops
+    for i, j in sorted(likeness, key=lambda pair: (-likeness[pair], abs(pair[0] - pair[1]), pair)):
+        if likeness[i, j] >= _ALIKE and i in left and j in right:
+            pairs.append((i, j))
+            left.remove(i)
+            right.remove(j)
+    return sorted(pairs)
 
 
-def lasting_name(name: str, source: SourceRecord | None) -> str:
-    """Return a name with the number of a line that it was made of replaced by the line's text.
+def _contents(key: Key, side: Mapping[Key, Figure]) -> Counter[str]:
+    """Return the kinds of operations in a function or loop and in the loops in it."""
+    inside = (f for f in side.values() if f.kind == "operation" and f.owner[: len(key)] == key)
+    return Counter(head(figure.name) for figure in inside)
 
-    The number that tells things of one name apart is left out: it is another one as soon as there is one more of them.
+
+def _likeness(one: Counter[str], other: Counter[str]) -> float:
+    """Return the share of operations that two have in common; of what is empty nothing is known."""
+    return (one & other).total() / (one | other).total() if one and other else 0.0
+
+
+def _exactly(
+    old: Sequence[Figure],
+    new: Sequence[Figure],
+    pairs: Sequence[Pair],
+    known_by: Callable[[Figure], Hashable],
+) -> list[Pair]:
+    """Add the pairs that are known by the same thing; where there are more of them in one version, the order decides later."""
+    left, right = _left(old, new, pairs)
+    places: dict[Hashable, tuple[list[int], list[int]]] = {}
+    for side, (figures, free) in enumerate(((old, left), (new, right))):
+        for place in free:
+            places.setdefault(known_by(figures[place]), ([], []))[side].append(place)
+    equal = (both for both in places.values() if len(both[0]) == len(both[1]))
+    return [*pairs, *(pair for both in equal for pair in zip(*both, strict=True))]
+
+
+def _expression_on_line(figure: Figure) -> Hashable:
+    return figure.name, _text(figure), figure.source.file if figure.source else ""
+
+
+def _name_without_file(figure: Figure) -> Hashable:
+    """Return what a function or loop is known by, the file left out that a default name has."""
+    name = figure.key[-1]
+    return name.replace(figure.source.file, "") if figure.source is not None else name
+
+
+def _text(figure: Figure) -> str:
+    return figure.source.text if figure.source is not None else ""
+
+
+def _left(old: Sequence[Figure], new: Sequence[Figure], pairs: Sequence[Pair]) -> tuple[list[int], list[int]]:
+    """Return the places that have no partner."""
+    taken = {i for i, _ in pairs}, {j for _, j in pairs}
+    return [i for i in range(len(old)) if i not in taken[0]], [
+        j for j in range(len(new)) if j not in taken[1]
+    ]
+
+
+def head(label: str) -> str:
+    """Return the kind of an operation as printed: its function, or its sign.
 
     Examples
     --------
-    >>> lasting_name("scan at rnn.py:9", SourceRecord("rnn.py", 9, "h, _ = scan(step, x)"))
-    'scan at rnn.py: h, _ = scan(step, x)'
+    >>> head("tanh(… + …)"), head("h[t-1] @ W"), head("index[-1](h)"), head("(… @ …) + (matmul(x[t], U))")
+    ('tanh', '@', 'index', '+')
     """
-    name = given_name(name)
-    if source is None or not name.endswith(f":{source.line}"):
-        return name
-    return f"{name.removesuffix(str(source.line))} {source.text}"
+    bare, longer = label, ""
+    while bare != longer:  # what is in parentheses belongs to the inputs
+        longer, bare = bare, re.sub(r"\([^()]*\)", "\0", bare)
+    found = re.fullmatch(r"([A-Za-z_]\w*)[^ \0]*\0", bare)
+    if found:
+        return found.group(1)
+    signs = re.findall(r" (\S{1,3}) ", bare)
+    return str(signs[0]) if signs else bare
 
 
-def _counted(key: Key, seen: Counter[Key]) -> Key:
-    """Return a key that none before has."""
-    seen[key] += 1
-    return key if seen[key] == 1 else (*key[:-1], f"{key[-1]} ({seen[key]})")
+def _in_order(old: Sequence[Figure], new: Sequence[Figure], pairs: Sequence[Pair]) -> list[Pair]:
+    """Add the alignment of what is left in which most is in common."""
+    left, right = _left(old, new, pairs)
+    if not left or not right or max(len(left), len(right)) > _MOST:
+        return list(pairs)
+    known = set(pairs)
+    worth = [[_in_common(old[i], new[j], _beside(i, j, known, old, new)) for j in right] for i in left]
+    return [*pairs, *((left[i], right[j]) for i, j in _best(worth))]
 
 
-def _add(found: dict[Key, Figure], more: Iterator[Figure]) -> None:
-    seen: Counter[Key] = Counter()
-    for figure in more:
-        seen[figure.key] += 1
-        key = (*figure.key, str(seen[figure.key]))
-        found[key] = replace(figure, key=key)
+def _beside(i: int, j: int, pairs: set[Pair], old: Sequence[Figure], new: Sequence[Figure]) -> int:
+    """Return how many neighbours, before and behind, two operations have in common; the ends of a step count as such."""
+    before = (i - 1, j - 1) in pairs or i == j == 0
+    behind = (i + 1, j + 1) in pairs or (i == len(old) - 1 and j == len(new) - 1)
+    return before + behind
 
 
-def _operations(
-    record: ProfileRecord,
-    operations: tuple[OperationRecord, ...],
-    owner: Key,
-    path: tuple[str, ...],
-    count: int,
-) -> Iterator[Figure]:
-    """Yield the operations of a function or step; a loop among them has a figure of its own."""
-    for operation in operations:
-        if operation.kind == "loop":
-            continue
-        file, text = (operation.source.file, operation.source.text) if operation.source else ("", "")
-        estimate = _of_operation(operation) if operation.samples else None
-        yield Figure(
-            "operation",
-            (*owner, "operation", file, text, operation.label),
-            owner,
-            operation.label,
-            path,
-            operation.source,
-            count,
-            estimate,
-            record.cost.stamp_ns,
-        )
-
-
-def _of_operation(operation: OperationRecord) -> Estimate:
-    error = OPERATION_SPREAD / math.sqrt(operation.samples)
-    return Estimate(operation.mean_ns, operation.mean_ns, error, cold=operation.samples == 1)
-
-
-def _of_calls(function: FunctionRecord) -> Estimate | None:
-    """Return the time of a call, the first one left out where there are more."""
-    times = function.call_times
-    if not times.count:
-        return None
-    if times.count == 1:
-        return Estimate(times.mean_ns, times.mean_ns, cold=True)
-    later = times.count - 1
-    mean = max(0, times.total_ns - min(function.first_ns, times.max_ns or function.first_ns)) / later
-    return Estimate(mean, float(times.p50_ns) or mean, _spread(times) / math.sqrt(later), max(1, later - 1))
-
-
-def _spread(times: DurationRecord) -> float:
-    """Return how far single times are from the usual one, as a share, read from percentiles as of a normal distribution."""
-    return (times.p95_ns - times.p50_ns) / 1.645 / times.p50_ns if times.p50_ns else FLOOR_COLD
-
-
-def _of_loop(loop: LoopRecord) -> Estimate | None:
-    """Return the time of a step, the first steps left out: they are the ones that the series holds in full."""
-    times, rows = loop.step_times, loop.series
-    if not times.count:
-        return (
-            Estimate(loop.total_ns / loop.steps, loop.total_ns / loop.steps, cold=True)
-            if loop.steps
-            else None
-        )
-    first = loop.timed()[: min(FIRST, times.count // 4, len(rows))]
-    while sum(timed_steps.covers for timed_steps in first) > times.count // 4:  # of blocks fewer are left out
-        first.pop()
-    warm, start = (
-        sum(timed_steps.covers for timed_steps in first),
-        sum(timed_steps.total_ns for timed_steps in first),
+def _in_common(one: Figure, other: Figure, beside: int) -> float:
+    """Return how much two operations have in common; 0 for such that are not of a kind."""
+    if head(one.name) != head(other.name):
+        return 0.0
+    text = difflib.SequenceMatcher(None, _text(one), _text(other), autojunk=False).ratio()
+    expression = difflib.SequenceMatcher(None, one.name, other.name, autojunk=False).ratio()
+    return (
+        _SAME_KIND + expression + _SAME_TEXT * text + _SAME_TYPE * (one.type == other.type) + _BESIDE * beside
     )
-    if times.count < 4 or start >= times.total_ns:
-        return Estimate(times.mean_ns, float(times.p50_ns) or times.mean_ns, FLOOR_COLD, MANY, cold=True)
-    mean = (times.total_ns - start) / (times.count - warm)
-    usual = rows[len(first) :]
-    usual = usual[usual[:, 3] != 3]  # the slowest were chosen for being slow
-    spread = usual[usual[:, 3] == 0]
-    sample = (spread if len(spread) >= 16 else usual)[:, 2]
-    error, freedom = of_steps(sample)
-    return Estimate(mean, float(times.p50_ns) or mean, error, freedom)
 
 
-__all__ = ["Figure", "Key", "Kind", "figures", "keys_of", "lasting_name"]
+def _best(worth: list[list[float]]) -> list[Pair]:
+    """Return the pairs in order whose worth adds up to most, by dynamic programming."""
+    rows, columns = len(worth), len(worth[0])
+    total = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            paired = total[i + 1][j + 1] + worth[i][j] if worth[i][j] >= _ENOUGH else 0.0
+            total[i][j] = max(paired, total[i + 1][j], total[i][j + 1])
+    pairs, i, j = [], 0, 0
+    while i < rows and j < columns:
+        if worth[i][j] >= _ENOUGH and total[i][j] == total[i + 1][j + 1] + worth[i][j]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif total[i][j] == total[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _replaced(old: Sequence[Figure], new: Sequence[Figure], pairs: Sequence[Pair]) -> Iterator[Pair]:
+    """Yield single operations that stand where a single other one stood, with a result of the same type."""
+    left, right = _left(old, new, pairs)
+    before, after = dict(pairs), {j: i for i, j in pairs}
+    for i in left:
+        follows = before.get(i - 1, -1) if i else -1
+        j = follows + 1
+        alone = (i == 0 or i - 1 in before) and (i + 1 in before or i == len(old) - 1)
+        ends = before.get(i + 1) == j + 1 if i + 1 < len(old) else j == len(new) - 1
+        if alone and ends and j in right and j not in after and old[i].type == new[j].type:
+            yield i, j
+
+
+__all__ = ["aligned_operations", "head", "same_figures"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from scanviz.profiler.compare.matching import keys_of
+from scanviz.profiler.compare.figures import Key, keys_of
 from scanviz.record.measures import Measure, measures
 from scanviz.record.model import LoopRecord, ProfileRecord
 
@@ -28,16 +29,23 @@ class ChangedNumber(NamedTuple):
         }
 
 
-def changed_numbers(a: ProfileRecord, b: ProfileRecord) -> list[ChangedNumber]:
+def changed_numbers(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key]) -> list[ChangedNumber]:
     """Return the numbers that are not the same in two runs, in the order of loops and declarations.
+
+    Parameters
+    ----------
+    a, b : ProfileRecord
+        The runs.
+    same : mapping
+        For each figure of B its key in A.
 
     Examples
     --------
-    >>> changed_numbers(ProfileRecord(), ProfileRecord())
+    >>> changed_numbers(ProfileRecord(), ProfileRecord(), {})
     []
     """
     old, new = ({keys_of(run)[1][loop.key]: loop for loop in run.loops} for run in (a, b))
-    pairs = [(old[key], loop) for key, loop in new.items() if key in old]
+    pairs = [(old[same[key]], loop) for key, loop in new.items() if same.get(key) in old]
     found = [
         ChangedNumber(after, measure, measure.value(before), measure.value(after))
         for before, after in pairs

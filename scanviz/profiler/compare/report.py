@@ -1,10 +1,13 @@
-"""A comparison as text: what changed, time lost first, then what stayed the same within noise."""
+"""A comparison as text: the net figure, what changed, time lost first, then what stayed the same within noise."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanviz.profiler.compare.comparison import Compared, Comparison
+from scanviz.profiler.compare.busy import BUSY
+from scanviz.profiler.compare.comparison import CHANGES, Compared, Comparison
+from scanviz.profiler.compare.figures import Kind
+from scanviz.profiler.compare.headline import headline
 from scanviz.profiler.report.text import HEADING, HOT, QUIET, TITLE, WARNING, ReportLine, styled, table
 from scanviz.profiler.report.units import counted, duration, quantity
 from scanviz.record.model import ProfileRecord
@@ -50,7 +53,8 @@ def render_comparison(
     A: 1 run, 0 · B: 1 run, 0
     nothing to compare: no scanviz function was called
     """
-    lines = [*_header(comparison), *_changes(comparison, top), *_same(comparison, max(40, width), top)]
+    lines = [*_header(comparison), *_changes(comparison, top), *_undecided(comparison, max(40, width), top)]
+    lines.extend(_same(comparison, max(40, width), top))
     lines.extend(_numbers(comparison, max(40, width), top))
     if fail_over is not None:
         lines.extend(_failures(comparison, fail_over))
@@ -67,7 +71,7 @@ def render_refusal(comparison: Comparison, *, width: int = 80, color: bool = Fal
     >>> print(render_refusal(compare(*runs)), end="")
     scanviz: these runs are not alike, so their times say nothing about the code
       script: A a.py, B b.py
-        profile the same script, in either version, twice
+        profile one program, in either version
     --anyway compares them all the same
     """
     lines = [
@@ -91,8 +95,14 @@ def _unlike(comparison: Comparison) -> Iterator[ReportLine]:
 
 def _header(comparison: Comparison) -> Iterator[ReportLine]:
     a, b = comparison.a, comparison.b
-    yield ReportLine(sanitize(" ".join([b.script, *b.arguments]).strip() or "profile"), HEADING, wraps=True)
-    yield ReportLine(f"A: {_run(a)} · B: {_run(b)}", wraps=True)
+    names = dict.fromkeys(
+        sanitize(" ".join([run.script, *run.arguments]).strip() or "profile") for run in (a, b)
+    )
+    yield ReportLine(" → ".join(names), HEADING, wraps=True)
+    yield ReportLine(f"A: {_run(a)} · B: {_run(b)}{', in turns' if comparison.rounds else ''}", wraps=True)
+    net = headline(comparison)
+    if net:
+        yield ReportLine(net, HEADING, wraps=True)
     if comparison.unlike:
         yield ReportLine("not alike: these times compare more than the code", WARNING, wraps=True)
         yield from _unlike(comparison)
@@ -101,12 +111,29 @@ def _header(comparison: Comparison) -> Iterator[ReportLine]:
     if not comparison.rows:
         yield ReportLine("nothing to compare: no scanviz function was called", WARNING)
         return
+    yield from _busy(comparison)
     floor = f"below {100 * comparison.floor:.0f} % counts as noise"
     if min(comparison.runs) > 1:
         yield ReportLine(f"intervals hold, all at once, in 95 of 100 comparisons; {floor}", QUIET, wraps=True)
         return
     yield ReportLine(f"with one run on a side {floor}; runs may differ by more:", QUIET, wraps=True)
     yield ReportLine("scanviz profile --repeat 5 shows by how much", QUIET, wraps=True)
+
+
+def _busy(comparison: Comparison) -> Iterator[ReportLine]:
+    """Yield how busy the machine was, where that is worth a word or leaves no verdict."""
+    off = comparison.off_processor
+    if comparison.unequally_busy:
+        shares = " and ".join(f"{100 * share:.0f} %" for share in off if share is not None)
+        told = f"no verdict: calls of A and B were off the CPU {shares} of their time: the machine was not as busy for both"
+        yield ReportLine(f"{told}; scanviz compare --run runs both in turns", WARNING, wraps=True)
+    elif max(share or 0.0 for share in off) > BUSY:
+        shares = ", ".join(
+            f"{name} {100 * (share or 0):.0f} %" for name, share in zip("AB", off, strict=True)
+        )
+        yield ReportLine(
+            f"the machine was busy: calls were off the CPU {shares} of their time", WARNING, wraps=True
+        )
 
 
 def _run(record: ProfileRecord) -> str:
@@ -120,7 +147,7 @@ def _run(record: ProfileRecord) -> str:
 
 def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
     """Yield what is slower, faster, new or gone; what is inside of something new or gone goes without saying."""
-    told = [row for row in comparison.rows if row.verdict in _STYLES and not row.of_new]
+    told = [row for row in comparison.rows if row.verdict in CHANGES and not row.of_new]
     least = _WORTH * sum(
         abs(row.b_ns or 0) * row.figure.count for row in comparison.rows if not row.figure.owner
     )
@@ -129,8 +156,11 @@ def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
     ]
     small = len(told) - len(changed)
     if comparison.rows and not told:
+        some = any(row.verdict == "no verdict" for row in comparison.rows)
         yield ReportLine("")
-        yield ReportLine("the same within noise everywhere", TITLE)
+        yield ReportLine(
+            "no difference that is more than noise" if some else "the same within noise everywhere", TITLE
+        )
     for compared in changed[:top]:
         yield ReportLine("")
         yield from _change(compared)
@@ -148,6 +178,8 @@ def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
 def _change(row: Compared) -> Iterator[ReportLine]:
     figure = row.figure
     yield ReportLine(f"{row.verdict:<7} {figure.kind} {_named(row)}", _STYLES[row.verdict], wraps=False)
+    if row.was:
+        yield ReportLine(f"        in A: {sanitize(row.was)}", QUIET)
     yield ReportLine(f"        {_times(row)}", wraps=True)
     if figure.source is not None:
         yield ReportLine(
@@ -167,7 +199,8 @@ def _times(row: Compared) -> str:
         ns = row.b_ns if row.a_ns is None else row.a_ns
         return f"{'not timed' if ns is None else duration(ns) + ' ' + per}, {_lost(row.lost_ns)}"
     times = f"{duration(row.a_ns or 0)} → {duration(row.b_ns or 0)} {per}"
-    return f"{times}, {_ratio(row)}, {_lost(row.lost_ns)}"
+    of = " of CPU time" if row.interval.of == "cpu time" else ""
+    return f"{times}{of}, {_ratio(row)}, {_lost(row.lost_ns)}"
 
 
 def _ratio(row: Compared) -> str:
@@ -186,36 +219,52 @@ def _lost(ns: float) -> str:
     return f"{duration(abs(ns))} {'lost' if ns >= 0 else 'saved'} in all"
 
 
+def _undecided(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
+    """Yield a table of what got no verdict, for runs of the same program differ too much."""
+    rows = [row for row in comparison.rows if row.verdict == "no verdict"]
+    if not rows:
+        return
+    yield ReportLine("")
+    yield ReportLine(f"no verdict: {_counts(rows)}", WARNING, wraps=True)
+    if not comparison.unequally_busy:
+        told = "runs of one program differ too much, the machine was too busy: more rounds, or a quieter hour"
+        yield ReportLine(f"  {told}", QUIET, wraps=True)
+    yield from _table(rows, width, top)
+
+
 def _same(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:
     """Yield a table of functions and loops that are the same, and how many operations are."""
     same = [row for row in comparison.rows if row.verdict == "same"]
-    larger = [compared for compared in same if compared.figure.kind != "operation"]
-    larger.sort(key=lambda compared: -(compared.b_ns or 0) * compared.figure.count)
-    operations = len(same) - len(larger)
     unmeasured = sum(row.verdict == "not measured" for row in comparison.rows)
     if same:
         yield ReportLine("")
-        counts = [
-            counted(sum(compared.figure.kind == kind for compared in same), kind)
-            for kind in ("function", "loop")
-        ]
-        yield ReportLine(
-            f"same within noise: {', '.join([*counts, counted(operations, 'operation')])}", TITLE, wraps=True
-        )
-    rows = [
-        [
-            f"  {compared.figure.kind} {_named(compared)}",
-            duration(compared.a_ns or 0),
-            duration(compared.b_ns or 0),
-            _ratio(compared),
-        ]
-        for compared in larger[:top]
-    ]
-    yield from (ReportLine(text) for text in table(rows, 1, width))
-    if len(larger) > top:
-        yield ReportLine(f"  and {len(larger) - top} more (--top {len(larger)} shows them)", QUIET)
+        yield ReportLine(f"same within noise: {_counts(same)}", TITLE, wraps=True)
+    yield from _table(same, width, top)
     if unmeasured:
         yield ReportLine(f"not measured in both: {unmeasured}", QUIET)
+
+
+def _counts(rows: list[Compared]) -> str:
+    kinds: tuple[Kind, ...] = ("function", "loop", "operation")
+    return ", ".join(counted(sum(row.figure.kind == kind for row in rows), kind) for kind in kinds)
+
+
+def _table(rows: list[Compared], width: int, top: int) -> Iterator[ReportLine]:
+    """Yield the functions and loops among some rows, with their times."""
+    larger = [row for row in rows if row.figure.kind != "operation"]
+    larger.sort(key=lambda row: -(row.b_ns or 0) * row.figure.count)
+    cells = [
+        [
+            f"  {row.figure.kind} {_named(row)}",
+            duration(row.a_ns or 0),
+            duration(row.b_ns or 0),
+            _ratio(row),
+        ]
+        for row in larger[:top]
+    ]
+    yield from (ReportLine(text) for text in table(cells, 1, width))
+    if len(larger) > top:
+        yield ReportLine(f"  and {len(larger) - top} more (--top {len(larger)} shows them)", QUIET)
 
 
 def _numbers(comparison: Comparison, width: int, top: int) -> Iterator[ReportLine]:

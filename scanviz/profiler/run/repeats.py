@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from scanviz.profiler.run.exits import Terminated
 from scanviz.profiler.run.repeated_input import RepeatedInput
@@ -67,7 +67,8 @@ def run_repeatedly(arguments: Sequence[str], count: int) -> Repeated:
             path = Path(folder) / f"{number}.scanviz"
             started += 1
             try:
-                code = _run_once(["profile", "-q", "-o", str(path), *arguments], number, given)
+                stdout = None if number == 0 else subprocess.DEVNULL
+                code = run_once(["profile", "-q", "-o", str(path), *arguments], number, given, stdout)
             except KeyboardInterrupt:  # the runs that are done are kept, and of the first one what there is
                 code = INTERRUPTED
             if path.exists() and (code == 0 or not records):
@@ -114,11 +115,28 @@ def _loop(loop: LoopRecord) -> LoopRecord:
     )
 
 
-def _run_once(arguments: Sequence[str], number: int, given: RepeatedInput) -> int:
-    """Run scanviz in a fresh process and return its exit code."""
+def run_once(
+    arguments: Sequence[str],
+    number: int,
+    given: RepeatedInput,
+    stdout: int | None = None,
+    stderr: IO[bytes] | None = None,
+) -> int:
+    """Run scanviz in a fresh process and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Of ``scanviz``.
+    number : int
+        Which run this is, from 0.
+    given : RepeatedInput
+        What it reads.
+    stdout, stderr : optional
+        Where it writes, as of ``subprocess``; where this process does by default.
+    """
     with given.of_run(number) as stdin:
-        stdout = None if number == 0 else subprocess.DEVNULL
-        process = subprocess.Popen([*_this_command(), *arguments], stdin=stdin, stdout=stdout)
+        process = subprocess.Popen([*_this_command(), *arguments], stdin=stdin, stdout=stdout, stderr=stderr)
         return _ended(process)
 
 
@@ -145,4 +163,4 @@ def _this_command() -> list[str]:
     return [sys.executable, "-m", "scanviz"]
 
 
-__all__ = ["MOST", "Repeated", "run_repeatedly", "times_alone", "with_repeats"]
+__all__ = ["MOST", "Repeated", "run_once", "run_repeatedly", "times_alone", "with_repeats"]

@@ -18,7 +18,7 @@ from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.program.instructions import all_loops
 from scanviz.profiler.compare.comparison import compare
-from scanviz.profiler.compare.matching import figures
+from scanviz.profiler.compare.figures import figures
 from scanviz.profiler.export.frames import StackFrame, frames_of
 from scanviz.profiler.export.tables import TABLES
 from scanviz.profiler.recording.overhead import FREE

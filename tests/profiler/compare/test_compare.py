@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scanviz.profiler.compare.comparison import Comparison, compare
+from scanviz.profiler.compare.comparison import CHANGES, Comparison, compare
 from scanviz.profiler.compare.interval import CONFIDENCE
 from scanviz.profiler.compare.report import render_comparison, render_refusal
 from scanviz.profiler.report.text import columns
@@ -156,7 +156,7 @@ def test_what_is_faster_is_the_mirror_image_of_what_is_slower() -> None:
     there = {row.figure.key: row for row in compare(*runs).rows}
     for row in compare(*runs[::-1]).rows:
         other = there[row.figure.key]
-        assert {row.verdict, other.verdict} in ({"slower", "faster"}, {"same"})
+        assert {row.verdict, other.verdict} in ({"slower", "faster"}, {"same"}, {"no verdict"})
         assert row.interval.ratio == pytest.approx(1 / other.interval.ratio)
         assert row.interval.low == pytest.approx(1 / other.interval.high)
 
@@ -187,7 +187,7 @@ def test_noise_alone_gives_a_verdict_in_fewer_comparisons_than_stated(runs: int)
     for k in range(count):
         seed = 1000 * runs + 20 * k
         a, b = (repeated(runs, seed + 10 * side, jitter=0.3) for side in (0, 1))
-        wrong += any(row.verdict != "same" for row in compare(a, b).rows)
+        wrong += any(row.verdict in CHANGES for row in compare(a, b).rows)
     assert wrong <= 2 * (1 - CONFIDENCE) * count  # twice the rate: 3 standard deviations above it
 
 
@@ -202,13 +202,12 @@ def test_noise_below_the_floor_is_never_a_verdict(seed: int, outliers: int, othe
     assert verdicts(compare(after, before)) == ALL_SAME
 
 
-def test_some_very_slow_steps_of_a_single_run_are_no_verdict_but_of_all_of_several_runs_they_are() -> None:
+def test_some_very_slow_steps_are_no_verdict_on_the_step_for_others_on_the_machine_make_them() -> None:
     assert verdicts(compare(run(), run(outliers=30)))["rnn"] == "same"
-    row = next(
-        each for each in compare(repeated(5), repeated(5, outliers=30)).rows if each.figure.name == "rnn"
-    )
-    assert row.verdict == "slower"
-    assert row.interval.of == "ns"
+    rows = compare(repeated(5), repeated(5, outliers=30)).rows
+    row = next(row for row in rows if row.figure.name == "rnn")
+    assert row.verdict == "same"
+    assert row.interval.of == "median"
 
 
 def test_an_operation_of_a_single_run_is_slower_only_if_the_step_is() -> None:
@@ -227,7 +226,9 @@ def test_an_operation_of_a_single_run_is_slower_only_if_the_step_is() -> None:
 def test_one_slow_run_of_several_is_no_verdict() -> None:
     runs = [run(jitter=0.005, seed=k) for k in range(5)]
     slow = run({label: 3 * ns for label, ns in USUAL.items()})
-    assert verdicts(compare(with_repeats(runs[0], runs[1:]), with_repeats(slow, runs[1:]))) == ALL_SAME
+    found = verdicts(compare(with_repeats(runs[0], runs[1:]), with_repeats(slow, runs[1:])))
+    assert set(found) == set(ALL_SAME)
+    assert not set(found.values()) & set(CHANGES)
 
 
 def test_a_difference_below_one_time_stamp_is_no_verdict_on_an_operation() -> None:
@@ -255,20 +256,29 @@ def test_a_loop_named_after_its_line_matches_when_the_line_moves() -> None:
     assert len(comparison.rows) == 5
 
 
-def test_a_renamed_loop_is_new_and_gone_and_the_guess_is_told() -> None:
+def test_a_renamed_loop_is_the_same_if_its_step_is_and_both_names_are_told() -> None:
     comparison = compare(run(), run(name="cells"))
     found = verdicts(comparison)
+    assert set(found.values()) == {"same"}
+    assert "cells" in found and "rnn" not in found
+    assert comparison.warnings == ("loop rnn is called cells in B",)
+
+
+def test_a_loop_with_another_step_is_new_and_what_is_inside_goes_without_saying() -> None:
+    comparison = compare(run(), run(dict.fromkeys(("exp(y)", "log(y)"), 1550.0), name="cells"))
+    found = verdicts(comparison)
     assert (found["rnn"], found["cells"], found["train"]) == ("gone", "new", "same")
-    assert comparison.warnings == ("loop rnn is gone and cells is new, on the same line: renamed?",)
     shown = render_comparison(comparison)
     assert "new     loop cells" in shown
-    assert "operation tanh" not in shown  # what is inside of a new loop goes without saying
-    assert all(row.of_new == (row.figure.kind == "operation") for row in comparison.rows)
+    assert "operation exp" not in shown
+    assert all(
+        row.of_new == (row.figure.kind == "operation") for row in comparison.rows if row.verdict != "same"
+    )
 
 
 def test_a_new_operation_is_told_with_its_line_and_what_it_costs() -> None:
     comparison = compare(repeated(3), repeated(3, times=USUAL | {"sin(·)": 5000.0}))
-    new = comparison.rows[2]
+    new = next(row for row in comparison.rows if row.verdict == "new")
     assert (new.figure.name, new.verdict, new.interval, new.of_new) == ("sin(·)", "new", None, False)
     assert new.lost_ns == pytest.approx(5000 * CALLS * STEPS)
     assert "new     operation sin(·) in train > rnn\n        5.00 µs each, 10.0 ms lost in all" in (
@@ -302,7 +312,12 @@ def test_an_operation_that_was_never_timed_is_not_measured() -> None:
 
 H = LoopVariableRecord("sitsot", "h", (-1,), (0,), type="float64[8]")
 UNLIKE = {
-    "script": (replace(run(), script="other.py"), "same script"),
+    "script": (
+        ProfileRecord(
+            scanviz="0.1.0", machine="two processors", script="other.py", outcome=OutcomeRecord("ok", 0)
+        ),
+        "one program",
+    ),
     "arguments": (replace(run(), arguments=("--layers", "2")), "same arguments"),
     "machine": (replace(run(), machine="another"), "one machine"),
     "detail": (replace(run(), detail="ops"), "--detail"),

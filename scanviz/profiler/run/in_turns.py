@@ -1,0 +1,118 @@
+"""Profiling two programs in turns, each run in a fresh process, so that a machine that drifts changes both.
+
+The rounds begin with A and with B by turns (A B, B A, …): what a run leaves behind for the next, warm caches or a hot processor,
+falls on both.  There are as many rounds as the seconds allow.  What the programs write is not shown; it is told of one that fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from scanviz.profiler.run.repeated_input import RepeatedInput
+from scanviz.profiler.run.repeats import run_once, with_repeats
+from scanviz.record.file import load
+from scanviz.record.model import ProfileRecord
+
+SECONDS = 60.0  # that a comparison takes, unless it is told otherwise
+LEAST, MOST = 3, 24  # rounds
+_TAIL = 2000  # bytes of what a program that failed has written last
+
+
+class ProgramFailedError(Exception):
+    """One of two programs did not end well.
+
+    Attributes
+    ----------
+    name : str
+        ``"A"`` or ``"B"``.
+    code : int
+        Its exit code, negative for a signal.
+    written : str
+        The end of what it wrote to standard error.
+    """
+
+    def __init__(self, name: str, code: int, written: str) -> None:
+        super().__init__(f"{name} ended with exit code {code}")
+        self.name, self.code, self.written = name, code, written
+
+
+class Turns(NamedTuple):
+    """Two programs that ran in turns: the first run of each, which holds the others, and how many rounds there were."""
+
+    a: ProfileRecord
+    b: ProfileRecord
+    rounds: int
+
+
+def run_in_turns(
+    a: Sequence[str],
+    b: Sequence[str],
+    *,
+    seconds: float = SECONDS,
+    rounds: int | None = None,
+    notify: Callable[[int, float], None] = lambda rounds, seconds: None,
+) -> Turns:
+    """Profile two programs in turns.
+
+    Parameters
+    ----------
+    a, b : sequence of str
+        Arguments of ``scanviz profile``: options, the program and its arguments.
+    seconds : float
+        No round begins that would probably end later; at least three are made.
+    rounds : int, optional
+        How many rounds, whatever time they take.
+    notify : callable
+        Called after each round with the rounds and seconds so far.
+
+    Raises
+    ------
+    ProgramFailedError
+        If one of them fails, or leaves no profile.
+    """
+    records: tuple[list[ProfileRecord], list[ProfileRecord]] = [], []
+    given, begun, done = RepeatedInput(), time.monotonic(), 0
+    with contextlib.closing(given), tempfile.TemporaryDirectory(prefix="scanviz-") as folder:
+        while done < (MOST if rounds is None else rounds):
+            spent = time.monotonic() - begun
+            if rounds is None and done >= LEAST and spent + spent / done > seconds:
+                break
+            for side in (0, 1) if done % 2 == 0 else (1, 0):
+                run = _Run("AB"[side], (a, b)[side], sum(map(len, records)))
+                records[side].append(_profiled(run, Path(folder), given))
+            done += 1
+            notify(done, time.monotonic() - begun)
+    first, second = (with_repeats(runs[0], runs[1:]) for runs in records)
+    return Turns(first, second, done)
+
+
+class _Run(NamedTuple):
+    name: str
+    arguments: Sequence[str]
+    number: int
+
+
+def _profiled(run: _Run, folder: Path, given: RepeatedInput) -> ProfileRecord:
+    path = folder / f"{run.number}.scanviz"
+    with (folder / "errors").open("w+b") as errors:
+        arguments = ["profile", "-q", "-o", str(path), *run.arguments]
+        code = run_once(arguments, run.number, given, subprocess.DEVNULL, errors)
+        if code != 0 or not path.exists():
+            raise ProgramFailedError(run.name, code, _tail(errors))
+    return load(path)
+
+
+def _tail(file: IO[bytes]) -> str:
+    file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+    return file.read().decode(sys.getfilesystemencoding(), "replace").strip()
+
+
+__all__ = ["LEAST", "MOST", "SECONDS", "ProgramFailedError", "Turns", "run_in_turns"]

@@ -13,9 +13,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from scanviz.cli.measured_progress import Job, MeasuredProgress, measured_progress
 from scanviz.engine.measurement.ablation import Effect, ablate
 from scanviz.engine.measurement.captured_calls import CapturedCall, CapturedCalls, Uncalled
-from scanviz.engine.measurement.verification import CannotRunAgainError, Checked, Verification, bisect, verify
+from scanviz.engine.measurement.verification import (
+    A_GRADIENT,
+    MOST_GRADIENTS,
+    CannotRunAgainError,
+    Checked,
+    Verification,
+    bisect,
+    verify,
+)
 from scanviz.profiler.report.rewrites import RewritesOptions
 from scanviz.profiler.report.text import (
     HEADING,
@@ -44,6 +53,7 @@ if TYPE_CHECKING:
 
 WIDE = 100  # columns of a terminal from which on there is room for all of the table
 INTERRUPTED = 130  # exit code after ctrl+c
+A_VERSION = 0.05  # seconds that --verify takes for one, before it is known better
 
 
 class MeasurementOptions(NamedTuple):
@@ -120,11 +130,12 @@ def show_measured(
         if problem:
             write_text(f"scanviz: {problem}\n", stream)
             return 2
-        for line in _lines(captured, uncalled, wanted, width):
-            text = styled(line, width, color)
-            write_text(text + "\n", stream)
-            stream.flush()
-            right = right and line.style != WARNING
+        with measured_progress(stream, _jobs(captured, wanted)) as progress:
+            for line in _lines(captured, uncalled, wanted, width, progress):
+                progress.erase()
+                write_text(styled(line, width, color) + "\n", stream)
+                stream.flush()
+                right = right and line.style != WARNING
     except KeyboardInterrupt:
         write_text("\nscanviz: interrupted; what stands above is measured\n", stream)
         return INTERRUPTED
@@ -133,13 +144,34 @@ def show_measured(
     return 0 if right else 1
 
 
+def _chosen(captured: CapturedCalls, wanted: MeasurementOptions) -> list[CapturedCall]:
+    return [call for call in captured.calls if wanted.view.function in (None, call.function.name)]
+
+
+def _jobs(captured: CapturedCalls, wanted: MeasurementOptions) -> list[Job]:
+    """Return the work that is long enough to show how far it is, in its order."""
+    found: list[Job] = []
+    calls = _chosen(captured, wanted)
+    for function in (call.function for call in calls):
+        if "verify" in wanted.flags:
+            versions = len(function.rewrites.of_graph) + A_GRADIENT * (MOST_GRADIENTS + 2)
+            found.append(Job("verify", function.name, A_VERSION * versions))
+        if "ablate" in wanted.flags:
+            found.append(Job("ablate", function.name, wanted.seconds / len(calls)))
+    return found
+
+
 def _lines(
-    captured: CapturedCalls, uncalled: list[Function], wanted: MeasurementOptions, width: int
+    captured: CapturedCalls,
+    uncalled: list[Function],
+    wanted: MeasurementOptions,
+    width: int,
+    progress: MeasuredProgress,
 ) -> Iterator[ReportLine]:
     name = wanted.view.function
-    calls = [call for call in captured.calls if name in (None, call.function.name)]
+    calls = _chosen(captured, wanted)
     for call in calls:
-        yield from _of_function(call, wanted, wanted.seconds / len(calls), width)
+        yield from _of_function(call, wanted, wanted.seconds / len(calls), width, progress)
     for function in captured.left_out:
         if name in (None, function.name):
             yield ReportLine(f"{sanitize(function.name)}: its inputs were too large to be kept", TITLE)
@@ -153,14 +185,20 @@ def _lines(
 
 
 def _of_function(
-    call: CapturedCall, wanted: MeasurementOptions, seconds: float, width: int
+    call: CapturedCall,
+    wanted: MeasurementOptions,
+    seconds: float,
+    width: int,
+    progress: MeasuredProgress,
 ) -> Iterator[ReportLine]:
     function, arrays, flags, view = call.function, call.arrays, wanted.flags, wanted.view
     which = "the inputs of its call" if call.calls == 1 else f"the inputs of one of its {call.calls} calls"
     yield ReportLine(f"{sanitize(function.name)}, on {which}", TITLE)
     try:
         if "verify" in flags:
-            found_wrong = verify(function, arrays, among=lambda record: _is_meant(record, view))
+            progress.begin("verify", function.name)
+            meant = lambda record: _is_meant(record, view)  # noqa: E731
+            found_wrong = verify(function, arrays, among=meant, notify=progress.notify)
             yield from _verified(found_wrong)
             yield _whole(function, found_wrong)
         if "bisect" in flags:
@@ -171,7 +209,9 @@ def _of_function(
             yield ReportLine(
                 f"  measuring, about {duration(seconds * 1e9)}; ctrl+c shows what there is by then", QUIET
             )
-            found = ablate(function, arrays, seconds, among=rules if narrow else None)
+            progress.begin("ablate", function.name)
+            among = rules if narrow else None
+            found = ablate(function, arrays, seconds, among=among, notify=progress.notify)
             done: list[Effect] = []
             yield from _ablated(found, width, done)
             if wanted.into is not None:

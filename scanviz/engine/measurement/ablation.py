@@ -19,7 +19,7 @@ import numpy as np
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.function import Function
 from scanviz.engine.graph.nodes import Variable
-from scanviz.engine.measurement.verification import compare
+from scanviz.engine.measurement.verification import Notify, compare, nobody
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
@@ -93,6 +93,7 @@ def ablate(
     seconds: float = 20.0,
     clock: Callable[[], int] = time.perf_counter_ns,
     among: Collection[str] | None = None,
+    notify: Notify = nobody,
 ) -> Iterator[Effect]:
     """Measure what each rule that was applied to a function does for it, one after the other.
 
@@ -108,6 +109,8 @@ def ablate(
         Gives nanoseconds; replaced in tests.
     among : collection of str, optional
         The rules to be left out one by one; else all that were applied, and at last all of them at once.
+    notify : callable
+        Told between rounds, never while one is timed, how much is done, from 0 to 1, and which rule is left out.
     """
     selection = function.rewrites.selection
     rules = list(dict.fromkeys(rewrite.rule for rewrite in function.rewrites))
@@ -120,8 +123,10 @@ def ablate(
     base()  # the first run makes what the others find
     peaks = [_peak(base) for _ in range(PEAKS)]
     budget = int(seconds * 1e9 / len(variants))
-    for rule, chosen in variants:
-        yield _effect(rule, base, peaks, runner(function, arrays, chosen), budget, clock)
+    for k, (rule, chosen) in enumerate(variants):
+        of_rule = lambda part, k=k, rule=rule: notify((k + part) / len(variants), rule)  # noqa: E731
+        of_rule(0.0)
+        yield _effect(rule, base, peaks, runner(function, arrays, chosen), budget, clock, of_rule)
 
 
 def runner(function: Function, arrays: Sequence[Any], selection: Selection) -> Run:
@@ -137,17 +142,25 @@ def runner(function: Function, arrays: Sequence[Any], selection: Selection) -> R
 
 
 def _effect(
-    rule: str, base: Run, peaks: list[int], other: Run, budget: int, clock: Callable[[], int]
+    rule: str,
+    base: Run,
+    peaks: list[int],
+    other: Run,
+    budget: int,
+    clock: Callable[[], int],
+    notify: Callable[[float], None],
 ) -> Effect:
     expected, found = base(), other()
     agrees = compare(expected, found, [""] * len(expected)) is None
     times: tuple[list[int], list[int]] = ([], [])
-    begun = clock()
+    begun, spent = clock(), 0
     while len(times[0]) < FEWEST_ROUNDS or (len(times[0]) < MOST_ROUNDS and clock() - begun < budget):
         for kept, action in zip(times, (base, other), strict=True):
             start = clock()
             action()
             kept.append(max(1, clock() - start))
+            spent += kept[-1]
+        notify(min(1.0, max(spent / max(budget, 1), len(times[0]) / MOST_ROUNDS)))
     ratios = [without / with_it for with_it, without in zip(*times, strict=True)]
     low, middle, high = statistics.quantiles(ratios, n=4)
     others = [_peak(other) for _ in peaks]

@@ -27,6 +27,9 @@ from scanviz.engine.rewrites.history import Record
 
 TOLERANCE = {"float64": 1e-7, "float32": 1e-3, "float16": 1e-1}
 MOST_GRADIENTS = 4  # versions of one history at which gradients are compared
+A_GRADIENT = 4  # versions computed in the time that one takes with its gradients, about
+
+Notify = Callable[[float, str], None]  # told how much is done, from 0 to 1, and what is looked at now
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +122,16 @@ def every(record: Record) -> bool:
     return True
 
 
+def nobody(done: float, what: str) -> None:
+    """Tell nobody how far it is."""
+
+
 def verify(
     function: Function,
     arrays: Sequence[Any],
     gradients: bool = True,
     among: Callable[[Record], bool] = every,
+    notify: Notify = nobody,
 ) -> Verification:
     """Compare what a function gives before and after every application of a rule.
 
@@ -137,6 +145,8 @@ def verify(
         Whether gradients of its floating outputs are compared too, at a few versions.
     among : callable
         Chooses the applications that are looked at.
+    notify : callable
+        Told before each of them how much is done, from 0 to 1, and which rule is looked at.
 
     Raises
     ------
@@ -148,8 +158,11 @@ def verify(
         graphs = history.all_graphs()
         versions = _Versions(function, graphs, arrays)
         checked = []
-        for k, record in enumerate(history.of_graph):
+        records = history.of_graph
+        whole_work = len(records) + (A_GRADIENT * (MOST_GRADIENTS + 2) if gradients else 0)
+        for k, record in enumerate(records):
             if among(record):
+                notify(k / max(whole_work, 1), record.rule)
                 wrong, exact = versions.compared(k, k + 1)
                 checked.append(Checked(record.index, record.rule, record.message, wrong, exact))
                 if versions.fails(k + 1):
@@ -158,7 +171,13 @@ def verify(
             bool(checked) and checked[-1].difference is not None and versions.fails(checked[-1].index + 1)
         )
         wanted = gradients and not broken
-        found, skipped = _gradients(function, graphs, arrays, among) if wanted else ([], "not asked for")
+        of_gradients = lambda part: notify(  # noqa: E731  # the share of a part of the work
+            (len(records) + part * (whole_work - len(records))) / max(whole_work, 1), "gradients"
+        )
+        found, skipped = (
+            _gradients(function, graphs, arrays, among, of_gradients) if wanted else ([], "not asked for")
+        )
+        notify(1.0, "the function as it runs")
         whole = _as_it_runs(function, versions, graphs[0], arrays)
     return Verification(function.name, tuple(checked), tuple(found), skipped, whole)
 
@@ -288,6 +307,7 @@ def _gradients(
     graphs: Sequence[Sequence[Variable]],
     arrays: Sequence[Any],
     among: Callable[[Record], bool],
+    notify: Callable[[float], None],
 ) -> tuple[list[Checked], str]:
     """Compare gradients of a fixed sum of the outputs with respect to the inputs, after a few of the applications.
 
@@ -305,9 +325,11 @@ def _gradients(
         {chosen[-1], *(chosen[k * len(chosen) // MOST_GRADIENTS] for k in range(MOST_GRADIENTS))}
     )
     try:
+        notify(0.0)
         expected = _gradient_values(function, graphs[0], wrt, arrays)
         found = []
-        for version in versions:
+        for k, version in enumerate(versions, 1):
+            notify(k / (1 + len(versions)))
             now = _gradient_values(function, graphs[version], wrt, arrays)
             wrong = compare(
                 expected, now, [f"gradient with respect to {describe(variable)}" for variable in wrt]

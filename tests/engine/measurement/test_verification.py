@@ -210,3 +210,19 @@ def test_functions_that_are_never_called_are_known():
         assert g(3.0) == 6.0
     later = scanviz.function([x], x + 5.0)
     assert uncalled.functions == [f] and later(1.0) == 6.0
+
+
+def test_how_much_is_done_is_notified_and_never_goes_back():
+    f = train()
+    arrays = [RNG.normal(size=(5, 3)), f.plan.shared[0].get_value()]
+    told: list[tuple[float, str]] = []
+    notify = lambda done, what: told.append((done, what))  # noqa: E731
+    verify(f, arrays, notify=notify)
+    assert told[0][0] == 0.0 and told[-1] == (1.0, "the function as it runs")
+    assert told == sorted(told, key=lambda each: each[0])
+    assert {what for _, what in told[:-1]} == {each.rule for each in f.rewrites.of_graph} | {"gradients"}
+    told.clear()
+    effects = list(ablate(f, arrays, seconds=0.05, notify=notify))
+    assert told[0][0] == 0.0 and 0.9 < told[-1][0] <= 1.0
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert list(dict.fromkeys(what for _, what in told)) == [each.rule for each in effects]

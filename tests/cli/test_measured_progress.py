@@ -1,0 +1,120 @@
+"""The line of --verify and --ablate: on terminals alone, gone at the end, and an estimate that follows the pace."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanviz.cli import measured_progress
+from scanviz.cli.measured_progress import Job, MeasuredProgress, Remaining
+from tests.cli.measured_scripts import SCRIPT
+from tests.cli.test_rewrites_ablate import read_all, set_size
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured_progress, "DELAY", 0.0)
+    monkeypatch.setattr(measured_progress, "PERIOD", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+
+def test_a_terminal_shows_what_is_done_and_how_long_the_rest_takes_and_the_line_goes_away() -> None:
+    stream = Terminal()
+    shown = MeasuredProgress(stream, [Job("verify", "train", 4.0), Job("ablate", "train", 90.0)])
+    shown.begin("verify", "train")
+    shown.notify(0.01, "PushOutDot1")
+    text = plain(stream.getvalue())
+    assert "--verify train (1 of 2): PushOutDot1" in text and "about 94 s left" in text
+    shown.erase()
+    assert stream.getvalue().rstrip("\n").endswith("\x1b[2K")  # rich clears its line
+    shown.begin("ablate", "train")
+    shown.notify(0.0, "ScanSaveMem")
+    assert "--ablate train (2 of 2): ScanSaveMem" in plain(stream.getvalue())
+    shown.erase()
+
+
+@pytest.mark.parametrize("reason", ["a pipe", "NO_COLOR", "a dumb terminal"])
+def test_nothing_is_written_where_it_would_be_rubbish(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO() if reason == "a pipe" else Terminal()
+    if reason == "NO_COLOR":
+        monkeypatch.setenv("NO_COLOR", "1")
+    if reason == "a dumb terminal":
+        monkeypatch.setenv("TERM", "dumb")
+    shown = MeasuredProgress(stream, [Job("verify", "f", 1.0)])
+    shown.begin("verify", "f")
+    shown.notify(0.5, "fold")
+    shown.erase()
+    assert stream.getvalue() == ""
+
+
+def test_hostile_names_are_made_plain_and_stay_on_one_line() -> None:
+    stream = Terminal()
+    name = "\x1b[2J[bold]x" * 20
+    shown = MeasuredProgress(stream, [Job("verify", name, 1.0)])
+    shown.begin("verify", name)
+    shown.notify(0.5, "fold")
+    assert "\x1b[2J" not in stream.getvalue() and "\\x1b[2J[bold]" in plain(stream.getvalue())
+    assert max(map(len, plain(stream.getvalue()).splitlines())) <= 80
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["verify", "ablate"]), st.floats(0.1, 100.0)), min_size=1, max_size=5),
+    st.dictionaries(st.sampled_from(["verify", "ablate"]), st.floats(0.1, 10.0)),
+    st.floats(0.1, 1.0),
+)
+def test_jobs_of_a_steady_pace_are_estimated_exactly(
+    parts: list[tuple[str, float]], paces: dict[str, float], done: float
+) -> None:
+    jobs = [Job(kind, "f", seconds) for kind, seconds in parts]
+    pace = {"verify": 1.0, "ablate": 1.0, **paces}
+    now = 0.0
+    left = Remaining(jobs, lambda: now)
+    for k, job in enumerate(jobs):
+        left.begin(k)
+        now += job.seconds * pace[job.kind] * done
+        seen = {other.kind for other in jobs[: k + 1]}
+        expected = job.seconds * (1 - done) * pace[job.kind]
+        expected += sum(
+            other.seconds * (pace[other.kind] if other.kind in seen else 1.0) for other in jobs[k + 1 :]
+        )
+        whole = sum(other.seconds for other in jobs if other.kind == job.kind)
+        finished = job.seconds * done + sum(each.seconds for each in jobs[:k] if each.kind == job.kind)
+        if finished > measured_progress.LEAST_SHARE * whole:
+            assert left.at(done) == pytest.approx(expected)
+        now += job.seconds * pace[job.kind] * (1 - done)
+
+
+def test_ablate_draws_it_in_a_real_terminal_and_leaves_the_table_alone(tmp_path: Path) -> None:
+    (tmp_path / "rnn.py").write_text(SCRIPT)
+    ours, theirs = pty.openpty()
+    set_size(theirs, 100)
+    command = [sys.executable, "-m", "scanviz", "rewrites", "--ablate", "--budget", "3", "rnn.py"]
+    kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=theirs, stdout=subprocess.DEVNULL, env={**kept, "TERM": "xterm"}
+    ):
+        os.close(theirs)
+        text = read_all(ours)
+    assert re.search(r"--ablate train: \w+ .*left", plain(text))
+    table = plain(text).rpartition("as it is: ")[2]
+    assert "left" not in table and "all of them" in table

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scanviz.profiler.advice.figures import step_ns
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 from scanviz.record.rewrites import RefusalRecord
@@ -34,9 +35,11 @@ class Advice:
     loop : str
         The loop it is about, or empty.
     gain_ns : float or None
-        Time of this run that it can save, estimated; None where the record gives no figure.
+        Time of this run that it saves at least about, of usual steps and calls; None where the record bounds no such time.
     gain_bytes : int or None
         Memory that it can save, estimated.
+    most_ns : float or None
+        Time of this run that it can save at most, where no more than that is known.
     """
 
     kind: str
@@ -48,6 +51,7 @@ class Advice:
     loop: str = ""
     gain_ns: float | None = None
     gain_bytes: int | None = None
+    most_ns: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,11 +80,11 @@ class SourcePlace:
 
     def is_worth(self, nanoseconds: float) -> bool:
         """Return whether a time is a part of the run worth a word."""
-        return nanoseconds >= WORTH * self.record.wall_ns > 0
+        return is_worth(self.record, nanoseconds)
 
     def step_ns(self) -> float:
-        """Return what a step took on average, estimated."""
-        return self.loop.body_ns + self.loop.copy_ns + self.loop.overhead_ns
+        """Return what a usual step took."""
+        return step_ns(self.loop)
 
     def known_steps(self) -> int | None:
         """Return how many steps the loop takes at most, where that is a constant of its graph."""
@@ -110,6 +114,11 @@ class SourcePlace:
         wanted = (rule, f"loop `{self.loop.name}`")  # no other loop of the function has that name
         found = (each for each in self.function.rewrites.refusals if (each.rule, each.node) == wanted)
         return next(found, None)
+
+
+def is_worth(record: ProfileRecord, nanoseconds: float) -> bool:
+    """Return whether a time is a part of the run worth a word."""
+    return nanoseconds >= WORTH * record.wall_ns > 0
 
 
 def places(record: ProfileRecord) -> Iterator[SourcePlace]:
@@ -153,4 +162,4 @@ def is_selected(selection: str, rule: str, tags: tuple[str, ...]) -> bool:
     return found
 
 
-__all__ = ["LARGE_BYTES", "WORTH", "Advice", "SourcePlace", "is_selected", "places"]
+__all__ = ["LARGE_BYTES", "WORTH", "Advice", "SourcePlace", "is_selected", "is_worth", "places"]

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from scanviz.profiler.advice.figures import copies_ns
 from scanviz.profiler.advice.item import LARGE_BYTES, Advice, SourcePlace
 from scanviz.profiler.report.units import amount, duration, share, size
 from scanviz.record.graph import LoopSnapshot, NodeSnapshot
@@ -134,22 +135,23 @@ def copies(place: SourcePlace) -> Iterator[Advice]:
     loop = place.loop
     if loop.gradient_of is not None:  # nobody wrote its step
         return
-    spent = min(loop.copy_ns * loop.steps, float(loop.total_ns))
+    copying = copies_ns(loop)
+    spent = min(copying * loop.steps, float(loop.total_ns))
     stored = [
         variable
         for variable in loop.variables
         if variable.row_bytes and variable.keep_last is None and not variable.read_backwards
     ]
-    if not place.is_worth(spent) or loop.copy_ns < _MUCH_COPYING * place.step_ns() or not stored:
+    if not place.is_worth(spent) or copying < _MUCH_COPYING * place.step_ns() or not stored:
         return
     largest = max(stored, key=lambda variable: variable.row_bytes)
     yield Advice(
         "copies",
-        f"`{loop.name}` spends {share(loop.copy_ns, place.step_ns())} of a step on storing rows",
+        f"`{loop.name}` spends {share(copying, place.step_ns())} of a step on storing rows",
         f"Most of it is `{largest.name}`, of which every row is stored. Where not all of them are needed, return a sum or a part"
-        " from the step, or read its last row alone (`[-1]`): then no more than that is kept. Estimate: storing as it was timed;"
+        " from the step, or read its last row alone (`[-1]`): then no more than that is kept. Estimate: storing in usual steps;"
         " touching new memory for the first time comes on top.",
-        f"{duration(loop.copy_ns)} of {duration(place.step_ns())} a step, {amount(loop.steps)} steps; `{largest.name}` takes"
+        f"{duration(copying)} of {duration(place.step_ns())} a step, {amount(loop.steps)} steps; `{largest.name}` takes"
         f" {size(largest.row_bytes)} in the largest run",
         loop.source,
         place.function.name,

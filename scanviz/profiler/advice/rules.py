@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from scanviz.profiler.advice import outside
 from scanviz.profiler.advice import run as advice_run
+from scanviz.profiler.advice.draws import draws
+from scanviz.profiler.advice.figures import operation_ns, operations_ns, run_ns, start_ns
 from scanviz.profiler.advice.item import Advice, SourcePlace, places
 from scanviz.profiler.advice.memory import checkpoints, copies, rows_kept
 from scanviz.profiler.advice.moving import non_sequences, sequence_products
@@ -17,11 +20,12 @@ from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.model import ProfileRecord
 
 _TINY_NS = 1000.0  # an operation this short is hardly more than the call of it
+_CALLS = 0.5  # of the time of a tiny operation, at least
 _MOSTLY_TINY = 0.5  # of the operations' time
 _MANY_STEPS = 1000
 _ALIKE = 0.8  # of the longest run: how long runs are on average
 _FEW_STEPS = 32
-_MUCH_SETUP = 0.3  # of a loop's time
+_MUCH_SETUP = 0.3  # of a loop's run
 _MANY_SHAPES = 8
 
 
@@ -30,15 +34,14 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
     loop = place.loop
     if loop.parent is not None or loop.gradient_of is not None or loop.runs < 2 or loop.steps < _MANY_STEPS:
         return
-    tiny = [
-        operation.mean_ns
-        for operation in loop.operations
-        if operation.samples and operation.mean_ns < _TINY_NS
-    ]
-    if not loop.sampled_steps or _is_updating(place) or sum(tiny) < _MOSTLY_TINY * loop.body_ns or not tiny:
+    times = [operation_ns(loop, operation) for operation in loop.operations]
+    tiny = [time for time in times if 0 < time < _TINY_NS]
+    if not loop.sampled_steps or _is_updating(place) or not tiny:
+        return
+    if sum(tiny) < _MOSTLY_TINY * operations_ns(loop):
         return
     # Runs of one length and one set of shapes go together; the steps of the longest one are needed anyway.
-    saved = sum(tiny) * (loop.steps - loop.longest_run)
+    saved = _CALLS * sum(tiny) * (loop.steps - loop.longest_run)
     gain = min(saved, float(loop.total_ns))
     alike = (
         loop.steps >= _ALIKE * loop.runs * loop.longest_run and sum(tier.count for tier in loop.tiers) <= 1
@@ -50,7 +53,7 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
         f"`{loop.name}` runs {amount(loop.runs)} times with steps too small to pay for",
         f"Operations of {duration(sum(tiny) / len(tiny))} are mostly the calls of them, whatever they compute. Where the calls of"
         f" `{place.function.name}` do not need one another's results, run them together: one axis more in its inputs, and one"
-        " loop for all. Estimate: these operations in all runs but one; larger rows take a part of that back.",
+        " loop for all. Estimate: half of these operations in all runs but one; larger rows take the other half back.",
         f"{counted(len(tiny), 'operation')} below {duration(_TINY_NS)}: {duration(sum(tiny))} of {duration(place.step_ns())}"
         f" a step; {amount(loop.steps)} steps in {amount(loop.runs)} runs took {duration(loop.total_ns)}",
         loop.source,
@@ -71,8 +74,12 @@ def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
     loop = place.loop
     if loop.parent is None or loop.has_until or loop.gradient_of is not None or not loop.runs:
         return
-    steps = loop.steps / loop.runs
-    if steps > _FEW_STEPS or loop.setup_ns < _MUCH_SETUP * loop.total_ns or not place.is_worth(loop.setup_ns):
+    steps, start = loop.steps / loop.runs, start_ns(place.record, loop)
+    run = run_ns(place.record, loop)
+    if steps > _FEW_STEPS or start is None or run is None or start < _MUCH_SETUP * run:
+        return
+    gain = min(start * loop.runs, float(loop.total_ns))
+    if not place.is_worth(gain):
         return
     if place.snapshot is not None and place.known_steps() is None:
         return  # how many steps it takes is found when it runs: nothing can be written out
@@ -84,13 +91,13 @@ def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
         "short_inner_loops",
         f"`{loop.name}` is started {amount(loop.runs)} times for {steps:.3g} steps each",
         f"Write its steps out in the step of `{parent}`: a Python `for` around the same expressions{known}. Building takes longer"
-        " then. Estimate: what starting and ending the inner loop takes.",
-        f"{duration(loop.setup_ns)} of its {duration(loop.total_ns)} ({share(loop.setup_ns, loop.total_ns)}) is before the first"
-        f" step and after the last: {duration(loop.setup_ns / loop.runs)} each time",
+        " then. Estimate: what starting and ending the inner loop takes, in usual steps.",
+        f"{duration(start)} of a usual run of {duration(run)} ({share(start, run)}) is before the first step and after the last;"
+        f" {amount(loop.runs)} runs",
         loop.source,
         place.function.name,
         loop.name,
-        float(loop.setup_ns),
+        gain,
     )
 
 
@@ -117,6 +124,7 @@ def many_shapes(place: SourcePlace) -> Iterator[Advice]:
 RULES: tuple[Callable[[SourcePlace], Iterator[Advice]], ...] = (
     non_sequences,
     sequence_products,
+    draws,
     short_inner_loops,
     tiny_steps,
     copies,
@@ -136,14 +144,19 @@ def advice_of(record: ProfileRecord) -> list[Advice]:
     Returns
     -------
     list of Advice
-        By estimated time, then by estimated memory, then those without a figure; empty where there is nothing to say.
+        By the time that they save, then by the time that they save at most, then by memory, then those without a figure; empty
+        where there is nothing to say.
 
     Examples
     --------
     >>> advice_of(ProfileRecord(script="rnn.py"))
     []
     """
-    return sorted(_all(record), key=lambda advice: (-(advice.gain_ns or 0.0), -(advice.gain_bytes or 0)))
+    return sorted(_all(record), key=_place)
+
+
+def _place(advice: Advice) -> tuple[float, float, int]:
+    return -(advice.gain_ns or 0.0), -(advice.most_ns or 0.0), -(advice.gain_bytes or 0)
 
 
 def _all(record: ProfileRecord) -> Iterator[Advice]:
@@ -151,7 +164,7 @@ def _all(record: ProfileRecord) -> Iterator[Advice]:
     for place in found:
         for rule in (*RULES, *MEMORY_RULES):
             yield from rule(place)
-    for of_run in advice_run.RULES:
+    for of_run in (*outside.RULES, *advice_run.RULES):
         yield from of_run(record)
     yield from advice_run.unnamed(record, found)
     yield from advice_run.recording(record)

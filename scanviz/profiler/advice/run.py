@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Hashable, Iterator
 
-from scanviz.profiler.advice.item import WORTH, Advice, SourcePlace
+from scanviz.profiler.advice.figures import building_ns, call_ns, outside_ns
+from scanviz.profiler.advice.item import WORTH, Advice, SourcePlace, is_worth
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
@@ -30,9 +32,9 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
                 (function.source.file, function.source.line, _shape_of(function.graph)), []
             ).append(function)
     for functions in alike.values():
-        built = [_build_ns(function) for function in functions]
-        gain = sum(built) * (1 - 1 / len(built))
-        if len(functions) < _SAME_LINE or not _worth(record, gain):
+        built = [building_ns(function) for function in functions]
+        gain = statistics.median(built) * (len(built) - 1)  # the first is slower, and is needed
+        if len(functions) < _SAME_LINE or not is_worth(record, gain):
             continue
         first = functions[0]
         if first.graph is None:
@@ -42,7 +44,7 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
             "rebuilding",
             f"one line built the same function {amount(len(functions))} times",
             "Build the function once, outside of the loop of the script, and give what differs as an argument or a shared variable:"
-            " the functions have the same operations and differ in values at most. Estimate: building one instead of all.",
+            " the functions have the same operations and differ in values at most. Estimate: the median of them, for all but one.",
             f"{duration(sum(built))} for {counted(len(functions), 'function')}, which had {counted(calls, 'call')} together",
             first.source,
             first.name,
@@ -68,7 +70,7 @@ def costly_building(record: ProfileRecord) -> Iterator[Advice]:
         rewriting = function.build_ns.get("rewrite", 0)
         if (
             rewriting < max(_BUILD_NS, 4 * function.total_ns)
-            or not _worth(record, rewriting)
+            or not is_worth(record, rewriting)
             or not function.calls
         ):
             continue
@@ -76,13 +78,15 @@ def costly_building(record: ProfileRecord) -> Iterator[Advice]:
             "costly_building",
             f"building `{function.name}` took longer than its calls",
             'With Mode(rewrites="none") it is built without rewriting: better as long as it is called this rarely, and calls get'
-            f" less than {rewriting / max(function.total_ns, 1):.0f} times slower. A function that stays in use pays for itself in"
-            " more calls. Estimate: at most the rewriting.",
-            f"{duration(_build_ns(function))} to build, {duration(rewriting)} of it rewriting; {counted(function.calls, 'call')} in"
-            f" {duration(function.total_ns)}",
+            f" less than {rewriting / max(function.total_ns, 1):.0f} times slower. A function that stays in use pays for itself"
+            " in more calls. No more than the rewriting can be saved.",
+            f"{duration(building_ns(function))} to build, {duration(rewriting)} of it rewriting; {counted(function.calls, 'call')}"
+            f" in {duration(function.total_ns)}",
             function.source,
             function.name,
             "",
+            None,
+            None,
             float(rewriting),
         )
 
@@ -90,25 +94,25 @@ def costly_building(record: ProfileRecord) -> Iterator[Advice]:
 def small_calls(record: ProfileRecord) -> Iterator[Advice]:
     """Give advice on functions called so often that the calls themselves take the time."""
     for function in record.functions:
-        inside = sum(one.mean_ns * one.samples for one in function.operations)
-        gain = function.total_ns - inside
-        timed = [one for one in function.operations if one.samples]
-        if (
-            function.calls < _MANY_CALLS
-            or not timed
-            or gain < _MUCH * function.total_ns
-            or not _worth(record, gain)
-        ):
+        a_call = call_ns(function)
+        inside = sum(outside_ns(function, operation) for operation in function.operations)
+        gain = (a_call - inside) * function.calls
+        timed = [operation for operation in function.operations if operation.samples]
+        if function.calls < _MANY_CALLS or not timed or a_call - inside < _MUCH * a_call:
+            continue
+        if not is_worth(record, gain):
             continue
         yield Advice(
             "small_calls",
             f"`{function.name}` is called {amount(function.calls)} times for little work",
-            "Bring the loop that calls it into a scan, or give each call more to do (a batch). Estimate: at most what is outside of"
-            " its operations: checking arguments, and what the script's recording adds to it.",
-            f"{duration(function.call_times.mean_ns)} a call, {duration(inside / function.calls)} of it in operations",
+            "Bring the loop that calls it into a scan, or give each call more to do (a batch). No more can be saved than what is"
+            " outside of its operations: checking arguments, and what the script's recording adds to it.",
+            f"{duration(a_call)} a usual call, {duration(inside)} of it in operations",
             function.source,
             function.name,
             "",
+            None,
+            None,
             gain,
         )
 
@@ -146,27 +150,6 @@ def no_rewrites(record: ProfileRecord) -> Iterator[Advice]:
             function.source,
             function.name,
         )
-
-
-def host_time(record: ProfileRecord) -> Iterator[Advice]:
-    """Give advice on runs that were mostly outside of functions."""
-    built = sum(map(_build_ns, record.functions))
-    called = sum(function.total_ns for function in record.functions)
-    host = record.wall_ns - built - called - record.cost.total_ns
-    if host < max(_HOST_NS, record.wall_ns / 2) or not called or record.left_out:
-        return
-    yield Advice(
-        "host_time",
-        "most of the run is outside of scanviz functions",
-        "Look there first, with a profiler for Python: reading data, making expressions, what is done between calls. Estimate: at"
-        " most all of it; this record does not see what it is.",
-        f"{duration(host)} of {duration(record.wall_ns)} ({share(host, record.wall_ns)}); functions took {duration(called)},"
-        f" building them {duration(built)}",
-        None,
-        "",
-        "",
-        host,
-    )
 
 
 def recording(record: ProfileRecord) -> Iterator[Advice]:
@@ -234,14 +217,6 @@ def unnamed(record: ProfileRecord, found: list[SourcePlace]) -> Iterator[Advice]
     )
 
 
-def _build_ns(function: FunctionRecord) -> int:
-    return sum(function.build_ns.values())
-
-
-def _worth(record: ProfileRecord, nanoseconds: float) -> bool:
-    return nanoseconds >= WORTH * record.wall_ns > 0
-
-
-RULES = (rebuilding, costly_building, small_calls, reference_tier, no_rewrites, host_time)
+RULES = (rebuilding, costly_building, small_calls, reference_tier, no_rewrites)
 
 __all__ = ["RULES", "recording", "unnamed"]

@@ -1,0 +1,40 @@
+"""What of a graph depends on some of its variables alone: work that can be done where those are known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
+
+
+def name_of(op: str) -> str:
+    """Return the name of an operation without its parameters.
+
+    Examples
+    --------
+    >>> name_of("index[-1]"), name_of("draw_normal{sizes=1}")
+    ('index', 'draw_normal')
+    """
+    return op.partition("{")[0].partition("[")[0]
+
+
+def given_by(loop: LoopSnapshot, kinds: Collection[str]) -> set[int]:
+    """Return the variables of a step that loop variables of some kinds give a value to."""
+    return {
+        number for variable in loop.variables if variable.kind in kinds for number in variable.inner_inputs
+    }
+
+
+def closure(graph: GraphSnapshot, given: Iterable[int]) -> list[NodeSnapshot]:
+    """Return the nodes that depend on some variables, and on constants, alone; not what is of constants only, nor sizes."""
+    constants = {k for k, variable in enumerate(graph.variables) if variable.role == "constant"}
+    known, found = constants | set(given), []
+    for node in graph.nodes:
+        if node.inputs and known.issuperset(node.inputs) and name_of(node.op) != "dimension":
+            known |= set(node.outputs)
+            if not constants.issuperset(node.inputs):
+                found.append(node)
+    return found
+
+
+__all__ = ["closure", "given_by", "name_of"]

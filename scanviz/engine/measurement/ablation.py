@@ -7,6 +7,7 @@ of their own, told with the least and the largest ratio.
 
 from __future__ import annotations
 
+import functools
 import statistics
 import time
 import tracemalloc
@@ -124,9 +125,14 @@ def ablate(
     peaks = [_peak(base) for _ in range(PEAKS)]
     budget = int(seconds * 1e9 / len(variants))
     for k, (rule, chosen) in enumerate(variants):
-        of_rule = lambda part, k=k, rule=rule: notify((k + part) / len(variants), rule)  # noqa: E731
+        of_rule = functools.partial(_part_of, notify, k, len(variants), rule)
         of_rule(0.0)
         yield _effect(rule, base, peaks, runner(function, arrays, chosen), budget, clock, of_rule)
+
+
+def _part_of(notify: Notify, number: int, count: int, rule: str, part: float) -> None:
+    """Notify of a part of the work with one rule as a part of the whole."""
+    notify((number + part) / count, rule)
 
 
 def runner(function: Function, arrays: Sequence[Any], selection: Selection) -> Run:

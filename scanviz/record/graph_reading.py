@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.scan.variables import step_name
@@ -24,6 +25,7 @@ from scanviz.record.versions import (
 
 DEEPEST = 50  # loops in loops that are read
 _STATES = ("sitsot", "mitsot", "mitmot")
+_New = TypeVar("_New")
 
 
 class LevelNodes:
@@ -209,7 +211,10 @@ class _Builder:
         """Return a loop."""
         step = self.step(loop, depth + 1)
         inner = {variable.key: k for k, variable in enumerate(step.variables)}
-        variables = tuple(_loop_variable(variable, inner, outer) for variable in loop.variables)
+        variables = tuple(
+            with_names(LoopVariableSnapshot, variable, inner.__getitem__, outer.of)
+            for variable in loop.variables
+        )
         until = None if loop.until is None else inner[loop.until]
         return LoopSnapshot(loop.name, variables, step, until, loop.gradient_of, key)
 
@@ -243,17 +248,14 @@ class _Numbers:
         return self.add(VariableSnapshot(given.name, given.label, given.type, role, key))
 
 
-def _loop_variable(
-    variable: LoopVariableKeys, inner: Mapping[str, int], outer: _Numbers
-) -> LoopVariableSnapshot:
-    return LoopVariableSnapshot(
-        variable.kind,
-        variable.name,
-        variable.reads,
-        variable.writes,
-        tuple(inner[text] for text in variable.inner_inputs),
-        tuple(inner[output] for output in variable.inner_outputs),
-        None if variable.outer_input is None else outer.of(variable.outer_input),
-        None if variable.outer_output is None else outer.of(variable.outer_output),
-        variable.keep_last,
-    )
+def with_names(
+    kind: Callable[..., _New],
+    variable: LoopVariableKeys | LoopVariableSnapshot,
+    inner: Callable[[Any], Any],
+    outer: Callable[[Any], Any],
+) -> _New:
+    """Return a loop variable as another class, with other names for the values in its step and around the loop."""
+    within = (tuple(map(inner, names)) for names in (variable.inner_inputs, variable.inner_outputs))
+    around = (None if name is None else outer(name) for name in (variable.outer_input, variable.outer_output))
+    taps = variable.reads, variable.writes
+    return kind(variable.kind, variable.name, *taps, *within, *around, variable.keep_last)

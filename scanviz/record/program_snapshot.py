@@ -23,7 +23,18 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.scan.layout import Layout
 from scanviz.engine.scan.loop import Scan
-from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs, kind_of, taps_of
+from scanviz.engine.scan.variables import (
+    Carry,
+    LoopVariable,
+    NonSequence,
+    State,
+    StepOutput,
+    inner_inputs,
+    inner_outputs,
+    kind_of,
+    taps_of,
+)
+from scanviz.engine.scan.variables import Sequence as LoopSequence
 from scanviz.record.gradient_pairs import forward_loop, read_backwards
 from scanviz.record.model import (
     FunctionRecord,
@@ -174,7 +185,7 @@ def _loop_record(
 ) -> LoopRecord:
     scan = loop.op
     assert isinstance(scan, Scan)
-    layout = Layout(scan)
+    layout, slots = Layout(scan), _slots(loop)
     read_back = read_backwards(loop, outer)
     return LoopRecord(
         key=loop.key,
@@ -185,7 +196,9 @@ def _loop_record(
         has_until=loop.until is not None,
         gradient_of=forward_loop(loop, outer),
         operations=_operations(loop.body, depth),
-        variables=tuple(_variable(variable, loop, outer, read_back) for variable in scan.variables),
+        variables=tuple(
+            _variable(variable, slots[variable], outer, read_back) for variable in scan.variables
+        ),
         var_mappings={name: _as_tuples(entries) for name, entries in layout.var_mappings.items()},
         connection_pattern=tuple(map(tuple, layout.connection_pattern())),
         inner_connection_pattern=tuple(map(tuple, layout.inner_connection_pattern())),
@@ -197,11 +210,10 @@ def _as_tuples(entries: dict[int, Any]) -> dict[str, tuple[int, ...]]:
 
 
 def _variable(
-    variable: LoopVariable, loop: LoopInstruction, outer: Program, read_back: set[int]
+    variable: LoopVariable, slot: object, outer: Program, read_back: set[int]
 ) -> LoopVariableRecord:
     reads, writes = taps_of(variable)
     inner = [*inner_inputs(variable), *inner_outputs(variable)]
-    slot = _slot(variable, loop)
     return LoopVariableRecord(
         kind=kind_of(variable),  # type: ignore[arg-type]  # the engine's names of kinds are the record's
         name=variable.name,
@@ -217,20 +229,21 @@ def _variable(
     )
 
 
-def _slot(variable: LoopVariable, loop: LoopInstruction) -> object:
-    """Return the slot of the instruction that a loop variable became: slots of a kind keep the variables' order."""
+def _slots(loop: LoopInstruction) -> dict[LoopVariable, object]:
+    """Return the slot that each loop variable became: slots of a kind keep the variables' order."""
     scan = loop.op
     assert isinstance(scan, Scan)
-    slots: dict[str, Sequence[object]] = {
-        "sequence": loop.sequences,
-        "state": loop.states,
-        "nitsot": loop.step_outputs,
-        "carry": loop.carries,
-        "non_sequence": loop.non_sequences,
+    kinds: tuple[tuple[type[LoopVariable], Sequence[object]], ...] = (
+        (LoopSequence, loop.sequences),
+        (State, loop.states),
+        (StepOutput, loop.step_outputs),
+        (Carry, loop.carries),
+        (NonSequence, loop.non_sequences),
+    )
+    return {
+        variable: slot
+        for kind, slots in kinds
+        for variable, slot in zip(
+            (each for each in scan.variables if isinstance(each, kind)), slots, strict=True
+        )
     }
-    alike = [each for each in scan.variables if _group(each) == _group(variable)]
-    return slots[_group(variable)][alike.index(variable)]
-
-
-def _group(variable: LoopVariable) -> str:
-    return "state" if isinstance(variable, State) else kind_of(variable)

@@ -8,13 +8,15 @@ rewrite made in them, and after all rewrites as a graph with numbered variables.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from scanviz.engine.errors import ScanvizValueError
-from scanviz.record.codec import encode
-from scanviz.record.graph_reading import LevelNodes
+from scanviz.record.codec import decode, encode
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.graph_reading import LevelNodes, with_names
 from scanviz.record.versions import (
     DeltaRecord,
     LoopNodeRecord,
@@ -72,9 +74,10 @@ def _stepped(document: Document, schema: int, step: Callable[[Document], Documen
 def _with_one_graph(function: Document) -> Document:
     """Return a function's document of schema 1 with one form of its graph."""
     found = dict(function)
-    graph, rewrites = found.pop("graph", None), found.pop("rewrites", None)
-    if rewrites is None and graph is None:
+    old_graph, rewrites = found.pop("graph", None), found.pop("rewrites", None)
+    if rewrites is None and old_graph is None:
         return found
+    graph = None if old_graph is None else decode(GraphSnapshot, old_graph, "graph")
     history = dict(rewrites or {})
     old = {name: history.pop(name, missing) for name, missing in _GRAPH.items()}
     applications = [dict(each) for each in history.get("applications", ())]
@@ -252,8 +255,7 @@ class _Rows:
         name, forward, until = self._row(rows[place])[2:]
         variables: list[LoopVariableKeys] = []
         while (row := self._row(rows[(place := place + 1)]))[:2] == [depth, "s"]:
-            fields: list[Any] = [tuple(each) if isinstance(each, list) else each for each in row[2:]]
-            variables.append(LoopVariableKeys(*fields))
+            variables.append(decode(LoopVariableKeys, row[2:]))
         return place, LoopNodeRecord(name, step, tuple(variables), until, forward)
 
 
@@ -261,102 +263,72 @@ def _leaf(level: int, key: str, name: str, label: str, kind: str, role: str) -> 
     return NodeRecord(level, key, "", 0, (ResultRecord(key, name, kind, label),), role=role)
 
 
-def versions_of_graph(graph: Document, after: int) -> VersionsRecord:
-    """Return a graph with numbered variables, as JSON data, as the only version that was kept: that after so many rewrites."""
-    nodes: dict[NodeRecord, int] = {}
-    links: list[OperationOfNode] = []
-    texts: dict[str, str] = {}
-    levels = _Table()
-    keys = _Keys(graph)
-    _nodes_of(graph, keys, 0, levels, nodes, links, texts)
-    outputs = tuple(keys.of(each) for each in graph["outputs"])
-    names = tuple(graph["output_names"])
+def versions_of_graph(graph: GraphSnapshot, after: int) -> VersionsRecord:
+    """Return a graph with numbered variables as the only version that was kept: that after so many rewrites."""
+    read = _Numbered()
+    read.add(graph, 0)
+    outputs = tuple(_key(graph, number) for number in graph.outputs)
     return VersionsRecord(
-        graph["title"], after, len(nodes), outputs, names, tuple(nodes), operations=tuple(links), texts=texts
+        graph.title,
+        after,
+        len(read.nodes),
+        outputs,
+        graph.output_names,
+        tuple(read.nodes),
+        operations=tuple(read.links),
+        texts=read.texts,
     )
 
 
-class _Keys:
-    """Keys of a graph's variables and nodes, which it may be without."""
-
-    def __init__(self, graph: Document) -> None:
-        self._variables = graph["variables"]
-        self._taken: dict[str, int] = {}
-
-    def of(self, number: int) -> str:
-        """Return the key of a variable."""
-        given = self._variables[number].get("key", "")
-        return given or f"v{number}"
-
-    def node(self, node: Document, number: int) -> str:
-        """Return the key of a node."""
-        return node.get("key", "") or f"n{number}"
+def _key(graph: GraphSnapshot, number: int) -> str:
+    """Return the key of a variable, which a graph may be without."""
+    return graph.variables[number].key or f"v{number}"
 
 
-def _nodes_of(
-    graph: Document,
-    keys: _Keys,
-    level: int,
-    levels: _Table,
-    found: dict[NodeRecord, int],
-    links: list[OperationOfNode],
-    texts: dict[str, str],
-    parameters: Sequence[int] = (),
-) -> None:
-    """Collect the nodes of a graph with numbered variables, and of its loops' steps."""
-    variables = graph["variables"]
-    seen: set[int] = set()
-    for number, each in enumerate(variables):
-        if each["role"] != "computed":
-            role = "parameter" if number in parameters else each["role"]
-            leaf = _leaf(level, keys.of(number), each["name"], each["label"], each["type"], role)
-            found.setdefault(leaf, len(found))
-    for number, each in enumerate(graph["nodes"]):
-        made = [(keys.of(one), variables[one]) for one in each["outputs"]]
-        results = tuple(ResultRecord(key, one["name"], one["type"]) for key, one in made)
-        read = tuple(map(keys.of, each["inputs"]))
-        loop, key = None, keys.node(each, number)
-        if each.get("loop") is not None:
-            if each["loop"] in seen:
-                raise ValueError("two operations are one loop")
-            seen.add(each["loop"])
-            old = graph["loops"][each["loop"]]
-            inner = _Keys(old["step"])
-            step = levels.level(level, key)
-            loop = _loop_of(old, step, keys, inner)
-            within = {one for variable in old["variables"] for one in variable["inner_inputs"]}
-            _nodes_of(old["step"], inner, step, levels, found, links, texts, tuple(within))
-        node = NodeRecord(level, key, each["op"], number + 1, results, read, each["source"], loop=loop)
-        place = found.setdefault(node, len(found))
-        if each.get("operation") is not None:
-            known = graph["loops"][each["loop"]].get("key") if loop is not None else None
-            links.append(OperationOfNode(place, each["operation"], known))
-        if each["text"]:
-            texts[each["source"]] = each["text"]
+class _Numbered:
+    """Collects the nodes of a graph with numbered variables, and of its loops' steps."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[NodeRecord, int] = {}
+        self.links: list[OperationOfNode] = []
+        self.texts: dict[str, str] = {}
+        self._table = _Table()
+
+    def add(self, graph: GraphSnapshot, level: int, parameters: Collection[int] = ()) -> None:
+        """Collect the nodes of a graph at a level, of which a loop gives some variables."""
+        key, seen = partial(_key, graph), set[int]()
+        for number, variable in enumerate(graph.variables):
+            if variable.role != "computed":
+                role = "parameter" if number in parameters else variable.role
+                leaf = _leaf(level, key(number), variable.name, variable.label, variable.type, role)
+                self.nodes.setdefault(leaf, len(self.nodes))
+        for number, node in enumerate(graph.nodes):
+            made = [(key(output), graph.variables[output]) for output in node.outputs]
+            results = tuple(ResultRecord(name, variable.name, variable.type) for name, variable in made)
+            name, old, loop = node.key or f"n{number}", None, None
+            if node.loop is not None:
+                if node.loop in seen:
+                    raise ValueError("two operations are one loop")
+                seen.add(node.loop)
+                old = graph.loops[node.loop]
+                loop = self._loop(old, key, self._table.level(level, name))
+            read = tuple(map(key, node.inputs))
+            found = NodeRecord(level, name, node.op, number + 1, results, read, node.source, loop=loop)
+            place = self.nodes.setdefault(found, len(self.nodes))
+            if node.operation is not None:
+                self.links.append(OperationOfNode(place, node.operation, None if old is None else old.key))
+            if node.text:
+                self.texts[node.source] = node.text
+
+    def _loop(self, old: LoopSnapshot, outer: Callable[[int], str], level: int) -> LoopNodeRecord:
+        inner = partial(_key, old.step)
+        variables = tuple(with_names(LoopVariableKeys, each, inner, outer) for each in old.variables)
+        until = None if old.until is None else inner(old.until)
+        self.add(old.step, level, {number for each in old.variables for number in each.inner_inputs})
+        return LoopNodeRecord(old.name, level, variables, until, old.gradient_of)
 
 
-def _loop_of(old: Document, step: int, keys: _Keys, inner: _Keys) -> LoopNodeRecord:
-    variables = tuple(
-        LoopVariableKeys(
-            each["kind"],
-            each["name"],
-            tuple(each["reads"]),
-            tuple(each["writes"]),
-            tuple(map(inner.of, each["inner_inputs"])),
-            tuple(map(inner.of, each["inner_outputs"])),
-            None if each["outer_input"] is None else keys.of(each["outer_input"]),
-            None if each["outer_output"] is None else keys.of(each["outer_output"]),
-            each.get("keep_last"),
-        )
-        for each in old["variables"]
-    )
-    until = old.get("until")
-    return LoopNodeRecord(
-        old["name"], step, variables, None if until is None else inner.of(until), old.get("gradient_of")
-    )
-
-
-def _operations(graphs: VersionsRecord, graph: Document) -> Iterator[OperationOfNode]:
+def _operations(graphs: VersionsRecord, graph: GraphSnapshot) -> Iterator[OperationOfNode]:
     """Iterate over what the nodes of the last version became, as the graph with numbered variables says."""
     places = {
         (graphs.nodes[number].level, graphs.nodes[number].key): number for number in graphs.live(graphs.last)
@@ -364,16 +336,15 @@ def _operations(graphs: VersionsRecord, graph: Document) -> Iterator[OperationOf
     waiting = [(graph, 0)]
     while waiting:
         around, level = waiting.pop()
-        for each in around["nodes"]:
-            place = places.pop((level, each["key"]), None)
+        for old in around.nodes:
+            place = places.pop((level, old.key), None)
             if place is None:
                 continue
-            node, old = graphs.nodes[place], each.get("loop")
-            inner: Mapping[str, Any] = around["loops"][old] if old is not None else {}
-            if each.get("operation") is not None:
-                yield OperationOfNode(place, each["operation"], inner.get("key"))
-            if node.loop is not None and inner:
-                waiting.append((inner["step"], node.loop.step))
+            node, inner = graphs.nodes[place], None if old.loop is None else around.loops[old.loop]
+            if old.operation is not None:
+                yield OperationOfNode(place, old.operation, None if inner is None else inner.key)
+            if node.loop is not None and inner is not None:
+                waiting.append((inner.step, node.loop.step))
 
 
 __all__ = ["upgraded", "versions_of_graph"]

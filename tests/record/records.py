@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 from hypothesis import strategies as st
 
-from scanviz.record.codec import encode, field_types
+from scanviz.record.codec import field_types
 from scanviz.record.graph import (
     GraphSnapshot,
     LoopSnapshot,
@@ -104,7 +104,7 @@ def variables_of(roles: tuple[str, ...]) -> st.SearchStrategy[VariableSnapshot]:
 @st.composite
 def versions(draw: st.DrawFn) -> VersionsRecord:
     """Draw versions of a graph: rewrites each of which takes nodes away and puts them in again."""
-    found = versions_of_graph(encode(draw(graphs())), draw(st.integers(0, 1)))
+    found = versions_of_graph(draw(graphs()), draw(st.integers(0, 1)))
     numbers = st.lists(st.sampled_from(range(len(found.nodes))), unique=True).map(tuple)
     taken = draw(st.lists(numbers, max_size=2))
     deltas = [DeltaRecord(one, one) for one in taken]  # every version must be a graph

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 
 import scanviz
 from scanviz.engine.errors import ScanvizError
-from scanviz.record.codec import encode
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.rewrites import RewritesRecord
@@ -98,7 +97,7 @@ def test_the_profile_says_what_each_part_took():
         "numpy",
         calls=2,
         call_times=DurationRecord(2, 40_000),
-        rewrites=RewritesRecord(graphs=versions_of_graph(encode(graph), 0)),
+        rewrites=RewritesRecord(graphs=versions_of_graph(graph, 0)),
     )
     record = ProfileRecord(functions=(function,), loops=(loop,), wall_ns=80_000)
     graph = function.graph

@@ -1,0 +1,103 @@
+"""Names of nodes and variables that stay through all versions of a graph.
+
+A node is known by its node id, which it keeps when it is only rebuilt.  It is called by the user's name for its value, or by a
+number given when it is first met; so the same node has the same name in every version, and in every process.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
+from scanviz.engine.rewrites.changes import NodeId
+from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.variables import has_outer_output
+from scanviz.record.names import TakenNames
+
+# Of a node's results: its place, or its loop variable's name and which of that name.
+_Which = int | tuple[str, int]
+
+
+class NodeNames:
+    """Names of nodes and variables, each given once.
+
+    Parameters
+    ----------
+    occurrences : mapping of Apply to int
+        Which of the nodes with its node id an Apply is, where it is not the first.
+    """
+
+    def __init__(self, occurrences: Mapping[Apply, int]) -> None:
+        self._occurrences = occurrences
+        self._names: dict[tuple[int, int, _Which], str] = {}
+        self._results: dict[int, tuple[Scan, list[tuple[str, int]]]] = {}
+        self._leaves: dict[Variable, str] = {}
+        self._unnamed = 0  # constants without a name
+        self._taken = TakenNames()
+        self._numbers: dict[int, int] = {}
+        self._loops: dict[NodeId, str] = {}
+        self.inner: dict[Apply, int] = {}  # the same as occurrences, of nodes in steps
+        self.first: dict[int, Apply] = {}  # each node as it was met first, by its node id
+
+    def id(self, node: Apply) -> NodeId:
+        """Return what a node is known by in its graph."""
+        return node.node_id, self._occurrences.get(node) or self.inner.get(node, 0)
+
+    def number(self, node: Apply) -> int:
+        """Return the number of a node, which it was given when it was first met."""
+        known = self._numbers.get(node.node_id)
+        if known is None:
+            known = self._numbers[node.node_id] = len(self._numbers) + 1
+            self.first[node.node_id] = node
+        return known
+
+    def of(self, variable: Variable) -> str:
+        """Return the name that a variable keeps."""
+        node = variable.owner
+        if node is None:
+            return self._leaf(variable)
+        key = (*self.id(node), self._which(node, variable.index))
+        known = self._names.get(key)
+        if known is None:
+            which = f".{variable.index}" if len(node.outputs) > 1 else ""
+            known = self._names[key] = self._taken.claim(variable.name or f"v{self.number(node)}{which}")
+        return known
+
+    def _leaf(self, variable: Variable) -> str:
+        known = self._leaves.get(variable)
+        if known is None:
+            if isinstance(variable, Constant) and not variable.name:
+                self._unnamed += 1
+                known = f"{describe(variable)}#{self._unnamed}"
+            else:
+                known = self._taken.claim(variable.name or f"input{len(self._leaves) - self._unnamed + 1}")
+            self._leaves[variable] = known
+        return known
+
+    def node(self, node: Apply) -> str:
+        """Return what a node is known by: its first result, or for a loop, whose results come and go, its own name."""
+        if not isinstance(node.op, Scan):
+            return self.of(node.outputs[0])
+        place = self.id(node)
+        known = self._loops.get(place)
+        if known is None:
+            known = self._loops[place] = self._taken.claim(f"loop{self.number(node)}")
+        return known
+
+    def _which(self, node: Apply, index: int) -> _Which:
+        """Return which result of its node a variable is: of a loop by loop variable, whose places change as others come and go."""
+        op = node.op
+        if not isinstance(op, Scan):
+            return index
+        known = self._results.get(id(op))
+        if known is None:
+            counts, found = Counter[str](), []
+            for variable in filter(has_outer_output, op.variables):
+                found.append((variable.name, counts[variable.name]))
+                counts[variable.name] += 1
+            known = self._results[id(op)] = (op, found)  # the op stays alive as long as its id stands for it
+        return known[1][index]
+
+
+__all__ = ["NodeNames"]

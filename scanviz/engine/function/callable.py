@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
 from scanviz.engine import observe
@@ -44,25 +44,18 @@ PROFILER: list[Callable[[], observe.Observer]] = []
 CALLS: list[Callable[[Function, list[Array]], None]] = []
 
 
-class FunctionSpec:
+class FunctionSpec(NamedTuple):
     """What a function was asked for: enough to compile it, here or where it is unpickled."""
 
-    __slots__ = ("inputs", "mode", "name", "outputs", "profile", "shared", "structure", "updates", "where")
-
-    def __init__(
-        self,
-        name: str,
-        inputs: list[In],
-        outputs: list[Out],
-        structure: Any,
-        shared: list[SharedVariable],
-        updates: dict[SharedVariable, Variable],
-        mode: Mode,
-        where: SourceLine | None,
-        profile: bool,
-    ) -> None:
-        self.name, self.inputs, self.outputs, self.structure = name, inputs, outputs, structure
-        self.shared, self.updates, self.mode, self.where, self.profile = shared, updates, mode, where, profile
+    name: str
+    inputs: list[In]
+    outputs: list[Out]
+    structure: Any
+    shared: list[SharedVariable]
+    updates: dict[SharedVariable, Variable]
+    mode: Mode
+    where: SourceLine | None
+    profile: bool
 
 
 class WatchedCall:

@@ -22,12 +22,9 @@ from scanviz.engine.runtime.rows import (
     OutputRows,
     RunInstruction,
     StateRows,
-    bytes_of_rows,
     check_sequences,
     count_steps,
     first_room,
-    grown_room,
-    results_of,
     row_shape_without_steps,
 )
 
@@ -142,7 +139,7 @@ class LoopArena:
     def chunk_end(self, first: int, wanted: int) -> int:
         """Return the end of the chunk that begins at a step, making room for rows where there is none left."""
         if first >= self._room:
-            self._room = grown_room(self._room, first + 1, self.steps)
+            self._room = min(self.steps, max(first + 1, 2 * self._room))
             for state in self.states:
                 state.reserve(self._room)
             for output in self.outputs:
@@ -161,7 +158,8 @@ class LoopArena:
 
     def row_bytes(self) -> tuple[int, ...]:
         """Return the bytes of the rows of each state, then of each step output."""
-        return bytes_of_rows(self.states, self.outputs)
+        arrays = [*(state.array for state in self.states), *(output.array for output in self.outputs)]
+        return tuple(0 if array is None else int(array.nbytes) for array in arrays)
 
     def bytes_held(self) -> int:
         """Return the bytes of rows and buffers, with those of rows that are made when the first is known."""
@@ -173,13 +171,21 @@ class LoopArena:
         return held
 
     def results(self, done: int, compute: RunInstruction) -> list[Any]:
-        """Return what the loop gives after ``done`` steps; ``compute`` runs an instruction of the step alone."""
-
-        def row_shape(inner: int) -> tuple[int, ...]:
-            return self._row_shape(inner, compute)
-
-        rows, copy = (self.states, self.outputs), self.module.copy
-        return results_of(self.loop, done, rows, self.carried, copy, row_shape)
+        """Return what the loop gives after ``done`` steps, in order; ``compute`` runs an instruction of the step alone."""
+        found: dict[int | None, Any] = {}
+        for state in self.states:
+            if state.slot.result is not None:
+                found[state.slot.result] = state.result(done)
+            if state.slot.history is not None:
+                found[state.slot.history] = state.history(done)
+        for output in self.outputs:
+            if output.slot.result is not None:
+                fallback = self._row_shape(output.slot.inner, compute) if output.array is None else ()
+                found[output.slot.result] = output.result(done, fallback)
+        for slot, value in zip(self.loop.carries, self.carried, strict=True):
+            if slot.result is not None:  # copied: it may be an input, or a buffer of the loop around this one
+                found[slot.result] = self.module.copy(value)
+        return [found[number] for number in self.loop.outputs]
 
     def _row_shape(self, inner: int, compute: RunInstruction | None) -> tuple[int, ...]:
         return row_shape_without_steps(self.loop, inner, self.shapes, self.fixed, compute, self.module)

@@ -42,11 +42,6 @@ def first_room(loop: LoopInstruction, steps: int) -> int:
     return steps if loop.until is None else min(steps, FIRST_ROOM)
 
 
-def grown_room(room: int, needed: int, steps: int) -> int:
-    """Return the number of steps to make rows for when ``needed`` no longer fit in ``room``."""
-    return min(steps, max(needed, 2 * room))
-
-
 def check_sequences(loop: LoopInstruction, arrays: Sequence[Any], steps: int) -> None:
     """Check that every sequence has a row for each step."""
     for slot, array in zip(loop.sequences, arrays, strict=True):
@@ -179,56 +174,6 @@ class OutputRows:
         if self.array is None:
             self.start(fallback)
         return last_rows(self.module, self.array, done, min(self.size, done))
-
-
-def bytes_of_rows(states: Sequence[StateRows], outputs: Sequence[OutputRows]) -> tuple[int, ...]:
-    """Return the bytes of the rows of each state, then of each step output."""
-    arrays = [*(state.array for state in states), *(output.array for output in outputs)]
-    return tuple(0 if array is None else int(array.nbytes) for array in arrays)
-
-
-def results_of(
-    loop: LoopInstruction,
-    done: int,
-    rows: tuple[Sequence[StateRows], Sequence[OutputRows]],
-    carries: Sequence[Any],
-    copy: Callable[[Any], Any],
-    row_shape: Callable[[int], tuple[int, ...]],
-) -> list[Any]:
-    """Return what a loop gives after ``done`` steps, in order.
-
-    Parameters
-    ----------
-    loop : LoopInstruction
-        The loop.
-    done : int
-        How many steps were taken.
-    rows : tuple
-        Of its states and of its step outputs.
-    carries : sequence of array
-        The last value of each carry.
-    copy : callable
-        Copies an array: a carry may be an input, or a buffer of the loop around this one.
-    row_shape : callable
-        For an inner register the shape that rows of an output have of which none was made.
-    """
-    found: dict[int, Any] = {}
-    states, outputs = rows
-    for state in states:
-        if state.slot.result is not None:
-            found[state.slot.result] = state.result(done)
-        if state.slot.history is not None:
-            found[state.slot.history] = state.history(done)
-    for output in outputs:
-        if output.slot.result is not None:
-            fallback = row_shape(output.slot.inner) if output.array is None else ()
-            found[output.slot.result] = output.result(done, fallback)
-    found.update(
-        (slot.result, copy(value))
-        for slot, value in zip(loop.carries, carries, strict=True)
-        if slot.result is not None
-    )
-    return [found[number] for number in loop.outputs]
 
 
 def row_shape_without_steps(

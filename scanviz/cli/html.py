@@ -63,9 +63,11 @@ def is_page(path: Path) -> bool:
 
 def page_of(record: ProfileRecord) -> str:
     """Return the page of a record, with the advice that it gives rise to."""
+    from scanviz.record.threads import beyond_the_clock
     from scanviz.render.page import Extras, page
 
-    return page(record, Extras(advice=_advice(record)))
+    beside = beyond_the_clock(record)
+    return page(record, Extras(advice=_advice(record), notes=[f"{beside}."] if beside else ()))
 
 
 def _advice(record: ProfileRecord) -> list[dict[str, str]]:

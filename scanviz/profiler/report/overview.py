@@ -16,6 +16,7 @@ from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.processor import off_cpu
+from scanviz.record.threads import beyond_the_clock
 
 NARROWEST = 40
 USUAL_TOP = 8
@@ -92,6 +93,8 @@ def _header(record: ProfileRecord) -> list[ReportLine]:
     lines = [ReportLine(" · ".join(part for part in parts if part), HEADING, wraps=True)]
     if busy := off_cpu(record):
         lines.append(ReportLine(f"{busy}: times on the clock are longer than the work", WARNING, wraps=True))
+    if beside := beyond_the_clock(record):
+        lines.append(ReportLine(beside, QUIET, wraps=True))
     if record.outcome.message and record.outcome.status != "ok":
         lines.append(ReportLine(sanitize(record.outcome.message.split("\n")[0]), WARNING, wraps=True))
     return lines

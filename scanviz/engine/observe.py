@@ -145,11 +145,13 @@ class Observer:
 
     ``detail`` says how closely to look: ``"steps"`` times each step, and each operation in a sample of the steps;
     ``"ops"`` times each operation in every step; ``"values"`` runs the reference tier and tells every value.
-    ``steps_a_stamp`` allows a tier to time so many steps at once where steps are very short.
+    ``steps_a_stamp`` allows a tier to time so many steps at once where steps are very short.  ``samples_runs`` allows the engine to
+    notify some of many short runs of a loop by ``loop_run`` alone, once enough of them were looked at closely.
     """
 
     detail: Detail = "steps"
     steps_a_stamp: int = 1
+    samples_runs: bool = False
 
     def compiled(self, event: CompiledFunction) -> None:
         """A function was built."""
@@ -228,12 +230,22 @@ class Observer:
     ) -> None:
         """The run ended after ``steps`` steps, by ``error`` if it is not None.
 
-        ``setup_ns`` of ``elapsed_ns`` lie before the first step and after the last.
+        ``setup_ns`` of ``elapsed_ns`` lie before the first step and after the last.  What watching took is in neither.
         """
+
+    def loop_run(self, function: int, loop: int, steps: int, elapsed_ns: int, own_ns: int) -> None:
+        """A run of a loop began and ended after ``steps`` steps; its steps have no times (only with ``samples_runs``).
+
+        ``own_ns`` is what notifying the run before it took, which is in no time of the program.
+        """
+
+    def loop_observed(self, function: int, loop: int, own_ns: int) -> None:
+        """What watching the run of a loop that ended last took; it is in no time of the program."""
 
 
 _lock = threading.Lock()
 _attached: tuple[Observer, ...] = ()
+_generation = 0
 
 
 def observers() -> tuple[Observer, ...]:
@@ -241,22 +253,28 @@ def observers() -> tuple[Observer, ...]:
     return _attached
 
 
+def generation() -> int:
+    """Return a number that is another one as soon as others are attached."""
+    return _generation
+
+
 def attach(observer: Observer) -> None:
     """Start telling ``observer`` what happens, in every thread.
 
     An observer that joins late still hears ``compiled`` for a function, just before the function's next call.
     """
-    global _attached
+    global _attached, _generation
     with _lock:
         if observer not in _attached:
-            _attached = (*_attached, observer)
+            _attached, _generation = (*_attached, observer), _generation + 1
 
 
 def detach(observer: Observer) -> None:
     """Stop telling ``observer``; unknown observers are ignored."""
-    global _attached
+    global _attached, _generation
     with _lock:
         _attached = tuple(one for one in _attached if one is not observer)
+        _generation += 1
 
 
 _building = threading.local()  # `open` where the thread builds something
@@ -315,6 +333,7 @@ __all__ = [
     "attach",
     "building",
     "detach",
+    "generation",
     "observed_by",
     "observers",
 ]

@@ -219,7 +219,9 @@ class LoopRecord:
     overhead_ns : float
         The rest of a step, estimated: taking slices and going round the loop.
     cost_ns : float
-        What recording this loop cost, estimated; part of ``total_ns``.
+        What taking times in its steps cost, estimated; part of ``total_ns``.
+    watching_ns : int
+        What else watching its runs took: taking in their times, making the code that takes times.  Measured, and part of no time.
     buffer_bytes : int
         The most that states, results and temporaries took in one run.
     clock : str
@@ -272,6 +274,7 @@ class LoopRecord:
     copy_ns: float = 0.0
     overhead_ns: float = 0.0
     cost_ns: float = 0.0
+    watching_ns: int = 0
     buffer_bytes: int = 0
     clock: str = ""
     resolution_ns: float = 0.0
@@ -310,6 +313,18 @@ class LoopRecord:
             for timed_steps in self.timed()
             if timed_steps.step <= step < timed_steps.step + timed_steps.covers
         ]
+
+    @property
+    def slowdown(self) -> float:
+        """How many times longer its runs took because they were recorded; 1 where nothing is known.
+
+        Examples
+        --------
+        >>> LoopRecord(1, 1, None, "rnn", None, total_ns=1100, cost_ns=100.0, watching_ns=100).slowdown
+        1.2
+        """
+        without = self.total_ns - self.cost_ns
+        return (self.total_ns + self.watching_ns) / without if without > 0 else 1.0
 
     @property
     def kept_bytes(self) -> int:

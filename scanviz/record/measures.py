@@ -104,7 +104,8 @@ MEASURES = [
     _field("body_ns", "ns", "operations of a step", "Estimated.", "facts", whole=False),
     _field("copy_ns", "ns", "storing rows", "Of a step, estimated.", "facts", whole=False),
     _field("overhead_ns", "ns", "the loop itself", "The rest of a step, estimated.", "facts", whole=False),
-    _field("recording_ns", "ns", "cost of recording", "Estimated.", field="cost_ns", whole=False),
+    _field("recording_ns", "ns", "cost of recording in its steps", "Estimated.", field="cost_ns", whole=False),
+    _field("watching_ns", "ns", "cost of recording beside its steps", "Measured, and in no time."),
     _field(
         "buffer_bytes", "bytes", "buffers", "The most of one run: states, results and temporaries.",
         "heading", "compare",

@@ -121,13 +121,13 @@ class CostRecord:
     stamps : int
         Time stamps taken in loops.
     stamp_ns : float
-        Calibrated cost of taking one and turning it into a duration.
+        Calibrated cost of taking one.
     chunks : int
         Batches of steps told to the recorder.
     chunk_ns : float
-        Calibrated cost of handing one over.
+        Calibrated cost of handing one over; 0 where that is measured, as part of ``recorder_ns``.
     recorder_ns : int
-        Time measured inside the recorder.
+        Time measured in watching: notifying, taking in, making the code that takes times.
     values_ns : int
         Time of the runs in which values were computed one by one and kept; what is timed are runs without.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.runtime.schedule import CLOSE_RUNS
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer
@@ -74,7 +75,12 @@ def check_record(record: ProfileRecord, steps: list[int], rewrites: bool) -> Non
     assert (told.calls, told.errors, told.running) == (len(steps), 0, 0)
     for loop in record.loops:
         assert loop.running == loop.failed_runs == 0, loop.name
-        assert loop.step_times.count == loop.steps, (loop.name, loop.step_times.count, loop.steps)
+        some_passed_over = loop.runs > CLOSE_RUNS and loop.step_times.count < loop.steps
+        assert some_passed_over or loop.step_times.count == loop.steps, (
+            loop.name,
+            loop.step_times.count,
+            loop.steps,
+        )
         kept = Counter(map(tuple, loop.series[:, :2].tolist()))
         assert set(kept.values()) <= {1}, (loop.name, kept.most_common(3))
         if loop.parent is None:

@@ -132,6 +132,9 @@ class Function(Shown):
         self._updated = sorted(plan.updates, key=id)
         # observers that have heard of it; each is told once, before it is told of any call, whatever thread calls
         self._told: WeakSet[observe.Observer] = WeakSet()
+        self._told_all = (
+            -1
+        )  # the generation of observers that have all heard of it, none of them asking for values
         self._telling = threading.RLock()
         asked = plan.profile or any(loop.profile for loop, _ in all_loops(self.program))
         self.profile_observer = PROFILER[0]() if asked and PROFILER else None
@@ -260,17 +263,21 @@ class Function(Shown):
             return self._executable.run(arrays, None)
         watched.run_begun = time.perf_counter_ns()
         try:
+            if self._told_all == observe.generation():  # the usual case, in many short calls
+                return self._told_run(arrays, watched.watching, watched)
             return self._watched(arrays, watched)
         finally:
             watched.run_ended = time.perf_counter_ns()
 
     def _watched(self, arrays: list[Array], watched: WatchedCall) -> list[Array]:
-        watching = watched.watching
+        watching, generation = watched.watching, observe.generation()
         for observer in watching:
             if observer not in self._told:
                 self._introduce(observer)
         looking = tuple([observer for observer in watching if observer.detail == "values"])
         if not looking or len(looking) == len(watching):
+            if watching[: len(observe.observers())] == observe.observers():  # nobody has joined since
+                self._told_all = generation
             return self._told_run(arrays, watching, watched)
         timing = tuple([observer for observer in watching if observer.detail != "values"])
         try:
@@ -309,19 +316,23 @@ class Function(Shown):
         Those that time and those that look at every value are told of runs of their own, which compute the same, so that looking
         does not change what is timed.
         """
-        call, watch, begun = next(_calls), Watch(self.key, watching), time.perf_counter_ns()
+        entered, call, watch = time.perf_counter_ns(), next(_calls), Watch(self.key, watching)
+        own = watch.own
+        held, begun = own.ns, entered
         watch.function_begin(call)
         try:
             begun = time.perf_counter_ns()  # inside: an interrupt in it ends what has begun
             results = self._executable.run(arrays, watch)
         except BaseException as error:
-            watch.function_end(call, time.perf_counter_ns() - begun - watch.preparing_ns, error)
+            watch.function_end(call, time.perf_counter_ns() - begun - (own.ns - held), error)
             raise
-        elapsed = time.perf_counter_ns() - begun - watch.preparing_ns
+        ended = time.perf_counter_ns()
+        elapsed = ended - begun - (own.ns - held)
         watch.operations_of_call(elapsed)
         watch.function_end(call, elapsed, None)
         if watched is not None:
             watched.watch, watched.elapsed_ns = watch, elapsed
+        own.ns += time.perf_counter_ns() - ended + begun - entered
         return results
 
     def _commit(self, fresh: Sequence[Array]) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.schedule import Variant
@@ -72,8 +72,8 @@ class LoopCode(Protocol):
         """Gives nanoseconds, when all is done that was asked before."""
         ...
 
-    def stamps(self, name: Variant, first: int, last: int) -> Stamps:
-        """Return what takes the times of a chunk that a variant runs."""
+    def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
+        """Return what takes the times of a chunk that a variant runs, less what watching takes in its steps where that is given."""
         ...
 
 

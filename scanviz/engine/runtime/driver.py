@@ -6,19 +6,23 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
+import numpy as np
+
+from scanviz.engine.observe import StepSeries
 from scanviz.engine.ops.current_step import running_loop
 from scanviz.engine.program.effects import has_effects
-from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.engine.program.instructions import Instruction, LoopInstruction
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopTier
-from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.schedule import SamplingSchedule, scheduled
+from scanviz.engine.runtime.schedule import SamplingSchedule, Variant, scheduled
 from scanviz.engine.runtime.stamps import BlockStamps
 
 SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it
+_NO_TIMES = np.zeros(0, np.int64)
 THREADS = 16  # as many runs of a loop at once, in threads, find the sampling schedule of an earlier run
 
 
@@ -35,12 +39,13 @@ class LoopRunner:
         The array library that its steps run on.
     """
 
-    __slots__ = ("effects", "inputs", "loop", "schedules", "tier")
+    __slots__ = ("effects", "holds_others", "inputs", "loop", "schedules", "tier")
 
     def __init__(self, loop: LoopInstruction, tier: LoopTier, module: ArrayModule) -> None:
         self.loop, self.tier, self.inputs = loop, tier, LoopInputs(loop, module)
         self.schedules = Pool(SamplingSchedule, THREADS)
         self.effects = has_effects(loop.body)
+        self.holds_others = any(not isinstance(each, Instruction) for each in loop.body.instructions)
 
     def take_plan(self, made: Plan) -> None:
         """Take the plan that was made with that of the loop around this one."""
@@ -54,16 +59,27 @@ class LoopRunner:
             return self._run(values, watch)
 
     def _run(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
-        begun = perf_counter_ns() if watch is not None else 0
+        if watch is not None:
+            return self._observed(values, watch)
+        arena = LoopArena(self.inputs, values, None)
+        code = self.tier.code_for(arena.shapes, arena.states, None)
+        arena.open(code.plan, code.buffers.take(), code.steps_at_once)
+        return self._results(arena, code, run_plain(arena, code))
+
+    def _observed(self, values: Sequence[Any], watch: Watch) -> list[Any]:
+        begun = watch.now()
         arena = LoopArena(self.inputs, values, watch)
         code = self.tier.code_for(arena.shapes, arena.states, watch)
         arena.open(code.plan, code.buffers.take(), code.steps_at_once)
-        if watch is None:
-            done = run_plain(arena, code)
+        schedule = self.schedules.take()
+        if schedule.passed_over and not self.holds_others and watch.samples_runs:
+            done = run_passed_over(arena, code, watch, schedule, begun)
         else:
-            schedule = self.schedules.take()
-            done = run_observed(arena, code, watch, schedule, begun)
-            self.schedules.give_back(schedule)
+            done = run_observed(arena, code, watch, schedule, begun, self.holds_others)
+        self.schedules.give_back(schedule)
+        return self._results(arena, code, done)
+
+    def _results(self, arena: LoopArena, code: LoopCode, done: int) -> list[Any]:
         results = arena.results(done, self.tier.compute)
         if not self.loop.allow_gc:
             code.buffers.give_back(arena.buffers)
@@ -97,8 +113,38 @@ def take_steps(arena: LoopArena, code: CompiledLoop, first: int, last: int) -> i
     return done
 
 
-def run_observed(
+def run_passed_over(
     arena: LoopArena, code: LoopCode, watch: Watch, schedule: SamplingSchedule, begun: int
+) -> int:
+    """Run all steps of one of many short runs by the variant without stamps; return the steps done.
+
+    Such runs are counted with their steps and their whole time.  A run that an error ends is notified like others.
+    """
+    try:
+        done = run_plain(arena, code)
+    except BaseException as error:
+        watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
+        done = max(0, arena.failed_step)
+        if done:
+            watch.loop_steps(StepSeries(arena.loop.key, 0, _NO_TIMES, steps=done, span_ns=0))
+        elapsed = watch.now() - begun
+        watch.loop_end(arena.loop.key, done, elapsed, elapsed, error)
+        raise
+    ended, own = perf_counter_ns(), watch.own
+    schedule.passed_over -= 1
+    watch.loop_run(arena.loop.key, done, ended - own.ns - begun, schedule.own_ns)
+    schedule.own_ns = perf_counter_ns() - ended
+    own.ns += schedule.own_ns
+    return done
+
+
+def run_observed(
+    arena: LoopArena,
+    code: LoopCode,
+    watch: Watch,
+    schedule: SamplingSchedule,
+    begun: int,
+    holds_others: bool,
 ) -> int:
     """Run all steps, notifying observers of those done before an error or ctrl+c too; return the steps done.
 
@@ -109,43 +155,90 @@ def run_observed(
     schedule : SamplingSchedule
         Which steps have their operations timed; is moved on.
     begun : int
-        When the run began, on the clock of the process.
+        When the run began, by the clock that stands still while watching takes time.
+    holds_others : bool
+        Whether there are loops in its step, whose watching is no part of the step's time.
     """
-    done, spent, key = 0, 0, arena.loop.key
-    watch.loop_begin(key, arena.steps, arena.bytes_held())
+    run = _ObservedRun(arena, code, watch, schedule, begun, watch.own if holds_others else None)
+    watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
     try:
         arena.check_rows()
         for name, first, end in scheduled(arena.steps, watch.detail if code.samples else "ops", schedule):
-            short = name == "steps" and 0 < schedule.step_ns < SHORT_NS
-            block = _block(watch) if short else 0
-            while first < end and done < arena.steps:  # fewer are left where the stop condition held
-                last = arena.chunk_end(first, end)
-                variant = code.variant("plain" if block else name)  # written before the clock starts
-                stamps = BlockStamps(first, code.clock) if block else code.stamps(name, first, last)
-                arena.record = stamps.record
-                try:
-                    if isinstance(stamps, BlockStamps):
-                        first = take_blocks(arena, variant, first, last, block, stamps)
-                    else:
-                        first = take_steps(arena, variant, first, last)
-                    stamps.end()
-                finally:
-                    series = stamps.series(arena.loop, done)
-                    done, spent = done + series.steps, spent + series.span_ns
-                    if series.steps:
-                        schedule.step_ns = series.span_ns // series.steps
-                        watch.loop_steps(series)
-            if done == arena.steps:
+            run.part(name, first, end)
+            if run.done == arena.steps:
                 break
-        watch.loop_rows(key, arena.row_bytes())
+        watch.loop_rows(arena.loop.key, arena.row_bytes())
     except BaseException as error:
         try:
-            watch.loop_rows(key, arena.row_bytes())
+            watch.loop_rows(arena.loop.key, arena.row_bytes())
         finally:
-            _notify_end(watch, key, done, begun, spent, error)
+            run.end(error)
         raise
-    _notify_end(watch, key, done, begun, spent, None)
-    return done
+    run.end(None)
+    return run.done
+
+
+class _ObservedRun:
+    """One run whose steps are timed.
+
+    The run's time is that of its beginning and of the calls of its code; all else is what watching takes.
+    """
+
+    __slots__ = (
+        "arena", "before", "code", "done", "entered", "held", "inside", "own", "schedule", "spent", "watch",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        arena: LoopArena,
+        code: LoopCode,
+        watch: Watch,
+        schedule: SamplingSchedule,
+        begun: int,
+        own: OwnTime | None,
+    ) -> None:
+        self.entered, self.held = perf_counter_ns(), watch.own.ns
+        self.before = self.entered - self.held - begun  # arguments, and the code for them
+        self.arena, self.code, self.watch, self.schedule, self.own = arena, code, watch, schedule, own
+        self.done, self.spent = 0, 0  # steps, and nanoseconds in them
+        self.inside = 0  # nanoseconds in making room and in the code, with what watching takes in its steps
+
+    def part(self, name: Variant, first: int, end: int) -> None:
+        """Run a part of the schedule."""
+        arena, schedule, code = self.arena, self.schedule, self.code
+        short = name == "steps" and 0 < schedule.step_ns < SHORT_NS
+        block = _block(self.watch) if short else 0
+        while first < end and self.done < arena.steps:  # fewer are left where the stop condition held
+            begun = perf_counter_ns()
+            last = arena.chunk_end(first, end)  # rows that grow are the program's work
+            self.inside += perf_counter_ns() - begun
+            variant = code.variant("plain" if block else name)  # written before the clock starts
+            stamps = BlockStamps(first, code.clock) if block else code.stamps(name, first, last, self.own)
+            arena.record = stamps.record
+            begun = perf_counter_ns()
+            try:
+                if isinstance(stamps, BlockStamps):
+                    first = take_blocks(arena, variant, first, last, block, stamps)
+                else:
+                    first = take_steps(arena, variant, first, last)
+                stamps.end()
+            finally:
+                self.inside += perf_counter_ns() - begun
+                series = stamps.series(arena.loop, self.done)
+                self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
+                if series.steps:
+                    schedule.step_ns = series.span_ns // series.steps
+                    self.watch.loop_steps(series)
+
+    def end(self, error: BaseException | None) -> None:
+        """Notify the end of the run, and what watching it took."""
+        watch, own, key = self.watch, self.watch.own, self.arena.loop.key
+        elapsed = self.before + self.inside - (own.ns - self.held)
+        watch.loop_end(key, self.done, elapsed, max(0, elapsed - self.spent), error)
+        self.schedule.ran(elapsed)
+        spent = perf_counter_ns() - self.entered - self.inside
+        watch.loop_observed(key, spent)
+        own.ns += spent
 
 
 def _block(watch: Watch) -> int:
@@ -166,13 +259,6 @@ def take_blocks(
             raise
         stamps.block(first)
     return first
-
-
-def _notify_end(
-    watch: Watch, key: int, done: int, begun: int, spent: int, error: BaseException | None
-) -> None:
-    elapsed = perf_counter_ns() - begun
-    watch.loop_end(key, done, elapsed, max(0, elapsed - spent), error)
 
 
 __all__ = ["LoopRunner", "run_observed", "run_plain", "take_steps"]

@@ -1,12 +1,70 @@
-"""Who watches one call of a function, told by whatever runs it."""
+"""Who watches one call of a function, told by whatever runs it.
+
+What watching itself takes is no time of the program: it is added up, thread by thread, in :class:`OwnTime`, and the clock of
+whatever goes on around it stands still meanwhile.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 from typing import Any
 
-from scanviz.engine.observe import Observer, StepSeries
+from scanviz.engine.observe import Detail, Observer, StepSeries
+
+
+class OwnTime:
+    """Nanoseconds that watching has taken in one thread so far.
+
+    Attributes
+    ----------
+    ns : int
+        They only grow: what goes on around looks at the difference.
+    """
+
+    __slots__ = ("ns",)
+
+    def __init__(self) -> None:
+        self.ns = 0
+
+    def without(self, record: Callable[[int], object]) -> Callable[[int], object]:
+        """Return what notes times of the clock less what watching has taken up to then."""
+        return lambda now: record(now - self.ns)
+
+    def clock(self, usual: Callable[[], int]) -> Callable[[], int]:
+        """Return a clock that stands still while watching takes time.
+
+        Examples
+        --------
+        >>> own, times = OwnTime(), iter([10, 20, 30])
+        >>> clock = own.clock(lambda: next(times))
+        >>> first = clock()
+        >>> own.ns += 4
+        >>> first, clock()
+        (10, 16)
+        """
+        return lambda: usual() - self.ns
+
+
+class _Threads(threading.local):
+    def __init__(self) -> None:
+        self.own = OwnTime()
+
+
+_threads = _Threads()
+
+
+def _wanted(observers: tuple[Observer, ...]) -> tuple[Detail, int, bool]:
+    """Return what observers want together: the closest look, how many steps may share a time, whether runs may be passed over."""
+    if len(observers) == 1:  # the usual case, met at every call
+        (one,) = observers
+        return one.detail, one.steps_a_stamp, one.samples_runs and one.detail == "steps"
+    details = {observer.detail for observer in observers}
+    detail: Detail = "values" if "values" in details else "ops" if "ops" in details else "steps"
+    block = min((observer.steps_a_stamp for observer in observers), default=1)
+    return detail, block, detail == "steps" and all(observer.samples_runs for observer in observers)
 
 
 class Watch:
@@ -20,29 +78,37 @@ class Watch:
         All of them.
     detail : str
         The closest look that one of them wants: ``"steps"``, ``"ops"`` or ``"values"``.
+    steps_a_stamp : int
+        How many steps one time may be of where steps are very short: as many as all of them allow.
+    samples_runs : bool
+        Whether of many short runs of a loop some may be notified without times of their steps.
+    own : OwnTime
+        What watching has taken in this thread.
     stamps : sequence of int
         Times of the process's clock before the first instruction of the function's program and after each of them, left by the tier
         that timed them in this call; empty where it did not.
-    preparing_ns : int
-        How long code was made in this call that is only run because somebody watches: no part of the call's time.
     """
 
-    __slots__ = ("_outer", "detail", "function", "observers", "preparing_ns", "stamps")
+    __slots__ = (
+        "_outer",
+        "detail",
+        "function",
+        "observers",
+        "own",
+        "samples_runs",
+        "stamps",
+        "steps_a_stamp",
+    )
 
     def __init__(self, function: int, observers: tuple[Observer, ...], outer: bool = True) -> None:
         self.function, self.observers, self._outer = function, observers, outer
-        wanted = {observer.detail for observer in observers}
-        self.detail = "values" if "values" in wanted else "ops" if "ops" in wanted else "steps"
+        self.detail, self.steps_a_stamp, self.samples_runs = _wanted(observers)
+        self.own = _threads.own
         self.stamps: Sequence[int] = ()
-        self.preparing_ns = 0
 
-    @property
-    def steps_a_stamp(self) -> int:
-        """How many steps one time may be of where steps are very short: as many as all of them allow."""
-        first, *others = self.observers
-        return (
-            first.steps_a_stamp if not others else min(observer.steps_a_stamp for observer in self.observers)
-        )
+    def now(self) -> int:
+        """Return the time in nanoseconds by a clock that stands still while watching takes time."""
+        return perf_counter_ns() - self.own.ns
 
     @property
     def is_outer(self) -> bool:
@@ -135,6 +201,16 @@ class Watch:
         for observer in self.observers:
             observer.measured(self.function, loop, index, name, value)
 
+    def loop_run(self, loop: int, steps: int, elapsed_ns: int, own_ns: int) -> None:
+        """Notify a whole run whose steps have no times."""
+        for observer in self.observers:
+            observer.loop_run(self.function, loop, steps, elapsed_ns, own_ns)
+
+    def loop_observed(self, loop: int, own_ns: int) -> None:
+        """Notify what watching a run of a loop took."""
+        for observer in self.observers:
+            observer.loop_observed(self.function, loop, own_ns)
+
     def loop_end(
         self, loop: int, steps: int, elapsed_ns: int, setup_ns: int, error: BaseException | None
     ) -> None:
@@ -150,4 +226,4 @@ class Watch:
                 rest.loop_end(loop, steps, elapsed_ns, setup_ns, error)
 
 
-__all__ = ["Watch"]
+__all__ = ["OwnTime", "Watch"]

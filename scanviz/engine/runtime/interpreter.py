@@ -30,7 +30,7 @@ from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import DONE, FAILED, STOPPED, Outcome
 from scanviz.engine.runtime.context import RunContext
 from scanviz.engine.runtime.driver import LoopRunner
-from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.schedule import Variant
@@ -109,7 +109,7 @@ class Interpreter:
         for number, value in zip(program.inputs, inputs, strict=True):
             values[number] = value
         for index, instruction in enumerate(program.instructions):
-            begun = time.perf_counter_ns() if context.notify else 0
+            begun = watch.now() if context.notify and watch is not None else 0
             try:
                 results = self.run_instruction(program, instruction, values, context)
             except Exception:
@@ -122,7 +122,7 @@ class Interpreter:
                 context.record(time.perf_counter_ns())
             if context.notify and watch is not None:
                 shown = tuple(map(self.module.to_host, results)) if context.has_values else ()
-                elapsed = time.perf_counter_ns() - begun
+                elapsed = watch.now() - begun
                 watch.instruction(context.key, context.step, index, elapsed, shown)
             for number in instruction.frees:
                 values[number] = None
@@ -215,9 +215,9 @@ class Interpreted:
         """Return itself."""
         return self
 
-    def stamps(self, name: Variant, first: int, last: int) -> Stamps:
+    def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
         """Return what takes a time after each operation."""
-        return OperationStamps()
+        return OperationStamps(own=own)
 
     def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of one instruction alone."""

@@ -18,6 +18,9 @@ SHARE = 64  # later samples are one step in so many
 LONGEST_SAMPLE = 64  # steps
 NOTIFY_NS = 50_000_000  # observers are notified of long steps about so often
 PERIOD = 1024  # steps of a part in which every operation is timed
+CLOSE_RUNS = 64  # so many runs of a loop are looked at closely before any is passed over
+CLOSE_NS = 400_000  # then one in about so many nanoseconds of short runs is: a close look takes some ten microseconds
+MOST_PASSED_OVER = 31  # runs between two that are looked at closely
 
 
 class SamplingSchedule:
@@ -33,12 +36,23 @@ class SamplingSchedule:
         Steps of that sample.
     step_ns : int
         What a step took lately, 0 while that is not known.
+    passed_over : int
+        How many runs follow whose steps need no times.
+    own_ns : int
+        What notifying a run that was passed over took, not notified itself yet.
     """
 
-    __slots__ = ("sample", "step_ns", "until")
+    __slots__ = ("_close_runs", "own_ns", "passed_over", "sample", "step_ns", "until")
 
     def __init__(self) -> None:
         self.until, self.sample, self.step_ns = WARM_UP, FIRST_SAMPLE, 0
+        self._close_runs, self.passed_over, self.own_ns = 0, 0, 0
+
+    def ran(self, elapsed_ns: int) -> None:
+        """Note that a run was looked at closely, and how long it took: many short ones need no times of their steps."""
+        self._close_runs += 1
+        if self._close_runs >= CLOSE_RUNS:
+            self.passed_over = min(CLOSE_NS // max(1, elapsed_ns), MOST_PASSED_OVER)
 
     def move_on(self) -> None:
         """Begin the time before the next sample."""

@@ -18,7 +18,7 @@ from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import CompiledLoop
-from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.rows import StateRows
@@ -108,9 +108,11 @@ class Specialised:
                 self._code[name] = self._write(self.plan, name)
             return self._code[name]
 
-    def stamps(self, name: Variant, first: int, last: int) -> Stamps:
-        """Return what takes the times of a chunk."""
-        return StepStamps(first, last, self.clock) if name == "steps" else OperationStamps(self.clock)
+    def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
+        """Return what takes the times of a chunk, less what watching takes in its steps where that is given."""
+        if name == "steps":
+            return StepStamps(first, last, self.clock, own)
+        return OperationStamps(self.clock, own)
 
 
 class SpecialisedLoop:

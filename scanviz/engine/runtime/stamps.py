@@ -13,6 +13,7 @@ import numpy as np
 
 from scanviz.engine.observe import StepSeries
 from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.engine.runtime.events import OwnTime
 
 Clock = Callable[[], int]
 RESOLUTION = get_clock_info("perf_counter").resolution * 1e9  # nanoseconds
@@ -48,7 +49,10 @@ class StepStamps:
 
     __slots__ = ("_clock", "_count", "_counted", "_ended", "_taken", "record")
 
-    def __init__(self, first: int, last: int, clock: Clock = perf_counter_ns) -> None:
+    def __init__(
+        self, first: int, last: int, clock: Clock = perf_counter_ns, own: OwnTime | None = None
+    ) -> None:
+        clock = clock if own is None else own.clock(clock)
         self._counted, self._count, self._clock = iter(range(first, last)), last - first, clock
         stamps, self._taken = tee(iter(clock, None))
         self.record = (self._counted, stamps)
@@ -70,9 +74,10 @@ class OperationStamps:
 
     __slots__ = ("_times", "record")
 
-    def __init__(self, clock: Clock = perf_counter_ns) -> None:
-        self._times = array("q", [clock()])  # read as an array without a copy
-        self.record = self._times.append
+    def __init__(self, clock: Clock = perf_counter_ns, own: OwnTime | None = None) -> None:
+        self._times = array("q")  # read as an array without a copy
+        self.record = self._times.append if own is None else own.without(self._times.append)
+        self.record(clock())
 
     def end(self) -> None:
         """Nothing is left to note: the last stamp of a step is its end."""

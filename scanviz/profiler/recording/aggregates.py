@@ -6,6 +6,7 @@ its events.  Runs are kept apart by thread.  The callers hold a lock.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -23,6 +24,8 @@ from scanviz.record.statistics import Histogram
 
 PENDING = 8192  # steps gathered before they are counted, so that counting is rare
 PIECES = 512  # chunks they may come from
+MOST_WAITING = 4096  # runs that were passed over, or calls, gathered before they are counted
+CALLS_WAITING = 256  # calls whose operations are gathered before they are added up
 _STATES = ("mitmot", "mitsot", "sitsot")
 TIERS = 16  # kinds of code told apart
 DETAIL_BYTES = (
@@ -58,9 +61,13 @@ class LoopAggregate:
         What the loop is.
     calibration : OverheadCalibration
         What to take off times of steps in which each operation was timed.
+    operations : int, optional
+        How many operations its step has whose times are kept; as many as are described when not given.
 
     Attributes
     ----------
+    passed_over : deque
+        Steps, nanoseconds, and nanoseconds of notifying, of runs that wait to be counted and have no times of steps.
     detailed : bool or None
         Whether single steps are kept, else totals alone; None until the loop runs and it is decided.
     """
@@ -83,20 +90,26 @@ class LoopAggregate:
         "_waiting",
         "chunks",
         "detailed",
+        "operations",
+        "passed_over",
         "record",
         "recorder_ns",
         "stamps",
     )
 
-    def __init__(self, record: LoopRecord, calibration: OverheadCalibration) -> None:
+    def __init__(
+        self, record: LoopRecord, calibration: OverheadCalibration, operations: int | None = None
+    ) -> None:
         self.record, self._calibration = record, calibration
+        self.operations = len(record.operations) if operations is None else operations
+        self.passed_over: deque[tuple[int, int, int]] = deque()
         self.detailed: bool | None = None
         self._histogram, self._sample = Histogram(), StepSample()
         self._waiting = np.empty(0, np.int64)  # times that wait to be counted
         self._filled = 0
         self._pieces: list[tuple[int, int, int]] = []  # of what waits: run, first step, number of steps
         self._open: dict[int, _Run] = {}  # by thread, the innermost
-        self._operations = OperationTally(len(record.operations))
+        self._operations = OperationTally(self.operations)
         self._tiers: dict[tuple[str, str], list[int]] = {}
         self._totals = _Totals()
         self._processor = ProcessorTally()
@@ -109,10 +122,30 @@ class LoopAggregate:
     @property
     def steps(self) -> int:
         """Steps told so far."""
+        self.count_passed_over()
         return self._steps
+
+    def describe(self, whole: LoopRecord, totals_alone: LoopRecord) -> None:
+        """Take what the loop is, as much of it as there is memory for."""
+        self.record = whole if self.operations or not whole.operations else totals_alone
+
+    def count_passed_over(self) -> None:
+        """Count runs that were passed over; others may be added meanwhile."""
+        waiting, totals = self.passed_over, self._totals
+        count = len(waiting)
+        if not count:
+            return
+        steps, elapsed, own = zip(*[waiting.popleft() for _ in range(count)], strict=True)
+        self._steps += sum(steps)
+        self.recorder_ns += sum(own)
+        totals.runs += count
+        totals.unseen_runs += count
+        totals.total_ns += sum(elapsed)
+        totals.longest_run = max(totals.longest_run, *steps)
 
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
         """Open a run."""
+        self.count_passed_over()
         totals = self._totals
         self._open[thread] = _Run(totals.runs, now, self._open.get(thread))
         totals.runs += 1
@@ -262,14 +295,13 @@ class LoopAggregate:
         found[1] += elapsed_ns
 
     def cost_ns(self) -> float:
-        """Return what recording this loop cost so far."""
-        calibration = self._calibration
-        each = calibration.stamp_ns + calibration.telling_ns
-        return self.recorder_ns + self.stamps * each + self._foreign_ns + self.chunks * calibration.chunk_ns
+        """Return what taking times in its steps cost so far, which is part of its time."""
+        return self.stamps * self._calibration.stamp_ns + self._foreign_ns
 
     def snapshot(self, now: int) -> LoopRecord:
         """Return the record so far; runs that have not ended count up to now."""
         self._count()
+        self.count_passed_over()
         totals, operations = self._totals, self._operations
         operations.settle()
         going_on = [run for innermost in self._open.values() for run in _with_those_around(innermost)]
@@ -285,7 +317,7 @@ class LoopAggregate:
             steps=self._steps,
             longest_run=totals.longest_run,
             total_ns=totals.total_ns + running,
-            setup_ns=totals.setup_ns,
+            setup_ns=totals.around_ns(),
             first_run_ns=totals.first_run_ns,
             step_times=self._histogram.record(),
             sampled_steps=operations.steps,
@@ -293,6 +325,7 @@ class LoopAggregate:
             copy_ns=copies,
             overhead_ns=rest,
             cost_ns=self.cost_ns(),
+            watching_ns=self.recorder_ns,
             buffer_bytes=totals.buffer_bytes,
             clock=totals.clock,
             resolution_ns=totals.resolution_ns,
@@ -323,14 +356,21 @@ class _Totals:
         "setup_ns",
         "stamp_ns",
         "total_ns",
+        "unseen_runs",
     )
 
     def __init__(self) -> None:
+        self.unseen_runs = 0  # passed over: there is no time of their steps
         self.runs = self.failed_runs = self.longest_run = self.buffer_bytes = 0
         self.total_ns = self.setup_ns = self.first_run_ns = 0
         self.blocks = self.block_steps = 0
         self.clock, self.resolution_ns = "", 0.0
         self.stamp_ns: float | None = None
+
+    def around_ns(self) -> int:
+        """Return the time before the first step and after the last of all runs, as it was in those whose steps were timed."""
+        seen = self.runs - self.unseen_runs
+        return self.setup_ns * self.runs // seen if seen else self.setup_ns
 
     def take_clock(self, series: StepSeries) -> None:
         """Note where times come from."""
@@ -347,22 +387,18 @@ class FunctionAggregate:
     """
 
     __slots__ = (
-        "_errors",
-        "_first_ns",
-        "_histogram",
-        "_open",
-        "_operations",
-        "_parts",
-        "_processor",
-        "loops",
-        "record",
-    )
+        "_elapsed", "_errors", "_first_ns", "_histogram", "_open", "_operations", "_parts", "_processor", "_timed", "loops",
+        "operations", "record",
+    )  # fmt: skip
 
-    def __init__(self, record: FunctionRecord) -> None:
+    def __init__(self, record: FunctionRecord, operations: int | None = None) -> None:
         self.record = record
         self.loops: list[LoopAggregate] = []
         self._histogram = Histogram()
-        self._operations = OperationTally(len(record.operations))
+        self._elapsed: list[int] = []  # times of calls that wait to be counted
+        self._timed: list[Sequence[int]] = []  # times of operations, call by call, that wait to be added up
+        self.operations = len(record.operations) if operations is None else operations
+        self._operations = OperationTally(self.operations)
         self._errors, self._first_ns = 0, 0
         self._processor = ProcessorTally()
         self._open: dict[int, _Call] = {}
@@ -371,11 +407,19 @@ class FunctionAggregate:
     @property
     def calls(self) -> int:
         """Calls that ended."""
-        return self._histogram.count
+        return self._histogram.count + len(self._elapsed)
+
+    def describe(self, whole: FunctionRecord) -> None:
+        """Take what the function is, as much of it as there is memory for; what rules did stays."""
+        operations = whole.operations if self.operations else ()
+        rewrites, program = self.record.rewrites, self.record.program
+        self.record = replace(whole, operations=operations, rewrites=rewrites, program=program)
 
     def begin(self, call: int, thread: int) -> None:
         """Open a call."""
-        within = any(each.thread == thread for each in self._open.values())  # a call that another one makes
+        within = bool(self._open) and any(
+            each.thread == thread for each in self._open.values()
+        )  # in another call
         self._open[call] = _Call(thread, [loop.open_runs(thread) for loop in self.loops] if within else [])
         self._processor.begin(call)
 
@@ -389,14 +433,22 @@ class FunctionAggregate:
         self._processor.end(call)
         self._parts.inside_ns += inside_ns
         before = self._open.pop(call, None)
-        if not self._histogram.count:
+        if not self.calls:
             self._first_ns = elapsed_ns
-        self._histogram.add_one(elapsed_ns)
+        self._elapsed.append(elapsed_ns)
+        if len(self._elapsed) >= MOST_WAITING:
+            self._count()
         if failed:
             self._errors += 1
             kept = before.runs if before is not None and before.runs else [0] * len(self.loops)
             for loop, count in zip(self.loops, kept, strict=True):
                 loop.abandon(thread, count, now)
+
+    def _count(self) -> None:
+        """Count the calls gathered."""
+        if self._elapsed:
+            self._histogram.add(np.array(self._elapsed, np.int64))
+            self._elapsed.clear()
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation outside of loops."""
@@ -404,10 +456,17 @@ class FunctionAggregate:
 
     def timed_call(self, elapsed_ns: Sequence[int], around_ns: int) -> None:
         """Take the times of all operations outside of loops in one call, and what of the call is around them."""
-        for index, elapsed in enumerate(elapsed_ns):
-            self._operations.add_one(index, elapsed)
+        self._timed.append(elapsed_ns)
+        if len(self._timed) >= CALLS_WAITING:
+            self._add_up()
         self._parts.timed += 1
         self._parts.around_ns += around_ns
+
+    def _add_up(self) -> None:
+        """Add up the times of operations gathered."""
+        if self._timed:
+            self._operations.add_table(np.array(self._timed, np.int64))
+            self._timed.clear()
 
     def returned(self, checks_ns: int, copies_ns: int, recording_ns: int) -> None:
         """Take the parts of a call around its program."""
@@ -416,12 +475,19 @@ class FunctionAggregate:
         parts.copies_ns += copies_ns
         parts.recording_ns += recording_ns
 
+    @property
+    def recorder_ns(self) -> int:
+        """What watching its calls took: of those that returned all, else what is known of their loops."""
+        return max(self._parts.recording_ns, sum(loop.recorder_ns for loop in self.loops))
+
     def measured(self, index: int | None, name: str, value: float) -> None:
         """Take a number of an operation outside of loops."""
         self._operations.measured(-1 if index is None else index, name, value)
 
     def snapshot(self, running_ns: int = 0) -> FunctionRecord:
         """Return the record so far; calls that have not ended ran for ``running_ns``."""
+        self._count()
+        self._add_up()
         return replace(
             self.record,
             operations=self._operations.records(self.record.operations, 0.0),

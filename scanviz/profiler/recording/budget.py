@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import Enum
 
-from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord
+from scanviz.engine.program.instructions import LoopInstruction, Program
+from scanviz.record.model import LoopRecord
 
 BARE = 2_000  # a loop or function of which only totals are kept
 OPERATION = 700  # an operation's record with its labels
 VARIABLE = 800  # a loop variable's record
 ENTRY = 150  # an entry of a mapping
 CELL = 8  # an entry of a connection pattern
+MAPPINGS = 6  # entries of mappings that a loop variable has
+
+
+class Kept(Enum):
+    """How much is kept of a function or a loop."""
+
+    WHOLE = "whole"
+    TOTALS = "totals"
 
 
 class Budget:
@@ -37,19 +47,35 @@ class Budget:
         return True
 
 
-def affordable_function(record: FunctionRecord, budget: Budget) -> FunctionRecord | None:
-    """Return a function's record as it can be kept: whole, without its operations, or not at all."""
-    if budget.take(BARE + 2 * OPERATION * len(record.operations)):
-        return record
-    return replace(record, operations=()) if budget.take(BARE, last=True) else None
+def function_size(program: Program) -> int:
+    """Return about how many bytes the description of a program takes, beyond its totals."""
+    return 2 * OPERATION * len(program.instructions)
 
 
-def affordable_loop(record: LoopRecord, budget: Budget) -> LoopRecord | None:
-    """Return a loop's record as it can be kept: whole, without what describes its step, or not at all."""
-    if budget.take(_size(record)):
-        return record
-    if not budget.take(BARE, last=True):
-        return None
+def loop_size(loop: LoopInstruction) -> int:
+    """Return about how many bytes the description of a loop takes, beyond its totals."""
+    slots = (*loop.sequences, *loop.states, *loop.step_outputs, *loop.carries, *loop.non_sequences)
+    cells = 2 * len(loop.inputs) * max(1, len(loop.outputs))
+    entries = MAPPINGS * len(slots)
+    return OPERATION * len(loop.body.instructions) + VARIABLE * len(slots) + CELL * cells + ENTRY * entries
+
+
+def affordable(size: int, budget: Budget) -> Kept | None:
+    """Return how much of a function or loop can be kept whose description takes ``size`` bytes, None for nothing at all.
+
+    Examples
+    --------
+    >>> budget = Budget(10_000)
+    >>> [affordable(4_000, budget) for _ in range(3)]
+    [<Kept.WHOLE: 'whole'>, <Kept.TOTALS: 'totals'>, None]
+    """
+    if budget.take(BARE + size):
+        return Kept.WHOLE
+    return Kept.TOTALS if budget.take(BARE, last=True) else None
+
+
+def totals_alone(record: LoopRecord) -> LoopRecord:
+    """Return a loop's record without what describes its step."""
     return replace(
         record,
         operations=(),
@@ -57,13 +83,4 @@ def affordable_loop(record: LoopRecord, budget: Budget) -> LoopRecord | None:
         var_mappings={},
         connection_pattern=(),
         inner_connection_pattern=(),
-    )
-
-
-def _size(record: LoopRecord) -> int:
-    cells = sum(map(len, (*record.connection_pattern, *record.inner_connection_pattern)))
-    entries = sum(map(len, record.var_mappings.values()))
-    operations: tuple[OperationRecord, ...] = record.operations
-    return (
-        BARE + OPERATION * len(operations) + VARIABLE * len(record.variables) + CELL * cells + ENTRY * entries
     )

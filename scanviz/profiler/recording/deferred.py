@@ -1,16 +1,17 @@
-"""What rules did to functions and what these run, kept as the engine has it while the clock runs, written when it has stopped.
+"""What functions are, what rules did to them and what they run: kept as the engine has it while the clock runs, written later.
 
-A function that is gone is written down when the next one is compiled, so that the values of its shared variables are not kept for
-the end.  Nothing here keeps a function alive.
+Graphs and programs are immutable, so they can be written down when the clock has stopped.  Nothing here keeps a function alive.
+What functions that are gone leave is held up to a limit, so that a program that makes and drops thousands of them does not fill the
+memory.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from scanviz.engine.codec import MisfitError
 from scanviz.engine.function import Function
@@ -18,30 +19,97 @@ from scanviz.engine.observe import CompiledFunction
 from scanviz.engine.program.file import to_bytes
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.planned import Plans
-from scanviz.record.model import FunctionRecord
+from scanviz.record.model import FunctionRecord, LoopRecord
 from scanviz.record.paths import recorded_path
+from scanviz.record.program_snapshot import function_record, loop_records
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.rewrites_snapshot import RewritesSource, rewrites_source, with_planned
 
 LARGEST_PROGRAM = 2**20  # bytes: of larger ones, which hold large constants, nothing is kept
+MOST_GONE = 32  # functions that are gone and wait
+MOST_HELD = 8 * 2**20  # bytes of arrays that these may hold
 
-
-class _Waiting(NamedTuple):
-    source: RewritesSource
-    function: weakref.ref[Function]
-    program: Program
+Source = TypeVar("Source")
 
 
 def program_content(program: Program) -> bytes:
     """Return a Program as the content of a file, nothing of one that is too large or has no form as data."""
-    programs = [program, *(loop.body for loop, _ in all_loops(program))]
-    if sum(constant.nbytes for one in programs for constant in one.constants.values()) > LARGEST_PROGRAM:
+    if _constants(program) > LARGEST_PROGRAM:
         return b""  # without having written it
     try:
         content = to_bytes(program, recorded_path)
     except MisfitError:
         return b""
     return content if len(content) <= LARGEST_PROGRAM else b""
+
+
+def _constants(program: Program) -> int:
+    programs = [program, *(loop.body for loop, _ in all_loops(program))]
+    return sum(constant.nbytes for one in programs for constant in one.constants.values())
+
+
+class _Waiting(Generic[Source]):
+    """Sources by function, each written once: one that a signal interrupts is written again by who asks then."""
+
+    def __init__(self, write: Callable[[int, Source], None]) -> None:
+        self._write = write
+        self._sources: dict[int, Source] = {}
+        self._writing = threading.RLock()  # a signal's handler may ask for the record while its thread writes
+
+    def add(self, key: int, source: Source) -> None:
+        self._sources[key] = source
+
+    def __iter__(self) -> Iterator[tuple[int, Source]]:
+        return iter(list(self._sources.items()))
+
+    def write(self, wait: bool, wanted: Callable[[Source], bool] | None = None) -> None:
+        """Write what waits; with ``wait`` all of it is written when this returns, else what another thread writes is left to it."""
+        if not self._writing.acquire(blocking=wait):
+            return
+        try:
+            for key, source in self:
+                if key in self._sources and (wanted is None or wanted(source)):
+                    self._write(key, source)
+                    self._sources.pop(key, None)
+        finally:
+            self._writing.release()
+
+
+class _History(NamedTuple):
+    source: RewritesSource
+    function: weakref.ref[Function]
+    program: Program
+    held: int  # bytes of the arrays that only this may keep alive
+
+    def is_gone(self) -> bool:
+        return self.function() is None
+
+
+class Descriptions:
+    """What functions and their loops are, waiting to be written down.
+
+    Parameters
+    ----------
+    keep : callable
+        ``keep(function, loops)`` takes the records.
+    """
+
+    def __init__(self, keep: Callable[[FunctionRecord, list[LoopRecord]], None]) -> None:
+        def write(key: int, event: CompiledFunction) -> None:
+            keep(function_record(event), loop_records(key, event.program))
+
+        self._waiting: _Waiting[CompiledFunction] = _Waiting(write)
+
+    def add(self, event: CompiledFunction) -> None:
+        """Keep what a function is for later."""
+        alone = CompiledFunction(
+            event.key, event.name, None, event.program, event.backend, event.build_ns, event.where
+        )
+        self._waiting.add(event.key, alone)
+
+    def write(self) -> None:
+        """Write all of them down."""
+        self._waiting.write(wait=True)
 
 
 class DeferredRewrites:
@@ -54,30 +122,35 @@ class DeferredRewrites:
     """
 
     def __init__(self, keep: Callable[[int, RewritesRecord, bytes], None]) -> None:
-        self._keep = keep
-        self._waiting: dict[int, _Waiting] = {}
-        self._writing = threading.RLock()  # a signal's handler may ask for the record while its thread writes
+        def write(key: int, history: _History) -> None:
+            keep(key, history.source.record(), program_content(history.program))
+
+        self._waiting: _Waiting[_History] = _Waiting(write)
 
     def add(self, event: CompiledFunction) -> None:
         """Keep a function's rewrites for later."""
         if event.function is not None:
-            source = rewrites_source(event.function, event.program)
-            self._waiting[event.key] = _Waiting(source, weakref.ref(event.function), event.program)
+            source, shared = rewrites_source(event.function, event.program), event.function.plan.shared
+            held = sum(_bytes(each) for each in shared) + _constants(event.program)
+            self._waiting.add(event.key, _History(source, weakref.ref(event.function), event.program, held))
 
-    def write(self, *, all_of_them: bool, wait: bool) -> None:
-        """Write down what waits, or only what is of functions that are gone.
+    def write_gone(self) -> None:
+        """Write what functions that are gone left, where that is too much to hold until the clock has stopped."""
+        gone = [history for _, history in self._waiting if history.is_gone()]
+        if len(gone) > MOST_GONE or sum(history.held for history in gone) > MOST_HELD:
+            self._waiting.write(wait=False, wanted=_History.is_gone)
+
+    def write(self, *, wait: bool) -> None:
+        """Write down what waits.
 
         With ``wait``, all of it is written when this returns; else what another thread writes now is left to it.
         """
-        if not self._writing.acquire(blocking=wait):
-            return
-        try:
-            for key, each in list(self._waiting.items()):
-                wanted = all_of_them or each.function() is None
-                if wanted and self._waiting.pop(key, None) is not None:
-                    self._keep(key, each.source.record(), program_content(each.program))
-        finally:
-            self._writing.release()
+        self._waiting.write(wait)
+
+
+def _bytes(shared: object) -> int:
+    value = getattr(shared, "get_value", lambda borrow: None)(borrow=True)
+    return int(getattr(value, "nbytes", 0))
 
 
 class PlansMet:
@@ -114,4 +187,4 @@ class PlansMet:
         return replace(record, rewrites=with_planned(record.rewrites, *met))
 
 
-__all__ = ["DeferredRewrites", "PlansMet"]
+__all__ = ["DeferredRewrites", "Descriptions", "PlansMet"]

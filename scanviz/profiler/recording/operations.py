@@ -51,6 +51,12 @@ class OperationTally:
             self._totals[index] += elapsed_ns
             self._counts[index] += 1
 
+    def add_table(self, times: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> None:
+        """Take the times of all operations in several calls: int64, shape (calls, operations)."""
+        if times.shape[1] == len(self._totals):
+            self._totals += times.sum(axis=0)
+            self._counts += len(times)
+
     def measured(self, index: int, name: str, value: float) -> None:
         """Take a number of one operation."""
         if 0 <= index < len(self._totals):

@@ -1,7 +1,8 @@
 """The recorder: an observer that keeps a profile in bounded memory.
 
 Totals are kept always; single steps are sampled.  One lock guards it all, so calls from several threads are counted
-together.  The recorder measures the time spent in itself; what the engine spends on telling is calibrated.
+together.  While the program runs only times and counts are taken: what functions, loops and rewrites are is written down when the
+record is asked for.  The engine measures what notifying takes, and keeps it out of the times notified.
 """
 
 from __future__ import annotations
@@ -19,16 +20,23 @@ import numpy as np
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building, CompiledFunction, Observer, StepSeries
-from scanviz.profiler.recording.aggregates import DETAIL_BYTES, FunctionAggregate, LoopAggregate
-from scanviz.profiler.recording.budget import Budget, affordable_function, affordable_loop
-from scanviz.profiler.recording.deferred import DeferredRewrites, PlansMet
+from scanviz.engine.program.instructions import nested_loops
+from scanviz.profiler.recording.aggregates import DETAIL_BYTES, MOST_WAITING, FunctionAggregate, LoopAggregate
+from scanviz.profiler.recording.budget import (
+    Budget,
+    Kept,
+    affordable,
+    function_size,
+    loop_size,
+    totals_alone,
+)
+from scanviz.profiler.recording.deferred import DeferredRewrites, Descriptions, PlansMet
 from scanviz.profiler.recording.overhead import OverheadCalibration, measured_overhead
 from scanviz.profiler.recording.processor import Usage, process_usage, used
 from scanviz.profiler.recording.timeline import Timeline
-from scanviz.record.model import CostRecord, FunctionRecord, OutcomeRecord, ProfileRecord
+from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, OutcomeRecord, ProfileRecord
 from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
-from scanviz.record.program_snapshot import function_record, loop_records
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.rewrites_snapshot import size_of
 
@@ -54,6 +62,8 @@ class Recorder(Observer):
         What the engine's telling costs; measured here when not given.
     steps_a_stamp : int
         How many steps may share one time where steps are very short.
+    samples_runs : bool
+        Whether of very many short runs of a loop some are counted with their whole time alone.
 
     Examples
     --------
@@ -69,7 +79,9 @@ class Recorder(Observer):
         clock: Callable[[], int] = time.perf_counter_ns,
         calibration: OverheadCalibration | None = None,
         steps_a_stamp: int = 1,
+        samples_runs: bool = True,
     ) -> None:
+        self.samples_runs = samples_runs
         self.detail: Literal["steps", "ops"] = detail
         self.steps_a_stamp = steps_a_stamp
         self._clock = clock
@@ -79,12 +91,12 @@ class Recorder(Observer):
         self._rewrites_budget = Budget(max_bytes // REWRITES)
         self._programs_budget = Budget(max_bytes // PROGRAMS)
         self._functions: dict[int, FunctionAggregate] = {}
+        self._descriptions = Descriptions(self._keep_descriptions)
         self._rewrites = DeferredRewrites(self._keep_rewrites)
         self._loops: dict[int, LoopAggregate] = {}
         self._plans = PlansMet()
         self._dropped: set[int] = set()
         self._left_out = 0
-        self._recorder_ns = 0
         self._script, self._arguments = "", ()  # type: tuple[str, tuple[str, ...]]
         self._outcome = OutcomeRecord()
         self.restart()
@@ -100,40 +112,45 @@ class Recorder(Observer):
     # what the engine tells
 
     def compiled(self, event: CompiledFunction) -> None:
-        """Copy a function and its loops into records; what rules did to it is written down when the clock has stopped."""
-        begun = self._clock()
-        self._rewrites.write(all_of_them=False, wait=False)
-        if self._is_new(event.key):
-            record = function_record(
-                event
-            )  # may take a while: without the lock, for who wants the record so far
-            with self._lock:
-                if self._is_new(event.key):  # no other thread has notified it since
-                    self._keep(event, record)
+        """Know of a function and its loops; what they are is written down when the clock has stopped."""
         with self._lock:
-            self._recorder_ns += self._clock() - begun
+            if event.key not in self._functions and event.key not in self._dropped:
+                self._keep(event)
+        self._rewrites.write_gone()
 
-    def _is_new(self, key: int) -> bool:
-        with self._lock:
-            return key not in self._functions and key not in self._dropped
-
-    def _keep(self, event: CompiledFunction, record: FunctionRecord) -> None:
-        kept = affordable_function(record, self._budget)
+    def _keep(self, event: CompiledFunction) -> None:
+        program, count = event.program, len(event.program.instructions)
+        kept = affordable(function_size(program), self._budget)
+        self._left_out += kept is not Kept.WHOLE
         if kept is None:
             self._dropped.add(event.key)
-            self._left_out += 1
             return
-        self._left_out += kept is not record
+        named = FunctionRecord(event.key, event.name, None, event.backend)
+        function = FunctionAggregate(named, count if kept is Kept.WHOLE else 0)
+        self._functions[event.key] = function
+        for loop, around, _ in nested_loops(program):
+            parent = None if around is None else around.key
+            kept = affordable(loop_size(loop), self._budget) if self._is_kept(parent) else None
+            self._left_out += kept is not Kept.WHOLE
+            if kept is not None:
+                placed = LoopRecord(loop.key, event.key, parent, loop.name, None)
+                count = len(loop.body.instructions) if kept is Kept.WHOLE else 0
+                self._loops[loop.key] = LoopAggregate(placed, self._calibration, count)
+                function.loops.append(self._loops[loop.key])
+        self._descriptions.add(event)
         self._rewrites.add(event)
-        function = self._functions[event.key] = FunctionAggregate(kept)
         self._plans.add(event)
-        for loop in loop_records(event.key, event.program):
-            outside = loop.parent is None or loop.parent in self._loops
-            affordable = affordable_loop(loop, self._budget) if outside else None
-            self._left_out += affordable is not loop
-            if affordable is not None:
-                aggregate = self._loops[loop.key] = LoopAggregate(affordable, self._calibration)
-                function.loops.append(aggregate)
+
+    def _is_kept(self, loop: int | None) -> bool:
+        return loop is None or loop in self._loops
+
+    def _keep_descriptions(self, function: FunctionRecord, loops: list[LoopRecord]) -> None:
+        """Keep what a function and its loops are, as far as there is memory for it."""
+        with self._lock:
+            self._functions[function.key].describe(function)
+            for loop in loops:
+                if loop.key in self._loops:
+                    self._loops[loop.key].describe(loop, totals_alone(loop))
 
     def _keep_rewrites(self, key: int, whole: RewritesRecord, program: bytes) -> None:
         """Keep a function's Program and graph, and what rules did to that: all of it, the list alone, or nothing."""
@@ -160,14 +177,20 @@ class Recorder(Observer):
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Count a call."""
-        begun = self._clock()
         with self._lock:
             found = self._functions.get(function)
             inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
             if found is not None:
-                found.end(call, threading.get_ident(), begun, elapsed_ns, error is not None, inside)
+                now = 0 if error is None else self._clock()  # asked for runs that an error left open
+                found.end(call, threading.get_ident(), now, elapsed_ns, error is not None, inside)
                 self._plans.call_ended(function)
-            self._recorder_ns += self._clock() - begun
+
+    def loop_observed(self, function: int, loop: int, own_ns: int) -> None:
+        """Add up what the engine and this recorder took to watch a loop."""
+        with self._lock:
+            found = self._loops.get(loop)
+            if found is not None:
+                found.recorder_ns += own_ns
 
     def operations(self, function: int, elapsed_ns: Sequence[int], around_ns: int) -> None:
         """Count the operations outside of loops of one call."""
@@ -218,24 +241,30 @@ class Recorder(Observer):
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Open a run of a loop."""
-        begun = self._clock()
         with self._lock:
             found = self._loops.get(loop)
             if found is not None:
                 if found.detailed is None:
                     found.detailed = self._budget.take(DETAIL_BYTES)
-                    self._left_out += not found.detailed and bool(found.record.operations)
-                found.begin(threading.get_ident(), begun, buffer_bytes)
-                found.recorder_ns += self._clock() - begun
+                    self._left_out += not found.detailed and found.operations > 0
+                found.begin(threading.get_ident(), self._clock(), buffer_bytes)
 
     def loop_steps(self, series: StepSeries) -> None:
         """Take a chunk of steps."""
-        begun = self._clock()
         with self._lock:
             found = self._loops.get(series.loop)
             if found is not None:
                 found.take(threading.get_ident(), series)
-                found.recorder_ns += self._clock() - begun
+
+    def loop_run(self, function: int, loop: int, steps: int, elapsed_ns: int, own_ns: int) -> None:
+        """Count a run that was passed over: very many come, so they wait without the lock."""
+        found = self._loops.get(loop)
+        if found is not None:
+            passed_over = found.passed_over
+            passed_over.append((steps, elapsed_ns, own_ns))
+            if len(passed_over) >= MOST_WAITING:
+                with self._lock:
+                    found.count_passed_over()
 
     def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
         """Take the bytes of a loop's rows."""
@@ -261,12 +290,10 @@ class Recorder(Observer):
         error: BaseException | None,
     ) -> None:
         """Close a run of a loop."""
-        begun = self._clock()
         with self._lock:
             found = self._loops.get(loop)
             if found is not None:
                 found.end(threading.get_ident(), steps, elapsed_ns, setup_ns, error is not None)
-                found.recorder_ns += self._clock() - begun
 
     # what is asked of it
 
@@ -289,7 +316,8 @@ class Recorder(Observer):
 
     def record(self) -> ProfileRecord:
         """Return the record so far, independent of what comes after; may be asked from any thread at any moment."""
-        self._rewrites.write(all_of_them=True, wait=self._ended is not None)
+        self._descriptions.write()
+        self._rewrites.write(wait=self._ended is not None)
         with self._lock:
             now = self._clock()
             running = self._timeline.running(now)
@@ -331,12 +359,10 @@ class Recorder(Observer):
         loops = self._loops.values()
         return CostRecord(
             stamps=sum(loop.stamps for loop in loops),
-            stamp_ns=self._calibration.stamp_ns + self._calibration.telling_ns,
+            stamp_ns=self._calibration.stamp_ns,
             chunks=sum(loop.chunks for loop in loops),
-            chunk_ns=self._calibration.chunk_ns,
-            recorder_ns=self._recorder_ns
-            + self._timeline.recording_ns
-            + sum(loop.recorder_ns for loop in loops),
+            recorder_ns=self._timeline.recording_ns
+            + sum(function.recorder_ns for function in self._functions.values()),
         )
 
 

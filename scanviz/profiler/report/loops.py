@@ -133,8 +133,8 @@ def _notes(loop: LoopRecord) -> list[ReportLine]:
             f"{counted(loop.block_steps, 'step')} were timed in {counted(loop.blocks, 'block')}:"
             " the time of one is its block's average"
         )
-    if loop.cost_ns > _COSTLY * loop.total_ns:
-        found.append(f"about {share(loop.cost_ns, loop.total_ns)} of its time is the cost of recording")
+    if loop.slowdown > 1 + _COSTLY:
+        found.append(f"recording it made it about {loop.slowdown:.2g} times slower")
     return [ReportLine("  " + " · ".join(found), WARNING, wraps=True)] if found else []
 
 

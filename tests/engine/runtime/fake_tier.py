@@ -81,10 +81,10 @@ class FakeTier:
 
         return called
 
-    def stamps(self, name, first, last):
+    def stamps(self, name, first, last, own):
         if self.every:
             return FakeStamps(first, last, self.every, self.blocks)
-        return self.code.stamps(name, first, last)
+        return self.code.stamps(name, first, last, own)
 
 
 def faked(inputs, outputs, updates=None, **how) -> tuple[Any, FakeTier]:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from scanviz.profiler.recording.budget import Budget, affordable_function, affordable_loop
-from tests.profiler.records import FORWARD, RNN
+from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.profiler.recording.budget import Budget, Kept, affordable, function_size, loop_size, totals_alone
+from tests.profiler.events import nested
+from tests.profiler.records import RNN
 
 
-def test_a_loop_that_fits_is_kept_whole() -> None:
-    assert affordable_loop(RNN, Budget(100_000)) is RNN
+def test_what_fits_is_kept_whole_then_its_totals_then_nothing() -> None:
+    assert affordable(5_000, Budget(100_000)) is Kept.WHOLE
+    assert affordable(5_000, Budget(4_000)) is Kept.TOTALS
+    assert affordable(5_000, Budget(1_000)) is None
 
 
-def test_a_loop_that_does_not_fit_loses_what_describes_its_step() -> None:
-    kept = affordable_loop(RNN, Budget(4_000))
-    assert kept is not None
+def test_a_loop_of_which_totals_are_kept_loses_what_describes_its_step() -> None:
+    kept = totals_alone(RNN)
     assert (kept.name, kept.operations, kept.variables, kept.var_mappings) == ("rnn", (), (), {})
 
 
-def test_nothing_is_kept_where_nothing_fits() -> None:
-    assert affordable_loop(RNN, Budget(1_000)) is None
-    assert affordable_function(FORWARD, Budget(1_000)) is None
-
-
-def test_a_function_that_does_not_fit_loses_its_operations() -> None:
-    kept = affordable_function(FORWARD, Budget(3_000))
-    assert kept is not None
-    assert (kept.name, kept.operations) == ("forward", ())
+def test_a_size_is_known_before_anything_is_written_down() -> None:
+    program = nested().program
+    (loop,) = (each for each in program.instructions if isinstance(each, LoopInstruction))
+    assert function_size(program) >= 700 * len(program.instructions)
+    assert loop_size(loop) >= 700 * len(loop.body.instructions) + 800 * len(loop.states)
 
 
 def test_a_budget_is_never_exceeded() -> None:

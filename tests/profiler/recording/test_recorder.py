@@ -17,6 +17,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
 from scanviz.engine.observe import observed_by
+from scanviz.profiler.recording import deferred
 from scanviz.profiler.recording import recorder as recording
 from scanviz.profiler.recording.aggregates import TIERS
 from scanviz.profiler.recording.overhead import OverheadCalibration
@@ -327,9 +328,10 @@ def test_what_rules_did_is_written_down_when_the_clock_has_stopped(monkeypatch: 
     assert p.record.functions[0].rewrites == p.record.functions[0].rewrites and written == ["f"]
 
 
-def test_a_function_that_is_gone_is_written_down_when_the_next_is_compiled_and_frees_its_shared_values() -> (
-    None
-):
+def test_functions_that_are_gone_are_written_down_early_where_they_hold_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(deferred, "MOST_HELD", 20)
     x = T.vector("x")
     with scanviz.profile() as p:
         for k in range(4):
@@ -347,6 +349,59 @@ def test_a_function_that_is_gone_is_written_down_when_the_next_is_compiled_and_f
         "f2",
         "f3",
     ]
+
+
+def test_functions_that_are_gone_wait_for_the_clock_to_stop_where_they_hold_little(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written: list[str] = []
+    usual = RewritesSource.record
+    monkeypatch.setattr(
+        RewritesSource, "record", lambda source: (written.append(source.title), usual(source))[1]
+    )
+    x = T.vector("x")
+    with scanviz.profile() as p:
+        for k in range(4):
+            scanviz.function([x], x + k, name=f"f{k}")([1.0])
+            gc.collect()
+        assert not written
+    assert all(function.rewrites is not None for function in p.record.functions) and len(written) == 4
+
+
+def test_nothing_of_a_loop_is_described_while_the_clock_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    described: list[int] = []
+    usual = deferred.loop_records
+    monkeypatch.setattr(
+        deferred, "loop_records", lambda key, program: (described.append(key), usual(key, program))[1]
+    )
+    with scanviz.profile() as p:
+        x = T.vector("x")
+        rows, _ = scanviz.scan(lambda x_t, s: T.tanh(x_t + s), x, 0.0, name="rows")
+        scanviz.function([x], rows, mode="numpy")([1.0, 2.0])
+        assert not described and p.recorder.progress() == (1, 2)
+    (loop,) = p.record.loops
+    assert (loop.name, len(loop.operations), bool(loop.variables)) == ("rows", 2, True)
+    assert p.record.loops and len(described) == 1
+
+
+def test_what_a_signal_interrupts_while_it_is_written_is_in_the_record_of_its_handler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[Any] = []
+    usual = RewritesSource.record
+
+    def interrupted(source: RewritesSource) -> Any:
+        if not given:
+            given.append(None)
+            given[0] = made.record()  # as a signal's handler does, in this thread
+        return usual(source)
+
+    monkeypatch.setattr(RewritesSource, "record", interrupted)
+    made, x = recording.Recorder(), T.vector("x")
+    with observed_by(made):
+        scanviz.function([x], x * 2)([1.0])
+    (last,) = made.record().functions
+    assert [function.rewrites for function in given[0].functions] == [last.rewrites]
 
 
 def test_recording_keeps_no_function_alive() -> None:

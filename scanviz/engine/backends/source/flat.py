@@ -96,22 +96,24 @@ class FlatProgram:
 
     def run(self, inputs: Sequence[Any], watch: Watch | None, tell: bool) -> list[Any]:
         """Return the outputs; with ``tell`` the times of instructions are left with ``watch``, in the calls that are timed so."""
-        timed = tell and watch is not None and (watch.detail == "ops" or self._schedule.timed())
-        code = self._with_stamps(watch) if timed and watch is not None else self._plain
-        stamps = array("q")
+        code, record = self._plain, None
+        stamps: array[int] | None = None
+        if tell and watch is not None and (watch.detail == "ops" or self._schedule.timed()):
+            code, stamps = self._timed or self._made_timed(watch), array("q")
+            record = watch.own.without(stamps.append) if self.runners else stamps.append
         try:
-            results: list[Any] = code.function(inputs, watch, stamps.append)
+            results: list[Any] = code.function(inputs, watch, record)
         except Exception as error:
             failure = failure_of(raised_in(error, code), code, self.program)
             raise in_words(error, self.program, failure) from error.__cause__
-        if timed and watch is not None:
+        if stamps is not None and watch is not None:
             watch.stamps = stamps
             self._schedule.took(stamps[-1] - stamps[0], len(stamps) - 1)
         return results
 
-    def _with_stamps(self, watch: Watch) -> CompiledSource:
-        if self._timed is None:
-            begun = perf_counter_ns()
-            self._timed = self._compile(True)
-            watch.preparing_ns += perf_counter_ns() - begun
-        return self._timed
+    def _made_timed(self, watch: Watch) -> CompiledSource:
+        """Return the variant with a time stamp after each instruction; making it is no time of the program."""
+        begun = perf_counter_ns()
+        self._timed = made = self._compile(True)
+        watch.own.ns += perf_counter_ns() - begun
+        return made

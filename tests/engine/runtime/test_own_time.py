@@ -1,0 +1,122 @@
+"""What watching takes is no time of the program, in nested loops too."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.observe import Observer, StepSeries, observed_by
+from scanviz.engine.runtime.schedule import CLOSE_RUNS
+
+
+class Slow(Observer):
+    """Takes a millisecond for all that it is notified of a loop, and adds up what it is told."""
+
+    samples_runs = True
+
+    def __init__(self, seconds: float = 0.001) -> None:
+        self.seconds = seconds
+        self.calls, self.own = [], []
+        self.runs: dict[int, list[tuple[int, int]]] = {}
+        self.passed_over: dict[int, int] = {}
+        self.steps: dict[int, list[int]] = {}
+        self.outside: list[int] = []
+
+    def loop_steps(self, series: StepSeries) -> None:
+        time.sleep(self.seconds)
+        self.steps.setdefault(series.loop, []).extend(series.interval_ns.tolist())
+
+    def loop_end(
+        self, function: int, loop: int, steps: int, elapsed_ns: int, setup_ns: int, error: Any
+    ) -> None:
+        time.sleep(self.seconds)
+        self.runs.setdefault(loop, []).append((steps, elapsed_ns))
+
+    def loop_run(self, function: int, loop: int, steps: int, elapsed_ns: int, own_ns: int) -> None:
+        self.passed_over[loop] = self.passed_over.get(loop, 0) + 1
+        self.runs.setdefault(loop, []).append((steps, elapsed_ns))
+
+    def operations(self, function: int, elapsed_ns: Any, around_ns: int) -> None:
+        self.outside.extend(elapsed_ns)
+
+    def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
+        self.calls.append(elapsed_ns)
+
+    def loop_observed(self, function: int, loop: int, own_ns: int) -> None:
+        self.own.append((loop, own_ns))
+
+
+def _nested() -> scanviz.Function:
+    def step(row: Any) -> Any:
+        return scanviz.scan(lambda value, total: T.tanh(total + value), row, 0.0, name="inner")[0][-1]
+
+    matrix = T.matrix("X")
+    rows, _ = scanviz.scan(step, matrix, name="outer")
+    return scanviz.function([matrix], rows, mode="numpy")
+
+
+def test_what_watching_an_inner_loop_takes_is_in_no_time_of_what_is_around_it() -> None:
+    f, values, slow = _nested(), np.ones((30, 3)), Slow()
+    f(values)
+    with observed_by(slow):
+        f(values)
+    sleeping = 1_000_000  # nanoseconds that each of some 90 events takes
+    outer, inner = sorted(slow.runs, key=lambda key: len(slow.runs[key]))
+    assert [steps for steps, _ in slow.runs[outer]] == [30] and len(slow.runs[inner]) == 30
+    assert all(len(slow.steps[key]) == count for key, count in ((outer, 30), (inner, 90)))
+    for found in (slow.calls, slow.outside, slow.steps[outer], [elapsed for _, elapsed in slow.runs[outer]]):
+        assert sorted(found)[len(found) // 2] < 30 * sleeping, (
+            "the loops inside were watched for 60 ms and more"
+        )
+    assert sorted(slow.steps[outer])[15] < sleeping
+    assert sum(own for loop, own in slow.own if loop == inner) >= 60 * sleeping
+
+
+def test_of_very_many_short_runs_some_are_passed_over_and_all_are_counted() -> None:
+    f, slow = _nested(), Slow(0.0)
+    with observed_by(slow):
+        f(np.ones((1000, 2)))
+    outer, inner = sorted(slow.runs, key=lambda key: len(slow.runs[key]))
+    assert [steps for steps, _ in slow.runs[inner]] == [2] * 1000
+    assert 0 < slow.passed_over[inner] <= 1000 - CLOSE_RUNS and outer not in slow.passed_over
+    assert len(slow.steps[inner]) == 2 * (1000 - slow.passed_over[inner])
+
+
+def test_who_wants_times_of_all_steps_gets_them() -> None:
+    f, slow = _nested(), Slow(0.0)
+    slow.samples_runs = False
+    with observed_by(slow):
+        f(np.ones((400, 2)))
+    assert not slow.passed_over and sorted(map(len, slow.steps.values())) == [400, 800]
+
+
+def test_a_run_that_is_passed_over_and_fails_is_notified_with_its_steps() -> None:
+    starts, table = T.vector("starts"), T.vector("table")
+
+    def step(start: Any, before: Any, table: Any) -> Any:
+        followed, _ = scanviz.scan(
+            lambda place, table: table[T.cast(place, "int64")],
+            None,
+            start + 0 * before,
+            table,
+            2,
+            name="inner",
+        )
+        return followed[-1]
+
+    rows, _ = scanviz.scan(step, starts, 0.0, table, name="outer")
+    f, slow = scanviz.function([starts, table], rows, mode="numpy"), Slow(0.0)
+    values = np.ones(500)
+    values[300] = 2
+    with (
+        observed_by(slow),
+        pytest.raises(IndexError, match="loop `inner`, at step 1, in loop `outer`, at step 300"),
+    ):
+        f(values, np.array([0.0, 1.0, 7.0]))
+    (inner,) = [key for key in slow.runs if len(slow.runs[key]) > 1]
+    assert [steps for steps, _ in slow.runs[inner]] == [2] * 300 + [1]

@@ -66,7 +66,7 @@ def unsupported(
         if not found.runs:
             yield Unsupported(instruction, loop, found.why)
     elif isinstance(instruction, LoopInstruction):
-        if instruction.mode not in (None, "auto", tier):
+        if not instruction.runs_on(tier):
             return
         loop = instruction
     for inside in programs_in(instruction):

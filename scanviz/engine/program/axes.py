@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.axis_classes import Axis, AxisClasses, Mixing
-from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.engine.program.instructions import LoopInstruction, rank_of
 from scanviz.engine.program.shapes import ConcreteShape, partial_shapes
 
 
@@ -81,11 +80,8 @@ def step_axes(loop: LoopInstruction, shapes: Sequence[ConcreteShape] | None = No
     classes.step(loop, known, [*given, *(number for state in loop.states for _, number in state.reads)])
 
     def axes(number: int) -> list[Axis]:
-        kind = body.registers[number].type
-        count = kind.ndim if isinstance(kind, TensorType) else 0
-        return [
-            Axis(number, k) for k in range(count) if known[number][k] != 1
-        ]  # of one row there is nothing to say
+        several = [k for k in range(rank_of(body, number)) if known[number][k] != 1]
+        return [Axis(number, k) for k in several]  # of one row there is nothing to say
 
     around = [axis for number in _around(loop) for axis in axes(number)]
     states = [axes(state.writes[0][1]) for state in loop.states]

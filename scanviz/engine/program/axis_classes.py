@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -15,6 +14,7 @@ from scanviz.engine.program.instructions import (
     LoopInstruction,
     Program,
     StateSlot,
+    rank_of,
 )
 from scanviz.engine.program.shapes import Partial, partial_shapes, step_inputs
 from scanviz.engine.program.slots import kept, passed
@@ -88,7 +88,7 @@ class AxisClasses:
         for state in loop.states:
             numbers = [number for _, number in (*state.reads, *state.writes)]
             for number in numbers[1:]:  # rows of one array, also where a step gives the same every time
-                for axis in range(_ndim(body, number)):
+                for axis in range(rank_of(body, number)):
                     self._unite((id(body), numbers[0], axis), (id(body), number, axis))
         for carry in loop.carries:
             self._join(body, carry.read, body, carry.write)
@@ -119,7 +119,7 @@ class AxisClasses:
         along = rule(each.op, given, made) if rule is not None else [()] * len(made)
         for result, axes in zip(each.outputs, along, strict=True):
             for k, number in enumerate(each.inputs):
-                for axis in range(_ndim(program, number)) if self._varies(program, number) else ():
+                for axis in range(rank_of(program, number)) if self._varies(program, number) else ():
                     places = [place for place, which in enumerate(axes) if which.get(k) == axis]
                     for place in places:
                         self._unite((id(program), number, axis), (id(program), result, place))
@@ -168,7 +168,7 @@ class AxisClasses:
     def _join(self, program: Program, number: int, other: Program, its: int, rows: int = 0) -> None:
         """Let the axes of two registers that vary belong together; the first has so many in front."""
         if self._varies(program, number) and self._varies(other, its):
-            for axis in range(_ndim(other, its)):
+            for axis in range(rank_of(other, its)):
                 self._unite((id(program), number, axis + rows), (id(other), its, axis))
 
     def _unite(self, one: _Key, other: _Key) -> None:
@@ -186,7 +186,7 @@ class AxisClasses:
         """Return what mixes each class, registers with two axes of one class included."""
         if self._found is None:
             for program, number, maker in list(self._varying.values()):
-                roots = [self._root((id(program), number, axis)) for axis in range(_ndim(program, number))]
+                roots = [self._root((id(program), number, axis)) for axis in range(rank_of(program, number))]
                 for axis, root in enumerate(roots):
                     if root in roots[:axis] and maker is not None:
                         self._mix(program, maker, Axis(number, axis), roots.index(root))
@@ -199,11 +199,6 @@ class AxisClasses:
 def _known(shapes: Sequence[Partial]) -> list[Partial]:
     """Return shapes without the numbers that stand for sizes that are not known."""
     return [tuple(None if size is not None and size < 0 else size for size in shape) for shape in shapes]
-
-
-def _ndim(program: Program, number: int) -> int:
-    kind = program.registers[number].type
-    return kind.ndim if isinstance(kind, TensorType) else 0
 
 
 __all__ = ["Axis", "AxisClasses", "Mixing"]

@@ -196,6 +196,10 @@ class LoopInstruction:
     profile: bool
     reuse: bool = True
 
+    def runs_on(self, tier: str) -> bool:
+        """Return whether a tier runs it that runs what is around it; else the tier that its mode names does."""
+        return self.mode in (None, "auto", tier)
+
 
 @dataclass(frozen=True, slots=True)
 class BranchInstruction:
@@ -268,6 +272,12 @@ class HasRegisters(Protocol):
     def registers(self) -> Sequence[Register]:
         """All registers by number."""
         ...
+
+
+def rank_of(program: Program, number: int) -> int:
+    """Return how many axes a register's values have; none where it holds a random state."""
+    kind = program.registers[number].type
+    return kind.ndim if isinstance(kind, TensorType) else 0
 
 
 def is_scalar(program: Program, number: int) -> bool:

@@ -74,7 +74,7 @@ class Interpreter:
         self._other_tiers: dict[int, RunLoop] = {
             loop.key: other_tier(around, loop, module)
             for loop, _, around in nested_loops(program)
-            if other_tier is not None and loop.mode not in (None, "auto", name)
+            if other_tier is not None and not loop.runs_on(name)
         }
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:

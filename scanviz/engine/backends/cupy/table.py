@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from scanviz.engine.graph.declaration import MeaningTable, Op
+from scanviz.engine.graph.declaration import MeaningTable, Op, declarations
 
 Perform = Callable[[Any, Op, Sequence[Any]], Sequence[Any]]
 PerformInto = Callable[[Any, Op, Sequence[Any], Any], None]
@@ -39,23 +40,6 @@ class CupyRow(NamedTuple):
 
 
 CUPY: MeaningTable[CupyRow] = MeaningTable("CuPy meaning", "engine/backends/cupy/{family}.py")
-FAMILIES = (
-    "elementwise",
-    "reduce",
-    "linalg",
-    "factorise",
-    "decompose",
-    "shape",
-    "index",
-    "join",
-    "creation",
-    "sort",
-    "neural",
-    "random",
-    "control",
-    "stop_gradient",
-    "effects",
-)
 
 
 def extension(xp: Any, name: str) -> Any:
@@ -66,9 +50,11 @@ def extension(xp: Any, name: str) -> Any:
 
 @cache
 def load_rows() -> None:
-    """Import the files that fill the table."""
-    for family in FAMILIES:
-        importlib.import_module(f"scanviz.engine.backends.cupy.{family}")
+    """Import the files that fill the table: those of the families that have one."""
+    for family in sorted({declaration.family for declaration in declarations()}):
+        name = f"{__package__}.{family}"
+        if importlib.util.find_spec(name) is not None:
+            importlib.import_module(name)
 
 
 def single(function: Callable[..., Any], scalars_on_host: bool = True) -> CupyRow:

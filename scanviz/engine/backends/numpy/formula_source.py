@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -83,9 +84,14 @@ def _ufunc(line: Statement) -> np.ufunc | None:
     return found if isinstance(found, np.ufunc) else None
 
 
-def _number(emitter: Emitter, line: Statement, dtype: str) -> str:
+def _value(line: Statement, dtype: str) -> Any:
+    """Return the number that a line gives."""
     assert isinstance(line.data, bytes)
-    value = np.frombuffer(line.data, dtype)[0]
+    return np.frombuffer(line.data, dtype)[0]
+
+
+def _number(emitter: Emitter, line: Statement, dtype: str) -> str:
+    value = _value(line, dtype)
     return emitter.bind(value, f"c_{value}".replace("-", "m").replace(".", "p"))
 
 
@@ -105,9 +111,8 @@ def written_in_turn(
     for line in block.lines:
         (number,) = line.outputs
         if line.op == "constant":
-            assert isinstance(line.data, bytes)
-            value = np.frombuffer(line.data, block.dtypes[number])[0]
-            texts[number] = emitter.bind_number(value.item(), block.dtypes[number])
+            dtype = block.dtypes[number]
+            texts[number] = emitter.bind_number(_value(line, dtype).item(), dtype)
             continue
         ufunc = _ufunc(line)
         late = lines and (before not in line.inputs or any(each < block.arguments for each in line.inputs))

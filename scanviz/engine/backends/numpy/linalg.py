@@ -7,29 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, dtype_of
-from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.linalg import DOT, MATMUL, dot_values
-from scanviz.engine.program.instructions import Instruction, Program, is_scalar
+from scanviz.engine.program.instructions import Instruction, Program, is_scalar, rank_of
 
 
 def _dot(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
-    ranks = [_rank(emitter.program, number) for number in instruction.inputs]
+    ranks = [rank_of(emitter.program, number) for number in instruction.inputs]
     plain = ranks[0] < 3 or ranks[1] != 2
     call = emitter.bind(np.dot, "dot") if plain else emitter.bind(dot_values, "dot_of_rows")
     return f"{call}({inputs[0]}, {inputs[1]}{', ' + out if out else ''})"
 
 
 def _matmul(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
-    ranks = [_rank(emitter.program, number) for number in instruction.inputs]
+    ranks = [rank_of(emitter.program, number) for number in instruction.inputs]
     if max(ranks) <= 2 and min(ranks) >= 1:
         return _dot(emitter, instruction, inputs, out)  # the same product, and faster on small sizes
     call = emitter.bind(np.matmul, "matmul")
     return f"{call}({inputs[0]}, {inputs[1]}{', ' + out if out else ''})"
-
-
-def _rank(program: Program, number: int) -> int:
-    kind = program.registers[number].type
-    return kind.ndim if isinstance(kind, TensorType) else 0
 
 
 def _writes(instruction: Instruction, program: Program) -> bool:

@@ -97,7 +97,7 @@ class LoopWriter:
     def _read_inputs(self) -> None:
         """Bring sequences' rows and states' rows into their registers' names."""
         for sequence, array in zip(self.loop.sequences, self.sequences, strict=True):
-            self.iterated.append((self.emitter.name(sequence.inner), f"{array}[first:last]"))
+            self._iterate(self.emitter.name(sequence.inner), array)
         self.history: dict[int, list[str]] = {}
         for k, slot in enumerate(self.loop.states):
             if self._carried(k):
@@ -108,10 +108,11 @@ class LoopWriter:
                 if wraps(slot):
                     self.line(f"{name} = {self.states[k]}[{self.place_of(k, 't', tap)}]")
                 else:
-                    shift = slot.offset + tap
-                    self.iterated.append(
-                        (name, f"{self.states[k]}[{_plus('first', shift)}:{_plus('last', shift)}]")
-                    )
+                    self._iterate(name, self.states[k], slot.offset + tap)
+
+    def _iterate(self, name: str, rows: str, shift: int = 0) -> None:
+        """Let a name be a row of each step: the one whose number is so much larger than the step's."""
+        self.iterated.append((name, f"{rows}[{_plus('first', shift)}:{_plus('last', shift)}]"))
 
     def _carried(self, k: int) -> bool:
         """Return whether a state's rows of the steps before are kept in variables rather than looked up in each step."""
@@ -159,9 +160,7 @@ class LoopWriter:
             if read is not None:
                 self.emitter.call_it(number, self.emitter.name(read))  # the row that was read: written over
                 continue
-            shift = slot.offset + tap
-            rows = f"{self.states[k]}[{_plus('first', shift)}:{_plus('last', shift)}]"
-            self.iterated.append((self.emitter.name(number), rows))
+            self._iterate(self.emitter.name(number), self.states[k], slot.offset + tap)
         for (kind, k), number in self.row_names.items():
             if kind == "state" and self._single(k):
                 self.emitter.call_it(number, self.history[k][0])
@@ -174,12 +173,9 @@ class LoopWriter:
                 elif wraps(slot):
                     self.line(f"{name} = {self.states[k]}[{self.place_of(k, 't', 0)}]")
                 else:
-                    at = slot.offset
-                    self.iterated.append(
-                        (name, f"{self.states[k]}[{_plus('first', at)}:{_plus('last', at)}]")
-                    )
+                    self._iterate(name, self.states[k], slot.offset)
             elif self.loop.step_outputs[k].keep_last is None:
-                self.iterated.append((name, f"{self.outputs[k]}[first:last]"))
+                self._iterate(name, self.outputs[k])
             else:
                 self.line(f"{name} = {self.outputs[k]}[t % {self.output_sizes[k]}]")
 
@@ -235,11 +231,7 @@ class LoopWriter:
             self._store_output(k, output.inner)
         held = []
         for k, name, tap in mitmots:
-            if (k, tap) in self.plan.writes_copied:
-                copy = self.emitter.fresh("row")
-                self.line(f"{copy} = {name}.copy()")
-                name = copy
-            held.append((k, name, tap))
+            held.append((k, self._copied(name, "row") if (k, tap) in self.plan.writes_copied else name, tap))
         for k, name, tap in held:
             if self._store(k).checked:
                 self.line(f"{self.row_stores[k]}.write(t, {tap}, {self.as_array()}({name}))")
@@ -250,12 +242,14 @@ class LoopWriter:
         """Name what carries hand on, copied where its memory will be written again."""
         self.kept: list[str] = []
         for k, slot in enumerate(self.loop.carries):
-            name = self.emitter.name(slot.write)
-            if k in self.plan.carries_copied:
-                copy = self.emitter.fresh(f"{slot.name}_kept")
-                self.line(f"{copy} = {name}.copy()")
-                name = copy
-            self.kept.append(name)
+            name, copied = self.emitter.name(slot.write), k in self.plan.carries_copied
+            self.kept.append(self._copied(name, f"{slot.name}_kept") if copied else name)
+
+    def _copied(self, name: str, hint: str) -> str:
+        """Copy what a name stands for; return the name of the copy."""
+        copy = self.emitter.fresh(hint)
+        self.line(f"{copy} = {name}.copy()")
+        return copy
 
     def as_array(self) -> str:
         """Return the name of what makes an array of a number."""

@@ -28,7 +28,7 @@ def make_runner(
     """Return what runs a loop or a branch of a program."""
     if isinstance(instruction, BranchInstruction):
         return BranchRunner(instruction, library)
-    if instruction.mode not in (None, "auto", library.tier.name):
+    if not instruction.runs_on(library.tier.name):
         return OtherTierLoop(program, instruction, library.tier.module)
     runners = {
         k: make_runner(library, instruction.body, each)

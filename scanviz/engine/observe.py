@@ -101,11 +101,15 @@ class StepSeries:
         Times are multiples of that; 0 where it is not known.
     stamp_ns : float or None
         What taking one time costs; None where it is the clock of the process, whose cost is measured elsewhere.
+    control : bool
+        Whether these steps ran as they do when nobody watches, for what stamps cost to be seen by comparison.
+    off_cpu_ns : int
+        How long of the time the thread did not run, where that was looked for.
     """
 
     __slots__ = (
-        "copy_ns", "covers", "first", "interval_ns", "loop", "op_ns", "resolution_ns", "source", "span_ns", "stamp_ns", "starts",
-        "steps", "timed_steps",
+        "control", "copy_ns", "covers", "first", "interval_ns", "loop", "off_cpu_ns", "op_ns", "resolution_ns", "source",
+        "span_ns", "stamp_ns", "starts", "steps", "timed_steps",
     )  # fmt: skip
 
     def __init__(
@@ -123,8 +127,11 @@ class StepSeries:
         span_ns: int | None = None,
         resolution_ns: float = 0.0,
         stamp_ns: float | None = None,
+        control: bool = False,
+        off_cpu_ns: int = 0,
     ) -> None:
         self.loop, self.first, self.interval_ns, self.op_ns = loop, first, interval_ns, op_ns
+        self.control, self.off_cpu_ns = control, off_cpu_ns
         self.copy_ns, self.source, self.starts, self.covers = copy_ns, source, starts, covers
         timed = len(interval_ns) if covers is None else int(covers.sum())
         self.steps, self.timed_steps = timed if steps is None else steps, timed
@@ -140,18 +147,48 @@ class StepSeries:
         return rounded
 
 
+class CountedRuns:
+    """Runs of a loop inside a control block of the loop around it, of which nothing else is told.
+
+    Attributes
+    ----------
+    runs, failed : int
+        How many, and how many of them an error ended.
+    steps, longest : int
+        Steps of all of them, and the most of one.
+    elapsed_ns : int
+        Nanoseconds of all of them.
+    """
+
+    __slots__ = ("elapsed_ns", "failed", "longest", "runs", "steps")
+
+    def __init__(self) -> None:
+        self.runs = self.failed = self.steps = self.longest = self.elapsed_ns = 0
+
+    def add(self, steps: int, elapsed_ns: int, failed: bool) -> None:
+        """Count a run."""
+        self.runs += 1
+        self.failed += failed
+        self.steps += steps
+        self.elapsed_ns += elapsed_ns
+        if steps > self.longest:
+            self.longest = steps
+
+
 class Observer:
     """Base of observers: every method does nothing, so that a watcher overrides what it needs.
 
     ``detail`` says how closely to look: ``"steps"`` times each step, and each operation in a sample of the steps;
     ``"ops"`` times each operation in every step; ``"values"`` runs the reference tier and tells every value.
-    ``steps_a_stamp`` allows a tier to time so many steps at once where steps are very short.  ``samples_runs`` allows the engine to
-    notify some of many short runs of a loop by ``loop_run`` alone, once enough of them were looked at closely.
+    ``steps_a_stamp`` allows a tier to time so many steps at once where steps are very short.  ``samples_runs`` allows the engine
+    to notify some of many short runs of a loop by ``loop_run`` alone, once enough of them were looked at closely, ``control`` to
+    run a few blocks of steps as if nobody watched: of the loops inside them only ``loop_counted`` is told.
     """
 
     detail: Detail = "steps"
     steps_a_stamp: int = 1
     samples_runs: bool = False
+    control: bool = False
 
     def compiled(self, event: CompiledFunction) -> None:
         """A function was built."""
@@ -242,6 +279,9 @@ class Observer:
     def loop_observed(self, function: int, loop: int, own_ns: int) -> None:
         """What watching the run of a loop that ended last took; it is in no time of the program."""
 
+    def loop_counted(self, function: int, loop: int, runs: CountedRuns) -> None:
+        """Runs were taken as if nobody watched, inside a control block of the loop around this one."""
+
 
 _lock = threading.Lock()
 _attached: tuple[Observer, ...] = ()
@@ -327,6 +367,7 @@ def observed_by(observer: Observer) -> Iterator[Observer]:
 __all__ = [
     "Building",
     "CompiledFunction",
+    "CountedRuns",
     "Detail",
     "Observer",
     "StepSeries",

@@ -1,8 +1,8 @@
 """Loops as records: what a loop is (variables, mappings, operations) and what its runs took.
 
-A loop's times come from two sources.  Every step is timed as a whole; in a sample of the steps each operation is timed
-too.  What says "estimated" below is the average over that sample, with the calibrated cost of its time stamps taken
-off.
+A loop's times come from three kinds of steps: most are timed as a whole; in a sample of them each operation is timed too; and a few
+run without any stamp, so that what stamps cost is known and taken off.  The typical step is the median of the whole steps, and its
+parts are medians over the sample, scaled to sum to it exactly.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class OperationRecord:
     samples : int
         How often it was timed.
     mean_ns : float
-        Average of these times.  Outside of loops it is exact; in a loop's step it is estimated.
+        Its time.  Outside of loops the average of its times; in a loop's step its part of the typical step: the median of its
+        times with the price of stamps taken off, 0 where that is below what can be told from 0.
+    spread_ns : float
+        The range of the middle half of its times, in a loop's step.
     measures : dict of str to float
         Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
     moved_from : str
@@ -57,6 +60,7 @@ class OperationRecord:
     loop: int | None = None
     samples: int = 0
     mean_ns: float = 0.0
+    spread_ns: float = 0.0
     measures: dict[str, float] = field(default_factory=dict)
     moved_from: str = ""
     rule: str = ""
@@ -209,15 +213,22 @@ class LoopRecord:
     first_run_ns : int
         The first run alone, which pays for code made on demand.
     step_times : DurationRecord
-        Of the steps that have a time; one that was timed in a block has the block's average.
+        Of the steps that have a time, the price of stamps taken off; one that was timed in a block has the block's average.  Its
+        median is the *typical step*, what a step takes without a profile.
     sampled_steps : int
-        Steps that estimates are made from: each operation was timed in them, and they were not the very first.
+        Steps that the typical step's parts are made from: each operation was timed in them, they were not the very first, and
+        the thread ran all the time.
+    disturbed_steps : int
+        Steps whose operations were timed and which were left out, because the thread was off the CPU in them.
+    control_steps : int
+        Steps that ran without stamps, to be compared with the others; they have no time of their own.
     body_ns : float
-        The operations of a step, estimated.
+        The operations of the typical step.  With ``copy_ns`` and ``overhead_ns`` it sums to it exactly; all are 0 where too few
+        steps were timed.
     copy_ns : float
-        Storing rows of a step's results, estimated.
+        Storing rows of the typical step's results.
     overhead_ns : float
-        The rest of a step, estimated: taking slices and going round the loop.
+        The rest of the typical step: taking slices and going round the loop.
     cost_ns : float
         What taking times in its steps cost, estimated; part of ``total_ns``.
     watching_ns : int
@@ -229,7 +240,11 @@ class LoopRecord:
     resolution_ns : float
         Of that clock; 0 where it is not known.
     stamp_ns : float
-        What taking one time cost.
+        What taking the time of one operation cost, in this loop where it was seen there.
+    tick_ns : float
+        What taking the time of a step cost; is taken off the times.
+    in_place : bool
+        Whether that was seen in this loop, by comparison with steps without a stamp, or is of the calibration at start-up.
     blocks : int
         How many times were taken of several steps at once.
     block_steps : int
@@ -270,6 +285,8 @@ class LoopRecord:
     first_run_ns: int = 0
     step_times: DurationRecord = field(default_factory=DurationRecord)
     sampled_steps: int = 0
+    disturbed_steps: int = 0
+    control_steps: int = 0
     body_ns: float = 0.0
     copy_ns: float = 0.0
     overhead_ns: float = 0.0
@@ -279,6 +296,8 @@ class LoopRecord:
     clock: str = ""
     resolution_ns: float = 0.0
     stamp_ns: float = 0.0
+    tick_ns: float = 0.0
+    in_place: bool = False
     blocks: int = 0
     block_steps: int = 0
     tiers: tuple[TierRecord, ...] = ()
@@ -325,6 +344,11 @@ class LoopRecord:
         """
         without = self.total_ns - self.cost_ns
         return (self.total_ns + self.watching_ns) / without if without > 0 else 1.0
+
+    @property
+    def typical_ns(self) -> float:
+        """The typical step, the sum of its parts; 0 where it was not divided because too few steps were timed."""
+        return self.body_ns + self.copy_ns + self.overhead_ns
 
     @property
     def kept_bytes(self) -> int:

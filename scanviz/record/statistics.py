@@ -10,6 +10,7 @@ HdrHistogram.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -116,9 +117,98 @@ class Histogram:
         return DurationRecord(self.count, self.total, self.least, p50, p95, p99, self.largest)
 
     @property
+    def median(self) -> float:
+        """Half of all are below it, interpolated within its bucket; 0 where there was none."""
+        return _interpolated(self._counts, self._base, 0.5) if self.count else 0.0
+
+    def shifted(self, by: float) -> Histogram:
+        """Return the durations with so much taken off each, none of which becomes negative."""
+        found = Histogram()
+        filled = np.flatnonzero(self._counts)
+        if len(filled):
+            middles = [
+                (_lower_end(place) + _lower_end(place + 1)) / 2 for place in (filled + self._base).tolist()
+            ]
+            times = np.clip(np.array(middles), self.least, self.largest) - by
+            found.add(np.maximum(np.rint(times), 0).astype(np.int64), self._counts[filled])
+            found.least, found.largest = max(0, round(self.least - by)), max(0, round(self.largest - by))
+            found.total = max(0, round(self.total - by * self.count))
+        return found
+
+    @property
     def nbytes(self) -> int:
         """Bytes of its counts."""
         return self._counts.nbytes
+
+
+class HistogramTable:
+    """A histogram a row: durations of several parts of one thing, which are counted together.
+
+    Parameters
+    ----------
+    rows : int
+        How many.
+
+    Examples
+    --------
+    >>> times = HistogramTable(2)
+    >>> times.add(np.array([[10, 12, 11], [400, 500, 90_000]]))
+    >>> times.count, times.median(0), abs(times.median(1) - 500) <= 4
+    (3, 11.0, True)
+    """
+
+    __slots__ = ("_base", "_counts", "count")
+
+    def __init__(self, rows: int) -> None:
+        self._base, self.count = 0, 0
+        self._counts = np.zeros((rows, 0), np.int32)
+
+    def add(self, times: Samples) -> None:
+        """Count durations in nanoseconds, shape (rows, n)."""
+        if not times.size:
+            return
+        times = np.clip(times, 1, LONGEST)
+        self._cover(_place(int(times.min())), _place(int(times.max())))
+        rows, width = self._counts.shape
+        places = (times.astype(np.float64).view(np.int64) >> _SHIFT) - self._base
+        places += np.arange(rows)[:, None] * width
+        found = np.bincount(places.ravel(), minlength=rows * width).reshape(rows, width)
+        self._counts += found.astype(np.int32)
+        self.count += times.shape[1]
+
+    def median(self, row: int) -> float:
+        """Return the median of a row, interpolated within its bucket; 0 where there is none."""
+        return self.quantile(row, 0.5)
+
+    def quantile(self, row: int, share: float) -> float:
+        """Return the duration that ``share`` (0 to 1) of a row do not exceed, interpolated; 0 where there is none."""
+        return _interpolated(self._counts[row], self._base, share) if self.count else 0.0
+
+    def _cover(self, low: int, high: int) -> None:
+        width = self._counts.shape[1]
+        if not width:
+            self._base = low
+        before, after = max(0, self._base - low), max(0, high + 1 - self._base - width)
+        if before or after:
+            before = min(self._base, before + _ROOM) if before else 0
+            self._counts = np.pad(self._counts, ((0, 0), (before, after + _ROOM if after else 0)))
+            self._base -= before
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its counts."""
+        return self._counts.nbytes
+
+
+def _interpolated(counts: np.ndarray[Any, Any], base: int, share: float) -> float:
+    """Return a quantile of whole nanoseconds, those of one bucket taken to lie evenly in it."""
+    up_to = np.cumsum(counts)
+    wanted = share * int(up_to[-1])
+    at = int(np.searchsorted(up_to, wanted, side="left"))
+    inside = counts[at]
+    first, end = math.ceil(_lower_end(base + at)), math.ceil(_lower_end(base + at + 1))
+    place = (wanted - (int(up_to[at]) - int(inside))) / int(inside)
+    return first - 0.5 + place * max(1, end - first)
 
 
 def _place(time: int) -> int:

@@ -92,3 +92,11 @@ def timed(loop: int, values: list[list[int]], copies: list[int], around: int, fi
     operations = np.array(values, np.int64)
     copied = np.array(copies, np.int64)
     return StepSeries(loop, first, operations.sum(axis=0) + copied + around, operations, copied)
+
+
+def control(loop: int, count: int, step_ns: int, entry_ns: int, first: int = 0) -> StepSeries:
+    """Return a control block: steps that warm its code up, one step, and the others."""
+    covers = np.array([8, 1, count - 9], np.int64)
+    times = entry_ns + covers * step_ns
+    times[0] += 5000  # cold
+    return StepSeries(loop, first, times, covers=covers, control=True)

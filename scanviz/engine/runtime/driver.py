@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
 
-from scanviz.engine.observe import StepSeries
+from scanviz.engine.observe import CountedRuns, StepSeries
 from scanviz.engine.ops.current_step import running_loop
 from scanviz.engine.program.effects import has_effects
-from scanviz.engine.program.instructions import Instruction, LoopInstruction
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
@@ -19,10 +19,11 @@ from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopT
 from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.schedule import SamplingSchedule, Variant, scheduled
-from scanviz.engine.runtime.stamps import BlockStamps
+from scanviz.engine.runtime.stamps import BlockStamps, Stamps
 
 SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it
 _NO_TIMES = np.zeros(0, np.int64)
+WARMED = 8  # steps of a control block that are not compared: their code is cold
 THREADS = 16  # as many runs of a loop at once, in threads, find the sampling schedule of an earlier run
 
 
@@ -43,7 +44,8 @@ class LoopRunner:
 
     def __init__(self, loop: LoopInstruction, tier: LoopTier, module: ArrayModule) -> None:
         self.loop, self.tier, self.inputs = loop, tier, LoopInputs(loop, module)
-        self.schedules = Pool(SamplingSchedule, THREADS)
+        nested = next(all_loops(loop.body), None) is not None
+        self.schedules = Pool(lambda: SamplingSchedule(nested), THREADS)
         self.effects = has_effects(loop.body)
         self.holds_others = any(not isinstance(each, Instruction) for each in loop.body.instructions)
 
@@ -71,7 +73,10 @@ class LoopRunner:
         arena = LoopArena(self.inputs, values, watch)
         code = self.tier.code_for(arena.shapes, arena.states, watch)
         arena.open(code.plan, code.buffers.take(), code.steps_at_once)
+        if watch.counted is not None:
+            return self._results(arena, code, run_counted(arena, code, watch.counted, begun))
         schedule = self.schedules.take()
+        schedule.control = watch.control
         if schedule.passed_over and not self.holds_others and watch.samples_runs:
             done = run_passed_over(arena, code, watch, schedule, begun)
         else:
@@ -92,6 +97,21 @@ def run_plain(arena: LoopArena, code: LoopCode) -> int:
     done, plain = 0, code.variant("plain")
     while done < arena.steps:
         done = take_steps(arena, plain, done, arena.chunk_end(done, arena.steps))
+    return done
+
+
+def run_counted(arena: LoopArena, code: LoopCode, counted: dict[int, CountedRuns], begun: int) -> int:
+    """Run all steps as if nobody watched, but count the run; return the steps done."""
+    done, failed, key = 0, True, arena.loop.key
+    assert arena.watch is not None
+    try:
+        done = run_plain(arena, code)
+        failed = False
+    finally:
+        runs = counted.get(key)
+        if runs is None:
+            runs = counted[key] = CountedRuns()
+        runs.add(max(arena.failed_step, 0) if failed else done, arena.watch.now() - begun, failed)
     return done
 
 
@@ -207,27 +227,35 @@ class _ObservedRun:
         """Run a part of the schedule."""
         arena, schedule, code = self.arena, self.schedule, self.code
         short = name == "steps" and 0 < schedule.step_ns < SHORT_NS
-        block = _block(self.watch) if short else 0
+        control = name == "plain"
+        block = 1 if control else _block(self.watch) if short else 0
+        arena.watch = self.watch.counting() if control else self.watch
         while first < end and self.done < arena.steps:  # fewer are left where the stop condition held
             begun = perf_counter_ns()
             last = arena.chunk_end(first, end)  # rows that grow are the program's work
             self.inside += perf_counter_ns() - begun
             variant = code.variant("plain" if block else name)  # written before the clock starts
-            stamps = BlockStamps(first, code.clock) if block else code.stamps(name, first, last, self.own)
+            stamps: Stamps = (
+                BlockStamps(first, code.clock, control) if block else code.stamps(name, first, last, self.own)
+            )
             arena.record = stamps.record
             begun = perf_counter_ns()
             try:
                 if isinstance(stamps, BlockStamps):
-                    first = take_blocks(arena, variant, first, last, block, stamps)
+                    ends = control_ends(first, last) if control else range(first + block, last + block, block)
+                    first = take_blocks(arena, variant, first, last, ends, stamps)
                 else:
                     first = take_steps(arena, variant, first, last)
                 stamps.end()
             finally:
                 self.inside += perf_counter_ns() - begun
+                if control:
+                    arena.watch.tell_counted()
                 series = stamps.series(arena.loop, self.done)
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:
-                    schedule.step_ns = series.span_ns // series.steps
+                    if name != "ops" or not schedule.step_ns:  # its stamps make short steps much longer
+                        schedule.step_ns = series.span_ns // series.steps
                     self.watch.loop_steps(series)
 
     def end(self, error: BaseException | None) -> None:
@@ -248,17 +276,31 @@ def _block(watch: Watch) -> int:
 
 
 def take_blocks(
-    arena: LoopArena, plain: CompiledLoop, first: int, last: int, block: int, stamps: BlockStamps
+    arena: LoopArena, plain: CompiledLoop, first: int, last: int, ends: Iterable[int], stamps: BlockStamps
 ) -> int:
-    """Run steps ``first`` to ``last`` with a time every ``block`` of them; return where it stopped."""
-    while first < last and first < arena.steps:
+    """Run steps ``first`` to ``last`` with a time at each of ``ends``; return where it stopped."""
+    for end in ends:
+        if first >= min(last, arena.steps):
+            break
         try:
-            first = take_steps(arena, plain, first, min(first + block, last))
+            first = take_steps(arena, plain, first, min(end, last))
         except Exception:
             stamps.done = max(first, arena.failed_step)  # its steps before the error have no time
             raise
         stamps.block(first)
     return first
+
+
+def control_ends(first: int, last: int) -> list[int]:
+    """Return where a control block is cut: after steps that warm its code up, and after one that shows what entering it takes.
+
+    Examples
+    --------
+    >>> control_ends(100, 140), control_ends(100, 104)
+    ([108, 109, 140], [104])
+    """
+    warm = first + WARMED
+    return [warm, warm + 1, last] if last - first >= 2 * WARMED else [last]
 
 
 __all__ = ["LoopRunner", "run_observed", "run_plain", "take_steps"]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from scanviz.engine.observe import Detail, Observer, StepSeries
+from scanviz.engine.observe import CountedRuns, Detail, Observer, StepSeries
 
 
 class OwnTime:
@@ -87,10 +87,13 @@ class Watch:
     stamps : sequence of int
         Times of the process's clock before the first instruction of the function's program and after each of them, left by the tier
         that timed them in this call; empty where it did not.
+    counted : dict of int to CountedRuns or None
+        Where runs of loops are only counted, by key of the loop: they are part of a control block of the loop around them.
     """
 
     __slots__ = (
         "_outer",
+        "counted",
         "detail",
         "function",
         "observers",
@@ -100,8 +103,14 @@ class Watch:
         "steps_a_stamp",
     )
 
-    def __init__(self, function: int, observers: tuple[Observer, ...], outer: bool = True) -> None:
-        self.function, self.observers, self._outer = function, observers, outer
+    def __init__(
+        self,
+        function: int,
+        observers: tuple[Observer, ...],
+        outer: bool = True,
+        counted: dict[int, CountedRuns] | None = None,
+    ) -> None:
+        self.function, self.observers, self._outer, self.counted = function, observers, outer, counted
         self.detail, self.steps_a_stamp, self.samples_runs = _wanted(observers)
         self.own = _threads.own
         self.stamps: Sequence[int] = ()
@@ -117,7 +126,22 @@ class Watch:
 
     def inside(self) -> Watch:
         """Return the same watch for a part of a function: instructions outside of its loops are not told."""
-        return Watch(self.function, self.observers, outer=False)
+        return Watch(self.function, self.observers, outer=False, counted=self.counted)
+
+    @property
+    def control(self) -> bool:
+        """Whether all of them allow blocks of steps that run as if nobody watched."""
+        return self.detail != "values" and all(observer.control for observer in self.observers)
+
+    def counting(self) -> Watch:
+        """Return the same watch for what runs inside a control block."""
+        return Watch(self.function, self.observers, self._outer, counted={})
+
+    def tell_counted(self) -> None:
+        """Tell the runs that were only counted."""
+        for loop, runs in (self.counted or {}).items():
+            for observer in self.observers:
+                observer.loop_counted(self.function, loop, runs)
 
     def step_inputs(self, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
         """Tell the values that a step, or the function, begins with."""

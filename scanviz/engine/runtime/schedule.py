@@ -1,26 +1,78 @@
-"""The sampling schedule of an observed loop: mostly one stamp a step, now and then one an operation.
+"""The sampling schedule of an observed loop: mostly one stamp a step, now and then a sample of all the ways to run a step.
 
 With detail ``"steps"`` most steps run the *steps* variant.  A sample of the *ops* variant follows the first few steps and
-then again and again, for one step in :data:`SHARE`, so that operations get their share of time without being timed in every
-step.  Parts are long where steps are short, which costs least, and short where steps are long, so that observers are notified
-while the loop runs.  With detail ``"ops"`` every step is timed so.
+then again and again, for about one step in :data:`SHARE`, more often at the beginning and where steps are long, so that
+operations get their share of time without being timed in every step.  Where observers allow it (``control``), a sample is three
+blocks in turn: *plain* steps without any stamp, as many with one stamp a step, and steps with one an operation.  What a stamp costs
+in this loop is the difference between neighbours.  Parts are long where steps are short, which costs least, and short where
+steps are long, so that observers are notified while the loop runs.  With detail ``"ops"`` every step is timed so, but those of
+the control.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Variant = Literal["plain", "steps", "ops"]
 WARM_UP = 2  # steps before the first sample, which pay for what is cold
 FIRST_SAMPLE = 16  # steps of the first sample
-SHARE = 64  # later samples are one step in so many
-LONGEST_SAMPLE = 64  # steps
+SHARE = 64  # in the long run one step in so many has its operations timed
+EARLY_SHARE = 16  # and at the beginning, so that loops of a thousand steps have enough
+LONG_SHARE = 4  # and of long steps, which stamps do not make slower
+LONG_NS = 200_000  # nanoseconds of a long step
 NOTIFY_NS = 50_000_000  # observers are notified of long steps about so often
 PERIOD = 1024  # steps of a part in which every operation is timed
 CLOSE_RUNS = 64  # so many runs of a loop are looked at closely before any is passed over
 CLOSE_NS = 400_000  # then one in about so many nanoseconds of short runs is: a close look takes some ten microseconds
 MOST_PASSED_OVER = 31  # runs between two that are looked at closely
+# A block that is compared takes at least and at most about so long: entering its code must not count, nor drift.
+BLOCK_NS = 50_000, 2_000_000
+BLOCK = 40  # steps of a block, more of very short ones
+LONGEST_BLOCK = 512
+LONGEST_SAMPLE = 32  # steps of a sample whose operations are timed
+
+
+class Pace(NamedTuple):
+    """How often and how much a loop is sampled, in steps.
+
+    Attributes
+    ----------
+    first_pause, longest_pause : int
+        Between samples; each is twice the one before.
+    block : int
+        The most of a block that is compared, of steps that are not very short.
+    timed : int
+        The fewest whose operations are timed in a sample.
+    """
+
+    first_pause: int
+    longest_pause: int
+    block: int
+    timed: int
+
+
+USUAL = Pace(64, (SHARE - 1) * LONGEST_SAMPLE, BLOCK, 4)
+# loops inside make steps long and cost much to record: it takes few steps to see how much
+NESTED = Pace(8, 32, 16, 4)
+
+
+class Part(NamedTuple):
+    """What is to be done next.
+
+    Attributes
+    ----------
+    variant : str
+        Which code runs.
+    steps : int
+        For how many steps.
+    in_pairs : bool
+        Whether its time is compared with a neighbour's: it ends with its run, so that both are of one length.
+    """
+
+    variant: Variant
+    steps: int
+    in_pairs: bool = False
 
 
 class SamplingSchedule:
@@ -28,12 +80,15 @@ class SamplingSchedule:
 
     A run has it to itself while it goes on: runs of the same loop in other threads have others.
 
+    Parameters
+    ----------
+    nested : bool
+        Whether the loop has loops inside: samples are smaller then and follow one another sooner.
+
     Attributes
     ----------
-    until : int
-        Steps to run with one time each before the next sample.
-    sample : int
-        Steps of that sample.
+    control : bool
+        Whether samples have plain steps.
     step_ns : int
         What a step took lately, 0 while that is not known.
     passed_over : int
@@ -42,11 +97,16 @@ class SamplingSchedule:
         What notifying a run that was passed over took, not notified itself yet.
     """
 
-    __slots__ = ("_close_runs", "own_ns", "passed_over", "sample", "step_ns", "until")
+    __slots__ = (
+        "_close_runs", "_pace", "_parts", "_pause", "_timed", "control", "own_ns", "passed_over", "step_ns",
+    )  # fmt: skip
 
-    def __init__(self) -> None:
-        self.until, self.sample, self.step_ns = WARM_UP, FIRST_SAMPLE, 0
+    def __init__(self, nested: bool = False, control: bool = False) -> None:
+        self.control, self.step_ns = control, 0
         self._close_runs, self.passed_over, self.own_ns = 0, 0, 0
+        self._pace = NESTED if nested else USUAL
+        self._pause, self._timed = self._pace.first_pause, self._pace.timed if nested else FIRST_SAMPLE
+        self._parts = [Part("ops", self._timed), Part("steps", WARM_UP)]  # the next one last
 
     def ran(self, elapsed_ns: int) -> None:
         """Note that a run was looked at closely, and how long it took: many short ones need no times of their steps."""
@@ -54,11 +114,32 @@ class SamplingSchedule:
         if self._close_runs >= CLOSE_RUNS:
             self.passed_over = min(CLOSE_NS // max(1, elapsed_ns), MOST_PASSED_OVER)
 
-    def move_on(self) -> None:
-        """Begin the time before the next sample."""
-        affordable = NOTIFY_NS // (SHARE * max(1, self.step_ns))
-        self.sample = min(max(1, affordable), LONGEST_SAMPLE)
-        self.until = (SHARE - 1) * self.sample
+    def part(self, steps: int) -> Part:
+        """Return what to do next in a run that has so many steps left, and count it as done."""
+        if not self._parts:
+            self._parts = self._after_a_sample()
+        part = self._parts.pop()
+        count = min(part.steps, steps)
+        if count < part.steps and not part.in_pairs:
+            self._parts.append(part._replace(steps=part.steps - count))
+        self._timed += count if part.variant == "ops" else 0
+        return part._replace(steps=count)
+
+    def _after_a_sample(self) -> list[Part]:
+        """Return the pause after a sample and the next sample, the pause last."""
+        step_ns, pace = max(1, self.step_ns), self._pace
+        is_long, is_early = step_ns >= LONG_NS, self._pause < pace.longest_pause
+        pause = min(LONGEST_SAMPLE if is_long else self._pause, max(1, NOTIFY_NS // step_ns))
+        shortest, longest = (limit // step_ns for limit in BLOCK_NS)
+        block = max(1, min(max(pace.block, min(shortest, pause // 4, LONGEST_BLOCK)), longest))
+        share = LONG_SHARE if is_long else EARLY_SHARE if is_early else SHARE
+        timed = min(max(pace.timed, pause // (share - 1)), block, LONGEST_SAMPLE)
+        pause = min(pause, (SHARE - 1) * max(1, self._timed))  # runs that ended early left the sample smaller
+        self._pause, self._timed = min(2 * self._pause, pace.longest_pause), 0
+        if not self.control:
+            return [Part("ops", timed), Part("steps", pause)]
+        compared = [Part("steps", block, True), Part("plain", block, True)]
+        return [Part("ops", timed, True), *compared, Part("steps", pause)]
 
 
 def scheduled(
@@ -69,24 +150,31 @@ def scheduled(
     Examples
     --------
     >>> list(scheduled(100, "steps"))
-    [('steps', 0, 2), ('ops', 2, 18), ('steps', 18, 100)]
+    [('steps', 0, 2), ('ops', 2, 18), ('steps', 18, 82), ('ops', 82, 86), ('steps', 86, 100)]
+    >>> list(scheduled(200, "steps", SamplingSchedule(control=True)))[3:]
+    [('plain', 82, 122), ('steps', 122, 162), ('ops', 162, 166), ('steps', 166, 200)]
     """
     if detail != "steps":
-        for first in range(0, steps, PERIOD):
-            yield "ops", first, min(first + PERIOD, steps)
+        yield from _all_timed(steps, schedule is not None and schedule.control)
         return
     schedule, first = schedule or SamplingSchedule(), 0
     while first < steps:
-        variant: Variant = "steps" if schedule.until else "ops"
-        end = min(first + (schedule.until or schedule.sample), steps)
-        if schedule.until:
-            schedule.until -= end - first
-        else:
-            schedule.sample -= end - first
-            if not schedule.sample:
-                schedule.move_on()
-        yield variant, first, end
+        part = schedule.part(steps - first)
+        yield part.variant, first, first + part.steps
+        first += part.steps
+
+
+def _all_timed(steps: int, control: bool) -> Iterator[tuple[Variant, int, int]]:
+    """Iterate over parts in which every operation is timed, with a few plain steps between them where that is allowed."""
+    first = 0
+    while first < steps:
+        end = min(first + PERIOD, steps)
+        yield "ops", first, end
         first = end
+        if control and first + 2 * BLOCK < steps:
+            yield "plain", first, first + BLOCK
+            yield "steps", first + BLOCK, first + 2 * BLOCK
+            first += 2 * BLOCK
 
 
-__all__ = ["SamplingSchedule", "Variant", "scheduled"]
+__all__ = ["Part", "SamplingSchedule", "Variant", "scheduled"]

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable
 from itertools import chain, islice, tee
 from operator import length_hint
-from time import get_clock_info, perf_counter_ns
+from time import get_clock_info, perf_counter_ns, thread_time_ns
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,10 +44,11 @@ class Stamps(Protocol):
 class StepStamps:
     """One time a step, read by the iteration over the steps itself: no call in the step, no cost but the clock's.
 
-    A stamp is taken before each step; ``record`` is what the generated code iterates over.
+    A stamp is taken before each step; ``record`` is what the generated code iterates over.  The span of a chunk begins before its
+    code is entered, as a block's does, so that the two can be compared.
     """
 
-    __slots__ = ("_clock", "_count", "_counted", "_ended", "_taken", "record")
+    __slots__ = ("_begun", "_clock", "_count", "_counted", "_ended", "_taken", "record")
 
     def __init__(
         self, first: int, last: int, clock: Clock = perf_counter_ns, own: OwnTime | None = None
@@ -57,6 +58,7 @@ class StepStamps:
         stamps, self._taken = tee(iter(clock, None))
         self.record = (self._counted, stamps)
         self._ended: list[int] = []
+        self._begun = clock()
 
     def end(self) -> None:
         """Note the time at which the last step was done."""
@@ -66,21 +68,27 @@ class StepStamps:
         """Return the times of the whole steps."""
         begun = self._count - length_hint(self._counted)
         times = np.fromiter(chain(islice(self._taken, begun), self._ended), np.int64)
-        return StepSeries(loop.key, first, np.diff(times), resolution_ns=RESOLUTION)
+        span = int(times[-1]) - self._begun if len(times) else 0
+        return StepSeries(loop.key, first, np.diff(times), span_ns=span, resolution_ns=RESOLUTION)
 
 
 class OperationStamps:
-    """A time after each operation, appended by the generated code."""
+    """A time after each operation, appended by the generated code; and how long the thread was off the CPU meanwhile."""
 
-    __slots__ = ("_times", "record")
+    __slots__ = ("_begun", "_clock", "_cpu", "_off_cpu", "_times", "record")
 
     def __init__(self, clock: Clock = perf_counter_ns, own: OwnTime | None = None) -> None:
+        self._clock, self._off_cpu, self._cpu = clock, 0, thread_time_ns()
+        self._begun = perf_counter_ns()
         self._times = array("q")  # read as an array without a copy
         self.record = self._times.append if own is None else own.without(self._times.append)
         self.record(clock())
 
     def end(self) -> None:
-        """Nothing is left to note: the last stamp of a step is its end."""
+        """Note how much of the time the thread did not run; the last stamp of a step is its end."""
+        if self._clock is perf_counter_ns:
+            elapsed = perf_counter_ns() - self._begun
+            self._off_cpu = max(0, elapsed - (thread_time_ns() - self._cpu))
 
     def series(self, loop: LoopInstruction, first: int) -> StepSeries:
         """Return the times of the whole steps and of their operations."""
@@ -90,18 +98,36 @@ class OperationStamps:
         ends = np.concatenate([times[:1], table[:, -1]])
         between = np.diff(table, axis=1)
         operations, copies = between[:, :-1].T.copy(), between[:, -1].copy()
-        return StepSeries(loop.key, first, np.diff(ends), operations, copies, resolution_ns=RESOLUTION)
+        return StepSeries(
+            loop.key,
+            first,
+            np.diff(ends),
+            operations,
+            copies,
+            resolution_ns=RESOLUTION,
+            off_cpu_ns=self._off_cpu,
+        )
 
 
 class BlockStamps:
-    """One time a block of steps: taken between two calls of the code, which is the variant without stamps."""
+    """One time a block of steps: taken between two calls of the code, which is the variant without stamps.
 
-    __slots__ = ("_clock", "_steps", "_times", "done")
+    Parameters
+    ----------
+    first : int
+        The first step.
+    clock : callable
+        Gives nanoseconds.
+    control : bool
+        Whether it is there to be compared with: its time is no step's.
+    """
+
+    __slots__ = ("_clock", "_control", "_steps", "_times", "done")
     record = None
 
-    def __init__(self, first: int, clock: Clock = perf_counter_ns) -> None:
-        self._clock, self._steps, self._times = clock, [first], [clock()]
-        self.done = first
+    def __init__(self, first: int, clock: Clock = perf_counter_ns, control: bool = False) -> None:
+        self._clock, self._steps, self._control, self.done = clock, [first], control, first
+        self._times = [clock()]
 
     def block(self, done: int) -> None:
         """Note the time at which so many steps were done."""
@@ -116,7 +142,15 @@ class BlockStamps:
         """Return the times of the whole blocks, and how many steps were done."""
         times, covers = np.diff(np.array(self._times, np.int64)), np.diff(np.array(self._steps, np.int64))
         steps = self.done - self._steps[0]
-        return StepSeries(loop.key, first, times, covers=covers, steps=steps, resolution_ns=RESOLUTION)
+        return StepSeries(
+            loop.key,
+            first,
+            times,
+            covers=covers,
+            steps=steps,
+            resolution_ns=RESOLUTION,
+            control=self._control,
+        )
 
 
 def stamps_a_step(loop: LoopInstruction) -> int:

@@ -1,11 +1,11 @@
 """What is known so far of one loop and of one function, in bounded memory.
 
-Steps of short runs are gathered before they are counted, so that a nested loop of three steps costs little more than
-its events.  Runs are kept apart by thread.  The callers hold a lock.
+Runs are kept apart by thread.  The callers hold a lock.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,24 +13,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scanviz.engine.observe import StepSeries
-from scanviz.profiler.recording.operations import PENDING_TIMED, OperationTally
+from scanviz.engine.observe import CountedRuns, StepSeries
+from scanviz.profiler.recording.division import Division, divided
+from scanviz.profiler.recording.operations import OperationTally, StepTally
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.processor import ProcessorTally
+from scanviz.profiler.recording.steps import StepTimes
 from scanviz.record.measures import aggregated, declared
-from scanviz.record.model import CallPartsRecord, FunctionRecord, LoopRecord, LoopVariableRecord, TierRecord
-from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
+from scanviz.record.model import (
+    CallPartsRecord,
+    FunctionRecord,
+    LoopRecord,
+    LoopVariableRecord,
+    OperationRecord,
+    TierRecord,
+)
 from scanviz.record.statistics import Histogram
 
-PENDING = 8192  # steps gathered before they are counted, so that counting is rare
-PIECES = 512  # chunks they may come from
 MOST_WAITING = 4096  # runs that were passed over, or calls, gathered before they are counted
 CALLS_WAITING = 256  # calls whose operations are gathered before they are added up
 _STATES = ("mitmot", "mitsot", "sitsot")
 TIERS = 16  # kinds of code told apart
-DETAIL_BYTES = (
-    20_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD) + 8 * PENDING + 200 * PIECES + 16 * PENDING_TIMED
-)
 
 
 class _Run(NamedTuple):
@@ -70,26 +73,27 @@ class LoopAggregate:
         Steps, nanoseconds, and nanoseconds of notifying, of runs that wait to be counted and have no times of steps.
     detailed : bool or None
         Whether single steps are kept, else totals alone; None until the loop runs and it is decided.
+    has_loops : bool
+        Whether there are loops inside its step.
     """
 
     __slots__ = (
         "_calibration",
-        "_filled",
+        "_control_steps",
         "_foreign_ns",
-        "_histogram",
         "_measures",
         "_open",
         "_operations",
-        "_pieces",
+        "_parts",
         "_processor",
         "_row_bytes",
-        "_sample",
         "_steps",
         "_tiers",
+        "_times",
         "_totals",
-        "_waiting",
         "chunks",
         "detailed",
+        "has_loops",
         "operations",
         "passed_over",
         "record",
@@ -104,18 +108,17 @@ class LoopAggregate:
         self.operations = len(record.operations) if operations is None else operations
         self.passed_over: deque[tuple[int, int, int]] = deque()
         self.detailed: bool | None = None
-        self._histogram, self._sample = Histogram(), StepSample()
-        self._waiting = np.empty(0, np.int64)  # times that wait to be counted
-        self._filled = 0
-        self._pieces: list[tuple[int, int, int]] = []  # of what waits: run, first step, number of steps
+        self.has_loops = False
+        self._times = StepTimes()
         self._open: dict[int, _Run] = {}  # by thread, the innermost
         self._operations = OperationTally(self.operations)
+        self._parts = StepTally(self.operations)
         self._tiers: dict[tuple[str, str], list[int]] = {}
         self._totals = _Totals()
         self._processor = ProcessorTally()
         self._row_bytes: tuple[int, ...] = ()
         self._measures: dict[str, float] = {}
-        self._steps = 0
+        self._steps, self._control_steps = 0, 0
         self._foreign_ns = 0.0  # what stamps of other clocks cost beyond those of the process's clock
         self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
 
@@ -174,74 +177,36 @@ class LoopAggregate:
 
     def take(self, thread: int, series: StepSeries) -> None:
         """Take a chunk of steps of the run that the thread has open."""
-        times = series.interval_ns if series.covers is None else series.step_ns
-        count = len(times)
         self._steps += series.steps
         self.chunks += 1
         if self._totals.clock is not series.source:
             self._totals.take_clock(series)
-        a_step = 1
-        if series.op_ns is not None:
-            a_step = len(series.op_ns) + 2
-            self._operations.add(series)
-            times = np.maximum(times - int((a_step - 1) * self._stamp_ns()), np.minimum(times, 1))
+        self._parts.add(series)
+        if series.control:
+            self._control_steps += series.steps
+            return
+        count, a_step = len(series.interval_ns), 1 if series.op_ns is None else len(series.op_ns) + 2
         self.stamps += count * a_step
         if series.stamp_ns is not None:
             self._foreign_ns += count * a_step * (series.stamp_ns - self._calibration.stamp_ns)
         if self.detailed and count:
             run = self._open.get(thread)
-            number = run.number if run is not None else 0
-            if series.starts is None and series.covers is None:
-                self._gather(number, series.first, times)
-            else:
-                self._add_intervals(number, series, times)
+            self._times.take(run.number if run is not None else 0, series, (a_step - 1) * self._stamp_ns())
 
     def _stamp_ns(self) -> float:
         """Return what a stamp costs: as the tier says, else as was measured of the clock of the process."""
         told = self._totals.stamp_ns
         return self._calibration.stamp_ns if told is None else told
 
-    def _add_intervals(
-        self, run: int, series: StepSeries, times: np.ndarray[tuple[int], np.dtype[np.int64]]
-    ) -> None:
-        """Count times of blocks of steps, or of steps with others between them."""
-        self._count()
-        covers = series.covers if series.covers is not None else np.ones(len(times), np.int64)
-        follow = series.first + np.cumsum(covers) - covers
-        starts = follow if series.starts is None else series.starts
-        self._histogram.add(times, covers)
-        self._sample.add(np.full(len(times), run), starts, times, covers)
-        several = covers > 1
-        self._totals.blocks += int(several.sum())
-        self._totals.block_steps += int(covers[several].sum())
-
-    def _gather(self, run: int, first: int, times: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
-        count = len(times)
-        if self._filled + count > PENDING or len(self._pieces) == PIECES:
-            self._count()
-        if count > PENDING:
-            self._histogram.add(times)
-            self._sample.add(np.full(count, run), np.arange(first, first + count), times)
-            return
-        if not len(self._waiting):
-            self._waiting = np.empty(PENDING, np.int64)
-        self._waiting[self._filled : self._filled + count] = times
-        self._pieces.append((run, first, count))
-        self._filled += count
-
-    def _count(self) -> None:
-        """Count the steps gathered."""
-        if not self._filled:
-            return
-        times = self._waiting[: self._filled]
-        runs, firsts, counts = np.array(self._pieces, np.int64).T
-        # the number of a step is its place in all that waits, shifted to where its piece begins
-        shift = firsts - np.concatenate([[0], np.cumsum(counts[:-1])])
-        steps = np.arange(self._filled) + np.repeat(shift, counts)
-        self._histogram.add(times)
-        self._sample.add(np.repeat(runs, counts), steps, times)
-        self._filled = 0
-        self._pieces.clear()
+    def counted(self, runs: CountedRuns) -> None:
+        """Take whole runs of which nothing else was told."""
+        totals = self._totals
+        totals.runs += runs.runs
+        totals.failed_runs += runs.failed
+        totals.total_ns += runs.elapsed_ns
+        totals.longest_run = max(totals.longest_run, runs.longest)
+        self._steps += runs.steps
+        self._control_steps += runs.steps
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation in one step, told on its own."""
@@ -300,16 +265,15 @@ class LoopAggregate:
 
     def snapshot(self, now: int) -> LoopRecord:
         """Return the record so far; runs that have not ended count up to now."""
-        self._count()
+        self._times.count_gathered()
         self.count_passed_over()
-        totals, operations = self._totals, self._operations
-        operations.settle()
+        totals, division = self._totals, self._division()
         going_on = [run for innermost in self._open.values() for run in _with_those_around(innermost)]
         running = sum(max(0, now - run.begun) for run in going_on)
-        body, copies, rest = operations.division(self._stamp_ns())
+        tick = division.tick_ns if division is not None else 0.0
         return replace(
             self.record,
-            operations=operations.records(self.record.operations, self._stamp_ns()),
+            operations=self._operation_records(division),
             variables=self._variables(),
             runs=totals.runs,
             failed_runs=totals.failed_runs,
@@ -319,24 +283,45 @@ class LoopAggregate:
             total_ns=totals.total_ns + running,
             setup_ns=totals.around_ns(),
             first_run_ns=totals.first_run_ns,
-            step_times=self._histogram.record(),
-            sampled_steps=operations.steps,
-            body_ns=body,
-            copy_ns=copies,
-            overhead_ns=rest,
+            step_times=self._times.record(division),
+            sampled_steps=self._parts.steps,
+            disturbed_steps=self._parts.disturbed,
+            control_steps=self._control_steps,
+            body_ns=math.fsum(division.operations) if division is not None else 0.0,
+            copy_ns=division.copies if division is not None else 0.0,
+            overhead_ns=division.rest if division is not None else 0.0,
             cost_ns=self.cost_ns(),
             watching_ns=self.recorder_ns,
             buffer_bytes=totals.buffer_bytes,
             clock=totals.clock,
             resolution_ns=totals.resolution_ns,
-            stamp_ns=self._stamp_ns() if totals.clock else 0.0,
-            blocks=totals.blocks,
-            block_steps=totals.block_steps,
+            stamp_ns=division.stamp_ns if division is not None else self._stamp_ns() if totals.clock else 0.0,
+            tick_ns=tick,
+            in_place=division is not None and division.in_place,
+            blocks=self._times.block_count,
+            block_steps=self._times.block_steps,
             tiers=tuple(TierRecord(*key, *found) for key, found in self._tiers.items()),
-            series_stride=self._sample.stride,
-            series=self._sample.rows(),
+            series_stride=self._times.sample.stride,
+            series=self._times.rows(tick),
             measures=self._measures | self._processor.measures(totals.total_ns + running),
-            series_covers=self._sample.covers(),
+            series_covers=self._times.sample.covers(),
+        )
+
+    def _division(self) -> Division | None:
+        if len(self.record.operations) != self.operations:  # they are not described yet
+            return None
+        nested = [self.has_loops and operation.kind != "operation" for operation in self.record.operations]
+        return divided(self._parts, self._times.single, self._times.blocks, self._stamp_ns(), nested)
+
+    def _operation_records(self, division: Division | None) -> tuple[OperationRecord, ...]:
+        """Return the operations with their times: of the typical step, or as they were told one by one."""
+        told = self._operations.records(self.record.operations)
+        if division is None:
+            return told
+        count = self._parts.steps
+        return tuple(
+            replace(operation, samples=count, mean_ns=time, spread_ns=spread)
+            for operation, time, spread in zip(told, division.operations, division.spreads, strict=True)
         )
 
 
@@ -344,8 +329,6 @@ class _Totals:
     """Sums over the runs of a loop."""
 
     __slots__ = (
-        "block_steps",
-        "blocks",
         "buffer_bytes",
         "clock",
         "failed_runs",
@@ -363,7 +346,6 @@ class _Totals:
         self.unseen_runs = 0  # passed over: there is no time of their steps
         self.runs = self.failed_runs = self.longest_run = self.buffer_bytes = 0
         self.total_ns = self.setup_ns = self.first_run_ns = 0
-        self.blocks = self.block_steps = 0
         self.clock, self.resolution_ns = "", 0.0
         self.stamp_ns: float | None = None
 
@@ -490,7 +472,7 @@ class FunctionAggregate:
         self._add_up()
         return replace(
             self.record,
-            operations=self._operations.records(self.record.operations, 0.0),
+            operations=self._operations.records(self.record.operations),
             calls=self._histogram.count,
             errors=self._errors,
             running=len(self._open),

@@ -1,49 +1,39 @@
-"""Times of single operations, added up: of a program's, told one by one, or of a loop's step, told by chunks of steps."""
+"""Times of single operations: of a program's, told one by one and added up, or of a loop's step, told by chunks of steps.
+
+Of a step's operations a histogram each is kept, so that a step in which the thread did not run, or a rare slow one, moves no number
+that is shown.  Next to them are kept the times that are compared to find out what stamps cost in this very loop.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
 
 from scanviz.engine.observe import StepSeries
+from scanviz.record.loops import Samples
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.model import OperationRecord
+from scanviz.record.statistics import Histogram, HistogramTable
 
-PENDING_TIMED = 4096  # times gathered before they are added up
+PENDING_TIMED = 4096  # times gathered before they are counted
 COLD = 8  # steps at the start of the first timed chunk that pay for cold code: not taken, where others follow
+WHOLE_CHUNK = 8  # steps of a chunk whose first step, which enters its code, is left out
+OFF_CPU_NS = 20_000  # nanoseconds off the CPU that are no error of the clocks
+DISTURBED_NS = 5_000  # and what a step must have taken beyond the others for that to have been there
+PAIRS = 256  # comparisons with plain steps that are kept, the last ones
+LENGTHS = 16  # lengths of plain blocks that wait for a block to be compared with
 
 
 class OperationTally:
-    """Times of the operations of a program or of a loop's step.
+    """Times of the operations of a program, told one by one."""
 
-    Attributes
-    ----------
-    steps : int
-        Steps whose operations were all timed, those of cold code not counted.
-    """
-
-    __slots__ = ("_copies", "_counts", "_measures", "_totals", "_waiting", "_weight", "_whole", "steps")
+    __slots__ = ("_counts", "_measures", "_totals")
 
     def __init__(self, count: int) -> None:
         self._totals, self._counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        self._waiting: list[StepSeries] = []
-        self._weight = 0  # numbers that wait
-        self._copies, self._whole, self.steps = 0, 0, 0
         self._measures: dict[int, dict[str, float]] = {}
-
-    def add(self, series: StepSeries) -> None:
-        """Take a chunk of steps in which every operation was timed."""
-        intervals = len(series.interval_ns)
-        if series.op_ns is None or len(series.op_ns) != len(self._totals) or not intervals:
-            return
-        if not self.steps:
-            series = _without_first(series, min(COLD, intervals // 2))
-        self._waiting.append(series)
-        self._weight += intervals * len(self._totals)
-        self.steps += series.timed_steps
-        if self._weight >= PENDING_TIMED or len(self._waiting) >= 32:
-            self.settle()
 
     def add_one(self, index: int, elapsed_ns: int) -> None:
         """Take one time of one operation."""
@@ -62,57 +52,139 @@ class OperationTally:
         if 0 <= index < len(self._totals):
             aggregated(self._measures.setdefault(index, {}), declared("operation", name), value)
 
-    def settle(self) -> None:
-        """Add up what waits."""
-        for series in self._waiting:
-            if series.op_ns is not None:
-                self._totals += series.op_ns.sum(axis=1)
-            self._counts += series.timed_steps
-            self._copies += int(series.copy_ns.sum()) if series.copy_ns is not None else 0
-            self._whole += int(series.interval_ns.sum())
-        self._waiting, self._weight = [], 0
-
-    def means(self, stamp_ns: float) -> list[float]:
-        """Return the average of each operation with a stamp's cost taken off, 0 for one never timed."""
-        return [
-            without(total / count, stamp_ns) if count else 0.0
-            for total, count in zip(self._totals.tolist(), self._counts.tolist(), strict=True)
-        ]
-
-    def records(
-        self, operations: tuple[OperationRecord, ...], stamp_ns: float
-    ) -> tuple[OperationRecord, ...]:
-        """Return the operations with their times."""
-        timed = zip(operations, self._counts.tolist(), self.means(stamp_ns), strict=True)
+    def records(self, operations: tuple[OperationRecord, ...]) -> tuple[OperationRecord, ...]:
+        """Return the operations with their average times."""
         return tuple(
-            replace(operation, samples=count, mean_ns=mean, measures=dict(self._measures.get(k, {})))
-            for k, (operation, count, mean) in enumerate(timed)
+            replace(
+                operation,
+                samples=count,
+                mean_ns=total / count if count else 0.0,
+                measures=dict(self._measures.get(k, {})),
+            )
+            for k, (operation, total, count) in enumerate(
+                zip(operations, self._totals.tolist(), self._counts.tolist(), strict=True)
+            )
         )
 
-    def division(self, stamp_ns: float) -> tuple[float, float, float]:
-        """Return the averages a step of its operations, its copies and the rest."""
-        body = sum(self.means(stamp_ns))
-        if not self.steps:
-            return body, 0.0, 0.0
-        raw = int(self._totals.sum()) / max(1, int(self._counts.max(initial=1)))
-        copies, whole = self._copies / self.steps, self._whole / self.steps
-        return body, without(copies, stamp_ns), without(max(0.0, whole - copies - raw), stamp_ns)
 
+class StepTally:
+    """Times of the parts of a loop's step, and what is compared to see what stamps cost.
 
-def _without_first(series: StepSeries, count: int) -> StepSeries:
-    assert series.op_ns is not None
-    copies = series.copy_ns[count:] if series.copy_ns is not None else None
-    covers = series.covers[count:] if series.covers is not None else None
-    operations, times = series.op_ns[:, count:], series.interval_ns[count:]
-    return StepSeries(series.loop, series.first, times, operations, copies, series.source, covers=covers)
-
-
-def without(mean_ns: float, stamp_ns: float) -> float:
-    """Return an average with a stamp's cost taken off, at least 1 ns of what took time.
-
-    Examples
-    --------
-    >>> without(180.0, 50.0), without(30.0, 50.0), without(0.0, 50.0)
-    (130.0, 1.0, 0.0)
+    Attributes
+    ----------
+    parts : HistogramTable
+        A row an operation, then storing rows, the rest of the step, and the whole of it; all with their stamps.
+    disturbed : int
+        Steps left out because the thread did not run in them.
+    pairs : deque of float
+        How much longer a step with one stamp took than a plain one, from neighbouring blocks of one length.
+    plain : deque of float
+        What a plain step took, block by block.
     """
-    return max(mean_ns - stamp_ns, min(mean_ns, 1.0))
+
+    __slots__ = (
+        "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "pairs", "parts", "plain",
+    )  # fmt: skip
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self.parts, self.disturbed = HistogramTable(count + 3), 0
+        self.pairs: deque[float] = deque(maxlen=PAIRS)
+        self.plain: deque[float] = deque(maxlen=PAIRS)
+        self._warm = False
+        # steps of a plain block → those that warmed its code up and nanoseconds of another, until its neighbour is there
+        self._plain: dict[int, tuple[int, float | None]] = {}
+        self._entries = Histogram()  # what entering the code takes, which chunks of single stamps tell
+        self._waiting: list[StepSeries] = []
+        self._weight = 0  # numbers that wait
+
+    @property
+    def steps(self) -> int:
+        """How many steps have the times of their parts counted."""
+        self.settle()
+        return self.parts.count
+
+    def add(self, series: StepSeries) -> None:
+        """Take a chunk of steps of any kind."""
+        if series.control:
+            self._add_plain(series)
+        elif series.op_ns is None:
+            self._add_stamped(series)
+        elif len(series.op_ns) == self._count and len(series.interval_ns) and series.covers is None:
+            self._waiting.append(series)
+            self._weight += len(series.interval_ns) * self._count
+            if self._weight >= PENDING_TIMED or len(self._waiting) >= 32:
+                self.settle()
+
+    def _add_plain(self, series: StepSeries) -> None:
+        """Take a control block: one time, or that of steps which warm its code up, of one step, and of the others."""
+        if series.covers is None or series.timed_steps != series.steps:
+            return
+        times, covers = series.interval_ns.tolist(), series.covers.tolist()
+        if len(covers) == 1:
+            warm, step_ns = 0, times[0] / covers[0]
+        elif len(covers) == 3 and covers[1] == 1 < covers[2]:
+            warm, step_ns = covers[0], (times[2] - times[1]) / (covers[2] - 1)  # entering the code is in both
+        else:
+            return
+        if len(self._plain) >= LENGTHS:
+            self._plain.clear()
+        self._plain[series.steps] = warm, step_ns
+        if warm and not self._warm:
+            self._warm = True
+            self.plain.clear()  # blocks too short to be warmed up are all that short runs have, and worse
+        if warm or not self._warm:
+            self.plain.append(step_ns)
+
+    def _add_stamped(self, series: StepSeries) -> None:
+        if series.covers is not None or series.starts is not None or not series.steps:
+            return
+        times = series.interval_ns
+        warm, plain_ns = self._plain.pop(series.steps, (0, None))
+        if plain_ns is not None and len(times) == series.steps:
+            stamped_ns = float(times[warm:].mean()) if warm else series.span_ns / series.steps
+            self.pairs.append(stamped_ns - plain_ns)
+            self._entries.add_one(series.span_ns - int(times.sum()))
+
+    def settle(self) -> None:
+        """Count what waits."""
+        waiting, self._waiting, self._weight = self._waiting, [], 0
+        for series in waiting:
+            times = self._times(series)
+            if not self.parts.count:
+                times = times[:, _cold(times.shape[1]) :]
+            elif times.shape[1] >= WHOLE_CHUNK:
+                times = times[:, 1:]
+            elif times.shape[1]:
+                entry = min(int(self._entries.median), int(times[-2, 0]))
+                times[-2:, 0] -= entry
+            usual = self._without_disturbed(times, series.off_cpu_ns)
+            self.disturbed += times.shape[1] - usual.shape[1]
+            self.parts.add(usual)
+
+    def _times(self, series: StepSeries) -> Samples:
+        """Return the rows of a chunk: operations, storing rows, the rest, the whole."""
+        assert series.op_ns is not None
+        whole = series.interval_ns
+        copies = series.copy_ns if series.copy_ns is not None else np.zeros_like(whole)
+        rest = np.maximum(whole - copies - series.op_ns.sum(axis=0), 0)
+        return np.vstack([series.op_ns, copies, rest, whole]).astype(np.int64)
+
+    def _without_disturbed(self, times: Samples, off_cpu_ns: int) -> Samples:
+        """Return the steps but those in which the thread was off the CPU: the longest, as far as they account for it."""
+        if off_cpu_ns < OFF_CPU_NS or not times.shape[1]:
+            return times
+        whole = times[-1]
+        usual = np.median(whole) if len(whole) >= 3 else self.parts.median(len(times) - 1) or whole.min()
+        over = whole - usual
+        longest = np.argsort(-over, kind="stable")
+        before = np.cumsum(over[longest]) - over[longest]
+        disturbed = longest[(before < 0.8 * off_cpu_ns) & (over[longest] > DISTURBED_NS)]
+        return np.delete(times, disturbed, axis=1)
+
+
+def _cold(steps: int) -> int:
+    return min(COLD, steps // 2) if steps >= COLD else 0
+
+
+__all__ = ["COLD", "OperationTally", "StepTally"]

@@ -19,9 +19,9 @@ from typing import Any, Literal
 import numpy as np
 
 from scanviz.engine.graph.provenance import SourceLine
-from scanviz.engine.observe import Building, CompiledFunction, Observer, StepSeries
+from scanviz.engine.observe import Building, CompiledFunction, CountedRuns, Observer, StepSeries
 from scanviz.engine.program.instructions import nested_loops
-from scanviz.profiler.recording.aggregates import DETAIL_BYTES, MOST_WAITING, FunctionAggregate, LoopAggregate
+from scanviz.profiler.recording.aggregates import MOST_WAITING, FunctionAggregate, LoopAggregate
 from scanviz.profiler.recording.budget import (
     Budget,
     Kept,
@@ -33,6 +33,7 @@ from scanviz.profiler.recording.budget import (
 from scanviz.profiler.recording.deferred import DeferredRewrites, Descriptions, PlansMet
 from scanviz.profiler.recording.overhead import OverheadCalibration, measured_overhead
 from scanviz.profiler.recording.processor import Usage, process_usage, used
+from scanviz.profiler.recording.steps import DETAIL_BYTES
 from scanviz.profiler.recording.timeline import Timeline
 from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, OutcomeRecord, ProfileRecord
 from scanviz.record.names import numbered
@@ -81,7 +82,7 @@ class Recorder(Observer):
         steps_a_stamp: int = 1,
         samples_runs: bool = True,
     ) -> None:
-        self.samples_runs = samples_runs
+        self.samples_runs = self.control = samples_runs
         self.detail: Literal["steps", "ops"] = detail
         self.steps_a_stamp = steps_a_stamp
         self._clock = clock
@@ -137,6 +138,8 @@ class Recorder(Observer):
                 count = len(loop.body.instructions) if kept is Kept.WHOLE else 0
                 self._loops[loop.key] = LoopAggregate(placed, self._calibration, count)
                 function.loops.append(self._loops[loop.key])
+                if parent is not None:
+                    self._loops[parent].has_loops = True
         self._descriptions.add(event)
         self._rewrites.add(event)
         self._plans.add(event)
@@ -294,6 +297,13 @@ class Recorder(Observer):
             found = self._loops.get(loop)
             if found is not None:
                 found.end(threading.get_ident(), steps, elapsed_ns, setup_ns, error is not None)
+
+    def loop_counted(self, function: int, loop: int, runs: CountedRuns) -> None:
+        """Count runs of a loop inside a control block."""
+        with self._lock:
+            found = self._loops.get(loop)
+            if found is not None:
+                found.counted(runs)
 
     # what is asked of it
 

@@ -132,7 +132,7 @@ def test_the_numpy_tier_times_very_short_steps_in_blocks_where_that_is_allowed(u
 
 def test_by_default_every_step_has_a_time_of_its_own():
     (loop,) = recorded(3000).loops
-    assert loop.step_times.count == 3000 and not loop.blocks
+    assert loop.step_times.count + loop.control_steps == 3000 and not loop.blocks
 
 
 def test_long_steps_have_a_time_each():
@@ -163,6 +163,6 @@ def test_a_setting_of_the_profile_allows_blocks():
     with scanviz.profile(steps_a_stamp=8) as session:
         f(5000)
     (loop,) = session.record.loops
-    assert loop.blocks and loop.step_times.count == loop.steps == 5000
+    assert loop.blocks and loop.step_times.count + loop.control_steps == loop.steps == 5000
     with pytest.raises(scanviz.ScanvizError, match="steps_a_stamp of 1 or more"):
         scanviz.profile(steps_a_stamp=0)

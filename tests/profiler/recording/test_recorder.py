@@ -25,7 +25,7 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.model import LoopRecord, OutcomeRecord
 from scanviz.record.rewrites_snapshot import RewritesSource
 from scanviz.testing.arena_tier import ArenaTier
-from tests.profiler.events import Clock, compiled, loop_keys, recorder, run, steps, timed
+from tests.profiler.events import Clock, compiled, control, loop_keys, recorder, run, steps, timed
 
 ROWS, CELLS = loop_keys()
 
@@ -92,51 +92,106 @@ def test_steps_are_numbered_through_the_chunks_of_a_run() -> None:
     assert series[-1, 1] == 2999
 
 
-def test_a_step_is_divided_by_the_timed_sample_alone() -> None:
+def test_the_typical_step_is_divided_by_the_medians_of_the_timed_sample() -> None:
     made = recorder()
-    made.loop_begin(1, CELLS, 6, 0)
-    made.loop_steps(timed(CELLS, [[10], [5]], [4], around=3))
-    made.loop_steps(timed(CELLS, [[30], [5]], [6], around=3, first=1))
-    made.loop_steps(steps(CELLS, [1000] * 4, first=2))
-    made.loop_end(1, CELLS, 6, 5000, 0, None)
+    made.loop_begin(1, CELLS, 43, 0)
+    made.loop_steps(timed(CELLS, [[20, 20, 90_000], [10, 10, 10]], [5, 5, 5], around=5))
+    made.loop_steps(steps(CELLS, [40] * 40, first=3))
+    made.loop_end(1, CELLS, 43, 95_000, 0, None)
     found = loop(made, CELLS)
-    assert found.sampled_steps == 2
-    assert (found.body_ns, found.copy_ns, found.overhead_ns) == (25.0, 5.0, 3.0)
-    assert [operation.mean_ns for operation in found.operations] == [20.0, 5.0]
-    assert [operation.samples for operation in found.operations] == [2, 2]
+    assert found.sampled_steps == 3
+    parts = (found.body_ns, found.copy_ns, found.overhead_ns)
+    assert parts == pytest.approx((30, 5, 5), abs=0.5) and sum(parts) == 40
+    assert [operation.mean_ns for operation in found.operations] == pytest.approx([20, 10], abs=0.5)
+    assert [operation.samples for operation in found.operations] == [3, 3]
+    assert found.typical_ns == found.step_times.p50_ns == 40
+
+
+def test_of_too_few_timed_steps_no_parts_are_shown() -> None:
+    made = recorder()
+    made.loop_begin(1, CELLS, 12, 0)
+    made.loop_steps(timed(CELLS, [[10, 30], [5, 5]], [4, 6], around=3))
+    made.loop_steps(steps(CELLS, [40] * 10, first=2))
+    found = loop(made, CELLS)
+    assert (found.sampled_steps, found.typical_ns, found.body_ns) == (2, 0.0, 0.0)
+    assert [operation.samples for operation in found.operations] == [0, 0]
 
 
 def test_the_first_timed_steps_pay_for_cold_code_and_are_not_taken() -> None:
     made = recorder()
     made.loop_begin(1, CELLS, 20, 0)
-    made.loop_steps(timed(CELLS, [[900] * 8 + [10] * 8, [5] * 16], [4] * 16, around=3))
-    made.loop_steps(timed(CELLS, [[10] * 4, [5] * 4], [4] * 4, around=3, first=16))
+    made.loop_steps(timed(CELLS, [[900] * 8 + [10] * 7, [5] * 15], [4] * 15, around=3))
+    made.loop_steps(timed(CELLS, [[900] + [10] * 8, [5] * 9], [4] * 9, around=3, first=15))
     found = loop(made, CELLS)
-    assert found.sampled_steps == 12
-    assert (found.body_ns, found.copy_ns, found.overhead_ns) == (15.0, 4.0, 3.0)
+    assert found.sampled_steps == 8 + 8  # of later chunks only the first step, which enters the code
+    assert (found.body_ns, found.copy_ns, found.overhead_ns) == pytest.approx((15, 4, 3), abs=0.5)
     assert found.step_times.max_ns == 912  # they are steps all the same
 
 
-def test_the_cost_of_stamps_is_taken_off_steps_whose_operations_were_timed() -> None:
-    made = recorder(calibration=OverheadCalibration(stamp_ns=10.0))
-    made.loop_begin(1, CELLS, 2, 0)
-    made.loop_steps(timed(CELLS, [[50, 50], [30, 30]], [20, 20], around=40))  # 4 stamps in each step
-    made.loop_end(1, CELLS, 2, 300, 0, None)
+def test_the_price_of_a_stamp_is_what_steps_with_and_without_it_differ_by() -> None:
+    made = recorder(calibration=OverheadCalibration(stamp_ns=100.0))
+    made.loop_begin(1, CELLS, 500, 0)
+    for first in range(0, 200, 20):
+        made.loop_steps(control(CELLS, 20, step_ns=1000, entry_ns=700, first=first))
+        made.loop_steps(steps(CELLS, [1060] * 20, first=first + 20))
+        made.loop_steps(timed(CELLS, [[730] * 20, [430] * 20], [130] * 20, around=230, first=first + 40))
     found = loop(made, CELLS)
-    assert [operation.mean_ns for operation in found.operations] == [40.0, 20.0]
-    assert (found.copy_ns, found.overhead_ns) == (10.0, 30.0)
-    assert found.step_times.max_ns == 140 - 3 * 10  # the stamp that every step has stays
-    assert made.record().cost.stamps == 8
-    assert found.cost_ns == 80.0
+    assert (found.tick_ns, found.in_place) == (60.0, True)
+    assert found.typical_ns == found.step_times.p50_ns == pytest.approx(1000, abs=8)
+    assert found.stamp_ns == pytest.approx(130, abs=4)  # (1520 - 1000) / 4, not the 100 of the calibration
+    assert [operation.mean_ns for operation in found.operations] == [
+        pytest.approx(600, abs=8),
+        pytest.approx(300, abs=8),
+    ]
+    assert (found.copy_ns, found.overhead_ns) == (0.0, pytest.approx(100, abs=8))
+    assert found.control_steps == 200 and found.step_times.count == 400
 
 
-def test_what_took_time_never_becomes_nothing() -> None:
-    made = recorder(calibration=OverheadCalibration(stamp_ns=1000.0))
-    made.loop_begin(1, CELLS, 1, 0)
-    made.loop_steps(timed(CELLS, [[50], [30]], [20], around=40))
+def test_recording_a_loop_inside_is_no_time_of_the_step_around_it() -> None:
+    made = recorder(calibration=OverheadCalibration(stamp_ns=100.0))
+    made.loop_begin(1, ROWS, 500, 0)
+    count = len(loop(made, ROWS).operations)
+    (place,) = [k for k, operation in enumerate(loop(made, ROWS).operations) if operation.kind == "loop"]
+    for first in range(0, 200, 20):
+        made.loop_steps(control(ROWS, 20, step_ns=20_000, entry_ns=700, first=first))
+        made.loop_steps(steps(ROWS, [50_060] * 20, first=first + 20))
+        times = [[50_000 - 300 * (count - 1) if k == place else 300] * 20 for k in range(count)]
+        made.loop_steps(timed(ROWS, times, [100] * 20, around=200, first=first + 40))
+    found = loop(made, ROWS)
+    assert found.typical_ns == found.step_times.p50_ns == 20_000
+    others = [operation.mean_ns for k, operation in enumerate(found.operations) if k != place]
+    assert others == [pytest.approx(200, abs=10)] * (count - 1)
+    assert (
+        sum(operation.mean_ns for operation in found.operations) + found.copy_ns + found.overhead_ns == 20_000
+    )
+
+
+def test_steps_in_which_the_thread_did_not_run_are_counted_and_left_out() -> None:
+    made = recorder()
+    made.loop_begin(1, CELLS, 40, 0)
+    quiet = timed(CELLS, [[20] * 15, [10] * 15], [5] * 15, around=5)
+    hit = timed(CELLS, [[20] * 4 + [8_000_000] + [20] * 4, [10] * 9], [5] * 9, around=5, first=15)
+    hit.off_cpu_ns = 7_900_000
+    slow = timed(CELLS, [[20] * 4 + [8_000_000] + [20] * 4, [10] * 9], [5] * 9, around=5, first=24)
+    for series in (quiet, hit, slow):
+        made.loop_steps(series)
     found = loop(made, CELLS)
-    assert found.step_times.min_ns == 1
-    assert [operation.mean_ns for operation in found.operations] == [1.0, 1.0]
+    assert (found.disturbed_steps, found.sampled_steps) == (
+        1,
+        8 + 7 + 8,
+    )  # a slow step that ran is none of them
+    assert found.body_ns == pytest.approx(30, abs=0.5)
+
+
+def test_what_is_smaller_than_its_error_is_below_resolution_and_no_number() -> None:
+    made = recorder(calibration=OverheadCalibration(stamp_ns=100.0))
+    made.loop_begin(1, CELLS, 50, 0)
+    made.loop_steps(timed(CELLS, [[400] * 15, [100] * 15], [100] * 15, around=200))
+    found = loop(made, CELLS)
+    assert [operation.samples for operation in found.operations] == [8, 8]
+    assert found.operations[1].mean_ns == found.copy_ns == 0.0
+    assert found.operations[0].mean_ns + found.overhead_ns == found.typical_ns
+    assert found.typical_ns == pytest.approx(400, abs=4)
 
 
 def test_operations_told_one_by_one_are_counted() -> None:

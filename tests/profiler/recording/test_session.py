@@ -53,7 +53,7 @@ def test_nested_loops_are_counted_and_linked() -> None:
     assert (function.name, function.calls, function.backend) == ("table", 3, f.backend)
     assert (rows.function, rows.parent, cells.parent) == (function.key, None, rows.key)
     assert (rows.runs, rows.steps, cells.runs, cells.steps) == (3, 15, 15, 600)
-    assert cells.step_times.count == 600
+    assert cells.step_times.count + cells.control_steps == 600
     assert 0 < cells.total_ns < rows.total_ns < function.total_ns < record.wall_ns
     assert record.outcome.status == "ok"
     assert 0 < record.cost.total_ns < record.wall_ns
@@ -66,10 +66,8 @@ def test_operations_are_timed_with_the_line_that_made_them() -> None:
     cells = loop_named(p.record, "cells")
     assert [operation.kind for operation in cells.operations] == ["operation"] * 2
     assert cells.sampled_steps > 0
-    assert all(
-        operation.samples == cells.sampled_steps and operation.mean_ns > 0 for operation in cells.operations
-    )
-    assert cells.body_ns == pytest.approx(sum(operation.mean_ns for operation in cells.operations))
+    assert all(operation.samples == cells.sampled_steps for operation in cells.operations)
+    assert cells.body_ns == sum(operation.mean_ns for operation in cells.operations) > 0
     [source] = {operation.source for operation in cells.operations}
     assert source is not None
     assert source.file.endswith("test_session.py")
@@ -84,7 +82,9 @@ def test_detail_ops_times_the_operations_of_every_step() -> None:
     cells = loop_named(p.record, "cells")
     assert p.record.detail == "ops"
     assert cells.steps == 200
-    assert cells.sampled_steps == 200 - COLD  # of the first chunk, those that pay for cold code
+    assert (
+        cells.sampled_steps + cells.disturbed_steps == 200 - COLD - 4
+    )  # cold ones, and the first of each other run
 
 
 def test_an_unknown_detail_is_refused() -> None:

@@ -1,0 +1,182 @@
+"""The typical step of a loop and its parts, which sum to it exactly, with what stamps cost taken off.
+
+What a stamp costs is found in the loop itself.  Three kinds of steps are compared: *plain* ones, those with one stamp, and
+those with one an operation.
+
+- The *tick*, the one stamp of a step, costs what neighbouring blocks with and without it differ by (the median over pairs).  Where
+  that is too uncertain it is taken from the calibration at start-up.
+- The *typical step* is the median of the steps with one stamp less the tick: what a plain step takes.  Where there are loops inside
+  it is the median over plain blocks, for recording the loops inside can take longer than they do: the tick holds it.
+- The stamps of a step whose n operations are timed cost what its median is above that, a share of n + 2 each, and no more than the
+  smallest part, which holds one; where there are loops inside, what stamps do not explain is what recording them costs.
+- A part is the median of its times less its stamp.  What is smaller than its own error is *below resolution*, and 0.
+  The others are scaled to sum to the typical step, in units of :data:`GRAIN`, which floating-point numbers add exactly.
+
+Medians of parts need not sum to the median of the whole; scaling shares the difference out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scanviz.profiler.recording.operations import StepTally
+from scanviz.record.statistics import Histogram
+
+GRAIN = 2.0**-10  # nanoseconds: parts are multiples of it
+FEWEST = 3  # steps whose operations were timed: of fewer nothing is said
+FEWEST_STEPS = 8  # steps with one stamp, for their median to be a usual one
+FEWEST_PAIRS = 3
+FEWEST_PLAIN = 2  # plain blocks of a loop with loops inside
+TICK = 0.5  # of a stamp among operations, what the one of a step costs about: it is read in C
+DEAREST = 4.0  # times the calibrated price that a stamp may be found to cost
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A typical step and its parts, in nanoseconds.
+
+    Attributes
+    ----------
+    typical_ns : int
+        What a plain step takes.
+    operations : tuple of float
+        Its operations.
+    copies, rest : float
+        Storing rows, and taking slices and going round the loop.
+    spreads : tuple of float
+        The range of the middle half of each operation's times.
+    tick_ns, stamp_ns : float
+        What the one stamp of a step cost, and one of those among operations.
+    timed_ns : float
+        The median step whose operations were timed, as it was.
+    in_place : bool
+        Whether the tick is of this loop, not of the calibration.
+    """
+
+    typical_ns: int
+    operations: tuple[float, ...]
+    copies: float
+    rest: float
+    spreads: tuple[float, ...]
+    tick_ns: float
+    stamp_ns: float
+    timed_ns: float
+    in_place: bool
+
+
+def tick_cost(pairs: Sequence[float], stamp_ns: float) -> tuple[float, bool]:
+    """Return what the one stamp of a step costs, and whether that was seen in the loop.
+
+    Parameters
+    ----------
+    pairs : sequence of float
+        How much longer a step with one stamp took than a plain one.
+    stamp_ns : float
+        The calibrated price of a stamp among operations.
+
+    Examples
+    --------
+    >>> tick_cost([54.0, 60.0, 55.0, 57.0, 900.0], 110.0)
+    (57.0, True)
+    >>> tick_cost([-300.0, 200.0, 1000.0], 110.0)
+    (55.0, False)
+    """
+    expected = TICK * stamp_ns
+    if len(pairs) < FEWEST_PAIRS:
+        return expected, False
+    found = float(np.median(pairs))
+    error = 1.86 * float(np.median(np.abs(np.array(pairs) - found))) / math.sqrt(len(pairs))
+    if error > expected / 2:
+        return expected, False
+    return min(max(found, 0.0), DEAREST * expected), True
+
+
+def _typical(
+    tally: StepTally, stepped: Histogram, blocks: Histogram, stamp_ns: float, nested: Sequence[bool]
+) -> tuple[int, float, bool]:
+    """Return the typical step, the tick, and whether these are of the loop itself."""
+    tick, in_place = tick_cost(tally.pairs, stamp_ns)
+    if any(nested) and len(tally.plain) >= FEWEST_PLAIN:
+        whole, in_place = float(np.median(tally.plain)), True
+        tick = max(0.0, stepped.median - whole)
+    elif stepped.count >= max(FEWEST_STEPS, blocks.count):
+        whole = stepped.median - tick
+    elif blocks.count:
+        whole, tick = blocks.median, 0.0
+    else:
+        *raw, timed = (tally.parts.median(row) for row in range(len(nested) + 3))
+        whole, in_place = timed - len(raw) * min(stamp_ns, *raw), False
+    return round(whole), tick, in_place
+
+
+def divided(
+    tally: StepTally, stepped: Histogram, blocks: Histogram, stamp_ns: float, nested: Sequence[bool]
+) -> Division | None:
+    """Return the division of a loop's typical step; None where too few steps were timed, or the clock is too coarse.
+
+    Parameters
+    ----------
+    tally : StepTally
+        Times of parts.
+    stepped, blocks : Histogram
+        Times of steps with one stamp, and of steps of blocks without any.
+    stamp_ns : float
+        The calibrated price of a stamp.
+    nested : sequence of bool
+        Of each operation, whether loops are inside.
+    """
+    if tally.steps < FEWEST:
+        return None
+    parts, stamps = tally.parts, len(nested) + 2
+    timed = parts.median(len(nested) + 2)
+    typical, tick, in_place = _typical(tally, stepped, blocks, stamp_ns, nested)
+    if typical <= 0:
+        return None
+    raw = [parts.median(row) for row in range(len(nested) + 2)]
+    above = max(0.0, timed - typical)
+    price = min(above / stamps, min(raw), (1.0 if any(nested) else DEAREST) * stamp_ns)
+    recording = max(0.0, above - stamps * price) if any(nested) else 0.0
+    inner = sum(time for time, is_nested in zip(raw, nested, strict=False) if is_nested)
+    weights = []
+    for row, time in enumerate(raw):
+        share = recording * time / inner if row < len(nested) and nested[row] else 0.0
+        left = time - price - share
+        weights.append(left if left > _error(tally, row) else 0.0)
+    *operations, copies, rest = apportioned(weights, typical)
+    spreads = tuple(parts.quantile(row, 0.75) - parts.quantile(row, 0.25) for row in range(len(nested)))
+    return Division(typical, tuple(operations), copies, rest, spreads, tick, price, timed, in_place)
+
+
+def _error(tally: StepTally, row: int) -> float:
+    """Return the error of the median of a part, at least what a clock of whole nanoseconds has."""
+    parts = tally.parts
+    below = parts.median(row) - parts.quantile(row, 0.25)  # above the median are disturbances
+    return max(1.0, 1.86 * below / math.sqrt(parts.count))
+
+
+def apportioned(weights: Sequence[float], whole: int) -> tuple[float, ...]:
+    """Return numbers in proportion to weights that sum to ``whole`` exactly, in any order: multiples of :data:`GRAIN`.
+
+    Without any weight the last has it all.
+
+    Examples
+    --------
+    >>> apportioned([1.0, 2.0, 0.0], 10)
+    (3.3330078125, 6.6669921875, 0.0)
+    >>> apportioned([0.0, 0.0], 7)
+    (0.0, 7.0)
+    """
+    grains, total = round(whole / GRAIN), math.fsum(weights)
+    if total <= 0:
+        return (*([0.0] * (len(weights) - 1)), float(whole))
+    shares = [math.floor(grains * (weight / total)) for weight in weights]
+    most = max(range(len(weights)), key=weights.__getitem__)
+    shares[most] += grains - sum(shares)
+    return tuple(share * GRAIN for share in shares)
+
+
+__all__ = ["Division", "apportioned", "divided", "tick_cost"]

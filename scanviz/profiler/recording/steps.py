@@ -1,0 +1,140 @@
+"""Times of whole steps, in bounded memory: histograms of the ways they were timed, and a sample of single steps.
+
+Steps of short runs are gathered before they are counted, so that a nested loop of three steps costs little more than its events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from scanviz.engine.observe import StepSeries
+from scanviz.profiler.recording.division import FEWEST_STEPS, Division
+from scanviz.record.loops import Samples
+from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
+from scanviz.record.statistics import Histogram
+from scanviz.record.values import DurationRecord
+
+PENDING = 8192  # steps gathered before they are counted, so that counting is rare
+PIECES = 512  # chunks they may come from
+DETAIL_BYTES = (
+    40_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD) + 8 * PENDING + 250 * PIECES
+)  # of a loop's times
+
+
+class StepTimes:
+    """Times of a loop's steps.
+
+    Attributes
+    ----------
+    single, timed, blocks : Histogram
+        Of steps with one stamp; of those whose operations were timed, with all their stamps; of steps of blocks, by
+        their block's average.
+    sample : StepSample
+        Single steps and blocks that are kept, with what the stamps of operations cost taken off by estimate.
+    block_count, block_steps : int
+        Blocks of several steps, and these steps.
+    """
+
+    __slots__ = (
+        "_filled", "_pieces", "_waiting", "block_count", "block_steps", "blocks", "sample", "single", "timed",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.single, self.timed, self.blocks, self.sample = (
+            Histogram(),
+            Histogram(),
+            Histogram(),
+            StepSample(),
+        )
+        self.block_count, self.block_steps = 0, 0
+        self._waiting = np.empty(0, np.int64)  # times that wait to be counted
+        self._filled = 0
+        # of what waits: run, first step, number of steps, nanoseconds of the stamps of operations in each
+        self._pieces: list[tuple[int, int, int, int]] = []
+
+    def take(self, run: int, series: StepSeries, stamps_ns: float) -> None:
+        """Take a chunk of steps of a run, in whose steps stamps of operations cost about so much."""
+        if series.starts is not None or series.covers is not None:
+            self._take_intervals(run, series)
+            return
+        times, count = series.interval_ns, len(series.interval_ns)
+        stamps = 0 if series.op_ns is None else max(1, int(stamps_ns))  # not 0: that is what tells them apart
+        if self._filled + count > PENDING or len(self._pieces) == PIECES:
+            self.count_gathered()
+        if count > PENDING:
+            self._count(times, np.full(count, run), np.arange(series.first, series.first + count), stamps)
+            return
+        if not len(self._waiting):
+            self._waiting = np.empty(PENDING, np.int64)
+        self._waiting[self._filled : self._filled + count] = times
+        self._pieces.append((run, series.first, count, stamps))
+        self._filled += count
+
+    def _take_intervals(self, run: int, series: StepSeries) -> None:
+        """Count times of blocks of steps, or of steps with others between them."""
+        self.count_gathered()
+        times = series.step_ns
+        covers = series.covers if series.covers is not None else np.ones(len(times), np.int64)
+        follow = series.first + np.cumsum(covers) - covers
+        starts = follow if series.starts is None else series.starts
+        several = covers > 1
+        self.blocks.add(times[several], covers[several])
+        self.single.add(times[~several])
+        self.sample.add(np.full(len(times), run), starts, times, covers)
+        self.block_count += int(several.sum())
+        self.block_steps += int(covers[several].sum())
+
+    def count_gathered(self) -> None:
+        """Count the steps gathered."""
+        if not self._filled:
+            return
+        times = self._waiting[: self._filled]
+        runs, firsts, counts, stamps = np.array(self._pieces, np.int64).T
+        # the number of a step is its place in all that waits, shifted to where its piece begins
+        shift = firsts - np.concatenate([[0], np.cumsum(counts[:-1])])
+        steps = np.arange(self._filled) + np.repeat(shift, counts)
+        self._count(times, np.repeat(runs, counts), steps, np.repeat(stamps, counts))
+        self._filled = 0
+        self._pieces.clear()
+
+    def _count(self, times: Samples, runs: Samples, steps: Samples, stamps: Samples | int) -> None:
+        with_operations = np.broadcast_to(np.asarray(stamps) > 0, times.shape)
+        self.single.add(times[~with_operations])
+        self.timed.add(times[with_operations])
+        self.sample.add(
+            runs, steps, np.where(with_operations, np.maximum(times - stamps, np.minimum(times, 1)), times)
+        )
+
+    def record(self, division: Division | None) -> DurationRecord:
+        """Return how long steps take, with what stamps cost taken off; their median is the typical step where that is known."""
+        if division is None:
+            together = self.single.shifted(0.0)
+            together.merge(self.timed)
+            together.merge(self.blocks)
+            return together.record()
+        together = self.single.shifted(division.tick_ns)
+        together.merge(self.timed.shifted(division.timed_ns - division.typical_ns))
+        together.merge(self.blocks)
+        found = together.record()
+        if not found.count:
+            return found
+        p50 = division.typical_ns
+        return replace(
+            found,
+            min_ns=min(found.min_ns, p50),
+            p50_ns=p50,
+            p95_ns=max(found.p95_ns, p50),
+            p99_ns=max(found.p99_ns, p50),
+            max_ns=max(found.max_ns, p50),
+        )
+
+    def rows(self, tick_ns: float) -> Samples:
+        """Return the sample's rows with the price of the one stamp of a step taken off."""
+        rows = self.sample.rows()
+        rows[:, 2] = np.maximum(rows[:, 2] - round(tick_ns), np.minimum(rows[:, 2], 1))
+        return rows
+
+
+__all__ = ["DETAIL_BYTES", "FEWEST_STEPS", "StepTimes"]

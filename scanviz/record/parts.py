@@ -102,7 +102,7 @@ def parts_of(record: ProfileRecord) -> tuple[RunPart, ...]:
     [('run', 0), ('script', 70), ('function', 30)]
     """
     functions = [_function(record, function) for function in record.functions]
-    inside = [_building(record), *functions]
+    inside = [_building(record, record.wall_ns - _time_of(functions)), *functions]
     if record.threads is not None and record.threads.recording_ns:
         inside.append(_Tree(RunPart("recording", "recording outside of calls", record.threads.recording_ns)))
     inside = [tree for tree in inside if tree.part.total_ns]
@@ -161,7 +161,16 @@ def _fitted(trees: Sequence[_Tree], room: int) -> list[_Tree]:
     return list(trees) if total <= room else _in_room(trees, max(0, room), total)
 
 
-def _building(record: ProfileRecord) -> _Tree:
+def _building(record: ProfileRecord, room: int) -> _Tree:
+    if record.threads is None:  # an earlier version: of functions alone, which may have been built before
+        built = [
+            RunPart(
+                "building", "building a function", sum(function.build_ns.values()), source=function.source
+            )
+            for function in record.functions
+        ]
+        trees = _fitted([_Tree(part) for part in built if part.total_ns], max(0, room))
+        return _Tree(RunPart("building", "building", _time_of(trees)), trees)
     labels = {"scan": "building a loop", "gradient": "building a gradient", "function": "building a function"}
     inside = [
         _Tree(RunPart("building", labels[built.kind], built.total_ns, source=built.source))

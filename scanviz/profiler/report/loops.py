@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table
 from scanviz.profiler.report.units import amount, counted, duration, quantity, share, size, sparkline
 from scanviz.record.measures import columns, shown
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 from scanviz.record.names import loop_titles
+from scanviz.record.parts import PartKind, RunPart
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
 
 WIDE, MIDDLE = 96, 78
 _COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs")
+_OUTSIDE: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
+    ("outside of loops", ("operation",)),
+    ("checks and copies", ("checks", "copies", "entry")),
+    ("recording", ("recording",)),
+    ("unattributed", ("function",)),
+)
 FULL_BAR = 2.5  # medians that fill a bar of the sparkline, so that a usual step's is of a third
 _COSTLY = 0.05  # a share of a loop's time that recording may take before it is said
 FEW_STEPS = 32  # below, a loop may never have reached steps that are timed in detail
@@ -22,33 +31,39 @@ def place(name: str, source: SourceRecord | None) -> str:
     return f" ({sanitize(str(source))})" if source is not None and str(source) not in name else ""
 
 
-def function_lines(record: ProfileRecord, function: FunctionRecord, width: int, top: int) -> list[ReportLine]:
-    """Return a function's line and a table of its loops."""
+def function_lines(
+    record: ProfileRecord, function: FunctionRecord, parts: Sequence[RunPart], width: int, top: int
+) -> list[ReportLine]:
+    """Return a function's line and a table of its loops and of what is outside of them, which add up to its time."""
     times = function.call_times
     head = f"{sanitize(function.name)}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
-    head += f"{duration(times.total_ns)} ({share(times.total_ns, record.wall_ns)})"
-    parts = [head, *([busy] if (busy := off_cpu(function)) else [])]
+    whole = next(
+        (part.total_ns for part in parts if (part.kind, part.function) == ("function", function.key)), 0
+    )
+    head += f"{duration(whole)} ({share(whole, parts[0].total_ns)})"
+    facts = [head, *([busy] if (busy := off_cpu(function)) else [])]
     if function.calls > 1:
         later = (times.total_ns - function.first_ns) / (function.calls - 1)
-        parts.append(f"first {duration(function.first_ns)}, then {duration(later)} a call")
+        facts.append(f"first {duration(function.first_ns)}, then {duration(later)} a call")
     if function.errors:
-        parts.append(f"{amount(function.errors)} failed")
+        facts.append(f"{amount(function.errors)} failed")
     if function.running:
-        parts.append(f"{amount(function.running)} running")
-    rows = _tree(record, function, None, 1, width, top)
-    outside = [
-        operation for operation in function.operations if operation.kind != "loop" and operation.samples
-    ]
-    outside_ns = sum(operation.mean_ns * operation.samples for operation in outside)
-    if outside_ns:
-        rows.append(
-            _row(["  outside of loops", duration(outside_ns), share(outside_ns, times.total_ns)], width)
-        )
-    lines = [ReportLine(""), ReportLine(" · ".join(parts), TITLE, wraps=True)]
+        facts.append(f"{amount(function.running)} running")
+    rows = _tree(record, function, None, 1, width, top, whole)
+    for title, took in _outside(function, parts):
+        rows.append(_row([f"  {title}", duration(took), share(took, whole)], width))
+    lines = [ReportLine(""), ReportLine(" · ".join(facts), TITLE, wraps=True)]
     if rows:
         heading, *others = table([_row(list(_COLUMNS), width), *rows], 1, width)
         lines += [ReportLine(heading, QUIET), *map(ReportLine, others)]
     return lines
+
+
+def _outside(function: FunctionRecord, parts: Sequence[RunPart]) -> list[tuple[str, int]]:
+    """Return what a function spent outside of its loops, by what it is."""
+    mine = [part for part in parts if part.function == function.key and part.loop is None]
+    found = [(title, sum(part.own_ns for part in mine if part.kind in kinds)) for title, kinds in _OUTSIDE]
+    return [(title, took) for title, took in found if took]
 
 
 def _row(cells: list[str], width: int) -> list[str]:
@@ -58,10 +73,16 @@ def _row(cells: list[str], width: int) -> list[str]:
 
 
 def _tree(
-    record: ProfileRecord, function: FunctionRecord, parent: int | None, depth: int, width: int, top: int
+    record: ProfileRecord,
+    function: FunctionRecord,
+    parent: int | None,
+    depth: int,
+    width: int,
+    top: int,
+    whole: int,
 ) -> list[list[str]]:
     rows: list[list[str]] = []
-    whole = function.total_ns or record.wall_ns
+    whole = whole or record.wall_ns
     loops = [loop for loop in record.loops_of(function.key, parent) if loop.runs]
     for loop in loops[:top]:
         times = loop.step_times
@@ -72,7 +93,7 @@ def _tree(
         steps = percentiles if times.count else ["–"] * 3
         rows.append(_row([*cells, *steps, body, amount(loop.runs)], width))
         if depth < 30:
-            rows.extend(_tree(record, function, loop.key, depth + 1, width, top))
+            rows.extend(_tree(record, function, loop.key, depth + 1, width, top, whole))
     if len(loops) > top:
         rest = sum(loop.total_ns for loop in loops[top:])
         name = "  " * depth + f"{len(loops) - top} more"

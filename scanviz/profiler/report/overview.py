@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import TextIO
 
 from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_lines
+from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine, styled, wants_color, width_of
-from scanviz.profiler.report.units import counted, duration, share
+from scanviz.profiler.report.units import counted, duration
 from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
+from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.processor import off_cpu
 from scanviz.record.threads import beyond_the_clock
@@ -109,14 +111,22 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
     )
     if not called:
         return [ReportLine("no scanviz function was called", WARNING)]
-    lines: list[ReportLine] = []
+    parts = parts_of(record)
+    lines = whole_lines(record, parts)
     for function in called[:top]:
-        lines.extend(function_lines(record, function, width, top))
+        lines.extend(function_lines(record, function, parts, width, top))
     if len(called) > top:
         rest = sum(function.total_ns for function in called[top:])
         text = f"{counted(len(called) - top, 'more function')}, {duration(rest)} (--top {len(called)} shows them)"
         lines.append(ReportLine(text, QUIET, wraps=True))
-    return [*lines, *gradient_lines(record, width, top), *_hottest(record, width, top)]
+    return [
+        *lines,
+        *gone_lines(record, parts),
+        *gradient_lines(record, width, top),
+        *outside_lines(parts, width, top),
+        *by_line_lines(parts, width, top),
+        *_hottest(record, width, top),
+    ]
 
 
 def _hottest(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
@@ -156,14 +166,7 @@ def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[Re
 def _footer(record: ProfileRecord) -> list[ReportLine]:
     if not record.functions:
         return []
-    built = sum(sum(function.build_ns.values()) for function in record.functions)
-    made = sum(tier.total_ns for loop in record.loops for tier in loop.tiers)
-    parts = [f"building functions {duration(built)}", f"making loop code {duration(made)}"]
-    cost = record.cost
-    looking = f", of it {duration(cost.values_ns)} for values" if cost.values_ns else ""
-    part = share(cost.total_ns, record.wall_ns)
-    parts.append(f"recording cost about {duration(cost.total_ns)} ({part}{looking})")
-    lines = [ReportLine(""), ReportLine(" · ".join(parts), QUIET, wraps=True)]
+    lines: list[ReportLine] = []
     if record.detail == "ops":
         lines.append(
             ReportLine(

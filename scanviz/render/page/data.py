@@ -16,6 +16,8 @@ from scanviz.record.codec import encode
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.measures import Measure, measures, shown
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.part_totals import gone_loops, lines, totals
+from scanviz.record.parts import parts_of
 from scanviz.record.processor import off_cpu
 from scanviz.record.rewrites import with_lines
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
@@ -23,6 +25,7 @@ from scanviz.render.buffers import called, rows_before, why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connection_matrix
 
 MOST_NUMBERS = 8  # of a value that the page shows
+MOST_OUTSIDE = 30  # operations outside of loops that stand in the table of the whole run
 ALL_NUMBERS = 60_000  # of all values: about half a megabyte
 
 
@@ -45,6 +48,30 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
         "loops": [_loop(loop) for loop in record.loops],
         "measures": [_measure(measure) for measure in measures("operation")],
         "traces": [_trace(trace, numbers) for trace in record.traces],
+        "parts": _parts(record),
+    }
+
+
+def _parts(record: ProfileRecord) -> dict[str, Any]:
+    """Return what the whole run was spent on: by what it is, by line, and the loops that rewrites removed."""
+    parts = parts_of(record)
+    *rows, unattributed = totals(parts)
+    outside = [part for part in parts if part.kind == "operation" and part.loop is None and part.own_ns]
+    return {
+        "whole_ns": parts[0].total_ns,
+        "totals": [encode(row) for row in [*sorted(rows, key=lambda row: -row.total_ns), unattributed]],
+        "lines": [encode(row) for row in lines(parts)],
+        "outside": [
+            {
+                "label": part.label,
+                "total_ns": part.own_ns,
+                "source": encode(part.source),
+                "moved_from": part.moved_from,
+                "rule": part.rule,
+            }
+            for part in sorted(outside, key=lambda part: -part.own_ns)[:MOST_OUTSIDE]
+        ],
+        "gone": [{"words": loop.words(), "total_ns": loop.total_ns} for loop in gone_loops(record, parts)],
     }
 
 

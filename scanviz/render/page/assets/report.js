@@ -5,6 +5,7 @@ function reportView() {
   if (data.run.off_cpu) parts.push(element("p", { class: "warning" }, `${data.run.off_cpu}: times on the clock are longer than the work.`));
   if (data.run.outcome.status !== "ok") parts.push(element("p", { class: "warning" }, outcomeText(data.run.outcome)));
   for (const each of data.notes) parts.push(element("p", { class: "note" }, each));
+  parts.push(wholeRun());
   parts.push(answers());
   for (const each of data.functions) parts.push(functionPart(each));
   parts.push(adviceView());
@@ -14,6 +15,26 @@ function reportView() {
 function outcomeText(outcome) {
   const code = outcome.code === null ? "" : ` (exit code ${outcome.code})`;
   return `The run ended by ${outcome.status}${code}${outcome.message ? `: ${outcome.message}` : ""}. What is shown is what was recorded until then.`;
+}
+
+/** What the run was spent on: rows that add up to the whole, by what they are and by line. */
+function wholeRun() {
+  const { whole_ns: whole, totals, lines, outside, gone } = data.parts;
+  const numbers = [{ name: "time", numeric: true }, { name: "share", numeric: true }];
+  const time = (ns) => [duration(ns), bar(ns / Math.max(1, whole))];
+  const some = (ns) => (ns ? duration(ns) : "–");
+  return element("section", { "aria-label": "the whole run" },
+    table(`Where the time goes: ${duration(whole)}`, [{ name: "part" }, ...numbers],
+      totals.map((row) => [row.title, ...time(row.total_ns)])),
+    gone.length ? element("p", {}, "Loops that rewrites removed:") : null,
+    gone.length ? element("ul", {}, gone.map((loop) => element("li", {}, loop.words, loop.total_ns ? `, ${duration(loop.total_ns)}` : ""))) : null,
+    outside.length ? element("details", {}, element("summary", {}, `operations outside of loops (${outside.length})`),
+      table("Operations outside of loops", [{ name: "operation" }, ...numbers, { name: "line" }, { name: "moved out of" }],
+        outside.map((one) => [one.label, ...time(one.total_ns), lineButton(one.source),
+          one.moved_from ? `${one.moved_from}${one.rule ? ` (${one.rule})` : ""}` : ""]))) : null,
+    element("details", {}, element("summary", {}, `by line (${lines.length - 1})`),
+      table("Time by line", [{ name: "line" }, ...numbers, { name: "in loops", numeric: true }, { name: "outside of loops", numeric: true }, { name: "gradient", numeric: true }, { name: "code" }],
+        lines.map((row) => [row.source ? lineButton(row.source) : "no line", ...time(row.total_ns), some(row.loops_ns), some(row.outside_ns), some(row.gradient_ns), row.source ? element("code", {}, row.source.text) : ""]))));
 }
 
 /** The first things that one asks, each with the place where it is answered. */

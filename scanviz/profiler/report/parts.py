@@ -1,0 +1,120 @@
+"""The report's rows about the whole run: its parts, operations outside of loops, loops that are gone, and totals by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, clipped, table
+from scanviz.profiler.report.units import counted, duration, share
+from scanviz.record.model import ProfileRecord
+from scanviz.record.part_totals import GoneLoop, LineTotal, gone_loops, lines, totals
+from scanviz.record.parts import RunPart
+from scanviz.record.plain_text import sanitize
+
+MOST_GONE = 8
+_WORTH = 0.02  # of the whole: what takes less is listed only where it stands among the first
+MIDDLE = 78  # columns that all of a line's numbers have room in, beside its code
+_FEW = 5  # rows of a table of the whole run, where not more are asked for
+
+
+def whole_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLine]:
+    """Return a table of what the run spent its time on; its rows add up to the whole."""
+    whole = parts[0].total_ns
+    *known, rest = totals(parts)
+    rows = [
+        [f"  {row.title}", duration(row.total_ns), share(row.total_ns, whole)]
+        for row in [*sorted(known, key=lambda row: -row.total_ns), rest]
+    ]
+    head = f"where the time goes: {duration(whole)}"
+    if record.threads is not None and record.threads.others:
+        beside = duration(record.threads.beside_ns)
+        head += f", {beside} of it in {counted(record.threads.others, 'other thread')}"
+    return [
+        ReportLine(""),
+        ReportLine(head, TITLE, wraps=True),
+        *map(ReportLine, table(rows, 1, 100)),
+    ]
+
+
+def outside_lines(parts: Sequence[RunPart], width: int, top: int) -> list[ReportLine]:
+    """Return the operations outside of loops that take most, each with its line and where rewrites moved it from."""
+    found = [part for part in parts if part.kind == "operation" and part.loop is None and part.own_ns]
+    found.sort(key=lambda part: -part.own_ns)
+    whole, took = parts[0].total_ns, sum(part.own_ns for part in found)
+    if took < _WORTH * whole:
+        return []
+    shown = found[: min(top, _FEW) if top <= 8 else top]
+    room = max(16, width // 2 - 14)
+    rows = [["  operation outside of loops", "time", "share"]]
+    for part in shown:
+        cells = [duration(part.own_ns), share(part.own_ns, whole)]
+        rows.append([clipped(f"  {sanitize(part.label)}", room), *cells])
+    heading, *others = table(rows, 1, width)
+    listed = [ReportLine(""), ReportLine(f"{heading}  line", QUIET)]
+    listed += [ReportLine(f"{text}  {_origin(part)}") for text, part in zip(others, shown, strict=True)]
+    if len(found) > len(shown):
+        rest = took - sum(part.own_ns for part in shown)
+        listed.append(
+            ReportLine(f"  {counted(len(found) - len(shown), 'more operation')}, {duration(rest)}", QUIET)
+        )
+    return listed
+
+
+def _origin(part: RunPart) -> str:
+    """Return the line of an operation and the loop that it was moved out of, else its text."""
+    place = sanitize(str(part.source or ""))
+    text = sanitize(part.source.text) if part.source is not None else ""
+    if part.moved_from:
+        by = f" by {sanitize(part.rule)}" if part.rule and part.rule != "gradient" else ""
+        text = f"out of {sanitize(part.moved_from)}{by}"
+    return f"{place}  {text}".strip()
+
+
+def gone_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportLine]:
+    """Return a line for each loop that was written and is not run as one."""
+    found = gone_loops(record, parts)
+    listed = [ReportLine(f"  {_gone(loop)}", wraps=True) for loop in found[:MOST_GONE]]
+    if len(found) > MOST_GONE:
+        listed.append(ReportLine(f"  {counted(len(found) - MOST_GONE, 'more loop')} gone", QUIET))
+    return [ReportLine(""), ReportLine("loops that rewrites removed", TITLE), *listed] if listed else []
+
+
+def _gone(loop: GoneLoop) -> str:
+    took = f", {duration(loop.total_ns)}" if loop.total_ns else ""
+    return f"{sanitize(loop.words())}{took}"
+
+
+def by_line_lines(parts: Sequence[RunPart], width: int, top: int) -> list[ReportLine]:
+    """Return the lines of the script that take most, in loops and outside; what has no line stands last."""
+    *found, rest = lines(parts)
+    whole = parts[0].total_ns
+    if not found:
+        return []
+    count = min(top, _FEW) if top <= 8 else top
+    shown, more = found[:count], sum(row.total_ns for row in found[count:])
+    several = any(row.gradient_ns for row in shown) and width >= MIDDLE
+    heads = ["  by line", "time", "share", "in loops", "outside", *(["gradient"] if several else [])]
+    rows = [heads]
+    for row in shown:
+        rows.append([f"  {sanitize(str(row.source))}", *_cells(row, whole)][: len(heads)])
+    if more:
+        rows.append([f"  {counted(len(found) - count, 'more line')}", duration(more), share(more, whole)])
+    rows.append(["  no line", duration(rest.total_ns), share(rest.total_ns, whole)])
+    heading, *others = table([[*row, *[""] * (len(heads) - len(row))] for row in rows], 1, width)
+    texts = [sanitize(row.source.text) if row.source is not None else "" for row in shown]
+    listed = [ReportLine(""), ReportLine(heading, QUIET)]
+    for text, code in zip(others, [*texts, "", ""], strict=False):
+        listed.append(ReportLine(f"{text}  {code}".rstrip()))
+    return listed
+
+
+def _cells(row: LineTotal, whole: int) -> list[str]:
+    parts = (row.loops_ns, row.outside_ns, row.gradient_ns)
+    return [
+        duration(row.total_ns),
+        share(row.total_ns, whole),
+        *(duration(part) if part else "–" for part in parts),
+    ]
+
+
+__all__ = ["by_line_lines", "gone_lines", "outside_lines", "whole_lines"]

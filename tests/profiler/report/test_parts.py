@@ -1,0 +1,94 @@
+"""The report's rows about the whole run add up to it, and say what became of loops that rewrites removed."""
+
+import re
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.profiler.report.overview import render_report
+from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
+from scanviz.record.model import ProfileRecord
+from scanviz.record.part_totals import gone_loops, lines, totals
+from scanviz.record.parts import parts_of, unattributed_ns
+from scanviz.record.run_times import ThreadTimesRecord
+
+X, W = T.matrix("X"), T.matrix("W")
+
+
+@pytest.fixture(scope="module")
+def record():
+    rng = np.random.default_rng(0)
+    with scanviz.profile() as p:
+        encoded, _ = scanviz.scan(lambda x, w: T.tanh(T.dot(x, w)), X, non_sequences=W, name="encoder")
+        h, _ = scanviz.scan(lambda e, h: T.tanh(e + h), encoded, T.zeros(64), name="decoder")
+        single, _ = scanviz.scan(lambda v: T.exp(v) * 2, outputs_info=h[-1], n_steps=1, name="single")
+        f = scanviz.function([X, W], [h[-1].sum(), single])
+        for _ in range(20):
+            f(rng.normal(size=(100, 64)), rng.normal(size=(64, 64)))
+    return p.record
+
+
+def numbers(texts, unit):
+    """Return the numbers before a unit in lines of a table."""
+    return [
+        float(found.replace(",", "")) for text in texts for found in re.findall(rf"([\d.,]+) {unit}", text)
+    ]
+
+
+def test_rows_of_the_whole_add_up_and_shares_are_a_hundred(record):
+    parts = parts_of(record)
+    assert sum(row.total_ns for row in totals(parts)) == record.wall_ns
+    assert sum(row.total_ns for row in lines(parts)) == record.wall_ns
+    shown = [line.text for line in whole_lines(record, parts)[2:]]
+    assert sum(numbers(shown, "%")) == pytest.approx(100, abs=3)
+    assert "unattributed" in shown[-1]
+    assert unattributed_ns(parts) < 0.2 * record.wall_ns  # of calls of 0.3 ms, on a machine that is busy
+
+
+def test_a_loop_that_a_rewrite_removed_keeps_its_row_with_what_became_of_it(record):
+    parts = parts_of(record)
+    found = {loop.name: loop for loop in gone_loops(record, parts)}
+    assert set(found) == {"encoder", "single"}
+    assert found["encoder"].rule == "PushOutSeqScan" and found["encoder"].total_ns > 0
+    assert found["encoder"].source.startswith("tests/profiler/report/test_parts.py:")
+    shown = "\n".join(line.text for line in gone_lines(record, parts))
+    assert "encoder: gone, 1 dot, 1 tanh of all rows at once" in shown
+    assert "(PushOutSeqScan, tests/profiler/report/test_parts.py:" in shown
+    assert "encoder" not in {loop.name for loop in record.loops}
+
+
+def test_operations_outside_of_loops_have_their_line_and_the_loop_they_left(record):
+    shown = [line.text for line in outside_lines(parts_of(record), 120, 30)]
+    dot = next(text for text in shown if "dot(X, W)" in text)
+    assert "test_parts.py:" in dot and "out of encoder by PushOutSeqScan" in dot
+
+
+def test_the_line_of_a_step_counts_what_runs_of_it_in_loops_and_outside(record):
+    encoder, decoder = (
+        next(
+            row
+            for row in lines(parts_of(record))
+            if row.source is not None and f'"{name}"' in row.source.text
+        )
+        for name in ("encoder", "decoder")
+    )
+    assert encoder.loops_ns == 0 < encoder.outside_ns
+    assert decoder.loops_ns > 0
+    table = [line.text for line in by_line_lines(parts_of(record), 120, 30)]
+    assert sum(numbers(table, "%")) == pytest.approx(100, abs=4)
+
+
+def test_times_of_other_threads_are_told_beside_the_whole():
+    record = ProfileRecord(script="a.py", wall_ns=100, threads=ThreadTimesRecord(60, 40, 2))
+    parts = parts_of(record)
+    assert parts[0].total_ns == 140 and unattributed_ns(parts) == 100
+    (head,) = (line.text for line in whole_lines(record, parts) if line.text.startswith("where"))
+    assert head == "where the time goes: 140 ns, 40.0 ns of it in 2 other threads"
+
+
+def test_the_report_of_a_real_run_names_its_parts(record):
+    shown = render_report(record, width=80)
+    for text in ("where the time goes", "the script's own time", "building loops and functions", "by line"):
+        assert text in shown

@@ -267,18 +267,21 @@ def _loop(record: ProfileRecord, loop: LoopRecord, depth: int) -> _Tree:
     inner = [_loop(record, each, depth + 1) for each in nested] if depth < DEEPEST else []
     inner = _fitted(inner, whole)
     room = whole - _time_of(inner)
-    edges = _edges(loop, room)
+    edges = _edges(loop, room, record.threads is None)
     steps = _steps(loop, inner, room - _time_of(edges))
     inside = [tree for tree in (*inner, *steps, *edges) if tree.part.total_ns]
     part = RunPart("loop", loop.name, whole, source=loop.source, function=loop.function, loop=loop.key)
     return _Tree(part, inside)
 
 
-def _edges(loop: LoopRecord, room: int) -> list[_Tree]:
-    """Return what of a loop is no step of it: making code, recording, and what else is before and after its steps."""
+def _edges(loop: LoopRecord, room: int, all_inside: bool) -> list[_Tree]:
+    """Return what of a loop is no step of it: making code, recording, and what else is before and after its steps.
+
+    Of recording only the stamps in steps are part of a loop's time; in records of earlier versions (``all_inside``) all of it is.
+    """
     code = min(sum(tier.total_ns for tier in loop.tiers), room)
     recording = min(round(loop.cost_ns), room - code)
-    in_steps = min(recording, round(_stamps(loop) * loop.stamp_ns))
+    in_steps = min(recording, round(_stamps(loop) * loop.stamp_ns)) if all_inside else recording
     around = max(0, min(loop.setup_ns, room) - code - (recording - in_steps))
     parts: list[tuple[PartKind, str, int]] = [
         ("code", "making code", code),

@@ -12,7 +12,7 @@ from scanviz.record.parts import RunPart
 from scanviz.record.plain_text import sanitize
 
 MOST_GONE = 8
-_WORTH = 0.02  # of the whole: what takes less is listed only where it stands among the first
+_WORTH = 0.02  # of all calls: operations outside of loops that take less are not listed
 MIDDLE = 78  # columns that all of a line's numbers have room in, beside its code
 _FEW = 5  # rows of a table of the whole run, where not more are asked for
 
@@ -41,7 +41,8 @@ def outside_lines(parts: Sequence[RunPart], width: int, top: int) -> list[Report
     found = [part for part in parts if part.kind == "operation" and part.loop is None and part.own_ns]
     found.sort(key=lambda part: -part.own_ns)
     whole, took = parts[0].total_ns, sum(part.own_ns for part in found)
-    if took < _WORTH * whole:
+    calls = sum(part.total_ns for part in parts if part.kind == "function")
+    if took < _WORTH * calls:
         return []
     shown = found[: min(top, _FEW) if top <= 8 else top]
     room = max(16, width // 2 - 14)

@@ -14,12 +14,14 @@ from scanviz.profiler.report.units import counted, duration, quantity, share
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.measures import Measure, columns, measures
 from scanviz.record.model import FunctionRecord
+from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
 from scanviz.tui.colours import CYAN
 from scanviz.tui.linked_selection import SIGN, linked_selection
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
+from scanviz.tui.views.run_parts import function_rows, run_summary
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
@@ -44,10 +46,11 @@ class ProfileView(TabView):
 
     TITLE = "Profile"
     ABOUT = (
-        "Where the time goes: the operations of the loop's step (or of the function outside of "
-        "loops), how a step divides into operations, storing rows and the loop itself, and the "
-        "forward loop beside its back-propagation. s sorts by the next column; enter shows the line that "
-        "built an operation. ▶ marks what reads or gives the loop variable that was chosen in Variables."
+        "Where the time goes: the operations of the loop's step, how a step divides into operations, storing rows and the "
+        "loop itself, and the forward loop beside its back-propagation. Of a function: its loops, operations outside of "
+        "them, checks and copies, which add up to it, and below what the whole run was spent on. s sorts by the next "
+        "column; enter shows the line that built an operation. ▶ marks what reads or gives the loop variable that was "
+        "chosen in Variables."
     )
 
     def compose(self) -> ComposeResult:
@@ -79,19 +82,9 @@ class ProfileView(TabView):
             about.show(function_summary(function))
             more = columns(function.operations)
             table.retitle(table_columns(function.operations))
-            table.fill(
-                [
-                    (
-                        operation.index,
-                        operation_row(
-                            operation, operation.mean_ns * operation.samples, function.total_ns, more
-                        ),
-                    )
-                    for operation in function.operations
-                    if operation.kind != "loop"
-                ]
-            )
-            pair.show("")
+            parts = parts_of(self.state.record)
+            table.fill(function_rows(function, parts, more))
+            pair.show(run_summary(self.state.record, parts, self.room.width))
         else:
             about.show("Nothing was recorded yet.")
             table.fill([])
@@ -117,7 +110,7 @@ class ProfileView(TabView):
         """Show the line that built an operation."""
         event.stop()
         state = self.state.at_operation(self.table().chosen)
-        if state.line:
+        if state.line and state.operation is not None:
             self.enter("Source", state)
 
 

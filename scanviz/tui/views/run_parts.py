@@ -1,0 +1,84 @@
+"""A function's time as rows that add up to it, and the whole run's beside them: the record's parts, for the Profile tab."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from scanviz.profiler.report.units import duration, share
+from scanviz.record.loops import OperationRecord
+from scanviz.record.measures import Measure
+from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.part_totals import UNATTRIBUTED, gone_loops, totals
+from scanviz.record.parts import RunPart
+from scanviz.record.plain_text import sanitize
+from scanviz.tui.colours import CYAN
+from scanviz.tui.views.tables import Cell, Row, text_cell
+
+MOST_GONE = 4  # loops that rewrites removed, told below the table
+
+
+def function_rows(
+    function: FunctionRecord, parts: Sequence[RunPart], more: Sequence[Measure]
+) -> list[tuple[int, Row]]:
+    """Return a row for each part of a function's time, by the index of its operation; others have numbers below 0."""
+    place = next((k for k, part in enumerate(parts) if _is_of(part, function)), None)
+    if place is None:
+        return []
+    indices = {
+        operation.loop: operation.index for operation in function.operations if operation.kind == "loop"
+    }
+    known = {operation.index: operation for operation in function.operations}
+    rows: list[tuple[int, Row]] = []
+    whole = parts[place].total_ns
+    for part in parts:
+        if part.parent == place:
+            index = part.operation if part.operation is not None else indices.get(part.loop)
+            if index is None or part.kind not in ("operation", "loop"):
+                index = -1 - len(rows)
+            rows.append((index, _row(part, whole, known.get(index), more)))
+    rest = RunPart("function", UNATTRIBUTED, parts[place].own_ns, function=function.key)
+    return [*rows, (-1 - len(rows), _row(rest, whole, None, more))]
+
+
+def _is_of(part: RunPart, function: FunctionRecord) -> bool:
+    return part.kind == "function" and part.function == function.key
+
+
+def _row(part: RunPart, whole: int, operation: OperationRecord | None, more: Sequence[Measure]) -> Row:
+    name = sanitize(f"loop {part.label}" if part.kind == "loop" else part.label)
+    by = f" by {part.rule}" if part.rule and part.rule != "gradient" else ""
+    moved = sanitize(f"  (out of {part.moved_from}{by})") if part.moved_from else ""
+    values = [measure.value(operation) if operation is not None else None for measure in more]
+    return (
+        Cell(duration(part.total_ns), part.total_ns),
+        Cell(share(part.total_ns, whole), part.total_ns),
+        Cell(name + moved, name.casefold(), "" if part.kind in ("operation", "loop") else "dim"),
+        text_cell(sanitize(operation.output) if operation is not None else ""),
+        text_cell(sanitize(str(part.source or "")) if part.kind in ("operation", "loop") else ""),
+        Cell(str(operation.index), operation.index) if operation is not None else Cell("–", -1.0),
+        *(Cell("–", -1.0) if value is None else Cell(f"{value:,.0f}", value) for value in values),
+    )
+
+
+def run_summary(record: ProfileRecord, parts: Sequence[RunPart], width: int) -> Text:
+    """Return what the whole run was spent on, a line each with a bar, and the loops that rewrites removed."""
+    whole = parts[0].total_ns
+    *known, rest = totals(parts)
+    room = max(6, min(20, width - 52))
+    text = Text(f"the whole run: {duration(whole)}", style="bold")
+    for row in [*sorted(known, key=lambda row: -row.total_ns), rest]:
+        filled = round(room * row.total_ns / max(1, whole))
+        text.append(f"\n{row.title:>28} ", style="not bold")
+        text.append("█" * filled + "░" * (room - filled), style=f"not bold {CYAN}")
+        text.append(f" {share(row.total_ns, whole):>6}  {duration(row.total_ns)}", style="not bold")
+    gone = gone_loops(record, parts)
+    for loop in gone[:MOST_GONE]:
+        text.append(f"\n{sanitize(loop.words())}, {duration(loop.total_ns)}", style="not bold")
+    if len(gone) > MOST_GONE:
+        text.append(f"\n{len(gone) - MOST_GONE} more loops gone", style="not bold dim")
+    return text
+
+
+__all__ = ["function_rows", "run_summary"]

@@ -105,7 +105,6 @@ def _profile_to_fill(parsed: Parsed, flags: frozenset[str]) -> Path | None:
 def _run_and_show(program: Script, view: RewritesOptions, own: TextIO | None) -> int:
     """Run a program, and show what was done to its functions when it ends: as JSON to a stream of our own, if there is one."""
     from scanviz.engine.measurement.captured_calls import Uncalled
-    from scanviz.profiler.recording.overhead import measured_overhead
     from scanviz.profiler.run.profiled import RunOptions, run_profiled
     from scanviz.profiler.run.runner import CannotRunError
 
@@ -115,7 +114,6 @@ def _run_and_show(program: Script, view: RewritesOptions, own: TextIO | None) ->
         with contextlib.suppress(BrokenPipeError):  # nobody reads any more
             _show(_with_uncalled(record, uncalled.functions), view, own is not None, own or stream)
 
-    measured_overhead()  # the recorder builds a function for it, which is none of the program's
     try:
         with uncalled.watching():
             run_profiled(program, RunOptions(None, False, 8, None, "steps", show))

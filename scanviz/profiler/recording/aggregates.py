@@ -16,7 +16,7 @@ import numpy as np
 from scanviz.engine.observe import CountedRuns, StepSeries
 from scanviz.profiler.recording.division import Division, divided
 from scanviz.profiler.recording.operations import OperationTally, StepTally
-from scanviz.profiler.recording.overhead import OverheadCalibration
+from scanviz.profiler.recording.overhead import Prices
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.steps import StepTimes
 from scanviz.record.measures import aggregated, declared
@@ -62,7 +62,7 @@ class LoopAggregate:
     ----------
     record : LoopRecord
         What the loop is.
-    calibration : OverheadCalibration
+    calibration : Prices
         What to take off times of steps in which each operation was timed.
     operations : int, optional
         How many operations its step has whose times are kept; as many as are described when not given.
@@ -101,9 +101,7 @@ class LoopAggregate:
         "stamps",
     )
 
-    def __init__(
-        self, record: LoopRecord, calibration: OverheadCalibration, operations: int | None = None
-    ) -> None:
+    def __init__(self, record: LoopRecord, calibration: Prices, operations: int | None = None) -> None:
         self.record, self._calibration = record, calibration
         self.operations = len(record.operations) if operations is None else operations
         self.passed_over: deque[tuple[int, int, int]] = deque()
@@ -261,7 +259,7 @@ class LoopAggregate:
 
     def cost_ns(self) -> float:
         """Return what taking times in its steps cost so far, which is part of its time."""
-        return self.stamps * self._calibration.stamp_ns + self._foreign_ns
+        return self.stamps * self._calibration.stamp_ns + self._foreign_ns if self.stamps else 0.0
 
     def snapshot(self, now: int) -> LoopRecord:
         """Return the record so far; runs that have not ended count up to now."""

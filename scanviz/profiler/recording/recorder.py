@@ -31,7 +31,7 @@ from scanviz.profiler.recording.budget import (
     totals_alone,
 )
 from scanviz.profiler.recording.deferred import DeferredRewrites, Descriptions, PlansMet
-from scanviz.profiler.recording.overhead import OverheadCalibration, measured_overhead
+from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.processor import Usage, process_usage, used
 from scanviz.profiler.recording.steps import DETAIL_BYTES
 from scanviz.profiler.recording.timeline import Timeline
@@ -59,8 +59,8 @@ class Recorder(Observer):
         counted.
     clock : callable
         Gives nanoseconds; replaced in tests.
-    calibration : OverheadCalibration, optional
-        What the engine's telling costs; measured here when not given.
+    calibration : Prices, optional
+        What a time stamp costs; measured when it is first needed if not given.
     steps_a_stamp : int
         How many steps may share one time where steps are very short.
     samples_runs : bool
@@ -78,7 +78,7 @@ class Recorder(Observer):
         detail: Literal["steps", "ops"] = "steps",
         max_bytes: int = DEFAULT_BYTES,
         clock: Callable[[], int] = time.perf_counter_ns,
-        calibration: OverheadCalibration | None = None,
+        calibration: Prices | None = None,
         steps_a_stamp: int = 1,
         samples_runs: bool = True,
     ) -> None:
@@ -87,7 +87,7 @@ class Recorder(Observer):
         self.steps_a_stamp = steps_a_stamp
         self._clock = clock
         self._lock = threading.RLock()  # not a Lock: a signal's handler may ask for the record at any moment
-        self._calibration = calibration if calibration is not None else measured_overhead()
+        self._calibration = calibration if calibration is not None else MeasuredOverhead()
         self._budget = Budget(max_bytes)
         self._rewrites_budget = Budget(max_bytes // REWRITES)
         self._programs_budget = Budget(max_bytes // PROGRAMS)
@@ -369,7 +369,7 @@ class Recorder(Observer):
         loops = self._loops.values()
         return CostRecord(
             stamps=sum(loop.stamps for loop in loops),
-            stamp_ns=self._calibration.stamp_ns,
+            stamp_ns=self._calibration.stamp_ns if any(loop.stamps for loop in loops) else 0.0,
             chunks=sum(loop.chunks for loop in loops),
             recorder_ns=self._timeline.recording_ns
             + sum(function.recorder_ns for function in self._functions.values()),

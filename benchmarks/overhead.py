@@ -3,9 +3,9 @@
     python benchmarks/overhead.py [--quick] [--json FILE]
 
 Times are of the thread's CPU clock, so that what else runs on the machine does not count.  *Stated* is the slowdown that the
-profile tells: of the loop, or of the whole run where calls are measured; it is of the wall clock and wants a quiet machine.  For the
-first call *stated* is what the profile shows of it, as a multiple of the first call of the same function without a profile.  Start-up
-is a process that does next to nothing, under python, cProfile and scanviz.
+profile tells: of the loop, or of the whole run where calls are measured; it is of the wall clock and wants a quiet machine.  For
+the first call *stated* is what the profile shows of it, as a multiple of the first call of the same function without a profile.
+Start-up is a process that does next to nothing, under python, cProfile and scanviz.
 """
 
 from __future__ import annotations

@@ -88,6 +88,7 @@ class LoopAggregate:
         "_processor",
         "_row_bytes",
         "_steps",
+        "_ticks",
         "_tiers",
         "_times",
         "_totals",
@@ -117,6 +118,7 @@ class LoopAggregate:
         self._row_bytes: tuple[int, ...] = ()
         self._measures: dict[str, float] = {}
         self._steps, self._control_steps = 0, 0
+        self._ticks = 0  # stamps of steps, one each
         self._foreign_ns = 0.0  # what stamps of other clocks cost beyond those of the process's clock
         self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
 
@@ -185,6 +187,8 @@ class LoopAggregate:
             return
         count, a_step = len(series.interval_ns), 1 if series.op_ns is None else len(series.op_ns) + 2
         self.stamps += count * a_step
+        if series.op_ns is None:
+            self._ticks += count
         if series.stamp_ns is not None:
             self._foreign_ns += count * a_step * (series.stamp_ns - self._calibration.stamp_ns)
         if self.detailed and count:
@@ -257,9 +261,14 @@ class LoopAggregate:
         found[0] += 1
         found[1] += elapsed_ns
 
-    def cost_ns(self) -> float:
-        """Return what taking times in its steps cost so far, which is part of its time."""
-        return self.stamps * self._calibration.stamp_ns + self._foreign_ns if self.stamps else 0.0
+    def cost_ns(self, division: Division | None) -> float:
+        """Return what taking times in its steps cost so far, which is part of its time: at the prices found in the loop itself."""
+        if not self.stamps:
+            return 0.0
+        if division is None:
+            return self.stamps * self._calibration.stamp_ns + self._foreign_ns
+        timed = self.stamps - self._ticks
+        return self._ticks * division.tick_ns + timed * division.stamp_ns
 
     def snapshot(self, now: int) -> LoopRecord:
         """Return the record so far; runs that have not ended count up to now."""
@@ -288,7 +297,7 @@ class LoopAggregate:
             body_ns=math.fsum(division.operations) if division is not None else 0.0,
             copy_ns=division.copies if division is not None else 0.0,
             overhead_ns=division.rest if division is not None else 0.0,
-            cost_ns=self.cost_ns(),
+            cost_ns=self.cost_ns(division),
             watching_ns=self.recorder_ns,
             buffer_bytes=totals.buffer_bytes,
             clock=totals.clock,

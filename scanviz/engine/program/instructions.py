@@ -234,6 +234,12 @@ class BranchInstruction:
 
 
 AnyInstruction = Instruction | LoopInstruction | BranchInstruction
+Kind = Literal["operation", "loop", "branch"]
+KINDS: dict[Kind, type[AnyInstruction]] = {
+    "operation": Instruction,
+    "loop": LoopInstruction,
+    "branch": BranchInstruction,
+}  # what instructions are called in files
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,6 +296,11 @@ def dtype_of(program: HasRegisters, number: int) -> str:
     """Return the dtype of a register's values."""
     kind = program.registers[number].type
     return kind.dtype if isinstance(kind, TensorType) else "uint32"  # words of a random state
+
+
+def instruction_kind(instruction: AnyInstruction) -> Kind:
+    """Return what an instruction is called in files."""
+    return next(kind for kind, of in KINDS.items() if type(instruction) is of)
 
 
 def programs_in(instruction: AnyInstruction) -> tuple[Program, ...]:

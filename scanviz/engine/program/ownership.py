@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace as with_fields
 
-from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
+from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, StateSlot
 
 
 def owned_registers(
@@ -45,19 +45,16 @@ def taken_over(
 ) -> list[AnyInstruction]:
     """Return instructions with the mitmots marked that may work in the array they are given."""
     ours = owned_registers(instructions, outputs, inputs)
-    found: list[AnyInstruction] = []
-    for instruction in instructions:
-        if isinstance(instruction, LoopInstruction) and any(
-            slot.kind == "mitmot" and slot.outer in ours for slot in instruction.states
-        ):
-            states = tuple(
-                with_fields(slot, in_place=slot.kind == "mitmot" and slot.outer in ours)
-                for slot in instruction.states
-            )
-            found.append(with_fields(instruction, states=states))
-        else:
-            found.append(instruction)
-    return found
+
+    def taken(slot: StateSlot) -> bool:
+        return slot.kind == "mitmot" and slot.outer in ours
+
+    return [
+        with_fields(each, states=tuple(with_fields(slot, in_place=taken(slot)) for slot in each.states))
+        if isinstance(each, LoopInstruction) and any(map(taken, each.states))
+        else each
+        for each in instructions
+    ]
 
 
 __all__ = ["owned_registers", "taken_over"]

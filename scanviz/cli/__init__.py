@@ -23,7 +23,8 @@ COMMANDS = {
     "advise": "say what a saved profile gives reason to change, with estimates",
     "html": "write a saved profile as one page for a browser",
     "tui": "walk through a profile in the terminal, or through a script while it runs",
-    "compare": "say what became faster or slower from one saved profile to another",
+    "compare": "say what became faster or slower from one program or saved profile to another",
+    "merge": "merge saved profiles into one, with the origin of each function",
     "export": "write a saved profile in the format of another tool",
     "doctor": "say which backends and extras work here, and how to get the others",
 }

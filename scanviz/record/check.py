@@ -30,14 +30,21 @@ def check(record: ProfileRecord) -> None:
     Raises
     ------
     ScanvizValueError
-        If a key is used twice, a loop belongs to no function or to a loop that does not come before it, a count or
-        time is negative, series rows are not in order, values are of no loop or step, or a repeat does not make sense itself.
+        If a key or the name of an origin is used twice, a function is of none of the origins, a loop belongs to no function or to
+        a loop that does not come before it, a count or time is negative, series rows are not in order, values are of no loop or
+        step, or a repeat does not make sense itself.
 
     Examples
     --------
     >>> check(ProfileRecord())
     """
     functions = _by_key(record.functions, "function")
+    origins = [origin.name for origin in record.origins]
+    if len(set(origins)) < len(origins):
+        raise _refused("two of the profiles that it was merged from have one name")
+    for function in record.functions:
+        if function.origin not in (origins or [""]):
+            raise _refused(f"function {function.key} is of no profile that it was merged from")
     for function in record.functions:
         if function.rewrites is not None and function.rewrites.graphs is not None:
             check_versions(function.rewrites.graphs)

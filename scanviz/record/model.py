@@ -63,6 +63,8 @@ class FunctionRecord:
         Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
     call_parts : CallPartsRecord
         Parts of its calls beside what its program does.
+    origin : str
+        In a profile merged from several, the name of that which it comes from; else empty.
     """
 
     key: int
@@ -80,6 +82,7 @@ class FunctionRecord:
     program: bytes = b""
     measures: dict[str, float] = field(default_factory=dict)
     call_parts: CallPartsRecord = field(default_factory=CallPartsRecord)
+    origin: str = ""
 
     @property
     def graph(self) -> GraphSnapshot | None:
@@ -151,6 +154,34 @@ class CostRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class OriginRecord:
+    """A profile that another one was merged from.
+
+    Attributes
+    ----------
+    name : str
+        What its functions name as their origin: its file, or the process.
+    script : str
+        What was run.
+    arguments : tuple of str
+        Its arguments.
+    started : str
+        UTC, ISO 8601.
+    wall_ns : int
+        From the start of its recording to the end.
+    outcome : OutcomeRecord
+        How it ended.
+    """
+
+    name: str
+    script: str = ""
+    arguments: tuple[str, ...] = ()
+    started: str = ""
+    wall_ns: int = 0
+    outcome: OutcomeRecord = field(default_factory=OutcomeRecord)
+
+
+@dataclass(frozen=True, slots=True)
 class ProfileRecord(Shown):
     """A profiled run.
 
@@ -200,6 +231,8 @@ class ProfileRecord(Shown):
         What was built while the recording ran, by line.
     threads : ThreadTimesRecord or None
         Times inside scanviz by thread; None in records of versions that did not measure it.
+    origins : tuple of OriginRecord
+        The profiles that this one was merged from, in their order; empty for the profile of one process.
     """
 
     schema: int = SCHEMA
@@ -222,6 +255,7 @@ class ProfileRecord(Shown):
     measures: dict[str, float] = field(default_factory=dict)
     building: tuple[BuildRecord, ...] = ()
     threads: ThreadTimesRecord | None = None
+    origins: tuple[OriginRecord, ...] = ()
 
     def loops_of(self, function: int, parent: int | None = None) -> list[LoopRecord]:
         """Return the loops of a function directly inside ``parent`` (None: outermost), slowest first."""
@@ -253,6 +287,7 @@ __all__ = [
     "LoopRecord",
     "LoopVariableRecord",
     "OperationRecord",
+    "OriginRecord",
     "OutcomeRecord",
     "ProfileRecord",
     "Samples",

@@ -111,6 +111,8 @@ class LoopTree(Tree[Key]):
     @staticmethod
     def _function_label(function: FunctionRecord) -> Text:
         label = Text(sanitize(function.name), style="bold")
+        if function.origin:
+            label.append(f"  {sanitize(function.origin)}", style="not bold italic")
         return label.append(f"  {duration(function.total_ns)}", style="dim")
 
     @staticmethod

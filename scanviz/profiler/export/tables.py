@@ -1,4 +1,4 @@
-"""A record as tables: the run, and rows of functions, loops, operations, loop variables and recorded steps.
+"""A record as tables: the run, the profiles it was merged from, and rows of functions, loops, operations, loop variables and steps.
 
 Keys join them: ``function`` and ``loop`` are keys of rows in the tables of functions and loops.  Times are nanoseconds.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from scanviz.profiler.export.frames import clear
 from scanviz.record.measures import Measured, Of, measures
-from scanviz.record.model import SAMPLE_REASONS, OperationRecord, ProfileRecord, SourceRecord
+from scanviz.record.model import SAMPLE_REASONS, FunctionRecord, OperationRecord, ProfileRecord, SourceRecord
 
 LARGEST = 2**63 - 1  # of an integer column
 Cell = int | float | str | bool | None
@@ -67,17 +67,30 @@ def _run(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     )
 
 
+def _origins(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
+    for origin in record.origins:
+        ended = (origin.outcome.status, origin.outcome.code)
+        yield clear(origin.name), clear(origin.script), clear(origin.started), origin.wall_ns, *ended
+
+
 def _functions(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     for function in record.functions:
         built = min(sum(function.build_ns.values()), LARGEST)
         times = (function.calls, function.errors, function.total_ns, function.first_ns, built)
-        known = (function.key, clear(function.name), clear(function.backend))
+        known = (function.key, clear(function.name), clear(function.backend), _origin(function))
         yield (*known, *times, *_measured(function, "function"), *_line(function.source))
 
 
+def _origin(function: FunctionRecord | None) -> str | None:
+    """Return the profile that a function was merged from; None where there is but one."""
+    return clear(function.origin) if function is not None and function.origin else None
+
+
 def _loops(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
+    functions = {function.key: function for function in record.functions}
     for loop in record.loops:
-        known = (loop.key, loop.function, loop.parent, loop.gradient_of, clear(loop.name))
+        origin = _origin(functions.get(loop.function))
+        known = (loop.key, loop.function, loop.parent, loop.gradient_of, clear(loop.name), origin)
         yield (*known, *_measured(loop, "loop"), *_line(loop.source))
 
 
@@ -144,15 +157,19 @@ TABLES = {
         _run,
         "run",
     ),
+    "origins": Table(
+        {"origin": str, "script": str, "started": str, "wall_ns": int, "outcome": str, "exit_code": int},
+        _origins,
+    ),
     "functions": Table(
-        {"function": int, "name": str, "backend": str}
+        {"function": int, "name": str, "backend": str, "origin": str}
         | {"calls": int, "errors": int, "total_ns": int, "first_ns": int, "build_ns": int},
         _functions,
         "function",
         lined=True,
     ),
     "loops": Table(
-        {"loop": int, "function": int, "parent": int, "gradient_of": int, "name": str},
+        {"loop": int, "function": int, "parent": int, "gradient_of": int, "name": str, "origin": str},
         _loops,
         "loop",
         lined=True,

@@ -41,7 +41,8 @@ def function_lines(
         (part.total_ns for part in parts if (part.kind, part.function) == ("function", function.key)), 0
     )
     head += f"{duration(whole)} ({share(whole, parts[0].total_ns)})"
-    facts = [head, *([busy] if (busy := off_cpu(function)) else [])]
+    origin = [f"from {sanitize(function.origin)}"] if function.origin else []
+    facts = [head, *origin, *([busy] if (busy := off_cpu(function)) else [])]
     if function.calls > 1:
         later = (times.total_ns - function.first_ns) / (function.calls - 1)
         facts.append(f"first {duration(function.first_ns)}, then {duration(later)} a call")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_lines
+from scanviz.profiler.report.origins import origin_lines
 from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine, styled, wants_color, width_of
 from scanviz.profiler.report.units import counted, duration
@@ -112,7 +113,7 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
     if not called:
         return [ReportLine("no scanviz function was called", WARNING)]
     parts = parts_of(record)
-    lines = whole_lines(record, parts)
+    lines = [*whole_lines(record, parts), *origin_lines(record, width, top)]
     for function in called[:top]:
         lines.extend(function_lines(record, function, parts, width, top))
     if len(called) > top:

@@ -173,6 +173,7 @@ def function_summary(function: FunctionRecord) -> Text:
     """Return a function's calls."""
     text = Text(sanitize(function.name), style="bold")
     parts = [
+        *([f"from {sanitize(function.origin)}"] if function.origin else []),
         *([busy] if (busy := off_cpu(function)) else []),
         counted(function.calls, "call"),
         duration(function.total_ns),

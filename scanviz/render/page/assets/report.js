@@ -6,6 +6,7 @@ function reportView() {
   if (data.run.outcome.status !== "ok") parts.push(element("p", { class: "warning" }, outcomeText(data.run.outcome)));
   for (const each of data.notes) parts.push(element("p", { class: "note" }, each));
   parts.push(wholeRun());
+  parts.push(originsPart());
   parts.push(answers());
   for (const each of data.functions) parts.push(functionPart(each));
   parts.push(adviceView());
@@ -37,16 +38,27 @@ function wholeRun() {
         lines.map((row) => [row.source ? lineButton(row.source) : "no line", ...time(row.total_ns), some(row.loops_ns), some(row.outside_ns), some(row.gradient_ns), row.source ? element("code", {}, row.source.text) : ""]))));
 }
 
+/** The profiles that this one was merged from. */
+function originsPart() {
+  if (!data.run.origins.length) return null;
+  const rows = data.run.origins.map((each) => ({
+    cells: [each.name, [each.script, ...each.arguments].join(" "), duration(each.wall_ns), each.outcome.status],
+  }));
+  return table("Merged from", [{ name: "origin" }, { name: "script" }, { name: "time", numeric: true }, { name: "ended" }], rows);
+}
+
 /** The first things that one asks, each with the place where it is answered. */
 function answers() {
   const loops = [...data.loops].sort((a, b) => b.total_ns - a.total_ns);
   const rows = loops.map((loop) => {
     const slow = slowestStep(loop);
+    const origin = data.functions.find((each) => each.key === loop.function)?.origin ?? "";
     const heavy = slowestOperation(loop);
     return {
       "data-loop": loop.key,
       cells: [
         button(loop.name, () => choose({ loop: loop.key, view: "steps" }), { class: "link" }),
+        ...(data.run.origins.length ? [origin] : []),
         count(loop.runs), count(loop.steps), duration(loop.total_ns),
         loop.steps ? duration(loop.step_times.p50_ns) : "–",
         slow ? button(`${stepsInWords(slow[1], coversOf(loop).get(slow))}: ${duration(slow[2])}`, () => choose({ loop: loop.key, step: slow[1], view: "steps" }), { class: "link" }) : "–",
@@ -56,7 +68,7 @@ function answers() {
     };
   });
   return table("Loops, slowest first", [
-    { name: "loop" }, { name: "runs", numeric: true }, { name: "steps", numeric: true }, { name: "time", numeric: true },
+    { name: "loop" }, ...(data.run.origins.length ? [{ name: "origin" }] : []), { name: "runs", numeric: true }, { name: "steps", numeric: true }, { name: "time", numeric: true },
     { name: "a step (median)", numeric: true }, { name: "slowest step" }, { name: "most of a step" }, { name: "line" },
   ], rows);
 }
@@ -88,7 +100,7 @@ function functionPart(each) {
   const built = Object.entries(each.build_ns).map(([stage, ns]) => `${stage} ${duration(ns)}`).join(", ");
   const operations = [...each.operations].filter((one) => one.samples).sort((a, b) => b.mean_ns * b.samples - a.mean_ns * a.samples);
   return element("section", { "aria-label": `function ${each.name}` },
-    element("h2", {}, `function ${each.name}`, " ", lineButton(each.source)),
+    element("h2", {}, `function ${each.name}`, each.origin ? ` from ${each.origin}` : "", " ", lineButton(each.source)),
     element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} calls, ${duration(each.call_times.total_ns)} in all, on ${each.backend}; first call ${duration(each.first_ns)}`,
       each.errors ? `; ${count(each.errors)} ended by an error` : "", built ? `; built in: ${built}` : ""),
     element("ul", { class: "tree" }, loops.filter((loop) => loop.parent === null).map((loop) => loopItem(loop, loops, total))),

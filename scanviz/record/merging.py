@@ -1,0 +1,201 @@
+"""Several profiles as one: of the processes of a program, or of programs that belong together.
+
+Functions and loops stand beside one another, each function with its origin, the profile that it comes from.  Times, counts and
+costs of the runs add up, their wall times too, as if they had run one after the other: so every part of the whole stays a part.
+Nothing is averaged over profiles; whoever wants to compare them compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import TypeVar
+
+from scanviz.record.measures import aggregated, declared
+from scanviz.record.model import (
+    CostRecord,
+    FunctionRecord,
+    LoopRecord,
+    OperationRecord,
+    OriginRecord,
+    OutcomeRecord,
+    ProfileRecord,
+    ThreadTimesRecord,
+)
+from scanviz.record.names import TakenNames, given_name, numbered
+from scanviz.record.rewrites import RewritesRecord
+
+T = TypeVar("T")
+
+
+def merged(profiles: Sequence[tuple[str, ProfileRecord]]) -> ProfileRecord:
+    """Return profiles as one, with the origin of each function.
+
+    Of profiles with repeats the k-th repeats are merged, as many as all have.
+
+    Parameters
+    ----------
+    profiles : sequence of (str, ProfileRecord)
+        Each with the name of its origin; one that is merged already keeps the origins that it has.
+
+    Examples
+    --------
+    >>> profiles = [(name, ProfileRecord(wall_ns=10, functions=(FunctionRecord(1, "f", None, "numpy"),))) for name in ("a", "b")]
+    >>> both = merged(profiles)
+    >>> both.wall_ns, [(function.key, function.name, function.origin) for function in both.functions]
+    (20, [(1, 'f#1', 'a'), (2, 'f#2', 'b')])
+    """
+    records = [record for _, record in profiles]
+    keys = count(1)
+    parts = [_Renumbered(record, keys) for record in records]
+    taken = TakenNames()
+    renamed = [_origins(name, record, taken) for name, record in profiles]
+    functions = [
+        replace(part.function(function), origin=names[function.origin])
+        for part, record, (names, _) in zip(parts, records, renamed, strict=True)
+        for function in record.functions
+    ]
+    titles = numbered([given_name(function.name) for function in functions])
+    return ProfileRecord(
+        scanviz=_joined(record.scanviz for record in records),
+        python=_joined(record.python for record in records),
+        numpy=_joined(record.numpy for record in records),
+        machine=_joined(record.machine for record in records),
+        script=_joined(record.script for record in records),
+        started=min((record.started for record in records if record.started), default=""),
+        arguments=_common([record.arguments for record in records], ()),
+        detail=_common([record.detail for record in records], "steps"),
+        wall_ns=sum(record.wall_ns for record in records),
+        outcome=next(
+            (record.outcome for record in records if record.outcome.status != "ok"), OutcomeRecord("ok", 0)
+        ),
+        cost=_cost([record.cost for record in records]),
+        functions=tuple(replace(f, name=title) for f, title in zip(functions, titles, strict=True)),
+        loops=tuple(
+            part.loop(loop) for part, record in zip(parts, records, strict=True) for loop in record.loops
+        ),
+        left_out=sum(record.left_out for record in records),
+        traces=tuple(
+            replace(trace, loop=part.loops[trace.loop])
+            for part, record in zip(parts, records, strict=True)
+            for trace in record.traces
+        ),
+        repeats=_repeats(profiles),
+        measures=_measures(records),
+        building=tuple(build for record in records for build in record.building),
+        threads=_threads(records),
+        origins=tuple(origin for _, origins in renamed for origin in origins),
+    )
+
+
+class _Renumbered:
+    """The functions and loops of a record with keys that no other of the profiles has."""
+
+    def __init__(self, record: ProfileRecord, keys: count[int]) -> None:
+        self.functions = {function.key: next(keys) for function in record.functions}
+        self.loops = {loop.key: next(keys) for loop in record.loops}
+
+    def function(self, function: FunctionRecord) -> FunctionRecord:
+        """Return a function under its new key."""
+        return replace(
+            function,
+            key=self.functions[function.key],
+            operations=tuple(map(self._operation, function.operations)),
+            rewrites=None if function.rewrites is None else self._rewrites(function.rewrites),
+        )
+
+    def loop(self, loop: LoopRecord) -> LoopRecord:
+        """Return a loop under its new key."""
+        return replace(
+            loop,
+            key=self.loops[loop.key],
+            function=self.functions[loop.function],
+            parent=None if loop.parent is None else self.loops[loop.parent],
+            gradient_of=None if loop.gradient_of is None else self.loops.get(loop.gradient_of),
+            operations=tuple(map(self._operation, loop.operations)),
+        )
+
+    def _rewrites(self, rewrites: RewritesRecord) -> RewritesRecord:
+        graphs = rewrites.graphs
+        if graphs is None:
+            return rewrites
+        operations = tuple(
+            one if one.loop is None else replace(one, loop=self.loops.get(one.loop))
+            for one in graphs.operations
+        )
+        return replace(rewrites, graphs=replace(graphs, operations=operations))
+
+    def _operation(self, operation: OperationRecord) -> OperationRecord:
+        loop = operation.loop
+        return operation if loop is None else replace(operation, loop=self.loops.get(loop))
+
+
+def _origins(
+    name: str, record: ProfileRecord, taken: TakenNames
+) -> tuple[dict[str, str], list[OriginRecord]]:
+    """Return what the origins of a profile are called among all, and what they are."""
+    own = OriginRecord(name, record.script, record.arguments, record.started, record.wall_ns, record.outcome)
+    before = record.origins or (own,)
+    after = [replace(origin, name=taken.claim(origin.name)) for origin in before]
+    names = {old.name: new.name for old, new in zip(before, after, strict=True)}
+    return {**names, **({} if record.origins else {"": after[0].name})}, after
+
+
+def _joined(words: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(word for word in words if word))
+
+
+def _common(values: Sequence[T], otherwise: T) -> T:
+    """Return what all have, or something else where they differ."""
+    return values[0] if values and all(value == values[0] for value in values) else otherwise
+
+
+def _cost(costs: Sequence[CostRecord]) -> CostRecord:
+    """Return costs together; what one stamp or chunk costs is the average of all of them."""
+    stamps, chunks = sum(cost.stamps for cost in costs), sum(cost.chunks for cost in costs)
+    return CostRecord(
+        stamps,
+        sum(cost.stamps * cost.stamp_ns for cost in costs) / stamps if stamps else 0.0,
+        chunks,
+        sum(cost.chunks * cost.chunk_ns for cost in costs) / chunks if chunks else 0.0,
+        sum(cost.recorder_ns for cost in costs),
+        sum(cost.values_ns for cost in costs),
+    )
+
+
+def _measures(records: Sequence[ProfileRecord]) -> dict[str, float]:
+    """Return the numbers of the runs together, as each is declared; not what some of them lack."""
+    known: dict[str, float] = {}
+    for record in records:
+        for name, value in record.measures.items():
+            if all(name in other.measures for other in records):
+                aggregated(known, declared("run", name), value)
+    return known
+
+
+def _threads(records: Sequence[ProfileRecord]) -> ThreadTimesRecord | None:
+    """Return the times inside scanviz together; of a version that did not measure them, those of calls."""
+    found = [record.threads or _of_calls(record) for record in records]
+    if all(record.threads is None for record in records):
+        return None
+    return ThreadTimesRecord(
+        sum(times.inside_ns for times in found),
+        sum(times.beside_ns for times in found),
+        sum(times.others for times in found),
+        sum(times.recording_ns for times in found),
+    )
+
+
+def _of_calls(record: ProfileRecord) -> ThreadTimesRecord:
+    built = sum(build.total_ns for build in record.building)
+    inside = sum(function.total_ns for function in record.functions) + built
+    return ThreadTimesRecord(min(inside, record.wall_ns))
+
+
+def _repeats(profiles: Sequence[tuple[str, ProfileRecord]]) -> tuple[ProfileRecord, ...]:
+    shared = min((len(record.repeats) for _, record in profiles), default=0)
+    return tuple(merged([(name, record.repeats[k]) for name, record in profiles]) for k in range(shared))
+
+
+__all__ = ["merged"]

@@ -1,7 +1,7 @@
 """How often `scanviz compare --run` is wrong about a program and itself, and how often it finds a change that was planted.
 
-The program is a loop; the change is more work in one operation of its step, on a line edited for it, so that the whole step
-becomes slower by so much. How many elements that takes is found by the CPU time of plain calls, without a profile, and so is how much
+The program is a loop; the change is more work in one operation of its step, on a line edited for it, so that the whole step becomes
+slower by so much. How many elements that takes is found by the CPU time of plain calls, without a profile, and so is how much
 slower the step then is. Meanwhile other processes load the machine in bursts.
 
     python benchmarks/comparing.py                       # 100 comparisons with itself, 10 of each change: about two hours

@@ -38,6 +38,7 @@ OPTIONS = (
     ),
     Option(("--mode",), "NAME", "tier that runs functions which name none (numpy, reference, cupy, …)"),
     Option(("--html",), "[=PAGE]", "write the profile as one HTML page too"),
+    Option(("--children",), "", "record processes made by multiprocessing too, and merge their profiles"),
     Option(("--repeat",), "N", "run the program N times, in fresh processes, for scanviz compare"),
     Option(("--force",), "", "replace FILE even if it is no profile"),
 )
@@ -78,6 +79,7 @@ def main(arguments: list[str]) -> int:
                 also=also,
                 force="force" in options,
                 steps_a_stamp=steps_a_stamp,
+                children="children" in options,
             ),
         )
     except CannotRunError as error:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
 
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder
@@ -55,6 +55,8 @@ class RunOptions(NamedTuple):
         Whether the profile replaces whatever stands in its place when it is saved.
     steps_a_stamp : int
         How many steps may share one time where steps are very short.
+    children : bool
+        Whether processes made by multiprocessing are recorded too.
     """
 
     output: Path | None
@@ -67,6 +69,7 @@ class RunOptions(NamedTuple):
     also: Callable[[ProfileRecord], None] | None = None
     force: bool = False
     steps_a_stamp: int = 1
+    children: bool = False
 
 
 def free_name(path: Path) -> Path:
@@ -95,6 +98,8 @@ def run_profiled(program: Script, options: RunOptions) -> None:
     watch_the_end()
     at_the_end(ended.finish)
     ended.catch_termination()
+    if options.children and options.output is not None:
+        ended.children = _recorded_children(program, options, options.output)
     observe.attach(recorder)
     if tracer is not None:
         observe.attach(tracer)
@@ -124,6 +129,18 @@ def run_profiled(program: Script, options: RunOptions) -> None:
         ended.progress.stop()
 
 
+def _recorded_children(program: Script, options: RunOptions, output: Path) -> Path:
+    """Let processes be recorded from here on and return the folder of their profiles."""
+    from scanviz.profiler.run.children import ChildOptions, free_folder, record_children
+
+    folder, arguments = free_folder(output), tuple(program.arguments)
+    detail: Literal["steps", "ops"] = "ops" if options.detail == "ops" else "steps"
+    record_children(
+        ChildOptions(str(folder), program.title, arguments, detail, max(1, options.steps_a_stamp))
+    )
+    return folder
+
+
 def _tracer(pattern: str) -> Tracer:
     from scanviz.profiler.values.tracing import Tracer
 
@@ -141,6 +158,7 @@ class Ending:
         self.done = False
         self.saved: Path | None = None
         self.process = os.getpid()
+        self.children: Path | None = None  # where processes leave their profiles
         self.stream = sys.stderr  # the program may put another in its place, for its own messages
 
     def forget(self) -> None:
@@ -154,11 +172,16 @@ class Ending:
             observe.detach(self.tracer)
 
     def _record(self) -> ProfileRecord:
-        if self.tracer is None:
-            return self.recorder.record()
-        from scanviz.profiler.values.tracing import with_traces
+        record = self.recorder.record()
+        if self.tracer is not None:
+            from scanviz.profiler.values.tracing import with_traces
 
-        return with_traces(self.recorder.record(), self.tracer)
+            record = with_traces(record, self.tracer)
+        if self.children is not None:
+            from scanviz.profiler.run.children import with_children
+
+            record = with_children(record, self.children)
+        return record
 
     def finish(self) -> None:
         """Save the profile and print the report, once, in the process that was asked to.
@@ -175,6 +198,10 @@ class Ending:
 
     def _finish(self) -> None:
         record = None
+        if self.children is not None:
+            from scanviz.profiler.run.children import end_children
+
+            end_children()
         with signals_wait():
             self.done = True
             try:

@@ -1,0 +1,214 @@
+"""Recording the processes that a program makes with multiprocessing: one profile each, merged with the program's own at its end.
+
+A process is recorded from its start to its end, whatever way it is started.  One that is forked inherits what is set up here.  One
+that is spawned, or forked by a server, is sent it with what multiprocessing sends in any case: unpickling it sets it up there (as
+coverage.py does it).  So processes of processes are recorded too, and pools, which end their workers by SIGTERM, for the profile is
+saved first.
+
+Limits: processes that ``os.fork`` or ``subprocess`` make are not seen; one that is killed (``Process.kill``, ``os._exit``) leaves
+no profile; values of loops are those of the program's own process alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import multiprocessing.process
+import multiprocessing.spawn
+import os
+import re
+import signal
+import site
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal, NamedTuple
+
+from scanviz.engine import observe
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.record.file import load, save
+from scanviz.record.merging import merged
+from scanviz.record.model import OutcomeRecord, ProfileRecord
+from scanviz.record.signals import signals_wait
+
+_OWN = __name__.rpartition(".")[0]  # whose handlers of signals a forked process inherits and may replace
+
+
+class ChildOptions(NamedTuple):
+    """How processes are recorded.
+
+    Attributes
+    ----------
+    folder : str
+        Where each saves its profile; made by the first of them.
+    script : str
+        What the program is called.
+    arguments : tuple of str
+        Its arguments.
+    detail : str
+        ``"steps"`` or ``"ops"``.
+    steps_a_stamp : int
+        How many very short steps may share one time.
+    """
+
+    folder: str
+    script: str
+    arguments: tuple[str, ...]
+    detail: Literal["steps", "ops"]
+    steps_a_stamp: int
+
+
+class _Sent:
+    """What is sent to a process that does not inherit: unpickling it records that process."""
+
+    def __init__(self, options: ChildOptions) -> None:
+        self.options = options
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[ChildOptions]]:
+        return record_children, (self.options,)
+
+
+_watched: dict[str, ChildOptions] = {}  # of this process, under "options": there is one program
+
+
+def record_children(options: ChildOptions) -> None:
+    """Record every process that multiprocessing makes from here on.
+
+    Parameters
+    ----------
+    options : ChildOptions
+        How.
+    """
+    if not _watched:
+        _record_bootstraps()
+        _send_with_preparation()
+    _watched["options"] = options
+
+
+def free_folder(output: Path) -> Path:
+    """Return the folder for profiles of processes beside a profile: one that is not there yet.
+
+    Examples
+    --------
+    >>> free_folder(Path("nothing-here.scanviz"))
+    PosixPath('nothing-here-children')
+    """
+    folder, count = output.with_name(f"{output.stem}-children"), 1
+    while folder.exists():
+        count += 1
+        folder = output.with_name(f"{output.stem}-children-{count}")
+    return folder
+
+
+def end_children() -> None:
+    """End processes that still run, as python ends them when the program does: daemons are terminated, others waited for."""
+    for process in multiprocessing.active_children():
+        if process.daemon:
+            process.terminate()
+        process.join()
+
+
+def with_children(record: ProfileRecord, folder: Path) -> ProfileRecord:
+    """Return a program's profile merged with those of its processes; as it is where none has left one."""
+    paths = sorted(folder.glob("*.scanviz"), key=_in_order) if folder.exists() else []
+    if not paths:
+        return record
+    whole = merged([("main", record), *((path.stem, load(path)) for path in paths)])
+    return replace(whole, started=record.started, outcome=record.outcome)
+
+
+def _in_order(path: Path) -> list[tuple[str, int]]:
+    """Return what paths are sorted by: numbers in their names as numbers."""
+    return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", path.stem)]
+
+
+def _record_bootstraps() -> None:
+    process = multiprocessing.process.BaseProcess
+    bootstrap: Callable[..., int] = process._bootstrap  # type: ignore[attr-defined]  # what every process runs
+
+    def recorded_bootstrap(self: multiprocessing.process.BaseProcess, *args: Any, **kwargs: Any) -> int:
+        with _recorded(self.name, _watched["options"]) as outcome:
+            code = bootstrap(self, *args, **kwargs)
+            outcome.append(OutcomeRecord("ok" if code == 0 else "exit", code))
+        return code
+
+    process._bootstrap = recorded_bootstrap  # type: ignore[attr-defined]
+
+
+def _send_with_preparation() -> None:
+    prepared = multiprocessing.spawn.get_preparation_data
+
+    def with_options(name: str) -> dict[str, Any]:
+        data = prepared(name)
+        root = str(Path(__file__).parents[3])
+        if root not in (*site.getsitepackages(), site.getusersitepackages()):
+            data["scanviz_path"] = _Path(root)  # unpickled first: the process has python's own path yet
+        data["scanviz"] = _Sent(_watched["options"])
+        return data
+
+    multiprocessing.spawn.get_preparation_data = with_options
+
+
+class _Path:
+    """A folder that modules are found in: unpickling it adds it."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+        return site.addsitedir, (self.folder,)
+
+
+@contextmanager
+def _recorded(name: str, options: ChildOptions) -> Iterator[list[OutcomeRecord]]:
+    """Record this process in the block, and save its profile however the block ends."""
+    for inherited in observe.observers():
+        observe.detach(inherited)
+    recorder = Recorder(options.detail, steps_a_stamp=options.steps_a_stamp)
+    recorder.describe_script(options.script, options.arguments)
+    outcome: list[OutcomeRecord] = []
+    saved: list[Path] = []
+
+    def finish(ended: OutcomeRecord) -> None:
+        with signals_wait():
+            if saved:
+                return
+            saved.append(_place(Path(options.folder), name))
+            observe.detach(recorder)
+            recorder.finish(ended)
+            with contextlib.suppress(Exception):  # the process's own work comes first
+                save(recorder.record(), saved[0])
+
+    def terminated(number: int, frame: FrameType | None) -> None:
+        finish(OutcomeRecord("interrupted", 128 + number, "terminated"))
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    _catch_termination(terminated)
+    observe.attach(recorder)
+    try:
+        yield outcome
+    finally:
+        finish(outcome[0] if outcome else OutcomeRecord("error", 1, "the process did not end by itself"))
+
+
+def _catch_termination(handler: Callable[[int, FrameType | None], None]) -> None:
+    number = getattr(signal, "SIGTERM", None)
+    if number is None:
+        return
+    before = signal.getsignal(number)
+    if before is signal.SIG_DFL or getattr(before, "__module__", "").startswith(_OWN):
+        signal.signal(number, handler)
+
+
+def _place(folder: Path, name: str) -> Path:
+    """Return a file of its own for this process."""
+    folder.mkdir(exist_ok=True)
+    plain = re.sub(r"[^\w.-]+", "-", name)[:80] or "process"
+    path = folder / f"{plain}.scanviz"
+    return folder / f"{plain}-{os.getpid()}.scanviz" if path.exists() else path
+
+
+__all__ = ["ChildOptions", "end_children", "free_folder", "record_children", "with_children"]

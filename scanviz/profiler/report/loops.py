@@ -12,6 +12,7 @@ from scanviz.record.names import loop_titles
 from scanviz.record.parts import PartKind, RunPart
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
+from scanviz.record.typical import BELOW, typical_step
 
 WIDE, MIDDLE = 96, 78
 _COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs")
@@ -148,7 +149,7 @@ def _notes(loop: LoopRecord) -> list[ReportLine]:
     if loop.running:
         found.append(f"{counted(loop.running, 'run')} had not ended")
     times = loop.step_times
-    if times.count and times.count < loop.steps:
+    if times.count and times.count + loop.control_steps < loop.steps:
         found.append(f"{amount(times.count)} of {counted(loop.steps, 'step')} have a time")
     if loop.blocks:
         found.append(
@@ -164,15 +165,12 @@ def _division(loop: LoopRecord) -> list[ReportLine]:
     times = loop.step_times
     if not times.count:
         return []
-    parts = [f"mean {duration(times.mean_ns)}", f"p50 {duration(times.p50_ns)}"]
-    parts += [f"p95 {duration(times.p95_ns)}", f"max {duration(times.max_ns)}"]
-    text = "  a step: " + ", ".join(parts) + _slowest(loop)
-    lines = [ReportLine(text, wraps=True)]
-    if loop.sampled_steps:
-        parts = [f"operations {duration(loop.body_ns)}", f"copies {duration(loop.copy_ns)}"]
-        parts.append(f"loop overhead {duration(loop.overhead_ns)}")
-        among = f"estimated from {counted(loop.sampled_steps, 'timed step')}"
-        lines.append(ReportLine(f"  of it: {', '.join(parts)} ({among})", wraps=True))
+    typical = typical_step(loop)
+    lines = [ReportLine(f"  {typical}", wraps=True)] if typical else []
+    parts = [] if typical and loop.typical_ns else [f"median {duration(times.p50_ns)}"]
+    parts += [f"mean {duration(times.mean_ns)}", f"p95 {duration(times.p95_ns)}"]
+    parts.append(f"max {duration(times.max_ns)}")
+    lines.append(ReportLine("  steps: " + ", ".join(parts) + _slowest(loop), wraps=True))
     if loop.setup_ns:
         before = f"  around the steps: {duration(loop.setup_ns)}"
         first = f", the first run took {duration(loop.first_run_ns)}" if loop.runs > 1 else ""
@@ -232,7 +230,8 @@ def _operation_table(loop: LoopRecord, width: int, top: int) -> list[ReportLine]
     more = columns(timed[:top])
     rows = [["  operation", "a step", "of body", *(measure.title for measure in more)]]
     for operation in timed[:top]:
-        cells = [duration(operation.mean_ns), share(operation.mean_ns, loop.body_ns)]
+        time_ns = operation.mean_ns
+        cells = [duration(time_ns), share(time_ns, loop.body_ns)] if time_ns else [BELOW, "–"]
         numbers = [(one.value(operation), one.unit) for one in more]
         cells += ["" if value is None else quantity(value, unit) for value, unit in numbers]
         rows.append([clipped(f"  {sanitize(operation.label)}", room), *cells])

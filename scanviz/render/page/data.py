@@ -21,6 +21,7 @@ from scanviz.record.parts import parts_of
 from scanviz.record.processor import off_cpu
 from scanviz.record.rewrites import with_lines
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.typical import typical_step
 from scanviz.render.buffers import called, rows_before, why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connection_matrix
 
@@ -87,6 +88,7 @@ def _loop(loop: LoopRecord) -> dict[str, Any]:
     for data, variable in zip(found["variables"], loop.variables, strict=True):
         data.update(_buffer(variable))
     found["off_cpu"] = off_cpu(loop)
+    found["typical_step"] = typical_step(loop)
     found["heading"] = [{**_measure(measure), "value": value} for measure, value in shown(loop, "heading")]
     matrix = connection_matrix(loop) if loop.variables else ConnectionMatrix(loop.name, (), (), ())
     found["connections"] = {

@@ -17,6 +17,7 @@ from scanviz.record.model import FunctionRecord
 from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
+from scanviz.record.typical import BELOW, typical_step
 from scanviz.tui.colours import CYAN
 from scanviz.tui.linked_selection import SIGN, linked_selection
 from scanviz.tui.state import ViewState
@@ -124,7 +125,7 @@ def operation_row(
     """Return the cells of an operation."""
     name = sanitize(operation.label)
     return (
-        Cell(duration(time_ns) if operation.samples else "–", time_ns),
+        Cell((duration(time_ns) if time_ns else BELOW) if operation.samples else "–", time_ns),
         Cell(share(time_ns, whole_ns), time_ns),
         Cell((SIGN if marked else "") + name, name.casefold(), "bold" if marked else ""),
         text_cell(sanitize(operation.output)),
@@ -149,12 +150,13 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
         counted(loop.steps, "step"),
     ]
     if loop.step_times.count:
-        parts.append(f"a step {duration(loop.step_times.p50_ns)} (median)")
+        parts.append(f"typical step {duration(loop.step_times.p50_ns)}")
     parts += headings(loop)
     text.append("  " + " · ".join(parts) + "\n", style="not bold")
-    whole = loop.body_ns + loop.copy_ns + loop.overhead_ns
+    whole = loop.typical_ns
     if not whole:
-        return text.append("operations of a step were not timed: too few steps", style="not bold dim")
+        why = typical_step(loop) or "operations of a step were not timed: too few steps"
+        return text.append(why, style="not bold dim")
     for name, part in (
         ("operations", loop.body_ns),
         ("storing rows", loop.copy_ns),
@@ -164,7 +166,8 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
         filled = round(room * part / whole)
         text.append(f"{name:>16} ", style="not bold")
         text.append("█" * filled + "░" * (room - filled), style=f"not bold {CYAN}")
-        text.append(f" {share(part, whole):>6}  {duration(part)}\n", style="not bold")
+        shown = duration(part) if part else BELOW
+        text.append(f" {share(part, whole):>6}  {shown}\n", style="not bold")
     text.rstrip()
     return text
 

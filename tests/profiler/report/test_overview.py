@@ -43,9 +43,8 @@ loop                   time   share   steps      p50      p95      max  body
   no line    42.2 ms   84 %
 
 rnn (rnn.py:9) · 2 runs, 1,000 steps · 4.40 ms · buffers 32.0 KiB
-  a step: mean 4.20 µs, p50 4.00 µs, p95 5.10 µs, max 52.0 µs (step 17 of run 1)
-  of it: operations 3.50 µs, copies 100 ns, loop overhead 400 ns (estimated from 96 timed
-      steps)
+  typical step 4.00 µs = operations 3.50 µs + copies 0.10 µs + loop 0.40 µs (96 timed)
+  steps: mean 4.20 µs, p95 5.10 µs, max 52.0 µs (step 17 of run 1)
   around the steps: 200 µs, the first run took 2.50 ms
   steps 0–488 of run 0 ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃ █ ≥ 10.0 µs
   operation        a step  of body  line
@@ -56,7 +55,7 @@ rnn (rnn.py:9) · 2 runs, 1,000 steps · 4.40 ms · buffers 32.0 KiB
 
 cells (rnn.py:9) · 2 runs, 50,000 steps · 300 µs · buffers 32.0 KiB
   1,000 of 50,000 steps have a time
-  a step: mean 4.20 µs, p50 4.00 µs, p95 5.10 µs, max 52.0 µs (step 17 of run 1)
+  steps: median 4.00 µs, mean 4.20 µs, p95 5.10 µs, max 52.0 µs (step 17 of run 1)
   around the steps: 200 µs, the first run took 2.50 ms
   steps 0–488 of run 0 ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃ █ ≥ 10.0 µs
 """
@@ -113,7 +112,7 @@ def test_what_took_time_is_never_shown_as_nothing(unit: float) -> None:
     )
     text = render_report(record)
     assert not re.search(r"(?<![\d.])0(\.0*)? (s|ms|µs|ns|%)", text)
-    assert not re.search(r"(operations|copies|overhead) 0\b", text)
+    assert not re.search(r"(operations|copies|loop) 0(?![.\d])", text)
 
 
 def test_the_hostile_text_of_a_script_is_made_harmless() -> None:
@@ -184,7 +183,7 @@ def test_a_loop_that_was_not_timed_by_operations_says_so() -> None:
 def test_a_slow_step_stands_out_in_the_line_of_steps() -> None:
     rows = [[0, step, 4000, 0] for step in range(400)]
     rows[200][2] = 90_000
-    line = next(word for word in report_of(RNN, rows).split("\n") if word.startswith("  steps"))
+    line = next(word for word in report_of(RNN, rows).split("\n") if word.startswith("  steps 0"))
     bars = line.split(" ")[-5]
     assert bars.count("█") == 1
     assert set(bars) == {"█", "▃"}

@@ -116,9 +116,8 @@ function loopItem(loop, loops, total) {
     element("details", { open: true },
       element("summary", {}, element("strong", {}, loop.name), ` ${duration(loop.total_ns)} (${percent(loop.total_ns / total)}), ${count(loop.steps)} steps`),
       element("p", {}, loop.off_cpu ? element("strong", {}, `${loop.off_cpu}; `) : null, lineButton(loop.source), forward ? ["; back-propagation of ", button(forward.name, () => choose({ loop: forward.key }), { class: "link" })] : "",
-        `; operations ${percent(loop.body_ns / step)}, storing rows ${percent(loop.copy_ns / step)}, the loop itself ${percent(loop.overhead_ns / step)} of a step`,
-        loop.heading.map((each) => ["; ", element("span", { title: each.about }, `${each.title} ${quantity[each.unit](each.value)}`)]),
-        loop.sampled_steps ? `; estimated from ${count(loop.sampled_steps)} steps` : ""),
+        loop.typical_step ? `; ${loop.typical_step}` : "",
+        loop.heading.map((each) => ["; ", element("span", { title: each.about }, `${each.title} ${quantity[each.unit](each.value)}`)])),
       operationTable(`Operations of a step of ${loop.name}`, [...loop.operations].sort((a, b) => b.mean_ns - a.mean_ns), step, (one) => one.mean_ns),
       inner.length ? element("ul", { class: "tree" }, inner.map((each) => loopItem(each, loops, total))) : null));
 }
@@ -128,7 +127,7 @@ function operationTable(caption, operations, whole, time) {
   const numbers = (each) => more.map((one) => (one.name in each.measures ? quantity[one.unit](each.measures[one.name]) : "–"));
   return table(caption, [{ name: "operation" }, { name: "time", numeric: true }, { name: "share", numeric: true },
     ...more.map((one) => ({ name: one.title, numeric: true })), { name: "gives" }, { name: "line" }],
-    operations.map((each) => [each.label, duration(time(each)), bar(time(each) / whole), ...numbers(each), each.output, lineButton(each.source)]));
+    operations.map((each) => [each.label, each.samples && !time(each) ? "below resolution" : duration(time(each)), bar(time(each) / whole), ...numbers(each), each.output, lineButton(each.source)]));
 }
 
 /** A share as a number with a bar beside it. */

@@ -1,0 +1,78 @@
+"""The typical step of a loop in words: its parts, in one unit, so that the numbers as they are printed add up too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.record.loops import LoopRecord
+
+BELOW = "below resolution"
+_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+_DIGITS = 3  # of the whole
+
+
+def sum_in_words(whole_ns: float, parts_ns: Sequence[float]) -> tuple[str, list[str]]:
+    """Return a time and its parts as printed numbers of one unit, the parts adding up to the whole as printed.
+
+    Parameters
+    ----------
+    whole_ns : float
+        The whole, more than 0.
+    parts_ns : sequence of float
+        What sums to it; 0 for one that could not be told from 0.
+
+    Examples
+    --------
+    >>> sum_in_words(886.0, [833.4, 0.0, 52.6])
+    ('886 ns', ['833 ns', 'below resolution', '53 ns'])
+    >>> sum_in_words(1456.0, [1354.6, 0.9, 100.5])
+    ('1.46 µs', ['1.36 µs', '<0.01 µs', '0.10 µs'])
+    """
+    scale, unit = next(((size, name) for size, name in _UNITS if whole_ns >= size), _UNITS[-1])
+    decimals = max(0, _DIGITS - len(str(int(whole_ns / scale)))) if unit != "ns" else 0
+    grain = scale / 10**decimals
+    whole = max(1, round(whole_ns / grain))
+    shares = [part / grain * (whole * grain / whole_ns) for part in parts_ns]
+    counts = [int(share) for share in shares]
+    largest = sorted(range(len(shares)), key=lambda k: counts[k] - shares[k])  # remainders, the largest first
+    for k in [k for k in largest if shares[k] > 0][: whole - sum(counts)]:
+        counts[k] += 1
+    texts = [
+        BELOW
+        if not part
+        else f"{count * grain / scale:.{decimals}f} {unit}"
+        if count
+        else f"<{grain / scale:.{decimals}f} {unit}"
+        for part, count in zip(parts_ns, counts, strict=True)
+    ]
+    return f"{whole * grain / scale:.{decimals}f} {unit}", texts
+
+
+def typical_step(loop: LoopRecord) -> str:
+    """Return what a loop's typical step is made of; that too few steps were timed for it; nothing where none was.
+
+    Examples
+    --------
+    >>> loop = LoopRecord(1, 1, None, "rnn", None, steps=900, sampled_steps=64, disturbed_steps=2, body_ns=833.0, overhead_ns=53.0)
+    >>> typical_step(loop)
+    'typical step 886 ns = operations 833 ns + copies below resolution + loop 53 ns (64 timed, 2 disturbed left out)'
+    >>> typical_step(LoopRecord(1, 1, None, "rnn", None, steps=6, sampled_steps=2))
+    'too few steps (2) had their operations timed to divide a step into its parts'
+    """
+    if not loop.sampled_steps:
+        return ""
+    if loop.typical_ns <= 0:
+        return (
+            f"too few steps ({loop.sampled_steps}) had their operations timed to divide a step into its parts"
+        )
+    whole, parts = sum_in_words(loop.typical_ns, (loop.body_ns, loop.copy_ns, loop.overhead_ns))
+    named = " + ".join(
+        f"{name} {text}" for name, text in zip(("operations", "copies", "loop"), parts, strict=True)
+    )
+    left_out = f", {loop.disturbed_steps:,} disturbed left out" if loop.disturbed_steps else ""
+    is_median = not loop.step_times.count or round(loop.typical_ns) == loop.step_times.p50_ns
+    title = "typical step" if is_median else "step, by averages of an earlier version,"
+    return f"{title} {whole} = {named} ({loop.sampled_steps:,} timed{left_out})"
+
+
+__all__ = ["BELOW", "sum_in_words", "typical_step"]

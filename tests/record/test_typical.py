@@ -1,0 +1,43 @@
+"""A typical step in words adds up as it is printed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanviz.record.loops import LoopRecord
+from scanviz.record.typical import BELOW, sum_in_words, typical_step
+from scanviz.record.values import DurationRecord
+
+LOOP = LoopRecord(1, 1, None, "rnn", None, steps=900, sampled_steps=64, body_ns=833.0, overhead_ns=53.0)
+
+
+@given(parts=st.lists(st.integers(0, 10**10), min_size=1, max_size=5).filter(any))
+def test_printed_parts_add_up_to_the_printed_whole(parts: list[int]) -> None:
+    whole, texts = sum_in_words(float(sum(parts)), parts)
+    unit = whole.split()[1]
+    digits = [int(re.sub(r"\D", "", text)) for text in texts if text != BELOW and text[0] != "<"]
+    assert sum(digits) == int(re.sub(r"\D", "", whole))
+    assert all(text.endswith(unit) for text in texts if text != BELOW)
+    assert [text == BELOW for text in texts] == [not part for part in parts]
+
+
+def test_steps_left_out_are_said() -> None:
+    assert "64 timed, 3 disturbed left out" in typical_step(replace(LOOP, disturbed_steps=3))
+
+
+def test_the_averages_of_an_earlier_version_are_not_called_typical() -> None:
+    old = replace(LOOP, step_times=DurationRecord(900, 900 * 640, 500, 610, 700, 800, 900))
+    assert typical_step(old).startswith("step, by averages of an earlier version, 886 ns = ")
+
+
+@pytest.mark.parametrize("sampled", [0, 2])
+def test_too_few_steps_give_no_parts(sampled: int) -> None:
+    loop = replace(LOOP, sampled_steps=sampled, body_ns=0.0, overhead_ns=0.0)
+    assert typical_step(loop) == (
+        "too few steps (2) had their operations timed to divide a step into its parts" if sampled else ""
+    )

@@ -127,7 +127,7 @@ def _ran_program() -> bool:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    from scanviz.cli.options import UsageError, suggestion
+    from scanviz.cli.options import HelpWanted, UsageError, help_text, suggestion
 
     first = arguments[0] if arguments else "--help"
     if first in ("-h", "--help", "help"):
@@ -142,7 +142,11 @@ def _dispatch(arguments: list[str]) -> int:
             f"there is no command {first!r}{suggestion(first, COMMANDS)}; commands: {', '.join(COMMANDS)}"
         )
     module = importlib.import_module(f"scanviz.cli.{first}")
-    code: int = module.main(arguments[1:])
+    try:
+        code: int = module.main(arguments[1:])
+    except HelpWanted as more:
+        write_text(help_text(module.USAGE, f"{module.__doc__}{more}", module.OPTIONS), sys.stdout)
+        return 0
     return code
 
 

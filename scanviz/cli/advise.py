@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from scanviz.cli.files import loaded, one_file
-from scanviz.cli.options import Option, help_text, parse
+from scanviz.cli.options import Option, parse
 from scanviz.record.plain_text import write_json, write_text
 
 USAGE = "advise [options] FILE"
@@ -20,9 +20,6 @@ _WIDEST = 100
 def main(arguments: list[str]) -> int:
     """Print advice and return the exit code."""
     parsed = parse(arguments, OPTIONS, program=False)
-    if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     path = one_file(parsed.rest, "advise")
     from scanviz.profiler.advice import advice_of
     from scanviz.profiler.advice.report import advice_json, render_advice

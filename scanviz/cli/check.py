@@ -13,7 +13,7 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
-from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of
+from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of
 from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ OPTIONS = (
 def main(arguments: list[str]) -> int:
     """Check a program; where nothing is found it ends the process by its own exit code."""
     parsed = parse(arguments, OPTIONS, program=True)
-    if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     big = _big(parsed)
     program = program_of(parsed.rest, "check")
     from scanviz.profiler.run.checked import run_checked

@@ -10,7 +10,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
-from scanviz.cli.options import Option, UsageError, help_text, parse
+from scanviz.cli.options import Option, UsageError, parse
 from scanviz.record.plain_text import write_json, write_text
 
 USAGE = "doctor [--json]"
@@ -47,9 +47,6 @@ _LIBRARIES = (
 def main(arguments: list[str]) -> int:
     """Print what works and return exit code 0."""
     parsed = parse(arguments, OPTIONS, program=False)
-    if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     if parsed.rest:
         raise UsageError(f"doctor takes no arguments, found {parsed.rest[0]!r}")
     findings = [*_backends(), *_libraries(), _dot(), _driver()]

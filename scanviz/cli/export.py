@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, one_file, write_to_standard_output
-from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, suggestion
+from scanviz.cli.options import HelpWanted, Option, Parsed, UsageError, parse, suggestion
 from scanviz.profiler.export import FORMATS, MissingLibraryError, export
 from scanviz.record.errors import CannotWriteError
 from scanviz.record.plain_text import sanitize, write_text
@@ -29,11 +29,11 @@ OPTIONS = (
 
 def main(arguments: list[str]) -> int:
     """Export a profile and return the exit code."""
-    parsed = parse(arguments, OPTIONS, program=False)
-    if "help" in parsed.options:
+    try:
+        parsed = parse(arguments, OPTIONS, program=False)
+    except HelpWanted:
         formats = "\n".join(f"  {name:<11} {each.about}" for name, each in FORMATS.items())
-        write_text(help_text(USAGE, f"{__doc__}\nformats:\n{formats}", OPTIONS), sys.stdout)
-        return 0
+        raise HelpWanted(f"\nformats:\n{formats}") from None
     path = one_file(parsed.rest, "export")
     name = parsed.options.get("format")
     if name is None:

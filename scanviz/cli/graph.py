@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, options_after_file
-from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
+from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import functions_called, loops_called, not_one_function, not_one_loop
 from scanviz.record.plain_text import sanitize, write_text
@@ -66,9 +66,6 @@ class DrawTarget:
 def main(arguments: list[str]) -> int:
     """Draw a graph and return the exit code; a script that is run ends the process by its own."""
     parsed = parse(arguments, OPTIONS, program=True)
-    if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     of_file = bool(parsed.rest) and parsed.rest[0].endswith(".scanviz")
     if of_file:
         parsed = options_after_file(parsed, OPTIONS, "graph")

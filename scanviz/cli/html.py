@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, one_file, write_to_standard_output
-from scanviz.cli.options import Option, help_text, parse
+from scanviz.cli.options import Option, parse
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import write_text
 
@@ -25,9 +25,6 @@ OPTIONS = (
 def main(arguments: list[str]) -> int:
     """Write the page of a profile and return the exit code."""
     parsed = parse(arguments, OPTIONS, program=False)
-    if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     path = one_file(parsed.rest, "html")
     given = parsed.options.get("output")
     target = None if given in STANDARD_OUTPUT else checked_target(given, path.name, "force" in parsed.options)

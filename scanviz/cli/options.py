@@ -23,6 +23,10 @@ class UsageError(Exception):
     """The command line cannot be understood; exit code 2."""
 
 
+class HelpWanted(Exception):  # noqa: N818  # asked for, and no error
+    """A command's help is asked for; what it says adds to the command's documentation."""
+
+
 class Option(NamedTuple):
     """An option of a command.
 
@@ -106,6 +110,8 @@ def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) ->
 
     Raises
     ------
+    HelpWanted
+        For ``--help``; whoever calls the command shows it.
     UsageError
         For an unknown option, one that lacks its value, or one that takes none.
     """
@@ -142,6 +148,8 @@ def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) ->
         if option.choices and value not in option.choices:
             raise UsageError(f"{name} takes {' or '.join(option.choices)}, not {value!r}")
         found[option.key] = value
+    if HELP.key in found:
+        raise HelpWanted
     return Parsed(found, rest)
 
 

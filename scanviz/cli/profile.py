@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scanviz.cli.files import profile_place
-from scanviz.cli.options import Option, help_text, parse, program_of
+from scanviz.cli.options import Option, parse, program_of
 from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import write_text
 
@@ -48,9 +48,6 @@ def main(arguments: list[str]) -> int:
     """Profile a program; it ends the process by its own exit code."""
     parsed = parse(arguments, OPTIONS, program=True)
     options = parsed.options
-    if "help" in options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     top, steps_a_stamp = parsed.number("top", 8), parsed.number("steps-a-stamp", 1)
     program = program_of(parsed.rest, "profile")
     set_mode(options.get("mode"))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.files import free_place, options_after_file
-from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
+from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.errors import CannotReadError
 from scanviz.record.plain_text import sanitize, write_text
@@ -45,9 +45,6 @@ OPTIONS = (
 def main(arguments: list[str]) -> int:
     """Print Programs and return the exit code; a script that fails ends the process by its own."""
     parsed = parse(arguments, OPTIONS, program=True)
-    if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     if parsed.rest and parsed.rest[0].endswith((ENDING, ".scanviz")):
         parsed = options_after_file(parsed, OPTIONS, "program")
         path = Path(parsed.rest[0])

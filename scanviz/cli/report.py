@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from scanviz.cli.files import loaded, one_file
-from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse
+from scanviz.cli.options import Option, Parsed, UsageError, parse
 from scanviz.record.names import not_one_loop
 from scanviz.record.plain_text import write_json, write_text
 
@@ -30,9 +30,6 @@ OPTIONS = (
 def main(arguments: list[str]) -> int:
     """Print a report and return the exit code."""
     parsed = parse(arguments, OPTIONS, program=False)
-    if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     path = one_file(parsed.rest, "report")
     from scanviz.profiler.report.overview import print_report
 

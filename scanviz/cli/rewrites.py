@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of, suggestion
+from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import not_one_function
 from scanviz.record.plain_text import sanitize, write_json, write_text
@@ -64,9 +64,6 @@ MEASURED = frozenset(("verify", "bisect", "ablate"))
 def main(arguments: list[str]) -> int:
     """Show rewrites and return the exit code; a program that is run ends the process by its own."""
     parsed = parse(arguments, OPTIONS, program=True)
-    if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     if "rules" in parsed.options:
         write_text(_rules(), sys.stdout)
         return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from scanviz.cli.options import Option, help_text, parse, program_of
+from scanviz.cli.options import Option, parse, program_of
 from scanviz.record.plain_text import write_text
 
 USAGE = "run [options] SCRIPT [arguments]"
@@ -20,9 +20,6 @@ OPTIONS = (
 def main(arguments: list[str]) -> int:
     """Run a program; it ends the process by its own exit code."""
     parsed = parse(arguments, OPTIONS, program=True)
-    if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     program = program_of(parsed.rest, "run")
     set_mode(parsed.options.get("mode"))
     from scanviz.profiler.run.exits import watch_the_end

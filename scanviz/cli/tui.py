@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scanviz.cli.files import options_after_file
-from scanviz.cli.options import Option, UsageError, as_given, help_text, parse
+from scanviz.cli.options import Option, UsageError, as_given, parse
 from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
@@ -43,9 +43,6 @@ OPTIONS = (
 def main(arguments: list[str]) -> int:
     """Show a profile and return the exit code."""
     parsed = parse(arguments, OPTIONS, program=True)
-    if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     if not parsed.rest:
         raise UsageError("what is to be shown? scanviz tui FILE, or scanviz tui SCRIPT [arguments]")
     of_file = _is_file(parsed.rest)

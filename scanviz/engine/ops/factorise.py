@@ -223,21 +223,24 @@ def _factored_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
 
 
 def _lu_solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    factors, pivots, side = (np.asarray(value) for value in values)
-    side = side.astype(np.result_type(factors.dtype, float_dtype(side.dtype.name)), copy=False)
-    if not side.size:
-        return (np.zeros(side.shape, side.dtype),)
-    getrs = _lapack("getrs", side.dtype.char)
-    return (getrs(factors, pivots, side, trans=int(op.parameters.transposed))[0],)
+    factors, pivots, side = values
+    return _by_factors("getrs", factors, side, (pivots,), trans=int(op.parameters.transposed))
 
 
 def _cholesky_solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    factor, side = (np.asarray(value) for value in values)
-    side = side.astype(np.result_type(factor.dtype, float_dtype(side.dtype.name)), copy=False)
+    factor, side = values
+    return _by_factors("potrs", factor, side, lower=True)
+
+
+def _by_factors(
+    routine: str, factors: Array, side: Array, pivots: tuple[Array, ...] = (), **options: Any
+) -> Sequence[Array]:
+    """Return the solution for a right side by a routine of LAPACK, in the dtype of both."""
+    factors, side = np.asarray(factors), np.asarray(side)
+    side = side.astype(np.result_type(factors.dtype, float_dtype(side.dtype.name)), copy=False)
     if not side.size:
         return (np.zeros(side.shape, side.dtype),)
-    potrs = _lapack("potrs", side.dtype.char)
-    return (potrs(factor, side, lower=True)[0],)
+    return (_lapack(routine, side.dtype.char)(factors, *pivots, side, **options)[0],)
 
 
 LU_FACTOR = Declaration(

@@ -84,8 +84,13 @@ def _special(name: str, out: Array | None, *values: Any) -> Array:
     value = np.asarray(
         getattr(scipy_module("special"), name)(*(array.astype(dtype, copy=False) for array in given))
     )
+    return _given(value, dtype, out)
+
+
+def _given(value: Array, dtype: Any, out: Array | None) -> Array:
+    """Return what SciPy gave, which is float32 for float16, in the dtype that is wanted, or in an array."""
     if out is None:
-        return value.astype(dtype, copy=False)  # SciPy answers in float32 for float16
+        return value.astype(dtype, copy=False)
     np.copyto(out, value, casting="same_kind")
     return out
 
@@ -146,7 +151,4 @@ def polygamma(order: Any, x: Any, out: Array | None = None) -> Array:
         np.asarray(order).astype(np.int64, copy=False).astype(np.float64)
     )  # SciPy adds 1, which a small integer cannot hold
     value = np.asarray(scipy_module("special").polygamma(whole, given.astype(dtype, copy=False)))
-    if out is None:
-        return value.astype(dtype, copy=False)
-    np.copyto(out, value, casting="same_kind")
-    return out
+    return _given(value, dtype, out)

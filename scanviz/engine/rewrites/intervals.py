@@ -183,14 +183,6 @@ def _larger(first: Bound, second: Bound | None, rows: int) -> Bound | None:
 
 
 def _smaller(first: Bound, second: Bound | None, rows: int) -> Bound | None:
-    if second is None:
-        return None
-    if first == END or second == START:
-        return second
-    if second == END or first == START:
-        return first
-    if first[0] == second[0]:
-        return (first[0], max(first[1], second[1]) if first[0] else min(first[1], second[1]))
-    if rows >= first[1] + second[1]:
-        return second if first[0] else first
-    return None
+    """Return the smaller bound: seen from the other end, the larger one."""
+    found = _larger(_mirrored(first), None if second is None else _mirrored(second), rows)
+    return None if found is None else _mirrored(found)

@@ -17,7 +17,7 @@ from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.support import constant
-from scanviz.engine.scan.arguments import OutputArgument
+from scanviz.engine.scan.arguments import OutputArgument, shape_text
 from scanviz.engine.scan.step import BuiltStep
 
 
@@ -58,11 +58,12 @@ def agree_state(
     if result.ndim != row.ndim:
         raise _rank_error(info, name, row, value, where)
     if any(a is not None and b is not None and a != b for a, b in zip(row.shape, result.shape, strict=True)):
+        first, later = shape_text(row), shape_text(result)
         raise ShapeError(
-            f"in the step: state `{name}` starts with a row of shape {_sizes(row)} but the step returns shape {_sizes(result)}",
+            f"in the step: state `{name}` starts with a row of shape {first} but the step returns shape {later}",
             where=_line(value, where),
-            expected=f"shape {_sizes(row)} from every step",
-            found=f"shape {_sizes(result)}{_source(value)}",
+            expected=f"shape {first} from every step",
+            found=f"shape {later}{_source(value)}",
             fix="start it with the shape that the step returns, such as outputs_info=T.zeros(shape)",
         )
     if result.dtype != row.dtype:
@@ -85,8 +86,8 @@ def _rank_error(
     return ScanvizTypeError(
         f"in the step: state `{name}` has rows of {row.ndim} dimensions but the step returns {result.ndim}{more}",
         where=_line(value, where),
-        expected=f"shape {_sizes(row)}, like one row of `{describe(info.initial)}`",
-        found=f"`{describe(value)}`, shape {_sizes(result)}{_source(value)}",
+        expected=f"shape {shape_text(row)}, like one row of `{describe(info.initial)}`",
+        found=f"`{describe(value)}`, shape {shape_text(result)}{_source(value)}",
         fix="start it with the shape that the step returns, such as outputs_info=T.zeros_like(…)",
     )
 
@@ -150,8 +151,3 @@ def _source(value: Variable) -> str:
     source = value.owner.provenance.source if value.owner is not None else None
     text = source.text() if source is not None else ""
     return f"\n              {text}" if text else ""
-
-
-def _sizes(kind: TensorType) -> str:
-    sizes = ", ".join("?" if size is None else str(size) for size in kind.shape)
-    return f"({sizes}{',' if kind.ndim == 1 else ''})"

@@ -181,13 +181,14 @@ def _initial(given: Any, taps: tuple[int, ...], what: str) -> Variable:
             f"{what}: the initial state {name} must have a row for each step before the first that taps {list(taps)} reach",
             where=user_line(),
             expected=f"at least {depth} rows: shape ({depth}, *shape of a step's result)",
-            found=f"shape {_shown(kind)}",
+            found=f"shape {shape_text(kind)}",
             fix=f"T.stack([row(-{depth}), …, row(-1)])",
         )
     return initial
 
 
-def _shown(kind: TensorType) -> str:
+def shape_text(kind: TensorType) -> str:
+    """Return the shape of a type as Python writes it, with ? for sizes that are not known."""
     sizes = ", ".join("?" if size is None else str(size) for size in kind.shape)
     return f"({sizes}{',' if kind.ndim == 1 else ''})"
 

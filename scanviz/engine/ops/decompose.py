@@ -16,13 +16,13 @@ import numpy as np
 
 from scanviz.engine.errors import NumericalError, ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dim, Dims
+from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.linalg import contracted
-from scanviz.engine.ops.matrices import floating_dtypes, matrix_shapes, of_matrices, square
+from scanviz.engine.ops.matrices import floating_dtypes, matrix_shapes, of_matrices, rectangular, square
 from scanviz.engine.ops.scalar_functions import scipy_module
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
 
@@ -43,15 +43,6 @@ class CutoffParameters(NamedTuple):
     """The share of the largest singular value from which on smaller ones are 0; None for what rounding makes."""
 
     rcond: float | None
-
-
-def _rectangular(dims: Dims) -> tuple[tuple[Dim, ...], Dim, Dim, Dim]:
-    """Return the batch of matrices, their rows, their columns, and the smaller of both."""
-    shape = dims.shapes[0]
-    if len(shape) < 2:
-        raise ScanvizTypeError("a matrix is needed", expected="at least 2 dimensions", found=f"{len(shape)}")
-    *batch, rows, columns = shape
-    return tuple(batch), rows, columns, dims.minimum(rows, columns)
 
 
 NO_EIGENVALUES = "the search for eigenvalues did not converge, as happens with NaN and infinities"
@@ -86,8 +77,8 @@ EIGVALSH = of_matrices(
 
 
 def _qr_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    batch, rows, columns, least = _rectangular(dims)
-    inner = rows if op.parameters.full else least
+    batch, rows, columns = rectangular(dims)
+    inner = rows if op.parameters.full else dims.minimum(rows, columns)
     return ((*batch, rows, inner), (*batch, inner, columns))
 
 
@@ -104,8 +95,8 @@ QR = of_matrices(
 
 
 def _svd_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    batch, rows, columns, least = _rectangular(dims)
-    full = op.parameters.full
+    batch, rows, columns = rectangular(dims)
+    full, least = op.parameters.full, dims.minimum(rows, columns)
     return (
         (*batch, rows, rows if full else least),
         (*batch, least),
@@ -126,8 +117,8 @@ SVD = of_matrices(
 
 
 def _values_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    batch, _, _, least = _rectangular(dims)
-    return ((*batch, least),)
+    batch, rows, columns = rectangular(dims)
+    return ((*batch, dims.minimum(rows, columns)),)
 
 
 SVDVALS = of_matrices(
@@ -142,7 +133,7 @@ SVDVALS = of_matrices(
 
 
 def _pinv_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    batch, rows, columns, _ = _rectangular(dims)
+    batch, rows, columns = rectangular(dims)
     return ((*batch, columns, rows),)
 
 
@@ -187,12 +178,12 @@ EXPM = of_matrices(
 
 
 def _lstsq_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    batch, rows, columns, least = _rectangular(dims)
+    batch, rows, columns = rectangular(dims)
     right = dims.shapes[1]
     if batch or not 1 <= len(right) <= 2:
         raise ScanvizTypeError("one matrix and one right-hand side, a vector or a matrix, are needed")
     contracted(dims, rows, right[0], "the right-hand side must have as many rows as the matrix")
-    return ((columns, *right[1:]), (None,), (), (least,))
+    return ((columns, *right[1:]), (None,), (), (dims.minimum(rows, columns),))
 
 
 def _lstsq_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:

@@ -36,12 +36,19 @@ def floating_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
     return (common,) * op.declaration.outputs
 
 
-def square(dims: Dims) -> tuple[tuple[Dim, ...], Dim]:
-    """Return the batch and the size of the square matrices that the first input holds."""
+def rectangular(dims: Dims) -> tuple[tuple[Dim, ...], Dim, Dim]:
+    """Return the batch of the matrices that the first input holds, their rows and their columns."""
     shape = dims.shapes[0]
     if len(shape) < 2:
         raise ScanvizTypeError("a matrix is needed", expected="at least 2 dimensions", found=f"{len(shape)}")
-    return shape[:-2], contracted(dims, shape[-2], shape[-1], "the matrix must be square")
+    *batch, rows, columns = shape
+    return tuple(batch), rows, columns
+
+
+def square(dims: Dims) -> tuple[tuple[Dim, ...], Dim]:
+    """Return the batch and the size of the square matrices that the first input holds."""
+    batch, rows, columns = rectangular(dims)
+    return batch, contracted(dims, rows, columns, "the matrix must be square")
 
 
 def matrix_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from scanviz.engine.graph.nodes import Variable as TensorVariable  # noqa: F401  # public
 from scanviz.engine.graph.types import TensorType  # noqa: F401  # public
+from scanviz.tensor import axes as _axes
 from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import creation as _creation
 from scanviz.tensor import effects as _effects
@@ -23,6 +24,7 @@ from scanviz.tensor import spacing as _spacing
 from scanviz.tensor import stacking as _stacking
 from scanviz.tensor import statistics as _statistics
 from scanviz.tensor import variadic as _variadic
+from scanviz.tensor.axes import *  # noqa: F403
 from scanviz.tensor.constructors import *  # noqa: F403  # the public names of each part
 from scanviz.tensor.creation import *  # noqa: F403
 from scanviz.tensor.effects import *  # noqa: F403
@@ -45,6 +47,7 @@ from scanviz.tensor.statistics import *  # noqa: F403
 from scanviz.tensor.variadic import *  # noqa: F403
 
 _PARTS = (
+    _axes,
     _constructors,
     _creation,
     _einstein,

@@ -14,7 +14,7 @@ from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.support import as_variable, constant
-from scanviz.tensor.shapes import at_least, axes_of
+from scanviz.tensor.axes import at_least, axes_of
 
 __all__ = ["concatenate", "flip", "repeat", "roll", "split", "stack", "tile"]
 

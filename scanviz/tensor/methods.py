@@ -9,7 +9,7 @@ from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import transpose
-from scanviz.tensor.shapes import matrix_transpose
+from scanviz.tensor.axes import matrix_transpose
 
 
 @meaning("attribute:T")

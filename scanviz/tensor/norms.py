@@ -15,7 +15,7 @@ from scanviz.engine.ops.decompose import svdvals
 from scanviz.engine.ops.options import real, truth
 from scanviz.engine.ops.shape import dimshuffle, normal_axis
 from scanviz.engine.ops.support import as_variable
-from scanviz.tensor.shapes import squeeze
+from scanviz.tensor.axes import squeeze
 from scanviz.tensor.statistics import root
 
 __all__ = ["norm"]

@@ -14,10 +14,11 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg as ops
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import flattened, stack
-from scanviz.engine.ops.shape import dimension, dimshuffle, normal_axis, reshape, specify_shape
+from scanviz.engine.ops.shape import dimension, dimshuffle, normal_axis, reshape
+from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.support import as_variable
-from scanviz.tensor.shapes import at_least
+from scanviz.tensor.axes import at_least
 
 __all__ = ["batched_dot", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
 

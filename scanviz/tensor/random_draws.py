@@ -24,7 +24,8 @@ from scanviz.engine.ops import random as ops
 from scanviz.engine.ops.elementwise import add, cast
 from scanviz.engine.ops.factorise import cholesky
 from scanviz.engine.ops.linalg import matmul
-from scanviz.engine.ops.shape import dimension, dimshuffle, sizes_of, specify_shape
+from scanviz.engine.ops.shape import dimension, dimshuffle, sizes_of
+from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.support import as_variable
 
 Drawn = tuple[Variable, Variable]

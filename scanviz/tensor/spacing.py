@@ -20,7 +20,7 @@ from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.options import truth, whole
 from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, normal_axis
 from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer
-from scanviz.tensor.shapes import moveaxis
+from scanviz.tensor.axes import moveaxis
 
 __all__ = ["diff", "linspace"]
 

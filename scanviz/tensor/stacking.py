@@ -9,7 +9,8 @@ from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.ops import join
 from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.support import as_variable
-from scanviz.tensor.shapes import at_least, at_least_3, ravel, transpose
+from scanviz.tensor.axes import at_least, at_least_3, transpose
+from scanviz.tensor.shapes import ravel
 
 __all__ = ["append", "column_stack", "dstack", "hstack", "vstack"]
 

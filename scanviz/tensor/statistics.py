@@ -20,7 +20,7 @@ from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.options import real
 from scanviz.engine.ops.stop_gradient import disconnected_grad
 from scanviz.engine.ops.support import as_variable, constant, constant_integer, float_dtype
-from scanviz.tensor.shapes import squeeze
+from scanviz.tensor.axes import squeeze
 
 __all__ = ["logsumexp", "mean", "std", "var"]
 

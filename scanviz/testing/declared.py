@@ -34,6 +34,7 @@ from scanviz.engine.ops.first_rows import FIRST_ROWS, first_rows
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
 from scanviz.engine.ops.join import CONCATENATE, REPEAT, concatenate, repeat
 from scanviz.engine.ops.neural import LOG_SOFTMAX, SOFTMAX, log_softmax, softmax
+from scanviz.engine.ops.size_checks import BROADCAST_SIZE, SPECIFY_SHAPE, specify_shape
 
 
 class UnfitError(Exception):
@@ -137,7 +138,7 @@ def _dimension(pool: ValuePool) -> Variable:
 
 def _broadcast_size(pool: ValuePool) -> Variable:
     sizes = [_dimension(pool), _dimension(pool) if pool.choose((False, True)) else T.constant(1)]
-    return build_one(Op(shape.BROADCAST_SIZE), *_shuffled(pool, sizes))
+    return build_one(Op(BROADCAST_SIZE), *_shuffled(pool, sizes))
 
 
 def _make_vector(pool: ValuePool) -> Variable:
@@ -158,7 +159,7 @@ def _reshape(pool: ValuePool) -> Variable:
 
 def _specify_shape(pool: ValuePool) -> Variable:
     given = pool.array()
-    return shape.specify_shape(given, _sizes(given))
+    return specify_shape(given, _sizes(given))
 
 
 def _dimshuffle(pool: ValuePool) -> Variable:
@@ -297,10 +298,10 @@ ROWS.update(
         reduce.CUMPROD: _along(reduce.cumprod),
         reduce.SUM_TO_SHAPE: _sum_to_shape,
         shape.DIMENSION: _dimension,
-        shape.BROADCAST_SIZE: _broadcast_size,
+        BROADCAST_SIZE: _broadcast_size,
         shape.MAKE_VECTOR: _make_vector,
         shape.RESHAPE: _reshape,
-        shape.SPECIFY_SHAPE: _specify_shape,
+        SPECIFY_SHAPE: _specify_shape,
         shape.DIMSHUFFLE: _dimshuffle,
         shape.ALLOC: _alloc,
         INDEX: _index,

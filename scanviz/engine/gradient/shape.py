@@ -10,12 +10,13 @@ from scanviz.engine.gradient.table import CONNECTIONS, Derivative, nothing
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops import shape as s
 from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.size_checks import BROADCAST_SIZE, SPECIFY_SHAPE
 from scanviz.engine.ops.state_shape import STATE_SHAPE
 
-CONNECTIONS.row(s.DIMENSION, s.BROADCAST_SIZE)(nothing)
+CONNECTIONS.row(s.DIMENSION, BROADCAST_SIZE)(nothing)
 linear(s.DIMSHUFFLE, s.MAKE_VECTOR)
 linear(s.ALLOC, s.RESHAPE, STATE_SHAPE, inputs=(0,))
-passes(s.SPECIFY_SHAPE)
+passes(SPECIFY_SHAPE)
 
 
 @cotangent_of(s.DIMSHUFFLE)

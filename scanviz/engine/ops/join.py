@@ -20,15 +20,8 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.options import listed
-from scanviz.engine.ops.shape import (
-    AxisParameters,
-    dimension,
-    dimshuffle,
-    normal_axis,
-    reshape,
-    shape,
-    specify_shape,
-)
+from scanviz.engine.ops.shape import AxisParameters, dimension, dimshuffle, normal_axis, reshape, shape
+from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.sizes import as_size, size_of
 from scanviz.engine.ops.support import (
     as_integer,

@@ -23,7 +23,6 @@ from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.support import (
     as_integer,
     as_variable,
-    constant,
     constant_integer,
     infer_by,
     kept_dtype,
@@ -41,12 +40,6 @@ class OrderParameters(NamedTuple):
     """Which input axis becomes each output axis; None for a new axis of size 1."""
 
     order: tuple[int | None, ...]
-
-
-class NameParameters(NamedTuple):
-    """The name that a variable had, for messages at run time."""
-
-    name: str
 
 
 def _no_shape(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -385,74 +378,3 @@ def alloc(value: Any, *sizes: Any) -> Variable:
 
 def _is_scalar(value: Any) -> bool:
     return isinstance(value, Variable) and tensor_type(value).ndim == 0
-
-
-def _broadcast_size(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    sizes = {int(value) for value in values} - {1}
-    if len(sizes) > 1:
-        raise ShapeError(
-            "dimensions do not broadcast together", expected="equal sizes, or 1", found=sorted(sizes)
-        )
-    return (np.array(sizes.pop() if sizes else 1, np.int64),)
-
-
-BROADCAST_SIZE = Declaration(
-    "broadcast_size",
-    "shape",
-    arity=(0, None),
-    doc="The size that sizes broadcast to: those of 1 stretch.",
-    infer=infer_by(lambda op, kinds: ("int64",)),
-    perform=_broadcast_size,
-    shapes=_no_shape,
-    facts=Facts(weight="free", cheap=True, foldable=True, size="is", sign="kept"),
-)
-
-
-def _specify_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    wanted = [dims.value(k) for k in range(1, len(dims.shapes))]
-    merged = [
-        given if size == -1 else dims.same(given, size)
-        for given, size in zip(dims.shapes[0], wanted, strict=True)
-    ]
-    return (tuple(merged),)
-
-
-def _specify_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    given = np.shape(values[0])
-    wanted = tuple(int(value) for value in values[1:])
-    if any(size not in (-1, found) for size, found in zip(wanted, given, strict=True)):
-        shown = ", ".join("any" if size == -1 else str(size) for size in wanted)
-        raise ShapeError(
-            f"`{op.parameters.name}` has the wrong shape", expected=f"shape ({shown})", found=f"shape {given}"
-        )
-    return (values[0],)
-
-
-SPECIFY_SHAPE = Declaration(
-    "specify_shape",
-    "shape",
-    arity=(1, None),
-    doc="The same value, its shape checked at run time.",
-    infer=infer_by(kept_dtype),
-    perform=_specify_perform,
-    shapes=_specify_shapes,
-    views=0,
-    facts=Facts(weight="free", cheap=True, foldable=True, axes=axes.elementwise),
-)
-
-
-def specify_shape(value: Any, sizes: Sequence[Any]) -> Variable:
-    """Return ``value`` with sizes promised: known when building, checked at run time; None promises nothing."""
-    variable = as_variable(value)
-    sizes = listed(sizes, "specify_shape: the sizes")
-    if len(sizes) != tensor_type(variable).ndim:
-        raise ShapeError(
-            f"specify_shape: `{describe(variable)}` has another number of dimensions",
-            where=user_line(),
-            expected=variable.type,
-            found=tuple(sizes),
-        )
-    wanted = [
-        constant(-1, "int64") if size is None else as_integer(size, "specify_shape: a size") for size in sizes
-    ]
-    return build_one(Op(SPECIFY_SHAPE, NameParameters(describe(variable))), variable, *wanted)

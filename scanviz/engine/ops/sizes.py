@@ -25,7 +25,8 @@ from scanviz.engine.graph.sizes import surely_at_most as at_most
 from scanviz.engine.graph.sizes import surely_not_negative as never_negative
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, AxisParameters
+from scanviz.engine.ops.shape import DIMENSION, AxisParameters
+from scanviz.engine.ops.size_checks import BROADCAST_SIZE
 from scanviz.engine.ops.support import constant, constant_integer
 
 MOST_NODES = 40  # of a graph that are read as arithmetic; what is below them is one unknown a variable

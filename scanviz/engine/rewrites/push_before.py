@@ -50,8 +50,6 @@ from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, State, StepOutput, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
-MOVED_BEFORE = "there is nothing in the step that depends on its non-sequences alone"
-
 
 @rule(name="PushOutNonSeqScan", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
 def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
@@ -81,11 +79,9 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
         view, list(same), values, {new: before[variable] for variable, new in added.items()}
     )
     mapping.update({view.result(step_output): rows for step_output, rows in results.items()})
-    said = (
-        [f"{counted(each.op.name for each in movable)} computed once before `{view.op.scan_name}`"]
-        if movable
-        else []
-    )
+    said = []
+    if movable:
+        said.append(f"{counted(each.op.name for each in movable)} computed once before `{view.op.scan_name}`")
     if same:
         said.append(
             f"{named(step_output.name for step_output in same)} the same at every step of `{view.op.scan_name}`"
@@ -196,35 +192,38 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
         return Refusal(nobody_checks(unread), 3)
     if not moved and not given_out:
         return Refusal("no operation of rows has a batched meaning", 3)
+    return _moved_rows(moving, nodes, leaving, given_out)
+
+
+def _moved_rows(
+    moving: _Rows, nodes: Sequence[Apply], leaving: Sequence[Variable], given_out: Sequence[StepOutput]
+) -> Match:
+    """Return the loop that reads the moved rows that the rest of its step needs, and gives no others out."""
+    view, op, moved = moving.view, moving.view.op, moving.moved
     gone = set(moved)
     read = {variable for node in nodes if node not in gone for variable in node.inputs}
     read |= {
         output for variable in op.variables if variable not in given_out for output in inner_outputs(variable)
     }
-    added: dict[LoopVariable, Variable] = {}
-    values: dict[Variable, Variable] = {}
-    for row in leaving:
-        if row in read:
-            rows = moving.rows[row]
-            slice_of = Variable(_row_type(rows), _called(row))
-            added[LoopSequence(_called(row), slice_of)] = rows
-            values[row] = slice_of
-    _, mapping = _without(view, given_out, values, added)
+    slices = {
+        row: LoopSequence(_called(row), Variable(_row_type(moving.rows[row]), _called(row)))
+        for row in leaving
+        if row in read
+    }
+    values = {row: sequence.slice for row, sequence in slices.items()}
+    rows = {sequence: moving.rows[row] for row, sequence in slices.items()}
+    _, mapping = _without(view, given_out, values, rows)
     mapping.update({view.result(step_output): moving.rows[step_output.value] for step_output in given_out})
-    says = (
-        f"{counted(each.op.name for each in moved)} of all rows at once, before `{op.scan_name}`"
-        if moved
-        else ""
-    )
+    said = []
+    if moved:
+        said.append(f"{counted(each.op.name for each in moved)} of all rows at once, before `{op.scan_name}`")
     if given_out:
-        results = f"{named(step_output.name for step_output in given_out)} of `{op.scan_name}` computed without the loop"
-        says = f"{says}; {results}" if says else results
-    return Match(mapping, says)
+        said.append(f"{named(each.name for each in given_out)} of `{op.scan_name}` computed without the loop")
+    return Match(mapping, "; ".join(said))
 
 
 def _row_type(rows: Variable) -> TensorType:
-    kind = rows.type
-    assert isinstance(kind, TensorType)
+    kind = tensor_type(rows)
     return kind.with_shape(kind.shape[1:])
 
 

@@ -23,7 +23,8 @@ from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.index import getitem, last_row, state_history
 from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.reduce import sum as sum_over
-from scanviz.engine.ops.shape import dimension, reshape, specify_shape
+from scanviz.engine.ops.shape import dimension, reshape
+from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.support import as_integer, constant, constant_integer
 from scanviz.engine.scan import assemble
 from scanviz.engine.scan.arguments import non_sequence_arguments, output_arguments, sequence_arguments

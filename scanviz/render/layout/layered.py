@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.labels import cluster_lines, text_width
-from scanviz.render.layout.ordering import acyclic, layers_of, ordered
+from scanviz.render.layout.level import GAP, LAYER_GAP, LayeredLevel, running
 from scanviz.render.layout.placed import (
     LETTER,
     SMALL,
@@ -21,15 +21,12 @@ from scanviz.render.layout.placed import (
     Box,
     BoxSize,
     Placed,
-    Point,
     node_size,
     port_width,
 )
 
-GAP, LAYER_GAP, EDGE_ROOM = 16.0, 34.0, 8.0
 MARGIN, HEAD = 14.0, 20.0
 LANE = 13.0  # between two edges that are led round a loop
-STRAIGHTENING = 6
 
 
 def layered(diagram: Diagram, types: bool = False) -> Placed:
@@ -113,7 +110,7 @@ class _Layout:
         sizes = [self._size_of(part, depth) for part in parts]
         number = {part: k for k, part in enumerate(parts)}
         edges = [(k, number[a], number[b]) for k, a, b in self.edges[cluster] if a != b]
-        level = _Level(sizes, edges, *self._ends(parts))
+        level = LayeredLevel(sizes, edges, *self._ends(parts))
         head = (
             HEAD + SMALL_LINE * (len(cluster_lines(self.clusters[cluster])) - 1)
             if cluster is not None
@@ -187,7 +184,7 @@ class _Layout:
             heights[row] = max(heights[row], sizes[node.id].height)
         heads = self._heads(cells, widths)
         tall = {row: height + heads.get(row, 0.0) for row, height in heights.items()}
-        lefts, tops = _running(widths, GAP * 2), _running(tall, LAYER_GAP)
+        lefts, tops = running(widths, GAP * 2), running(tall, LAYER_GAP)
         for node, column, row in cells:
             size = sizes[node.id]
             x = lefts[column] + (widths[column] - size.width) / 2
@@ -284,132 +281,3 @@ class _Layout:
                 *between[::-1],
                 (target.centre, target.bottom),
             ]
-
-
-class _Level:
-    """Places of the parts of one box."""
-
-    def __init__(
-        self,
-        sizes: list[BoxSize],
-        edges: list[tuple[int, int, int]],
-        first: dict[int, int],
-        last: dict[int, int],
-    ) -> None:
-        self.sizes = list(sizes)
-        count = len(sizes)
-        pairs = acyclic(count, [(a, b) for _, a, b in edges])
-        self.layer = layers_of(
-            count, [(a, b) for a, b in pairs if b not in first and a not in last], first, last
-        )
-        self.joints: dict[int, list[int]] = {}
-        self.links: list[tuple[int, int]] = []
-        for number, a, b in edges:
-            self._lead(number, a, b)
-        depth = max(self.layer, default=-1) + 1
-        rows: list[list[int]] = [[] for _ in range(depth)]
-        for part, layer in enumerate(self.layer):
-            rows[layer].append(part)
-        self.rows = ordered(rows, self.links)
-        self._place(count)
-
-    def _lead(self, number: int, a: int, b: int) -> None:
-        """Let an edge that passes layers stand in each of them."""
-        if self.layer[a] > self.layer[b]:
-            a, b = b, a
-        chain = [a]
-        for layer in range(self.layer[a] + 1, self.layer[b]):
-            self.sizes.append(BoxSize(EDGE_ROOM, 0.0))
-            self.layer.append(layer)
-            chain.append(len(self.sizes) - 1)
-        chain.append(b)
-        self.joints[number] = chain[1:-1]
-        if self.layer[a] != self.layer[b]:
-            self.links += itertools.pairwise(chain)
-
-    def _place(self, count: int) -> None:
-        centres = self._centres()
-        heights = [max((self.sizes[number].height for number in row), default=0.0) for row in self.rows]
-        tops = _running(dict(enumerate(heights)), LAYER_GAP)
-        middles = {number: tops[k] + heights[k] / 2 for k, row in enumerate(self.rows) for number in row}
-        left = min((centres[number] - size.width / 2 for number, size in enumerate(self.sizes)), default=0.0)
-        self.boxes = [
-            Box(
-                centres[number] - self.sizes[number].width / 2 - left,
-                middles[number] - self.sizes[number].height / 2,
-                *self.sizes[number],
-            )
-            for number in range(count)
-        ]
-        self.routes: dict[int, list[Point]] = {
-            number: [
-                point
-                for joint in joints
-                for point in self._through(
-                    centres[joint] - left, tops[self.layer[joint]], heights[self.layer[joint]]
-                )
-            ]
-            for number, joints in self.joints.items()
-        }
-        points = [x for route in self.routes.values() for x, _ in route]
-        self.width = max([box.right for box in self.boxes] + points, default=0.0)
-        self.height = tops[len(heights) - 1] + heights[-1] if heights else 0.0
-
-    @staticmethod
-    def _through(x: float, top: float, height: float) -> list[Point]:
-        """Return where an edge enters and leaves a layer: straight down, so that it touches nothing there."""
-        return [(x, top), (x, top + height)] if height > 30 else [(x, top + height / 2)]
-
-    def _centres(self) -> dict[int, float]:
-        """Return the middle of each part: near its neighbours, in the order of its layer, without overlap."""
-        centres: dict[int, float] = {}
-        for row in self.rows:
-            x = 0.0
-            for number in row:
-                centres[number] = x + self.sizes[number].width / 2
-                x += self.sizes[number].width + GAP
-            for number in row:
-                centres[number] -= x / 2
-        near: dict[int, list[int]] = defaultdict(list)
-        for a, b in self.links:
-            near[a].append(b)
-            near[b].append(a)
-        for sweep in range(STRAIGHTENING):
-            for row in self.rows if sweep % 2 == 0 else self.rows[::-1]:
-                self._straighten(row, centres, near)
-        return centres
-
-    def _straighten(self, row: list[int], centres: dict[int, float], near: dict[int, list[int]]) -> None:
-        """Move a layer's parts towards the means of their neighbours, and apart where they would touch.
-
-        The places are those that keep the order and the distances and are nearest to the wanted ones (least squares over an order:
-        the pool of adjacent violators of Ayer, Brunk, Ewing, Reid and Silverman, 1955).
-        """
-        offsets: list[float] = []
-        offset = 0.0
-        for k, number in enumerate(row):
-            if k:
-                offset += (self.sizes[row[k - 1]].width + self.sizes[number].width) / 2 + GAP
-            offsets.append(offset)
-        pools: list[tuple[float, int]] = []  # mean of what is wanted, less the offset, and how many share it
-        for number, start in zip(row, offsets, strict=True):
-            around = near[number]
-            wanted = sum(centres[one] for one in around) / len(around) if around else centres[number]
-            mean, many = wanted - start, 1
-            while pools and pools[-1][0] > mean:
-                other, others = pools.pop()
-                mean, many = (mean * many + other * others) / (many + others), many + others
-            pools.append((mean, many))
-        places = [mean for mean, many in pools for _ in range(many)]
-        for number, start, place in zip(row, offsets, places, strict=True):
-            centres[number] = start + place
-
-
-def _running(sizes: dict[int, float], gap: float) -> dict[int, float]:
-    """Return where each of a series of sizes begins."""
-    found: dict[int, float] = {}
-    place = 0.0
-    for key in sorted(sizes):
-        found[key] = place
-        place += sizes[key] + gap
-    return found

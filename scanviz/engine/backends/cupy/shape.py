@@ -9,6 +9,7 @@ import numpy as np
 from scanviz.engine.backends.cupy.table import CUPY, CupyRow, single
 from scanviz.engine.errors import ShapeError
 from scanviz.engine.ops import shape as ops
+from scanviz.engine.ops.size_checks import BROADCAST_SIZE, SPECIFY_SHAPE
 from scanviz.engine.ops.state_shape import STATE_SHAPE, in_shape_of_state
 
 
@@ -59,6 +60,6 @@ CUPY.row(ops.MAKE_VECTOR)(single(_vector))
 CUPY.row(ops.RESHAPE)(single(_reshape))
 CUPY.row(ops.DIMSHUFFLE)(single(_dimshuffle))
 CUPY.row(ops.ALLOC)(single(_alloc, scalars_on_host=False))
-CUPY.row(ops.SPECIFY_SHAPE)(CupyRow(lambda xp, op, values: op.perform(values)))  # looks at shapes alone
+CUPY.row(SPECIFY_SHAPE)(CupyRow(lambda xp, op, values: op.perform(values)))  # looks at shapes alone
 CUPY.row(STATE_SHAPE)(single(lambda xp, p, *values: in_shape_of_state(xp, p, values)))
-CUPY.row(ops.BROADCAST_SIZE)(CupyRow(lambda xp, op, values: op.perform(values)))  # numbers of the host
+CUPY.row(BROADCAST_SIZE)(CupyRow(lambda xp, op, values: op.perform(values)))  # numbers of the host

@@ -9,7 +9,8 @@ from typing import Any
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
-from scanviz.engine.ops.shape import dimension, dimshuffle, normal_axis, specify_shape
+from scanviz.engine.ops.shape import dimension, dimshuffle, normal_axis
+from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer
 from scanviz.engine.rewrites.batching import loops as _loops  # noqa: F401  # they fill a table
 from scanviz.engine.rewrites.batching import results as _results  # noqa: F401

@@ -211,7 +211,7 @@ def _moved_rows(
         if row in read
     }
     values = {row: sequence.slice for row, sequence in slices.items()}
-    rows = {sequence: moving.rows[row] for row, sequence in slices.items()}
+    rows: dict[LoopVariable, Variable] = {sequence: moving.rows[row] for row, sequence in slices.items()}
     _, mapping = _without(view, given_out, values, rows)
     mapping.update({view.result(step_output): moving.rows[step_output.value] for step_output in given_out})
     said = []

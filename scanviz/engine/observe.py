@@ -182,13 +182,15 @@ class Observer:
     ``"ops"`` times each operation in every step; ``"values"`` runs the reference tier and tells every value.
     ``steps_a_stamp`` allows a tier to time so many steps at once where steps are very short.  ``samples_runs`` allows the engine
     to notify some of many short runs of a loop by ``loop_run`` alone, once enough of them were looked at closely, ``control`` to
-    run a few blocks of steps as if nobody watched: of the loops inside them only ``loop_counted`` is told.
+    run a few blocks of steps as if nobody watched: of the loops inside them only ``loop_counted`` is told.  With
+    ``weighs`` the memory that some of the calls hold is counted and notified.
     """
 
     detail: Detail = "steps"
     steps_a_stamp: int = 1
     samples_runs: bool = False
     control: bool = False
+    weighs: bool = False
 
     def compiled(self, event: CompiledFunction) -> None:
         """A function was built."""

@@ -115,6 +115,15 @@ MEASURES = [
         "loop", "row_growths", "count", "rows made longer",
         "How often rows of a loop that ends by a condition were copied into larger arrays.",
     ),
+    Measure(
+        "function", "peak_bytes", "bytes", "peak memory",
+        "The most that arrays made in a call took at once, of the calls that were weighed: rows and buffers of loops, results of"
+        " operations outside of loops, results of the call; not what the call was given.", "max", ("heading",),
+    ),
+    Measure(
+        "operation", "held_bytes", "bytes", "held",
+        "Of an operation outside of loops: the most that the call held while it ran, what was made before it included.", "max",
+    ),
     *(Measure(of, "cpu_ns", "ns", "CPU time", f"Time of the processor {about}", views=()) for of, about in _PROCESSOR),
     *(
         Measure(
@@ -172,9 +181,9 @@ def aggregated(before: dict[str, float], measure: Measure, value: float) -> None
     before[measure.name] = new if old is None else AGGREGATES[measure.aggregate](old, new)
 
 
-def shown(record: Measured, view: View) -> Iterator[tuple[Measure, float]]:
-    """Iterate over the numbers of a loop that a view shows, with their values; not what was not measured."""
-    for measure in measures("loop", view):
+def shown(record: LoopRecord | FunctionRecord, view: View) -> Iterator[tuple[Measure, float]]:
+    """Iterate over the numbers of a loop or function that a view shows, with their values; not what was not measured."""
+    for measure in measures("loop" if isinstance(record, LoopRecord) else "function", view):
         value = measure.value(record)
         if value is not None:
             yield measure, value

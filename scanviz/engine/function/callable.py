@@ -30,6 +30,7 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:
+    from scanviz.engine.function.forecast import MemoryForecast
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.planned import Plans
     from scanviz.engine.rewrites.level import Refused
@@ -158,6 +159,39 @@ class Function(Shown):
     def updated_names(self) -> list[str]:
         """What the updated shared variables are called, in order."""
         return [update.name or str(update.type) for update in self.plan.updates]
+
+    def memory_forecast(self, *inputs: Any, **named: Any) -> MemoryForecast:
+        """Return how much memory a call will hold at most; nothing is run.
+
+        Parameters
+        ----------
+        *inputs, **named
+            For each input an array, or its shape as a tuple of integers.  For an input that is one number, such as a number of
+            steps, the number itself, where the memory depends on it.  An input with a default value may be left out.
+
+        Returns
+        -------
+        MemoryForecast
+            The peak, what runs then, and the bytes of each loop.
+
+        Raises
+        ------
+        ScanvizTypeError
+            If the shape of an input is missing, or is another one than the input's type has.
+
+        Examples
+        --------
+        >>> import scanviz
+        >>> from scanviz import tensor as T
+        >>> x = T.matrix("x")
+        >>> rows, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, T.zeros((64,)), name="rnn")
+        >>> told = scanviz.function([x], rows).memory_forecast((100_000, 64))
+        >>> told.at, round(told.peak_bytes / 1e6)
+        ('rnn', 51)
+        """
+        from scanviz.engine.function.forecast import asked  # nothing that runs needs it
+
+        return asked(self, inputs, named)
 
     def memory_plans(self) -> Plans:
         """Return the plan of each loop run so far, by the loop's key, as far as the backend makes plans."""

@@ -76,7 +76,15 @@ FIRST_ROWS = Declaration(
     perform=_perform,
     shapes=_shapes,
     views=0,
-    facts=Facts(weight="free", cheap=True, foldable=True, selects=True, for_loop=True, axes=axes.rows_below),
+    facts=Facts(
+        weight="free",
+        cheap=True,
+        foldable=True,
+        selects=True,
+        always_view=True,
+        for_loop=True,
+        axes=axes.rows_below,
+    ),
 )
 
 

@@ -18,6 +18,7 @@ from scanviz.engine.program.plan import Plan, StoreKind
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.errors import Failure, changed_shape, in_words
 from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.ledger import Ledger
 from scanviz.engine.runtime.rows import (
     OutputRows,
     RunInstruction,
@@ -87,8 +88,8 @@ class LoopArena:
     """
 
     __slots__ = (
-        "_room", "_steps_at_once", "buffers", "carried", "error", "error_values", "failed_step", "fixed", "loop", "module",
-        "outputs", "plan", "record", "sequences", "shapes", "states", "steps", "watch",
+        "_ledger", "_room", "_steps_at_once", "_weighed", "buffers", "carried", "error", "error_values", "failed_step",
+        "fixed", "loop", "module", "outputs", "plan", "record", "sequences", "shapes", "states", "steps", "watch",
     )  # fmt: skip
 
     def __init__(self, inputs: LoopInputs, values: Sequence[Any], watch: Watch | None) -> None:
@@ -98,6 +99,8 @@ class LoopArena:
         self.record: Any = None
         self.steps = count_steps(loop, module.to_host(values[inputs.n_steps]))
         self._room = first_room(loop, self.steps)
+        self._ledger: Ledger | None = None
+        self._weighed = 0
         self.sequences = [values[k] for k in inputs.sequences]
         check_sequences(loop, self.sequences, self.steps)
         self.states = [
@@ -142,8 +145,10 @@ class LoopArena:
             self._room = min(self.steps, max(first + 1, 2 * self._room))
             for state in self.states:
                 state.reserve(self._room)
+                self._weigh_grown(state)
             for output in self.outputs:
                 output.reserve(self._room)
+                self._weigh_grown(output)
             if self.watch is not None:
                 self.watch.measured(self.loop.key, "row_growths", 1)
         if self._steps_at_once is not None:
@@ -169,6 +174,30 @@ class LoopArena:
                 row = self._row_shape(rows.slot.inner, None)
                 held += rows.size * prod(row) * np.dtype(rows.dtype).itemsize
         return held
+
+    def weigh(self, ledger: Ledger | None) -> None:
+        """Count what the arena holds in a ledger from now on, or no more."""
+        if self._ledger is not None:
+            self._ledger.release(self._weighed)
+        self._ledger, self._weighed = ledger, 0
+        if ledger is not None:
+            self._weighed = self._own_bytes()
+            ledger.hold(self._weighed)
+
+    def _own_bytes(self) -> int:
+        """Return the bytes held, without arrays that were taken over."""
+        return self.bytes_held() - sum(int(rows.array.nbytes) for rows in self.states if rows.slot.in_place)
+
+    def _weigh_grown(self, rows: StateRows | OutputRows) -> None:
+        """Count rows that were made longer: those before were there until they were copied."""
+        if self._ledger is None or rows.array is None:
+            return
+        before, self._weighed = self._weighed, self._own_bytes()
+        if self._weighed > before:
+            made = int(rows.array.nbytes)
+            self._ledger.hold(made)
+            self._ledger.release(before + made)
+            self._ledger.hold(self._weighed)
 
     def results(self, done: int, compute: RunInstruction) -> list[Any]:
         """Return what the loop gives after ``done`` steps, in order; ``compute`` runs an instruction of the step alone."""

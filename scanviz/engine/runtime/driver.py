@@ -12,6 +12,7 @@ from scanviz.engine.observe import CountedRuns, StepSeries
 from scanviz.engine.ops.current_step import running_loop
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
+from scanviz.engine.program.memory import fresh_bytes
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
@@ -73,8 +74,22 @@ class LoopRunner:
         arena = LoopArena(self.inputs, values, watch)
         code = self.tier.code_for(arena.shapes, arena.states, watch)
         arena.open(code.plan, code.buffers.take(), code.steps_at_once)
+        if watch.ledger is None:
+            return self._results(arena, code, self._watched(arena, code, watch, begun))
+        fresh = 0 if code.plan is None else fresh_bytes(self.loop.body, code.plan)
+        watch.ledger.hold(fresh)
+        arena.weigh(watch.ledger)
+        try:
+            done = self._watched(arena, code, watch, begun)
+        finally:
+            arena.weigh(None)
+            watch.ledger.release(fresh)
+        return self._results(arena, code, done)
+
+    def _watched(self, arena: LoopArena, code: LoopCode, watch: Watch, begun: int) -> int:
+        """Run the steps as observers want them, and return the steps done."""
         if watch.counted is not None:
-            return self._results(arena, code, run_counted(arena, code, watch.counted, begun))
+            return run_counted(arena, code, watch.counted, begun)
         schedule = self.schedules.take()
         schedule.control = watch.control
         if schedule.passed_over and not self.holds_others and watch.samples_runs:
@@ -82,7 +97,7 @@ class LoopRunner:
         else:
             done = run_observed(arena, code, watch, schedule, begun, self.holds_others)
         self.schedules.give_back(schedule)
-        return self._results(arena, code, done)
+        return done
 
     def _results(self, arena: LoopArena, code: LoopCode, done: int) -> list[Any]:
         results = arena.results(done, self.tier.compute)

@@ -13,6 +13,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from scanviz.engine.observe import CountedRuns, Detail, Observer, StepSeries
+from scanviz.engine.runtime.ledger import Ledger
 
 
 class OwnTime:
@@ -87,6 +88,8 @@ class Watch:
     stamps : sequence of int
         Times of the process's clock before the first instruction of the function's program and after each of them, left by the tier
         that timed them in this call; empty where it did not.
+    ledger : Ledger or None
+        Counts the bytes that the call holds, where it is one of those that are weighed.
     counted : dict of int to CountedRuns or None
         Where runs of loops are only counted, by key of the loop: they are part of a control block of the loop around them.
     """
@@ -96,6 +99,7 @@ class Watch:
         "counted",
         "detail",
         "function",
+        "ledger",
         "observers",
         "own",
         "samples_runs",
@@ -114,6 +118,7 @@ class Watch:
         self.detail, self.steps_a_stamp, self.samples_runs = _wanted(observers)
         self.own = _threads.own
         self.stamps: Sequence[int] = ()
+        self.ledger: Ledger | None = None
 
     def now(self) -> int:
         """Return the time in nanoseconds by a clock that stands still while watching takes time."""
@@ -123,6 +128,11 @@ class Watch:
     def is_outer(self) -> bool:
         """Whether it watches a whole call, and no part of one."""
         return self._outer
+
+    @property
+    def weighs(self) -> bool:
+        """Whether one of them wants to know how much memory calls hold."""
+        return any(observer.weighs for observer in self.observers)
 
     def inside(self) -> Watch:
         """Return the same watch for a part of a function: instructions outside of its loops are not told."""
@@ -219,6 +229,12 @@ class Watch:
         """Tell the bytes of a loop's rows."""
         for observer in self.observers:
             observer.loop_rows(self.function, loop, row_bytes)
+
+    def weighed(self, ledger: Ledger) -> None:
+        """Notify how much memory the call held at most, and while each instruction outside of loops ran."""
+        self.measured(None, "peak_bytes", ledger.peak)
+        for index, most in enumerate(ledger.most[:-1]):
+            self.measured(None, "held_bytes", most, index)
 
     def measured(self, loop: int | None, name: str, value: float, index: int | None = None) -> None:
         """Notify a number of a loop, or of an instruction of its step or of the function."""

@@ -110,12 +110,22 @@ def checkpoints(place: SourcePlace) -> Iterator[Advice]:
         f'scan_checkpoints keeps a state every N steps and computes the rest again. Estimate: with save_every_N="auto" about'
         f" {size(left)} (2·√n rows of n), for the time of one more forward pass: {duration(loop.total_ns)} more"
         f" ({share(loop.total_ns, place.record.wall_ns)} of this run). It saves memory, not time.",
-        f"rows of {names}: {size(kept)} in a run of {amount(steps)} steps",
+        f"rows of {names}: {size(kept)} in a run of {amount(steps)} steps{_of_peak(place, kept)}",
         loop.source,
         place.function.name,
         loop.name,
         None,
         round(kept - left),
+    )
+
+
+def _of_peak(place: SourcePlace, kept: int) -> str:
+    """Return in words how much rows are of all that a call of the function held at most, where that was measured."""
+    peak = place.function.measures.get("peak_bytes", 0.0)
+    return (
+        f"; {share(kept, peak)} of the {size(peak)} that `{place.function.name}` held at most"
+        if peak >= kept
+        else ""
     )
 
 

@@ -376,8 +376,8 @@ class FunctionAggregate:
     """
 
     __slots__ = (
-        "_elapsed", "_errors", "_first_ns", "_histogram", "_open", "_operations", "_parts", "_processor", "_timed", "loops",
-        "operations", "record",
+        "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts", "_processor", "_timed",
+        "loops", "operations", "record",
     )  # fmt: skip
 
     def __init__(self, record: FunctionRecord, operations: int | None = None) -> None:
@@ -389,6 +389,7 @@ class FunctionAggregate:
         self.operations = len(record.operations) if operations is None else operations
         self._operations = OperationTally(self.operations)
         self._errors, self._first_ns = 0, 0
+        self._measures: dict[str, float] = {}
         self._processor = ProcessorTally()
         self._open: dict[int, _Call] = {}
         self._parts = _CallParts()
@@ -470,8 +471,11 @@ class FunctionAggregate:
         return max(self._parts.recording_ns, sum(loop.recorder_ns for loop in self.loops))
 
     def measured(self, index: int | None, name: str, value: float) -> None:
-        """Take a number of an operation outside of loops."""
-        self._operations.measured(-1 if index is None else index, name, value)
+        """Take a number of the function, or of an operation outside of loops."""
+        if index is None:
+            aggregated(self._measures, declared("function", name), value)
+        else:
+            self._operations.measured(index, name, value)
 
     def snapshot(self, running_ns: int = 0) -> FunctionRecord:
         """Return the record so far; calls that have not ended ran for ``running_ns``."""
@@ -485,7 +489,7 @@ class FunctionAggregate:
             running=len(self._open),
             first_ns=self._first_ns,
             call_times=self._histogram.record(),
-            measures=self._processor.measures(self._histogram.total),
+            measures=self._measures | self._processor.measures(self._histogram.total),
             call_parts=self._parts.record(running_ns),
         )
 

@@ -73,6 +73,8 @@ class Recorder(Observer):
     'running'
     """
 
+    weighs = True
+
     def __init__(
         self,
         detail: Literal["steps", "ops"] = "steps",
@@ -359,11 +361,13 @@ class Recorder(Observer):
             )
 
     def _used_of_run(self) -> dict[str, float]:
-        """Return what the process used of the processor since the wall time started."""
-        before, now = self._used_before, self._used_after or process_usage()
-        known = before.switches is not None and now.switches is not None
-        switches = (now.switches or 0) - (before.switches or 0) if known else None
-        return used(now.cpu_ns - before.cpu_ns, switches)
+        """Return what the process used of the processor from beginning to end, nothing before the run has ended."""
+        before, after = self._used_before, self._used_after
+        if after is None:
+            return {}
+        known = before.switches is not None and after.switches is not None
+        switches = (after.switches or 0) - (before.switches or 0) if known else None
+        return used(after.cpu_ns - before.cpu_ns, switches)
 
     def _cost(self) -> CostRecord:
         loops = self._loops.values()

@@ -47,6 +47,7 @@ def function_lines(
     if function.calls > 1:
         later = (times.total_ns - function.first_ns) / (function.calls - 1)
         facts.append(f"first {duration(function.first_ns)}, then {duration(later)} a call")
+    facts += headings(function)
     if function.errors:
         facts.append(f"{amount(function.errors)} failed")
     if function.running:
@@ -136,9 +137,9 @@ def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool =
     return lines
 
 
-def headings(loop: LoopRecord) -> list[str]:
-    """Return the declared numbers that stand in a loop's heading, each with its title."""
-    return [f"{measure.title} {quantity(value, measure.unit)}" for measure, value in shown(loop, "heading")]
+def headings(record: LoopRecord | FunctionRecord) -> list[str]:
+    """Return the declared numbers that stand in the heading of a loop or function, each with its title."""
+    return [f"{measure.title} {quantity(value, measure.unit)}" for measure, value in shown(record, "heading")]
 
 
 def _notes(loop: LoopRecord) -> list[ReportLine]:

@@ -79,6 +79,7 @@ def _parts(record: ProfileRecord) -> dict[str, Any]:
 def _function(function: FunctionRecord) -> dict[str, Any]:
     found: dict[str, Any] = encode(replace(function, rewrites=None, program=b""))
     found["off_cpu"] = off_cpu(function)
+    found["heading"] = _heading(function)
     found["rewrites"] = with_lines(function.rewrites) if function.rewrites is not None else None
     return found
 
@@ -89,7 +90,7 @@ def _loop(loop: LoopRecord) -> dict[str, Any]:
         data.update(_buffer(variable))
     found["off_cpu"] = off_cpu(loop)
     found["typical_step"] = typical_step(loop)
-    found["heading"] = [{**_measure(measure), "value": value} for measure, value in shown(loop, "heading")]
+    found["heading"] = _heading(loop)
     matrix = connection_matrix(loop) if loop.variables else ConnectionMatrix(loop.name, (), (), ())
     found["connections"] = {
         "rows": [[entry.label, entry.variable, entry.kind] for entry in matrix.row_entries],
@@ -99,6 +100,10 @@ def _loop(loop: LoopRecord) -> dict[str, Any]:
     for name in ("connection_pattern", "inner_connection_pattern"):
         found.pop(name)
     return found
+
+
+def _heading(record: LoopRecord | FunctionRecord) -> list[dict[str, Any]]:
+    return [{**_measure(measure), "value": value} for measure, value in shown(record, "heading")]
 
 
 def _measure(measure: Measure) -> dict[str, Any]:

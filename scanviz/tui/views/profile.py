@@ -182,6 +182,7 @@ def function_summary(function: FunctionRecord) -> Text:
         duration(function.total_ns),
         f"first {duration(function.first_ns)}",
     ]
+    parts += headings(function)
     built = ", ".join(f"{sanitize(stage)} {duration(spent)}" for stage, spent in function.build_ns.items())
     text.append(f"  {' · '.join(parts)} · on {sanitize(function.backend)}", style="not bold")
     return text.append(f"\nbuilt in: {built}", style="not bold") if built else text

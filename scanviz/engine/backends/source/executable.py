@@ -12,9 +12,10 @@ from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.backends.source.runners import all_made, make_runner
 from scanviz.engine.program.instructions import Program
-from scanviz.engine.program.plan import Plan
+from scanviz.engine.program.plan import Emits, Plan
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.interpreter import Interpreter
+from scanviz.engine.runtime.ledger import Weighing
 
 
 class SourceExecutable:
@@ -38,6 +39,7 @@ class SourceExecutable:
         )
         self.flat = FlatProgram(program, library, partial(make_runner, library))
         self._interpreter: Interpreter | None = None
+        self._weighing = Weighing(len(program.instructions))
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
@@ -46,8 +48,22 @@ class SourceExecutable:
                 self._interpreter = self.library.tier.interpreted(self.program)
             return self._interpreter.run(inputs, watch)
         with np.errstate(all="ignore"):
-            taken, stamped = self._taken(self.program, inputs), watch is not None and watch.is_outer
-            return self._given(self.program, inputs, self.flat.run(taken, watch, stamped))
+            if watch is None:
+                return self._given(
+                    self.program, inputs, self.flat.run(self._taken(self.program, inputs), None, False)
+                )
+            ledger = self._weighing.ledger(inputs) if watch.weighs and watch.is_outer else None
+            watch.ledger = ledger
+            results = self.flat.run(self._taken(self.program, inputs), watch, watch.is_outer)
+            results = self._given(self.program, inputs, results)
+        if ledger is not None:
+            watch.weighed(ledger)
+        return results
+
+    @property
+    def emits(self) -> Emits:
+        """What the tier can do with memory."""
+        return self.library.tier.emits
 
     def source(self) -> str:
         """Return the generated source of the program outside of its loops."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Literal
 
 from scanviz.engine.backends.source.compiled import CompiledSource, compile_source, failure_of, raised_in
 from scanviz.engine.backends.source.emitter import Emitter
@@ -21,12 +21,14 @@ from scanviz.engine.program.plan import plan, single
 from scanviz.engine.runtime.call_schedule import CallSchedule
 from scanviz.engine.runtime.errors import in_words
 from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.ledger import Ledger, Weigh
 
+_Variant = Literal["plain", "timed", "weighed"]
 MakeRunner = Callable[[Program, LoopInstruction | BranchInstruction], Any]
 
 
 class FlatProgram:
-    """A program as one generated function, and a second one with a time stamp after each instruction.
+    """A program as one generated function; a second one has a time stamp after each instruction, a third counts what it holds.
 
     Attributes
     ----------
@@ -42,8 +44,8 @@ class FlatProgram:
             if not isinstance(instruction, Instruction)
         }
         self.plan = plan(program, None, single, library.tier.emits)
-        self._plain = self._compile(False)
-        self._timed: CompiledSource | None = None
+        self._plain = self._compile("plain")
+        self._others: dict[_Variant, CompiledSource] = {}
         self._schedule = CallSchedule()
 
     @property
@@ -51,22 +53,25 @@ class FlatProgram:
         """The source of the plain function."""
         return self._plain.text
 
-    def _compile(self, timed: bool) -> CompiledSource:
+    def _compile(self, variant: _Variant) -> CompiledSource:
         emitter = self.library.emitter(self.program)
         entry = emitter.fresh(f"call_{self.program.name}")
-        lines = [f"def {entry}(inputs, watch, record):"]
+        lines = [f"def {entry}(inputs, watch, record, weigh):"]
+        held: list[int] = []  # registers that the program made and has not let go
         where: dict[int, int] = {}
         given = [emitter.name(number) for number in self.program.inputs]
         if given:
             lines.append(f"    {', '.join(given)}{',' if len(given) == 1 else ''} = inputs")
-        if timed:
+        if variant != "plain":
             lines.append("    record(clock())")
         for index, instruction in enumerate(self.program.instructions):
             for text in self._statements(emitter, index, instruction):
                 lines.append(f"    {text}")
                 where[len(lines)] = index
-            if timed:
+            if variant != "plain":
                 lines.append("    record(clock())")
+            if variant == "weighed":
+                held = self._weighed(emitter, index, held, lines)
             alive = {emitter.name(number) for number in instruction.outputs}
             names = [
                 emitter.name(number) for number in instruction.frees if number not in self.program.constants
@@ -79,6 +84,16 @@ class FlatProgram:
         lines.append(f"    return [{', '.join(emitter.name(number) for number in self.program.outputs)}]")
         text = "\n".join(lines) + "\n"
         return compile_source(text, entry, emitter.namespace, where, emitter.names(), self.program.name)
+
+    def _weighed(self, emitter: Emitter, index: int, held: list[int], lines: list[str]) -> list[int]:
+        """Write the line that counts what is alive after an instruction, and return what stays so."""
+        instruction = self.program.instructions[index]
+        alive = list(dict.fromkeys([*held, *instruction.outputs]))
+        kept = [number for number in alive if number not in instruction.frees]
+        ordered = [*kept, *(number for number in alive if number in instruction.frees)]
+        names = "".join(f"{emitter.name(number)}, " for number in ordered)
+        lines.append(f"    weigh({index}, ({names}), {len(kept)})")
+        return kept
 
     def _statements(self, emitter: Emitter, index: int, instruction: AnyInstruction) -> list[str]:
         if isinstance(instruction, Instruction):
@@ -96,24 +111,59 @@ class FlatProgram:
 
     def run(self, inputs: Sequence[Any], watch: Watch | None, tell: bool) -> list[Any]:
         """Return the outputs; with ``tell`` the times of instructions are left with ``watch``, in the calls that are timed so."""
-        code, record = self._plain, None
-        stamps: array[int] | None = None
-        if tell and watch is not None and (watch.detail == "ops" or self._schedule.timed()):
-            code, stamps = self._timed or self._made_timed(watch), array("q")
-            record = watch.own.without(stamps.append) if self.runners else stamps.append
+        if watch is not None and watch.ledger is not None and (tell or watch.ledger.weighs_inside()):
+            return self._run_weighed(inputs, watch, watch.ledger, tell)
+        if not tell or watch is None or not (watch.detail == "ops" or self._schedule.timed()):
+            return self._results(self._plain, inputs, watch, None, None)
+        code, stamps = self._others.get("timed") or self._made("timed", watch), array("q")
+        record = watch.own.without(stamps.append) if self.runners else stamps.append
+        results = self._results(code, inputs, watch, record, None)
+        self._stamped(watch, stamps)
+        return results
+
+    def _stamped(self, watch: Watch, stamps: array[int]) -> None:
+        watch.stamps = stamps
+        self._schedule.took(stamps[-1] - stamps[0], len(stamps) - 1)
+
+    def _run_weighed(self, inputs: Sequence[Any], watch: Watch, ledger: Ledger, tell: bool) -> list[Any]:
+        """Return the outputs, with what the program holds counted in a ledger; counting is no time of the program."""
+        own, stamps = watch.own, array("q")
+        counted = ledger.frame([*inputs, *self.program.constants.values()], outermost=tell)
+
+        def weigh(instruction: int, values: Sequence[Any], kept: int) -> None:
+            begun = perf_counter_ns()
+            counted.weigh(instruction, values, kept)
+            own.ns += perf_counter_ns() - begun
+
+        code = self._others.get("weighed") or self._made("weighed", watch)
         try:
-            results: list[Any] = code.function(inputs, watch, record)
+            results = self._results(code, inputs, watch, own.without(stamps.append), weigh)
+            if tell:
+                counted.give(results)
+                self._stamped(watch, stamps)
+            return results
+        finally:
+            counted.end()
+
+    def _results(
+        self,
+        code: CompiledSource,
+        inputs: Sequence[Any],
+        watch: Watch | None,
+        record: Callable[[int], object] | None,
+        weigh: Weigh | None,
+    ) -> list[Any]:
+        """Return what a variant of the code gives, its errors in the user's words."""
+        try:
+            results: list[Any] = code.function(inputs, watch, record, weigh)
+            return results
         except Exception as error:
             failure = failure_of(raised_in(error, code), code, self.program)
             raise in_words(error, self.program, failure) from error.__cause__
-        if stamps is not None and watch is not None:
-            watch.stamps = stamps
-            self._schedule.took(stamps[-1] - stamps[0], len(stamps) - 1)
-        return results
 
-    def _made_timed(self, watch: Watch) -> CompiledSource:
-        """Return the variant with a time stamp after each instruction; making it is no time of the program."""
+    def _made(self, variant: _Variant, watch: Watch) -> CompiledSource:
+        """Return a variant that notes more than the plain one; making it is no time of the program."""
         begun = perf_counter_ns()
-        self._timed = made = self._compile(True)
+        self._others[variant] = made = self._compile(variant)
         watch.own.ns += perf_counter_ns() - begun
         return made

@@ -102,6 +102,7 @@ function functionPart(each) {
   return element("section", { "aria-label": `function ${each.name}` },
     element("h2", {}, `function ${each.name}`, each.origin ? ` from ${each.origin}` : "", " ", lineButton(each.source)),
     element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} calls, ${duration(each.call_times.total_ns)} in all, on ${each.backend}; first call ${duration(each.first_ns)}`,
+      each.heading.map((one) => ["; ", element("span", { title: one.about }, `${one.title} ${quantity[one.unit](one.value)}`)]),
       each.errors ? `; ${count(each.errors)} ended by an error` : "", built ? `; built in: ${built}` : ""),
     element("ul", { class: "tree" }, loops.filter((loop) => loop.parent === null).map((loop) => loopItem(loop, loops, total))),
     operations.length ? element("details", {}, element("summary", {}, `operations outside of loops (${operations.length})`),

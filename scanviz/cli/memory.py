@@ -1,0 +1,94 @@
+"""Tell how much memory the calls of a script will hold, each before it is made, and beside it what they then held.
+
+A script is run as under python; what it prints goes to standard error, and when it ends one line a function is printed on standard
+output: of the call for which most was forecast. Counted are arrays that the engine makes: rows and buffers of loops, results of
+operations outside of loops, results of calls. With --limit a call that would hold more is not made: it raises OutOfMemoryError.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of
+from scanviz.cli.run import set_mode
+from scanviz.record.plain_text import sanitize, write_text
+
+if TYPE_CHECKING:
+    from scanviz.engine.measurement.forecasts import ForecastCall
+
+USAGE = "memory [options] SCRIPT [arguments]"
+OPTIONS = (
+    Option(("--limit",), "SIZE", "make no call that would hold more, such as 500M or 4G"),
+    Option(("--mode",), "NAME", "tier that runs functions which name none"),
+)
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def main(arguments: list[str]) -> int:
+    """Run a script with forecasts of its calls and return the exit code; a script that fails ends the process by its own."""
+    parsed = parse(arguments, OPTIONS, program=True)
+    if "help" in parsed.options:
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
+        return 0
+    limit, script = _limit(parsed), program_of(parsed.rest, "memory")
+    set_mode(parsed.options.get("mode"))
+    from scanviz.cli.rewrites import own_output
+    from scanviz.engine.measurement.forecasts import Forecasts
+    from scanviz.profiler.run.exits import watch_the_end
+    from scanviz.profiler.run.runner import CannotRunError, run
+
+    forecasts, out, process = Forecasts(limit), own_output("the forecast"), os.getpid()
+    watch_the_end()
+
+    def show() -> int:
+        if os.getpid() == process:
+            with contextlib.suppress(BrokenPipeError):  # nobody reads any more
+                _print(forecasts.calls, out)
+        return 0
+
+    try:
+        with forecasts.watching():
+            run(script)
+    except CannotRunError as error:
+        write_text(f"scanviz: {error}\n", sys.stderr)
+        return error.code
+    except BaseException:
+        atexit.register(show)  # after its traceback, and with its exit code
+        raise
+    return show()
+
+
+def _limit(parsed: Parsed) -> int | None:
+    text = parsed.options.get("limit")
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise UsageError(f"--limit takes a size such as 500M or 4G, not {text!r}")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+def _print(calls: list[ForecastCall], out: TextIO) -> None:
+    from scanviz.profiler.report.text import table
+    from scanviz.profiler.report.units import size
+
+    if not calls:
+        write_text("no scanviz function was called\n", out)
+        return
+    rows = [["function", "forecast", "measured", "calls", "at", "line"]]
+    for call in calls:
+        told, held = call.forecast, call.measured_bytes
+        more = f" and {told.unknown} results of unknown size" if told.unknown else ""
+        where = "" if told.where is None else sanitize(str(told.where))
+        bytes_ = [size(told.peak_bytes) + more, "–" if held is None else size(held)]
+        rows.append([sanitize(call.function.name), *bytes_, str(call.calls), sanitize(told.at), where])
+    write_text("".join(f"{line.rstrip()}\n" for line in table(rows, 1, 200)), out)
+    out.flush()
+
+
+__all__ = ["main"]

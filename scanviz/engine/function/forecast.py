@@ -1,0 +1,148 @@
+"""What a call of a function will hold in memory, told before it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.function.arguments import In
+from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.program.forecast import forecast
+from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
+from scanviz.engine.program.plan import Emits
+from scanviz.engine.program.printer import instruction_text
+from scanviz.engine.program.shapes import ConcreteShape
+
+NOTHING_KEPT = Emits(lambda instruction, program: False, lambda instruction, program: ())
+
+
+class Forecastable(Protocol):
+    """What a forecast reads of a compiled function."""
+
+    name: str
+    program: Program
+    plan: Any  # what it was asked for: its shared variables are read
+
+    @property
+    def inputs(self) -> list[In]:
+        """Its inputs, in order."""
+        ...
+
+    @property
+    def executable(self) -> Any:
+        """What the backend made of the program."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryForecast:
+    """What a call of a function will hold at most.
+
+    Attributes
+    ----------
+    peak_bytes : int
+        The most that arrays made in the call take at once: rows and buffers of loops, results of operations outside of loops,
+        results of the call.  Not what it is given, shared variables, and what NumPy needs inside of one operation.
+    at : str
+        What runs then: a loop's name, an operation as the Program prints it, or ``copies of results``.
+    where : SourceLine or None
+        The user's line of it.
+    loops : dict of str to int
+        Bytes of one run of each loop, those inside included; of loops of one name those of the largest.
+    unknown : int
+        Results whose size depends on values: they are not counted.
+
+    Examples
+    --------
+    >>> MemoryForecast(2_500_000, "encoder", None, {"encoder": 2_000_000}, 0).at
+    'encoder'
+    """
+
+    peak_bytes: int
+    at: str
+    where: SourceLine | None
+    loops: dict[str, int]
+    unknown: int
+
+
+def asked(function: Forecastable, inputs: Sequence[Any], named: dict[str, Any]) -> MemoryForecast:
+    """Return the forecast of a call with arrays, shapes or numbers for inputs, as ``Function.memory_forecast`` takes them."""
+    given = _given(function, inputs, named)
+    return of_call(function, [*given, *(each.get_value(borrow=True) for each in function.plan.shared)])
+
+
+def of_call(function: Forecastable, given: Sequence[Any]) -> MemoryForecast:
+    """Return what a call with these inputs and values of shared variables will hold; a tuple stands for an array of that shape."""
+    program = function.program
+    shapes: list[ConcreteShape] = [
+        each if isinstance(each, tuple) else tuple(np.shape(each)) for each in given
+    ]
+    values = {
+        number: np.asarray(value)
+        for number, value in zip(program.inputs, given, strict=True)
+        if not isinstance(value, tuple) and np.shape(value) == () and np.asarray(value).dtype.kind in "iu"
+    }
+    emits = getattr(function.executable, "emits", NOTHING_KEPT)
+    found = forecast(program, shapes, values, emits)
+    names = {loop.key: loop.name for loop, _ in all_loops(program)}
+    loops: dict[str, int] = {}
+    for key, size in found.loops.items():
+        loops[names[key]] = max(size, loops.get(names[key], 0))
+    at, where = _named(program, found.instruction)
+    return MemoryForecast(found.peak_bytes, at, where, loops, len(found.unknown))
+
+
+def _named(program: Program, index: int) -> tuple[str, SourceLine | None]:
+    """Return what runs at an instruction, and the user's line of it."""
+    if index < 0:
+        return "", None
+    if index == len(program.instructions):
+        return "copies of results", None
+    instruction = program.instructions[index]
+    text = instruction_text(program, index)
+    return instruction.name if isinstance(
+        instruction, LoopInstruction
+    ) else text, instruction.provenance.source
+
+
+def _given(function: Forecastable, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+    expected = ", ".join(each.label for each in function.inputs)
+    if len(inputs) > len(function.inputs):
+        raise ScanvizTypeError(
+            f"`{function.name}` takes {len(function.inputs)} inputs, {len(inputs)} were given",
+            expected=expected,
+        )
+    left = dict(named)
+    found: list[Any] = []
+    for k, each in enumerate(function.inputs):
+        name = each.name or ""
+        value = inputs[k] if k < len(inputs) else left.pop(name, each.value)
+        if value is None:
+            raise ScanvizTypeError(f"the forecast of `{function.name}` needs the shape of input {each.label}")
+        found.append(_checked(function, each.label, each.variable.type, value))
+    if left:
+        raise ScanvizTypeError(
+            f"`{function.name}` has no input named `{next(iter(left))}`", expected=expected
+        )
+    return found
+
+
+def _checked(function: Forecastable, label: str, kind: Any, value: Any) -> Any:
+    shape = value if isinstance(value, tuple) else np.shape(value)
+    ndim = kind.ndim if isinstance(kind, TensorType) else len(shape)
+    sizes = all(isinstance(size, int | np.integer) and size >= 0 for size in shape)
+    if len(shape) != ndim or not sizes:
+        raise ScanvizTypeError(
+            f"input {label} of `{function.name}` has another shape",
+            expected=f"{ndim} sizes, or an array of {ndim} dimensions",
+            found=repr(value) if isinstance(value, tuple) else f"shape {shape}",
+        )
+    return tuple(map(int, value)) if isinstance(value, tuple) else value
+
+
+__all__ = ["MemoryForecast", "asked", "of_call"]

@@ -1,0 +1,166 @@
+"""Laws of memory: the forecast of a call is what its ledger counts, and the ledger counts what tracemalloc sees."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.function import Function
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.observe import Observer, observed_by
+from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
+from scanviz.testing.laws.law import law
+from scanviz.testing.laws.programs import compiled
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import EVERY_DTYPE, random_loops
+from scanviz.testing.plain import run_plainly
+from scanviz.testing.readings import READINGS, Reading
+
+SMALL = 64 * 1024  # bytes of Python's own objects that a call may make
+NARROW = 256  # bytes: rounding of a few small arrays, of scalars that are arrays for a moment
+
+
+class _Peak(Observer):
+    """Takes the most that a call held."""
+
+    weighs = True
+
+    def __init__(self) -> None:
+        self.bytes = 0.0
+
+    def measured(self, function: int, loop: int | None, index: int | None, name: str, value: float) -> None:
+        if name == "peak_bytes" and loop is None and index is None:
+            self.bytes = max(self.bytes, value)
+
+
+def counted(f: Function, given: Sequence[Any]) -> float:
+    """Return the most bytes that a call held, as its ledger counts them."""
+    with observed_by(_Peak()) as peak:
+        f(*given)
+    assert isinstance(peak, _Peak)
+    return peak.bytes
+
+
+def _chooses(program: Program) -> bool:
+    """Return whether anything in a program depends on values: a stop condition, or a branch."""
+    for instruction in program.instructions:
+        if isinstance(instruction, BranchInstruction):
+            return True
+        if isinstance(instruction, LoopInstruction) and (
+            instruction.until is not None or _chooses(instruction.body)
+        ):
+            return True
+    return False
+
+
+@law(
+    sample=15,
+    case=random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True),
+    rewrites=st.booleans(),
+    reading=st.sampled_from(READINGS),
+)
+def a_forecast_is_what_a_ledger_counts(case: LoopCase, rewrites: bool, reading: Reading) -> None:
+    """What is forecast of a call of a random loop is what its ledger counts; at least so much where values decide."""
+    count = len(run_plainly(case)[0][0])
+    f, given = compiled(case, rewrites, "numpy", lambda variable: reading.of(variable, count))
+    told = f.memory_forecast(*given[: len(f.inputs)])
+    held = counted(f, given[: len(f.inputs)])
+    if told.unknown:
+        return
+    assert told.peak_bytes >= held - NARROW, (told, held)
+    if not _chooses(f.program):
+        assert told.peak_bytes <= held + NARROW, (told, held)
+
+
+class Wide(NamedTuple):
+    """A function of square matrices, as a list of what is made one after another of what was made before."""
+
+    size: int
+    dtype: str
+    parts: tuple[tuple[str, int, int], ...]
+    results: tuple[int, ...]
+
+
+def _loop(step: Callable[..., Any], last: bool) -> Callable[[Any, Any], Any]:
+    def made(a: Any, b: Any) -> Any:
+        rows, _ = scanviz.scan(step, a, b[0])
+        return T.broadcast_to(rows[-1], a.shape) + a if last else rows
+
+    return made
+
+
+MAKE: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda a, b: a + b,
+    "product": lambda a, b: T.dot(a, b),
+    "tanh": lambda a, b: T.tanh(a),
+    "two operations": lambda a, b: T.exp(-a) * b,
+    "transposed": lambda a, b: a.T,
+    "backwards": lambda a, b: a[::-1],
+    "halves": lambda a, b: T.concatenate([b[a.shape[0] // 2 :], a[: a.shape[0] // 2]]),
+    "reshaped": lambda a, b: T.reshape(a.T, a.shape),
+    "in another order": lambda a, b: T.reshape(T.reshape(a.T, (-1,)), a.shape),
+    "rows": _loop(lambda x, h: T.tanh(x + h), last=False),
+    "last row": _loop(lambda x, h: T.maximum(x, h) * 0.5, last=True),
+    "rows of two": _loop(lambda x, h: T.sort(x * h), last=False),
+}
+
+
+@st.composite
+def wide_functions(draw: st.DrawFn) -> Wide:
+    """Draw a function whose arrays are so large that Python's own objects are little beside them."""
+    parts: list[tuple[str, int, int]] = []
+    for k in range(draw(st.integers(1, 6))):
+        parts.append(
+            (draw(st.sampled_from(list(MAKE))), draw(st.integers(0, k + 1)), draw(st.integers(0, k + 1)))
+        )
+    made = st.integers(2, len(parts) + 1)
+    results = draw(st.lists(made, min_size=1, max_size=2, unique=True))
+    return Wide(
+        draw(st.integers(180, 320)),
+        draw(st.sampled_from(["float64", "float32"])),
+        tuple(parts),
+        tuple(results),
+    )
+
+
+def _built(wide: Wide) -> tuple[Function, list[Array]]:
+    a, b = T.matrix("a", dtype=wide.dtype), T.matrix("b", dtype=wide.dtype)
+    values = [a, b]
+    for name, first, second in wide.parts:
+        values.append(T.cast(MAKE[name](values[first], values[second]), wide.dtype))
+    f = scanviz.function([a, b], [values[k] for k in wide.results], on_unused_input="ignore")
+    drawn = np.random.default_rng(0)
+    return f, [drawn.normal(size=(wide.size, wide.size)).astype(wide.dtype) * 0.01 for _ in range(2)]
+
+
+def traced(f: Function, given: Sequence[Any]) -> int:
+    """Return the most bytes that a call held beyond those before, as tracemalloc sees them."""
+    f(*given)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        f(*given)
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+@law(sample=8, wide=wide_functions())
+def a_ledger_counts_what_tracemalloc_sees(wide: Wide) -> None:
+    """The most that a call holds is, by its ledger and by its forecast, what tracemalloc saw of a call that nobody watched."""
+    f, given = _built(wide)
+    seen, held = traced(f, given), counted(f, given)
+    assert abs(held - seen) <= 0.05 * seen + SMALL, (held, seen)
+    told = f.memory_forecast(*given)
+    assert abs(told.peak_bytes - seen) <= 0.05 * seen + SMALL, (told, seen)
+
+
+__all__ = ["Wide", "counted", "traced", "wide_functions"]

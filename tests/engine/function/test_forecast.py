@@ -1,0 +1,61 @@
+"""What a call will hold, told from shapes alone: arrays, shapes and numbers are taken, and what is wrong is told in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.measurement.forecasts import Forecasts
+
+
+def rnn(steps: object = None) -> scanviz.Function:
+    x = T.matrix("x")
+    inputs = [x] if steps is None else [x, steps]
+    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, T.zeros((64,)), n_steps=steps, name="rnn")
+    return scanviz.function(inputs, rows, name="f")
+
+
+def test_a_shape_an_array_and_a_name_tell_the_same() -> None:
+    f = rnn()
+    told = f.memory_forecast((1000, 64))
+    assert told == f.memory_forecast(np.zeros((1000, 64))) == f.memory_forecast(x=(1000, 64))
+    assert told.at == "rnn" and told.loops["rnn"] == pytest.approx(1001 * 64 * 8, rel=0.01)
+    assert told.where is not None and told.where.file.endswith("test_forecast.py")
+
+
+def test_a_number_of_steps_is_taken_into_account() -> None:
+    f = rnn(T.lscalar("n"))
+    few, many = (f.memory_forecast((1000, 64), n).peak_bytes for n in (10, 1000))
+    assert many > 50 * few
+    assert f.memory_forecast((1000, 64), ()).unknown
+
+
+def test_what_depends_on_values_is_not_counted_but_told() -> None:
+    x = T.vector("x")
+    f = scanviz.function([x], x[x > 0.0] * 2.0)
+    assert f.memory_forecast((1000,)).unknown == 2
+
+
+def test_what_is_wrong_is_told_in_words() -> None:
+    f = rnn()
+    with pytest.raises(TypeError, match=r"another shape\n  expected: 2 sizes"):
+        f.memory_forecast((3,))
+    with pytest.raises(TypeError, match="needs the shape of input"):
+        f.memory_forecast()
+    with pytest.raises(TypeError, match="no input named `y`"):
+        f.memory_forecast((3, 64), y=(3,))
+    with pytest.raises(TypeError, match="takes 1 inputs, 2 were given"):
+        f.memory_forecast((3, 64), (3,))
+
+
+def test_a_call_that_would_hold_more_than_the_limit_is_not_made() -> None:
+    f = rnn()
+    with Forecasts(300_000).watching() as forecasts:
+        f(np.ones((10, 64)))
+        with pytest.raises(MemoryError, match=r"the call of `f` would hold 0.5 MB, most of it at rnn"):
+            f(np.ones((1000, 64)))
+    (call,) = forecasts.calls
+    assert call.calls == 2 and call.shapes == ((1000, 64),)
+    assert call.measured_bytes == pytest.approx(11 * 64 * 8, rel=0.5)

@@ -41,6 +41,8 @@ class OperationRecord:
     mean_ns : float
         Its time.  Outside of loops the average of its times; in a loop's step its part of the typical step: the median of its
         times with the price of stamps taken off, 0 where that is below what can be told from 0.
+    median_ns : float
+        Outside of loops the median of its times in the last calls in which all operations were timed; 0 where that is not known.
     spread_ns : float
         The range of the middle half of its times, in a loop's step.
     measures : dict of str to float
@@ -60,6 +62,7 @@ class OperationRecord:
     loop: int | None = None
     samples: int = 0
     mean_ns: float = 0.0
+    median_ns: float = 0.0
     spread_ns: float = 0.0
     measures: dict[str, float] = field(default_factory=dict)
     moved_from: str = ""

@@ -68,11 +68,19 @@ def call_ns(function: FunctionRecord) -> float:
 
 def outside_ns(function: FunctionRecord, operation: OperationRecord) -> float:
     """Return what an operation outside of loops takes of a usual call; 0 where it was timed too rarely."""
-    timed = sum(max(0.0, one.mean_ns) for one in function.operations if one.samples)
-    whole = max(function.call_times.mean_ns, timed)
+    timed = sum(_usual(one) for one in function.operations if one.samples)
+    whole, usual = max(function.call_times.mean_ns, timed), call_ns(function)
     if operation.samples < FEWEST or whole <= 0:
         return 0.0
-    return max(0.0, operation.mean_ns * call_ns(function) / whole)
+    if (
+        operation.median_ns > 0
+    ):  # medians are scaled only where they come to more than the median of the whole
+        return _usual(operation) * min(1.0, usual / timed)
+    return _usual(operation) * usual / whole
+
+
+def _usual(operation: OperationRecord) -> float:
+    return max(0.0, operation.median_ns or operation.mean_ns)
 
 
 def building_ns(function: FunctionRecord) -> int:

@@ -17,6 +17,7 @@ from scanviz.record.measures import aggregated, declared
 from scanviz.record.model import OperationRecord
 from scanviz.record.statistics import Histogram, HistogramTable
 
+RECENT_CALLS = 256  # calls whose times are kept for medians, the last ones
 PENDING_TIMED = 4096  # times gathered before they are counted
 COLD = 8  # steps at the start of the first timed chunk that pay for cold code: not taken, where others follow
 WHOLE_CHUNK = 8  # steps of a chunk whose first step, which enters its code, is left out
@@ -29,9 +30,10 @@ LENGTHS = 16  # lengths of plain blocks that wait for a block to be compared wit
 class OperationTally:
     """Times of the operations of a program, told one by one."""
 
-    __slots__ = ("_counts", "_measures", "_totals")
+    __slots__ = ("_counts", "_measures", "_recent", "_totals")
 
     def __init__(self, count: int) -> None:
+        self._recent: deque[Samples] = deque(maxlen=RECENT_CALLS)
         self._totals, self._counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self._measures: dict[int, dict[str, float]] = {}
 
@@ -46,6 +48,7 @@ class OperationTally:
         if times.shape[1] == len(self._totals):
             self._totals += times.sum(axis=0)
             self._counts += len(times)
+            self._recent.extend(times[-RECENT_CALLS:])
 
     def measured(self, index: int, name: str, value: float) -> None:
         """Take a number of one operation."""
@@ -53,12 +56,16 @@ class OperationTally:
             aggregated(self._measures.setdefault(index, {}), declared("operation", name), value)
 
     def records(self, operations: tuple[OperationRecord, ...]) -> tuple[OperationRecord, ...]:
-        """Return the operations with their average times."""
+        """Return the operations with their average times, and medians where they were timed call by call."""
+        medians = [0.0] * len(operations)
+        if operations and self._recent:
+            medians = np.median(np.array(self._recent), axis=0).tolist()
         return tuple(
             replace(
                 operation,
                 samples=count,
                 mean_ns=total / count if count else 0.0,
+                median_ns=medians[k],
                 measures=dict(self._measures.get(k, {})),
             )
             for k, (operation, total, count) in enumerate(

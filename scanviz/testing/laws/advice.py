@@ -62,7 +62,8 @@ def _profiled(run: Callable[[], Any]) -> ProfileRecord:
 
 
 def _timed(draw: st.DrawFn, operation: OperationRecord) -> OperationRecord:
-    return replace(operation, samples=draw(st.integers(0, 5) | st.just(100)), mean_ns=draw(_NS))
+    samples = draw(st.integers(0, 5) | st.just(100))
+    return replace(operation, samples=samples, mean_ns=draw(_NS), median_ns=draw(st.just(0.0) | _NS))
 
 
 def _times(draw: st.DrawFn, count: int) -> DurationRecord:

@@ -99,7 +99,7 @@ def called(
     """Return the record as if its function had been called so often; an operation took 500 ns, the inverse more."""
     [f, *others] = record.functions
     timed = [
-        replace(one, samples=40, mean_ns=inv_ns if one.label.startswith("inv") else 500.0)
+        replace(one, samples=40, median_ns=0.0, mean_ns=inv_ns if one.label.startswith("inv") else 500.0)
         for one in f.operations
     ]
     times = DurationRecord(calls, calls * 10_000, p50_ns=p50_ns)
@@ -128,3 +128,13 @@ def test_slow_calls_and_slow_samples_promise_no_more_than_a_usual_call() -> None
     disturbed = called(mixing(), inv_ns=80_000.0, p50_ns=9_000)
     gain = only(disturbed, "same_at_every_call").gain_ns
     assert gain is not None and gain <= 9_000 * 999
+
+
+def test_the_median_of_an_operation_is_believed_where_it_is_known() -> None:
+    record = called(mixing(), inv_ns=300_000.0)
+    [f] = record.functions
+    medians = tuple(
+        replace(one, median_ns=6000.0 if one.label.startswith("inv") else 400.0) for one in f.operations
+    )
+    known = replace(record, functions=(replace(f, operations=medians),))
+    assert only(known, "same_at_every_call").gain_ns == pytest.approx(6400.0 * 999)

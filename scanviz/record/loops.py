@@ -353,6 +353,11 @@ class LoopRecord:
         """The typical step, the sum of its parts; 0 where it was not divided because too few steps were timed."""
         return self.body_ns + self.copy_ns + self.overhead_ns
 
+    def ran_ns(self, operation: OperationRecord) -> float:
+        """Return the estimated time of an operation in all steps; one that only some steps run is in so many."""
+        part = min(1.0, operation.samples / self.sampled_steps) if self.sampled_steps else 1.0
+        return operation.mean_ns * self.steps * part
+
     @property
     def kept_bytes(self) -> int:
         """Bytes of rows that the loop keeps for its gradient: the most of one run."""

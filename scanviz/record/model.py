@@ -90,6 +90,12 @@ class FunctionRecord:
         rewrites = self.rewrites
         return rewrites.snapshot(len(rewrites.applications)) if rewrites is not None else None
 
+    def ran_ns(self, operation: OperationRecord) -> float:
+        """Return the time of an operation outside of loops in all calls, estimated where it was timed in some of them."""
+        timed = self.call_parts.timed
+        times = self.calls / timed if 0 < timed < self.calls else 1.0
+        return operation.mean_ns * operation.samples * times
+
     @property
     def total_ns(self) -> int:
         """All calls together."""

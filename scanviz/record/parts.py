@@ -217,7 +217,7 @@ def _outside(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:
     """Return the operations outside of loops."""
     sampled = 0 < function.call_parts.timed < function.calls
     trees = [
-        _operation(operation, function.calls if sampled else operation.samples, function.key, None, sampled)
+        _operation(operation, function.ran_ns(operation), function.key, None, sampled)
         for operation in function.operations
         if operation.kind != "loop"
     ]
@@ -225,13 +225,13 @@ def _outside(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:
 
 
 def _operation(
-    operation: OperationRecord, count: int, function: int, loop: int | None, estimated: bool
+    operation: OperationRecord, took_ns: float, function: int, loop: int | None, estimated: bool
 ) -> _Tree:
     return _Tree(
         RunPart(
             "operation",
             operation.label,
-            round(operation.mean_ns * count) if operation.samples else 0,
+            round(took_ns) if operation.samples else 0,
             source=operation.source,
             function=function,
             loop=loop,
@@ -301,7 +301,7 @@ def _steps(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> list[_Tree]:
     if not loop.sampled_steps:
         return [_Tree(_of(loop, "steps", "steps, not timed one by one", room))]
     trees = [
-        _operation(operation, loop.steps, loop.function, loop.key, True)
+        _operation(operation, loop.ran_ns(operation), loop.function, loop.key, True)
         for operation in loop.operations
         if operation.kind != "loop"
     ]

@@ -142,8 +142,9 @@ def _building(function: FunctionRecord) -> list[StackFrame]:
 
 
 def _function_frame(function: FunctionRecord, loops: list[StackFrame]) -> StackFrame:
+    how = ESTIMATED if 0 < function.call_parts.timed < function.calls else MEASURED
     operations = [
-        _operation_frame(operation, operation.samples, MEASURED)
+        _operation_frame(operation, function.calls, function.ran_ns(operation), how)
         for operation in function.operations
         if operation.samples and operation.kind != "loop"
     ]
@@ -183,7 +184,7 @@ def _loop_frame(loop: LoopRecord, inner: list[StackFrame]) -> StackFrame:
     room = whole - time_of(inner)
     around = min(loop.setup_ns, room)
     operations = [
-        _operation_frame(operation, loop.steps, ESTIMATED)
+        _operation_frame(operation, loop.steps, loop.ran_ns(operation), ESTIMATED)
         for operation in loop.operations
         if operation.samples and operation.kind != "loop"
     ]
@@ -205,11 +206,10 @@ def _rest_of_the_steps(loop: LoopRecord) -> list[StackFrame]:
     return [StackFrame(name, "part", round(time), facts={"time": ESTIMATED}) for name, time in times.items()]
 
 
-def _operation_frame(operation: OperationRecord, count: int, how: str) -> StackFrame:
+def _operation_frame(operation: OperationRecord, count: int, took_ns: float, how: str) -> StackFrame:
     name = clear(operation.label, operation.kind)
     facts: dict[str, int | str] = {"count": count, "timed": operation.samples, "time": how}
-    total = round(operation.mean_ns * count)
-    return StackFrame(name, operation.kind, total, (), _line(operation.source), facts)
+    return StackFrame(name, operation.kind, round(took_ns), (), _line(operation.source), facts)
 
 
 def _without_loops(

@@ -1,4 +1,4 @@
-"""A record as tables: the run, the profiles it was merged from, and rows of functions, loops, operations, loop variables and steps.
+"""A record as tables: the run, its parts, the profiles it was merged from, functions, loops, operations, variables and steps.
 
 Keys join them: ``function`` and ``loop`` are keys of rows in the tables of functions and loops.  Times are nanoseconds.
 """
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from scanviz.profiler.export.frames import clear
 from scanviz.record.measures import Measured, Of, measures
 from scanviz.record.model import SAMPLE_REASONS, FunctionRecord, OperationRecord, ProfileRecord, SourceRecord
+from scanviz.record.parts import parts_of
 
 LARGEST = 2**63 - 1  # of an integer column
 Cell = int | float | str | bool | None
@@ -104,17 +105,19 @@ def _measured(record: Measured, of: Of) -> Iterator[Cell]:
 def _operations(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     for function in record.functions:
         yield from (
-            _operation(function.key, None, operation, operation.samples) for operation in function.operations
+            _operation(function.key, None, operation, function.ran_ns(operation))
+            for operation in function.operations
         )
     for loop in record.loops:
         yield from (
-            _operation(loop.function, loop.key, operation, loop.steps) for operation in loop.operations
+            _operation(loop.function, loop.key, operation, loop.ran_ns(operation))
+            for operation in loop.operations
         )
 
 
-def _operation(function: int, loop: int | None, each: OperationRecord, count: int) -> tuple[Cell, ...]:
+def _operation(function: int, loop: int | None, each: OperationRecord, took_ns: float) -> tuple[Cell, ...]:
     timed = each.samples > 0
-    mean, total = (each.mean_ns, each.mean_ns * count) if timed else (None, None)
+    mean, total = (each.mean_ns, took_ns) if timed else (None, None)
     label, output = clear(each.label), clear(each.output)
     line = _line(each.source)
     times = (each.samples, mean, total)
@@ -149,6 +152,14 @@ def _steps(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
             yield loop.key, clear(loop.name), run, step, time, SAMPLE_REASONS.get(reason, "?"), count
 
 
+def _parts(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
+    for place, part in enumerate(parts_of(record)):
+        times = (min(part.total_ns, LARGEST), min(part.own_ns, LARGEST), part.estimated)
+        belongs = (part.function, part.loop, part.operation)
+        made = (clear(part.moved_from) or None, clear(part.rule) or None)
+        yield (place, part.parent, part.kind, clear(part.label), *times, *belongs, *made, *_line(part.source))
+
+
 TABLES = {
     "run": Table(
         {"script": str, "started": str, "detail": str, "wall_ns": int, "recording_ns": float}
@@ -160,6 +171,12 @@ TABLES = {
     "origins": Table(
         {"origin": str, "script": str, "started": str, "wall_ns": int, "outcome": str, "exit_code": int},
         _origins,
+    ),
+    "parts": Table(
+        {"part": int, "parent": int, "kind": str, "label": str, "total_ns": int, "own_ns": int}
+        | {"estimated": bool, "function": int, "loop": int, "operation": int, "moved_from": str, "rule": str},
+        _parts,
+        lined=True,
     ),
     "functions": Table(
         {"function": int, "name": str, "backend": str, "origin": str}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
-from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.loops import OperationRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 
 
@@ -55,24 +55,19 @@ class HeatMap:
         if index is None or index < 0:
             return UNKNOWN
         if loop is None:
-            found = _at(self.function.operations, index) if self.function is not None else None
-            if found is None or not found.samples:
+            function = self.function
+            found = _at(function.operations, index) if function is not None else None
+            if function is None or found is None or not found.samples:
                 return UNKNOWN
-            return self._heat(found.mean_ns * found.samples)
+            return self._heat(function.ran_ns(found))
         record = self.loops.get(loop.key) if loop.key is not None else None
         found = _at(record.operations, index) if record is not None else None
         if record is None or found is None or not found.samples:
             return UNKNOWN
-        return self._heat(in_all_steps(record, found))
+        return self._heat(record.ran_ns(found))
 
     def _heat(self, time_ns: float) -> Heat:
         return Heat(float(time_ns), min(1.0, time_ns / self.whole) if self.whole > 0 else None)
-
-
-def in_all_steps(loop: LoopRecord, operation: OperationRecord) -> float:
-    """Return the estimated time of an operation in all steps of its loop; one that only some steps run is in so many."""
-    part = min(1.0, operation.samples / loop.sampled_steps) if loop.sampled_steps else 1.0
-    return operation.mean_ns * loop.steps * part
 
 
 def function_of(record: ProfileRecord | None, key: int | None, graph: GraphSnapshot) -> FunctionRecord | None:
@@ -96,4 +91,4 @@ def _at(operations: tuple[OperationRecord, ...], index: int) -> OperationRecord 
     return operations[index] if index < len(operations) else None
 
 
-__all__ = ["UNKNOWN", "Heat", "HeatMap", "function_of", "in_all_steps"]
+__all__ = ["UNKNOWN", "Heat", "HeatMap", "function_of"]

@@ -80,6 +80,8 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
     found: dict[str, Any] = encode(replace(function, rewrites=None, program=b""))
     found["off_cpu"] = off_cpu(function)
     found["heading"] = _heading(function)
+    for data, operation in zip(found["operations"], function.operations, strict=True):
+        data["total_ns"] = function.ran_ns(operation)
     found["rewrites"] = with_lines(function.rewrites) if function.rewrites is not None else None
     return found
 

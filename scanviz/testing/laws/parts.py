@@ -17,11 +17,14 @@ from scanviz.engine.observe import CompiledFunction, StepSeries
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.report.overview import render_report
 from scanviz.record.loops import LoopRecord, OperationRecord, TierRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.part_totals import lines, totals
 from scanviz.record.parts import CONTAINERS, RunPart, parts_of, unattributed_ns
 from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord
 from scanviz.record.values import DurationRecord, SourceRecord
+from scanviz.render.page.data import page_data
 from scanviz.testing.laws.law import law
 
 _TIMES = st.integers(0, 50) | st.integers(0, 10**10)
@@ -146,6 +149,28 @@ def assert_adds_up(record: ProfileRecord) -> tuple[RunPart, ...]:
 def parts_of_a_run_add_up_to_the_whole(record: ProfileRecord) -> None:
     """Every nanosecond is in one part, whatever the numbers of a record are."""
     assert_adds_up(record)
+
+
+@law(sample=25, record=records())
+def rows_of_every_view_add_up_to_the_whole(record: ProfileRecord) -> None:
+    """Rows by sort and by line, those of the page, and a function's rows in the terminal application are its parts, all of them."""
+    from scanviz.tui.views.run_parts import function_rows
+
+    parts = parts_of(record)
+    whole = parts[0].total_ns
+    assert sum(row.total_ns for row in totals(parts)) == whole
+    assert sum(row.total_ns for row in lines(parts)) == whole
+    on_page = page_data(record)["parts"]
+    for table in ("totals", "lines"):
+        assert sum(row["total_ns"] for row in on_page[table]) == on_page["whole_ns"] == whole
+    for function in record.functions:
+        rows = function_rows(function, parts, ())
+        mine = [part for part in parts if part.kind == "function" and part.function == function.key]
+        assert sum(row[0].value for _, row in rows if not isinstance(row[0].value, str)) == sum(
+            part.total_ns for part in mine
+        )
+        assert len({key for key, _ in rows}) == len(rows)
+    assert render_report(record, width=80)
 
 
 class Did(NamedTuple):

@@ -9,6 +9,7 @@ from textual.widgets import DataTable
 
 from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import ProfileRecord
+from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.values import SourceRecord
 from scanviz.tui.linked_selection import NO_SIGN, SIGN, linked_selection
@@ -55,14 +56,10 @@ def line_times(record: ProfileRecord) -> list[LineTime]:
             line.keys.append(key)
             line.loops.append(loop)
 
-    for function in record.functions:
-        for operation in function.operations:
-            if operation.kind != "loop":
-                add(operation.source, operation.mean_ns * operation.samples, function.key, "", None)
-    for loop in record.loops:
-        for operation in loop.operations:
-            if operation.kind != "loop":
-                add(operation.source, operation.mean_ns * loop.steps, loop.function, loop.name, loop.key)
+    names = {loop.key: loop.name for loop in record.loops}
+    for part in parts_of(record):
+        if part.kind == "operation" and part.function is not None:
+            add(part.source, part.own_ns, part.function, names.get(part.loop or 0, ""), part.loop)
     return list(found.values())
 
 

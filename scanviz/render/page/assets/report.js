@@ -98,7 +98,7 @@ function functionPart(each) {
   const loops = data.loops.filter((loop) => loop.function === each.key);
   const total = Math.max(1, each.call_times.total_ns);
   const built = Object.entries(each.build_ns).map(([stage, ns]) => `${stage} ${duration(ns)}`).join(", ");
-  const operations = [...each.operations].filter((one) => one.samples).sort((a, b) => b.mean_ns * b.samples - a.mean_ns * a.samples);
+  const operations = [...each.operations].filter((one) => one.samples).sort((a, b) => b.total_ns - a.total_ns);
   return element("section", { "aria-label": `function ${each.name}` },
     element("h2", {}, `function ${each.name}`, each.origin ? ` from ${each.origin}` : "", " ", lineButton(each.source)),
     element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} calls, ${duration(each.call_times.total_ns)} in all, on ${each.backend}; first call ${duration(each.first_ns)}`,
@@ -106,7 +106,7 @@ function functionPart(each) {
       each.errors ? `; ${count(each.errors)} ended by an error` : "", built ? `; built in: ${built}` : ""),
     element("ul", { class: "tree" }, loops.filter((loop) => loop.parent === null).map((loop) => loopItem(loop, loops, total))),
     operations.length ? element("details", {}, element("summary", {}, `operations outside of loops (${operations.length})`),
-      operationTable(`Operations of ${each.name}`, operations, total, (one) => one.mean_ns * one.samples)) : null);
+      operationTable(`Operations of ${each.name}`, operations, total, (one) => one.total_ns)) : null);
 }
 
 function loopItem(loop, loops, total) {

@@ -10,7 +10,7 @@ function sourceLines() {
     if (loop) known.loops.add(loop);
     lines.set(key, known);
   };
-  for (const each of data.functions) for (const one of each.operations) if (one.kind !== "loop") add(one.source, one.mean_ns * one.samples, null);
+  for (const each of data.functions) for (const one of each.operations) if (one.kind !== "loop") add(one.source, one.total_ns, null);
   for (const loop of data.loops) for (const one of loop.operations) if (one.kind !== "loop") add(one.source, one.mean_ns * loop.steps, loop.name);
   return [...lines.values()].sort((a, b) => (a.source.file === b.source.file ? a.source.line - b.source.line : a.source.file < b.source.file ? -1 : 1));
 }

@@ -20,6 +20,7 @@ from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.mode import Mode
 from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.ops.shape import dimension
 from scanviz.engine.ops.sizes import (
     as_size,
     size_of,
@@ -112,17 +113,23 @@ class Symbols:
         self.sizes: dict[str, Dim] = {name: size_of(variable) for name, variable in self.graphs.items()}
 
     def value(self, size: Dim, values: Mapping[str, int]) -> Dim:
-        """Return a size with numbers put in."""
+        """Return a size with numbers put in; of what lies too deep in a graph to be read, the number that it computes."""
 
         def number(unknown: Unknown) -> int:
-            return values[unknown.source.name]
+            if unknown.source.name in values:
+                return values[unknown.source.name]
+            deep = unknown.source if unknown.axis is None else dimension(unknown.source, unknown.axis)
+            return self._evaluated(deep, values)
 
         return substituted(size, number)
 
     def run(self, size: Dim, values: Mapping[str, int]) -> int:
         """Return a size as a graph computes it."""
+        return self._evaluated(as_size(size), values)
+
+    def _evaluated(self, variable: Variable, values: Mapping[str, int]) -> int:
         givens = {self.inputs[name]: np.zeros(values[name]) for name in AXES}
-        return int(evaluate(as_size(size), givens | {self.inputs[name]: values[name] for name in NUMBERS}))
+        return int(evaluate(variable, givens | {self.inputs[name]: values[name] for name in NUMBERS}))
 
 
 @law(sample=100, recipe=RECIPES, values=VALUES)

@@ -14,6 +14,7 @@ GROUP = "scanviz.backends"
 _BUILT_IN = {
     "reference": ("scanviz.engine.backends.reference", "ReferenceBackend"),
     "numpy": ("scanviz.engine.backends.numpy", "NumpyBackend"),
+    "native": ("scanviz.engine.backends.native", "NativeBackend"),
     "cupy": ("scanviz.engine.backends.cupy", "CupyBackend"),
 }
 _factories: dict[str, Callable[[], Backend]] = {}

@@ -79,23 +79,29 @@ class Specialised:
     ----------
     plan : Plan
         Where registers live.
+    tier : Tier
+        Whose code it is.
+    why : str
+        Why it is that tier's.
     buffers : Pool
         Buffers left by earlier runs.
     """
 
-    __slots__ = ("_code", "_lock", "_module", "_write", "buffers", "clock", "plan")
+    __slots__ = ("_code", "_lock", "_write", "buffers", "clock", "plan", "tier", "why")
     samples = True
     steps_at_once = None  # Python hears ctrl+c itself
 
-    def __init__(self, plan: Plan, module: ArrayModule, write: Write) -> None:
-        self.plan, self._module, self._write = plan, module, write
-        self.clock: Clock = module.clock
+    def __init__(
+        self, plan: Plan, tier: Tier, write: Write, why: str = "generated for the shapes met"
+    ) -> None:
+        self.plan, self.tier, self._write, self.why = plan, tier, write, why
+        self.clock: Clock = tier.module.clock
         self._code: dict[Variant, WrittenLoop] = {}
         self._lock = threading.Lock()
         self.buffers: Pool[list[Any]] = Pool(self._new_buffers, POOLED)
 
     def _new_buffers(self) -> list[Any]:
-        return [self._module.empty(shape, dtype) for shape, dtype in self.plan.buffers]
+        return [self.tier.module.empty(shape, dtype) for shape, dtype in self.plan.buffers]
 
     def variant(self, name: Variant) -> CompiledLoop:
         """Return one variant of the code, written when first needed."""
@@ -175,14 +181,14 @@ class SpecialisedLoop:
                 self.cache.popitem(last=False)
             found.variant("plain")
         if watch is not None:
-            why = "the shapes change from run to run" if changing else "generated for the shapes met"
-            watch.specialised(self.loop.key, time.perf_counter_ns() - begun, self.tier.name, why)
+            why = "the shapes change from run to run" if changing else found.why
+            watch.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, why)
         return found
 
     def _for_shapes(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
         known = self._planned  # with the loop around this one
         if known is not None and _is_for(known, self.loop, shapes, rows):
-            return Specialised(known, self.tier.module, self._write)
+            return Specialised(known, self.tier, self._write)
         return self._planned_for(shapes, rows)
 
     def take_plan(self, plan: Plan) -> None:
@@ -201,7 +207,7 @@ class SpecialisedLoop:
             take = getattr(self.runners[index], "take_plan", None)
             if take is not None:
                 take(inner)
-        return Specialised(made, self.tier.module, self._write)
+        return Specialised(made, self.tier, self._write)
 
     def all_made(self) -> list[Specialised]:
         """Return what is kept, for all shapes."""

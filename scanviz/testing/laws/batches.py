@@ -15,13 +15,13 @@ from scanviz.engine.graph.replace import replace
 from scanviz.testing.comparing import WHOLE_LOOP, assert_close
 from scanviz.testing.graphs import GraphCase, random_graphs, values_of
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.tiers import TIERS
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from scanviz.testing.plain import run_plainly
 from scanviz.testing.readings import READINGS, Reading
 
 ROWS = 3
-TIERS = st.sampled_from(["numpy", "reference"])
 FLAGS = st.lists(st.booleans(), min_size=6, max_size=6)
 AXES = st.lists(st.integers(0, 2), min_size=6, max_size=6)
 READ = st.sampled_from(  # what has one shape however many rows there are

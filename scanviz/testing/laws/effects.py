@@ -24,6 +24,7 @@ from scanviz.engine.mode import Mode
 from scanviz.testing.comparing import check_same
 from scanviz.testing.expressions import RandomExpression
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.tiers import TIERS
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from scanviz.testing.operations import SPREAD, SPREAD_TRUTH, Operation
@@ -42,7 +43,6 @@ LOOPS = random_loops(symbolic_steps=True, constants=True).filter(_reads_values)
 SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, symbolic_steps=True).filter(
     _reads_values
 )
-TIERS = st.sampled_from(["numpy", "reference"])
 READ = st.sampled_from([each for each in READINGS if each.name != "the shape"])  # which needs no step
 PLACES = st.lists(st.booleans(), min_size=1, max_size=5)
 NESTED_STEPS = 3

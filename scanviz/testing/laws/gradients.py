@@ -14,6 +14,7 @@ from scanviz.engine.mode import Mode
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.testing.guarded import GuardedLoop, guarded_loops
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.tiers import TIERS
 from scanviz.testing.singular import SINGULAR_POINTS, SingularPoint
 
 # first arguments of those with no derivative with respect to them: a whole number, the shape of a distribution
@@ -37,9 +38,6 @@ def _gives_floats(op: Declaration) -> bool:
         return op(*_arguments(op, T.dscalar(), T.dscalar())).type == T.dscalar().type
     except ScanvizTypeError:
         return False
-
-
-TIERS = st.sampled_from(["numpy", "reference"])
 
 
 def _symbols(values: list[Array]) -> list[Variable]:

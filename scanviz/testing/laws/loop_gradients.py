@@ -17,13 +17,14 @@ from scanviz.engine.graph.traversal import depending_on, toposort
 from scanviz.engine.mode import Mode
 from scanviz.engine.scan.loop import Scan
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.tiers import TIERS
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from scanviz.testing.taylor import taylor_coefficients
 from scanviz.testing.unrolled import unroll
 
 Inputs = list[tuple[Variable, Array]]
-_MODES = st.builds(Mode, st.sampled_from(["numpy", "reference"]), st.sampled_from(["all", "none"]))
+_MODES = st.builds(Mode, TIERS, st.sampled_from(["all", "none"]))
 
 
 def _cost(results: Sequence[Variable], state: Variable | None) -> Variable:

@@ -14,6 +14,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.mode import Mode
 from scanviz.testing.comparing import check_same
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.tiers import TIERS
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.plain import run_plainly
@@ -23,7 +24,6 @@ LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
 NO_STEPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, longest=0).filter(
     lambda case: not len(run_plainly(case)[0][0])
 )
-TIERS = st.sampled_from(["numpy", "reference"])
 
 
 @law(sample=25, case=LOOPS, tier=TIERS, rewrites=st.booleans(), reading=st.sampled_from(READINGS))

@@ -24,6 +24,7 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.testing.comparing import check_same
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.tiers import TIERS
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.plain import run_plainly
@@ -108,7 +109,7 @@ def any_choice_of_rules_keeps_what_is_computed(
     check_same(graph.run(Mode("numpy", rules)), graph.run(PLAIN), case.dtype, ", ".join(rules))
 
 
-@law(sample=15, case=LOOPS, readings=READ, tier=st.sampled_from(["numpy", "reference"]))
+@law(sample=15, case=LOOPS, readings=READ, tier=TIERS)
 def all_rules_together_keep_what_is_computed(case: LoopCase, readings: list[Reading], tier: str) -> None:
     """All rules together keep what is computed, gradients too, on every tier."""
     graph = graph_of(case, readings)

@@ -27,6 +27,7 @@ from scanviz.profiler.values.tracing import Tracer
 from scanviz.testing.at_once import at_once
 from scanviz.testing.drawing import assert_each_drawn_once, drawer
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.tiers import TIERS
 from scanviz.testing.loops import LoopCase, random_loops
 from scanviz.testing.watched_calls import (
     WATCHING,
@@ -46,7 +47,7 @@ CALLS = 4  # by each thread
     case=random_loops(updates=False, longest=LONGEST),
     threads=st.integers(4, 8),
     watching=st.sampled_from(WATCHING),
-    tier=st.sampled_from(["numpy", "numpy", "reference"]),
+    tier=TIERS,
     rewrites=st.booleans(),
     keeps_buffers=st.booleans(),
     counts=st.booleans(),

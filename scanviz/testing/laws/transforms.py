@@ -20,6 +20,7 @@ from scanviz.engine.mode import Mode
 from scanviz.engine.scan.loop import Scan
 from scanviz.testing.comparing import check_same
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.tiers import TIERS
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 from scanviz.testing.plain import run_plainly
@@ -93,7 +94,7 @@ def a_function_is_differentiated_by_its_arguments_alone(size: int, seed: int) ->
 @law(
     sample=15,
     case=random_loops(symbolic_steps=True, updates=False),
-    tier=st.sampled_from(["numpy", "reference"]),
+    tier=TIERS,
 )
 def a_clone_computes_of_other_inputs_what_the_graph_does(case: LoopCase, tier: str) -> None:
     """A loop cloned to other inputs gives their values what the loop gives, and equals it with the inputs paired."""
@@ -113,7 +114,7 @@ def a_clone_computes_of_other_inputs_what_the_graph_does(case: LoopCase, tier: s
     sample=12,
     case=random_loops(symbolic_steps=True, updates=False),
     which=st.integers(0, 9),
-    tier=st.sampled_from(["numpy", "reference"]),
+    tier=TIERS,
 )
 def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: int, tier: str) -> None:
     """Of a loop with a result, a state and a sequence put in, and others taken out, all that is left is what it was."""
@@ -150,7 +151,7 @@ def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: i
 @law(
     sample=12,
     case=SMOOTH,
-    tier=st.sampled_from(["numpy", "reference"]),
+    tier=TIERS,
     rewrites=st.booleans(),
     captured=st.booleans(),
 )

@@ -22,6 +22,7 @@ from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.tiers import TIERS
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ PLACES: dict[str, Callable[[Callable[[], Any]], Any]] = {
     sample=12,
     case=walks(),
     place=st.sampled_from(list(PLACES)),
-    tier=st.sampled_from(["numpy", "reference"]),
+    tier=TIERS,
     rewrites=st.booleans(),
     detail=st.sampled_from(["steps", "ops"]),
     values=st.booleans(),
@@ -222,7 +223,7 @@ for _event in (
 @law(
     sample=8,
     case=walks(),
-    tier=st.sampled_from(["numpy", "reference"]),
+    tier=TIERS,
     after=st.integers(1, 30),
     error=st.sampled_from([RuntimeError, KeyboardInterrupt, SystemExit]),
     detail=st.sampled_from(["steps", "ops"]),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.program.instructions import Instruction, Program
-from scanviz.engine.runtime.specialised import Tier
+from scanviz.engine.runtime.specialised import SpecialisedLoop, Tier
 
 Statements = Callable[[Emitter, Instruction, "str | None"], list[str]]
 
@@ -22,10 +22,13 @@ class Library(NamedTuple):
     statements : callable
         ``statements(emitter, instruction, out)`` gives the lines of an instruction; ``out`` names the array that its
         result goes to.
+    loops : type
+        What makes the code of loops.
     """
 
     tier: Tier
     statements: Statements
+    loops: type[SpecialisedLoop] = SpecialisedLoop
 
     def emitter(self, program: Program) -> Emitter:
         """Return the names for the source of a program."""

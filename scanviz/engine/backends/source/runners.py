@@ -39,7 +39,7 @@ def make_runner(
     def write(plan: Plan, variant: Variant) -> CompiledSource:
         return assembled(LoopWriter(instruction, plan, variant, runners, library).write())
 
-    tier = SpecialisedLoop(instruction, runners, library.tier, write)
+    tier = library.loops(instruction, runners, library.tier, write)
     return LoopRunner(instruction, tier, library.tier.module)
 
 

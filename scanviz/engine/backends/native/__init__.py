@@ -1,0 +1,47 @@
+"""The native tier: each loop as one function of machine code, through LLVM; straight-line programs around it stay on NumPy."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+from scanviz.engine.backends.base import RUNS, Availability, Support
+from scanviz.engine.backends.native.instructions import why_not
+from scanviz.engine.backends.native.tier import NativeLoop
+from scanviz.engine.backends.numpy import LIBRARY as NUMPY
+from scanviz.engine.backends.source.executable import SourceExecutable
+from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.verify import verify_program
+
+__all__ = ["LIBRARY", "NativeBackend"]
+
+LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(name="native"), loops=NativeLoop)
+
+
+class NativeBackend:
+    """The native tier."""
+
+    name = "native"
+
+    def availability(self) -> Availability:
+        """Return whether LLVM is there."""
+        if find_spec("llvmlite") is None:
+            return Availability(False, "llvmlite is not installed", "pip install llvmlite")
+        if sys.platform != "linux":
+            return Availability(False, "native code has been tried on Linux alone")
+        try:
+            found = version("llvmlite")
+        except PackageNotFoundError:
+            found = ""
+        return Availability(True, "machine code through LLVM", version=found)
+
+    def supports(self, instruction: Instruction, program: Program) -> Support:
+        """Return whether an operation of a loop's step has native code."""
+        reason = why_not(instruction, program)
+        return RUNS if reason is None else Support(False, reason)
+
+    def compile(self, program: Program) -> SourceExecutable:
+        """Return NumPy's code for a program, with native code for its loops."""
+        verify_program(program)
+        return SourceExecutable(program, LIBRARY)

@@ -1,0 +1,194 @@
+"""Loops over the elements of arrays: chains of elementwise operations, copies and filled arrays, as wide as registers are.
+
+Axes along which every array goes on evenly are joined first, so that arrays in C order are one run of elements whatever their
+shape.  The innermost axis is done in pieces of as many lanes as fit into a register, then in halves of it down to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.backends.native.ir import Code, Value, constant
+from scanviz.engine.backends.native.places import ArrayPlace, Base
+
+Address = Callable[[Base], Value]
+UNROLLED = 4  # pieces that are written one after another rather than in a loop
+
+
+class Operand(NamedTuple):
+    """An array as a loop over elements reads or writes it."""
+
+    place: ArrayPlace
+    address: Value
+
+
+def collapsed(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
+    """Return a shape with axes joined along which all arrays go on evenly, and each array's strides for it.
+
+    Examples
+    --------
+    >>> collapsed((3, 1, 4), [(32, 32, 8), (0, 0, 8)])
+    ([3, 4], [[32, 8], [0, 8]])
+    >>> collapsed((3, 4), [(32, 8), (32, 8)])
+    ([12], [[8], [8]])
+    """
+    sizes: list[int] = []
+    kept: list[list[int]] = [[] for _ in strides]
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        here = [each[axis] for each in strides]
+        if sizes and all(old[-1] == step * size for old, step in zip(kept, here, strict=True)):
+            sizes[-1] *= size
+            for old, step in zip(kept, here, strict=True):
+                old[-1] = step
+            continue
+        sizes.append(size)
+        for old, step in zip(kept, here, strict=True):
+            old.append(step)
+    if not sizes:
+        return [1], [[0] for _ in strides]
+    return sizes, kept
+
+
+def pieces(size: int, lanes: int) -> list[tuple[int, int, int]]:
+    """Return (first element, number of pieces, lanes of each) that together are ``size`` elements.
+
+    Examples
+    --------
+    >>> pieces(21, 8)
+    [(0, 2, 8), (16, 1, 4), (20, 1, 1)]
+    """
+    found, start = [], 0
+    while start < size:
+        count = (size - start) // lanes
+        if count:
+            found.append((start, count, lanes))
+            start += count * lanes
+        lanes //= 2
+    return found
+
+
+def load(code: Code, operand: Operand, offset: Value, step: int, lanes: int) -> Value:
+    """Return elements ``step`` bytes apart, the first of them ``offset`` bytes on."""
+    dtype = operand.place.dtype
+    size, address = np.dtype(dtype).itemsize, code.at(operand.address, offset)
+    if step == size or lanes == 1:
+        return code.load(address, dtype, lanes)
+    found = Value("poison", dtype, lanes)
+    for k in range(lanes):
+        one = code.load(code.at(address, k * step), dtype)
+        found = code.op(f"insertelement {found.typed}, {one.typed}, i64 {k}", dtype, lanes)
+    return found
+
+
+def store(code: Code, value: Value, operand: Operand, offset: Value, step: int) -> None:
+    """Put elements where they belong, ``step`` bytes apart."""
+    address = code.at(operand.address, offset)
+    if value.lanes == 1 or step == np.dtype(value.dtype).itemsize:
+        code.store(value, address)
+        return
+    for k in range(value.lanes):
+        code.store(code.lane(value, k), code.at(address, k * step))
+
+
+Body = Callable[[list[Value], int], list[Value]]
+
+
+def for_each(
+    code: Code,
+    shape: Sequence[int],
+    reads: Sequence[Operand],
+    writes: Sequence[Operand],
+    body: Body,
+    lanes: int,
+) -> None:
+    """Write a loop over all elements of a shape.
+
+    Parameters
+    ----------
+    reads, writes : sequence of Operand
+        Arrays of that shape; those that broadcast have strides of 0.
+    body : callable
+        ``body(values, lanes)`` gives what is written, of the elements that are read.
+    lanes : int
+        The most elements at once.
+    """
+    if 0 in shape:
+        return
+    sizes, strides = collapsed(shape, [each.place.strides for each in (*reads, *writes)])
+    start = [constant(0, "int64") for _ in strides]
+    _nest(code, sizes, strides, start, (list(reads), list(writes)), body, lanes)
+
+
+def _nest(
+    code: Code,
+    sizes: list[int],
+    strides: list[list[int]],
+    offsets: list[Value],
+    arrays: tuple[list[Operand], list[Operand]],
+    body: Body,
+    lanes: int,
+) -> None:
+    if len(sizes) == 1:
+        _innermost(code, sizes[0], [each[0] for each in strides], offsets, arrays, body, lanes)
+        return
+    with code.counted(0, sizes[0]) as number:
+        further = [_plus(code, old, number, each[0]) for old, each in zip(offsets, strides, strict=True)]
+        _nest(code, sizes[1:], [each[1:] for each in strides], further, arrays, body, lanes)
+
+
+def _plus(code: Code, offset: Value, number: Value, step: int) -> Value:
+    if not step:
+        return offset
+    moved = code.times(number, step)
+    return moved if offset.text == "0" else code.op(f"add nsw i64 {offset.text}, {moved.text}", "int64")
+
+
+def _innermost(
+    code: Code,
+    size: int,
+    steps: list[int],
+    offsets: list[Value],
+    arrays: tuple[list[Operand], list[Operand]],
+    body: Body,
+    lanes: int,
+) -> None:
+    reads, writes = arrays
+    # read once before the elements: what broadcasts along them
+    same = [
+        None if step else code.load(code.at(operand.address, offset), operand.place.dtype)
+        for operand, offset, step in zip(reads, offsets, steps, strict=False)
+    ]
+
+    def piece(number: Value, width: int) -> None:
+        given = []
+        for operand, one, offset, step in zip(reads, same, offsets, steps, strict=False):
+            if one is None:
+                given.append(load(code, operand, _plus(code, offset, number, step), step, width))
+            else:
+                given.append(code.splat(one, width))
+        results = body(given, width)
+        for value, operand, offset, step in zip(
+            results, writes, offsets[len(reads) :], steps[len(reads) :], strict=True
+        ):
+            store(code, code.splat(value, width), operand, _plus(code, offset, number, step), step)
+
+    for first, count, width in pieces(size, lanes):
+        if count <= UNROLLED:
+            for k in range(count):
+                piece(constant(first + k * width, "int64"), width)
+        else:
+            with code.counted(first, first + count * width, width) as number:
+                piece(number, width)
+
+
+def lanes_of(dtypes: Sequence[str], vector_bytes: int) -> int:
+    """Return how many elements at once fit into a register whatever their dtype."""
+    return max(1, vector_bytes // max((np.dtype(dtype).itemsize for dtype in dtypes), default=8))
+
+
+__all__ = ["Address", "Body", "Operand", "collapsed", "for_each", "lanes_of", "load", "pieces", "store"]

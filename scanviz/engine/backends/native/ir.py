@@ -1,0 +1,277 @@
+"""LLVM's intermediate representation as text: names, types, blocks and loops, and nothing of what is computed.
+
+A value is its text, a name or a constant, with its dtype and how many numbers of it there are side by side (*lanes*).  Written
+so, and not through a library of objects, a loop's code is made in a millisecond or two and reads as what it is.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.graph.types import BOOLEAN, SIGNED, UNSIGNED
+
+_FLOATS = {"float64": "double", "float32": "float"}
+
+
+class Value(NamedTuple):
+    """A value of the code.
+
+    Attributes
+    ----------
+    text : str
+        Its name, or what it is.
+    dtype : str
+        NumPy's name of the type of one of its numbers; ``"address"`` of what points to memory.
+    lanes : int
+        How many numbers it holds side by side.
+    """
+
+    text: str
+    dtype: str
+    lanes: int = 1
+
+    @property
+    def type(self) -> str:
+        """Its type as LLVM writes it."""
+        return type_of(self.dtype, self.lanes)
+
+    @property
+    def typed(self) -> str:
+        """The type and the text."""
+        return f"{self.type} {self.text}"
+
+
+def type_of(dtype: str, lanes: int = 1) -> str:
+    """Return LLVM's type of so many numbers of a dtype; truth values are single bits.
+
+    Examples
+    --------
+    >>> type_of("float32", 8), type_of("uint8"), type_of("bool", 2)
+    ('<8 x float>', 'i8', '<2 x i1>')
+    """
+    if dtype == "address":
+        one = "ptr"
+    elif dtype == BOOLEAN:
+        one = "i1"
+    else:
+        one = _FLOATS.get(dtype) or f"i{dtype.lstrip('uint')}"
+    return one if lanes == 1 else f"<{lanes} x {one}>"
+
+
+def literal(number: object, dtype: str) -> str:
+    """Return a number as LLVM writes it, floating-point numbers by their bits.
+
+    Examples
+    --------
+    >>> literal(0.5, "float64"), literal(True, "bool"), literal(-3, "int8")
+    ('0x3FE0000000000000', 'true', '-3')
+    """
+    if dtype in _FLOATS:
+        with np.errstate(over="ignore"):
+            rounded = float(np.dtype(dtype).type(number))
+        return f"0x{struct.unpack('>Q', struct.pack('>d', rounded))[0]:016X}"
+    if dtype == BOOLEAN:
+        return "true" if number else "false"
+    return str(int(number))  # type: ignore[call-overload]
+
+
+def constant(number: object, dtype: str, lanes: int = 1) -> Value:
+    """Return a constant, the same in each lane."""
+    text = literal(number, dtype)
+    return Value(text if lanes == 1 else f"splat ({type_of(dtype)} {text})", dtype, lanes)
+
+
+def is_integer(dtype: str) -> bool:
+    """Return whether a dtype is one of signed or unsigned integers."""
+    return dtype in SIGNED or dtype in UNSIGNED
+
+
+class Code:
+    """A function as it is written: its lines, block by block.
+
+    Attributes
+    ----------
+    lines : list of str
+        What stands so far.
+    declared : dict
+        Name → declaration of the functions that are called.
+    tables : list of str
+        Constants in memory.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.declared: dict[str, str] = {}
+        self.tables: list[str] = []
+        self.block = "entry"
+        self._count = 0
+
+    def name(self) -> str:
+        """Return a name that nothing has."""
+        self._count += 1
+        return f"%v{self._count}"
+
+    def label(self) -> str:
+        """Return a name for a block."""
+        self._count += 1
+        return f"b{self._count}"
+
+    def line(self, text: str) -> None:
+        """Add a line."""
+        self.lines.append(f"  {text}")
+
+    def comment(self, text: str) -> None:
+        """Add a line for people: printable, and without anything that could end it."""
+        self.line("; " + "".join(each if each.isprintable() else " " for each in text))
+
+    def begin(self, label: str) -> None:
+        """Begin a block."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str) -> None:
+        """Go on at a block."""
+        self.line(f"br label %{label}")
+
+    def branch(self, condition: Value, then: str, otherwise: str) -> None:
+        """Go on at one of two blocks."""
+        self.line(f"br i1 {condition.text}, label %{then}, label %{otherwise}")
+
+    def op(self, text: str, dtype: str, lanes: int = 1) -> Value:
+        """Add a line that makes a value."""
+        made = Value(self.name(), dtype, lanes)
+        self.line(f"{made.text} = {text}")
+        return made
+
+    def call(self, function: str, operands: Sequence[Value], dtype: str, lanes: int = 1) -> Value:
+        """Add a call of a function that is declared with it."""
+        result = type_of(dtype, lanes)
+        self.declared[function] = f"declare {result} @{function}({', '.join(each.type for each in operands)})"
+        return self.op(
+            f"call {result} @{function}({', '.join(each.typed for each in operands)})", dtype, lanes
+        )
+
+    def intrinsic(self, name: str, *operands: Value) -> Value:
+        """Add one of LLVM's own functions, overloaded by the type of its first operand."""
+        first = operands[0]
+        letters = {"float64": "f64", "float32": "f32"}.get(first.dtype) or f"i{first.dtype.lstrip('uint')}"
+        suffix = letters if first.lanes == 1 else f"v{first.lanes}{letters}"
+        return self.call(f"llvm.{name}.{suffix}", operands, first.dtype, first.lanes)
+
+    def splat(self, value: Value, lanes: int) -> Value:
+        """Return a number in every lane."""
+        if lanes == value.lanes:
+            return value
+        if not value.text.startswith("%"):
+            return Value(f"splat ({value.typed})", value.dtype, lanes)
+        kind = type_of(value.dtype, lanes)
+        first = self.op(f"insertelement {kind} poison, {value.typed}, i64 0", value.dtype, lanes)
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        return self.op(f"shufflevector {first.typed}, {kind} poison, {zeros}", value.dtype, lanes)
+
+    def select(self, condition: Value, first: Value, second: Value) -> Value:
+        """Return one of two values, lane by lane."""
+        return self.op(f"select {condition.typed}, {first.typed}, {second.typed}", first.dtype, first.lanes)
+
+    def add(self, first: Value, second: Value | int) -> Value:
+        """Return a sum of int64."""
+        if isinstance(second, int):
+            if not second:
+                return first
+            second = constant(second, "int64")
+        return self.op(f"add nsw i64 {first.text}, {second.text}", "int64")
+
+    def times(self, first: Value, factor: int) -> Value:
+        """Return a product of int64."""
+        return first if factor == 1 else self.op(f"mul nsw i64 {first.text}, {factor}", "int64")
+
+    def at(self, base: Value, offset: Value | int) -> Value:
+        """Return an address so many bytes on."""
+        if isinstance(offset, int):
+            if not offset:
+                return base
+            offset = constant(offset, "int64")
+        return self.op(f"getelementptr i8, ptr {base.text}, i64 {offset.text}", "address")
+
+    def load(self, address: Value, dtype: str, lanes: int = 1, alignment: int | None = None) -> Value:
+        """Return numbers that lie one after another in memory; truth values are bytes there."""
+        align = alignment or np.dtype(dtype).itemsize
+        if dtype != BOOLEAN:
+            return self.op(f"load {type_of(dtype, lanes)}, ptr {address.text}, align {align}", dtype, lanes)
+        byte = self.op(f"load {type_of('uint8', lanes)}, ptr {address.text}, align 1", "uint8", lanes)
+        return self.op(f"icmp ne {byte.typed}, {constant(0, 'uint8', lanes).text}", BOOLEAN, lanes)
+
+    def store(self, value: Value, address: Value, alignment: int | None = None) -> None:
+        """Put numbers into memory, one after another."""
+        align = alignment or np.dtype(value.dtype).itemsize
+        if value.dtype == BOOLEAN:
+            value = self.op(f"zext {value.typed} to {type_of('uint8', value.lanes)}", "uint8", value.lanes)
+        self.line(f"store {value.typed}, ptr {address.text}, align {align}")
+
+    def lane(self, value: Value, k: int) -> Value:
+        """Return the number in one lane."""
+        if value.lanes == 1:
+            return value
+        return self.op(f"extractelement {value.typed}, i64 {k}", value.dtype)
+
+    def by_lane(self, function: Callable[..., Value], operands: Sequence[Value], dtype: str) -> Value:
+        """Return what a function of single numbers gives in each lane."""
+        lanes = operands[0].lanes
+        if lanes == 1:
+            return function(*operands)
+        found = Value("poison", dtype, lanes)
+        for k in range(lanes):
+            one = function(*(self.lane(each, k) for each in operands))
+            found = self.op(f"insertelement {found.typed}, {one.typed}, i64 {k}", dtype, lanes)
+        return found
+
+    @contextmanager
+    def counted(self, start: Value | int, end: Value | int, step: int = 1) -> Iterator[Value]:
+        """Write the body of a loop over ``range(start, end, step)``, which gives the number."""
+        with self.folded(start, end, [], step) as (number, _, _):
+            yield number
+
+    @contextmanager
+    def folded(
+        self, start: Value | int, end: Value | int, initial: Sequence[Value], step: int = 1
+    ) -> Iterator[tuple[Value, list[Value], list[Value]]]:
+        """Write the body of a loop that carries values: the number, what is carried, and the list that the body fills.
+
+        When the body is left, that list holds what is carried at the end.
+        """
+        first, last = (constant(each, "int64") if isinstance(each, int) else each for each in (start, end))
+        before, head, body, after = self.block, self.label(), self.label(), self.label()
+        self.jump(head)
+        self.begin(head)
+        number = Value(self.name(), "int64")
+        carried = [Value(self.name(), each.dtype, each.lanes) for each in initial]
+        place = len(self.lines)  # of the phis, which name what the body gives
+        go = self.op(f"icmp slt i64 {number.text}, {last.text}", BOOLEAN)
+        self.branch(go, body, after)
+        self.begin(body)
+        given: list[Value] = []
+        yield number, carried, given
+        further = self.add(number, step)
+        phis = [(number, first, further), *zip(carried, initial, given, strict=True)]
+        self.lines[place:place] = [
+            f"  {made.text} = phi {made.type} [ {old.text}, %{before} ], [ {new.text}, %{self.block} ]"
+            for made, old, new in phis
+        ]
+        self.jump(head)
+        self.begin(after)
+        given[:] = carried
+
+    def table(self, content: bytes) -> Value:
+        """Return the address of constants in memory, 64 bytes aligned."""
+        name = f"@table{len(self.tables)}"
+        text = "".join(f"\\{byte:02X}" for byte in content)
+        self.tables.append(f'{name} = private constant [{len(content)} x i8] c"{text}", align 64')
+        return Value(name, "address")
+
+
+__all__ = ["Code", "Value", "constant", "is_integer", "literal", "type_of"]

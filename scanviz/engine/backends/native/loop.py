@@ -1,0 +1,417 @@
+"""A whole loop as one function of LLVM's language: (first step, last step, addresses, numbers) → steps done.
+
+``addresses`` has those of the sequences, the rows of states and of outputs, the non-sequences, the plan's buffers, constants and
+scratch memory; ``numbers`` the bytes from one row of a sequence to the next, the numbers of rows of the states and of the outputs.
+A state that is one number stays in a register from step to step.  The result is twice the steps done, plus 1 where the stop
+condition held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scanviz.engine.backends.native.elements import Operand
+from scanviz.engine.backends.native.instructions import WRITE, copy, why_not, write_chain
+from scanviz.engine.backends.native.ir import Code, Value, constant
+from scanviz.engine.backends.native.jit import module_text
+from scanviz.engine.backends.native.places import ArrayPlace, ArrayPlaces, Base
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of, is_scalar
+from scanviz.engine.program.plan import Plan, Row, Size, StoreKind, Where, wraps
+from scanviz.engine.runtime.schedule import Variant
+
+DEEPEST = 6  # taps of a number that are kept in registers
+ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
+CLOCK_MONOTONIC = 1  # Linux's, which time.perf_counter_ns reads
+
+
+class NotWrittenError(Exception):
+    """A loop has no native code, for the reason given."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """What is handed to the code, in order.
+
+    Attributes
+    ----------
+    addresses : tuple of Base
+        What their addresses are counted from; ``("stamps", 0, 0)`` last where times are taken.
+    scratch : int
+        Bytes of scratch memory.
+    stamped : tuple of tuple of int
+        Of a variant that times operations: the instructions that end at each stamp of a step.
+    """
+
+    addresses: tuple[Base, ...]
+    scratch: int
+    stamped: tuple[tuple[int, ...], ...]
+
+
+class LoopEmitter:
+    """Writes one variant of a loop for a plan."""
+
+    def __init__(self, loop: LoopInstruction, plan: Plan, variant: Variant, vector_bytes: int) -> None:
+        self.loop, self.plan, self.variant, self.vector_bytes = loop, plan, variant, vector_bytes
+        self.code, self.places = Code(), ArrayPlaces(loop, plan)
+        self.values: dict[int, Value] = {}
+        self.addresses: dict[Base, Value] = {}  # of what stays where it is
+        self.rows: dict[Base, Value] = {}  # of this step
+        self.numbers: dict[tuple[str, int], Value] = {}
+        self.held = [
+            k
+            for k, slot in enumerate(loop.states)
+            if slot.kind != "mitmot" and slot.offset <= DEEPEST and is_scalar(loop.body, slot.writes[0][1])
+        ]
+        self.history: dict[int, list[Value]] = {}
+        self.stamped: list[tuple[int, ...]] = []
+        self.order: list[Base] = []
+
+    @property
+    def body(self) -> Program:
+        """The step's program."""
+        return self.loop.body
+
+    def write(self) -> tuple[str, CallArguments]:
+        """Return the module's text and what it is handed.
+
+        Raises
+        ------
+        NotWrittenError
+            If an instruction has no native code.
+        """
+        self._refuse()
+        self._open()
+        code = self.code
+        first, last = Value("%first", "int64"), Value("%last", "int64")
+        before, head, step, after = code.block, "steps", "step", "done"
+        initial = [value for k in self.held for value in self._initial(k)]
+        before = code.block
+        code.jump(head)
+        code.begin(head)
+        self.step = Value(code.name(), "int64")
+        phis = [Value(code.name(), each.dtype) for each in initial]
+        place = len(code.lines)
+        going = code.op(f"icmp slt i64 {self.step.text}, {last.text}", "bool")
+        code.branch(going, step, after)
+        code.begin(step)
+        self._take_history(phis)
+        self._step()
+        following = [value for k in self.held for value in self._next(k)]
+        further = code.add(self.step, 1)
+        stop = self._stop()
+        end = code.block
+        triples = [(self.step, first, further), *zip(phis, initial, following, strict=True)]
+        code.lines[place:place] = [
+            f"  {made.text} = phi {made.type} [ {old.text}, %{before} ], [ {new.text}, %{end} ]"
+            for made, old, new in triples
+        ]
+        if stop is None:
+            code.jump(head)
+        else:
+            code.branch(stop, "stopped", head)
+        code.begin(after)
+        self._leave(self.step, phis)
+        doubled = code.op(f"shl i64 {self.step.text}, 1", "int64")
+        code.line(f"ret i64 {doubled.text}")
+        if stop is not None:
+            code.begin("stopped")
+            self._leave(further, following)
+            doubled = code.op(f"shl i64 {further.text}, 1", "int64")
+            code.line(f"ret i64 {code.op(f'or i64 {doubled.text}, 1', 'int64').text}")
+        layout = CallArguments(tuple(self.order), self.places.scratch, tuple(self.stamped))
+        return self._with_addresses(), layout
+
+    def _refuse(self) -> None:
+        plan, loop = self.plan, self.loop
+        for index, instruction in enumerate(loop.body.instructions):
+            reason = None if index in plan.idle else why_not(instruction, loop.body)
+            if reason is not None:
+                raise NotWrittenError(reason)
+            for number in instruction.outputs:
+                if self.places.shape(number) is None and plan.places[number].location is not Where.NUMBER:
+                    raise NotWrittenError(
+                        f"the shape of what `{instruction.op.name}` gives depends on values"
+                    )
+        for register in loop.body.registers:
+            if isinstance(register.type, TensorType) and register.type.dtype == "float16":
+                raise NotWrittenError("float16 has no native code")
+        if loop.carries:
+            raise NotWrittenError("it carries a random state")
+        if any(store.checked for store in plan.stores.values()) or plan.mismatch is not None:
+            raise NotWrittenError("rows of its states are checked in each step")
+
+    # what is handed in
+
+    def _open(self) -> None:
+        """Read the numbers that are the same in all steps."""
+        loop = self.loop
+        for kind, count in (
+            ("sequence", len(loop.sequences)), ("state", len(loop.states)), ("output", len(loop.step_outputs)),
+        ):  # fmt: skip
+            for k in range(count):
+                at = len(self.numbers)
+                address = self.code.at(Value("%numbers", "address"), 8 * at)
+                self.numbers[kind, k] = self.code.load(address, "int64")
+        for number, place in enumerate(self.plan.places):
+            if isinstance(place.location, Size):
+                self.values[number] = constant(place.location.value, "int64")
+        for number, value in self.body.constants.items():
+            if is_scalar(self.body, number):
+                self.values[number] = constant(value[()], dtype_of(self.body, number))
+        for k, slot in enumerate(loop.non_sequences):
+            if is_scalar(self.body, slot.inner):
+                self.values[slot.inner] = self.code.load(
+                    self._address(("fixed", k, 0)), dtype_of(self.body, slot.inner)
+                )
+
+    def _address(self, base: Base) -> Value:
+        """Return the address of what stays where it is; it is read in the first block, before all else."""
+        if base not in self.addresses:
+            self.addresses[base] = Value(f"%a{len(self.addresses)}", "address")
+            self.order.append(base)
+        return self.addresses[base]
+
+    def _with_addresses(self) -> str:
+        lines = []
+        for k, base in enumerate(self.order):
+            name = self.addresses[base].text
+            lines.append(f"  {name}p = getelementptr i8, ptr %addresses, i64 {8 * k}")
+            lines.append(f"  {name} = load ptr, ptr {name}p, align 8")
+        self.code.lines[:0] = lines
+        return module_text(self.code, ARGUMENTS)
+
+    # rows
+
+    def _row(self, base: Base) -> Value:
+        """Return the address of a row of this step."""
+        if base in self.rows:
+            return self.rows[base]
+        kind, k, tap = base
+        code = self.code
+        start = self._address((kind, k, 0))
+        if kind == "sequence":
+            moved = code.op(f"mul i64 {self.step.text}, {self.numbers[kind, k].text}", "int64")
+        elif kind == "state":
+            moved = code.times(self._position(k, self.step, tap), self._row_bytes(kind, k))
+        else:
+            position = self.step
+            if self.loop.step_outputs[k].keep_last is not None:
+                size = self.numbers[kind, k]
+                position = code.op(f"urem i64 {position.text}, {size.text}", "int64")
+            moved = code.times(position, self._row_bytes(kind, k))
+        self.rows[base] = code.at(start, moved)
+        return self.rows[base]
+
+    def _position(self, k: int, step: Value, tap: int) -> Value:
+        """Return the number of the row of a state that a tap means at a step."""
+        slot, code = self.loop.states[k], self.code
+        if self.plan.stores["state", k].kind is StoreKind.SINGLE and not is_scalar(
+            self.body, slot.writes[0][1]
+        ):
+            step, tap = Value("%first", "int64"), -1  # one row, written over
+        place = code.add(step, slot.offset + tap)
+        if wraps(slot):
+            size = self.numbers["state", k].text
+            return code.op(f"urem i64 {place.text}, {size}", "int64")
+        return place
+
+    def _row_bytes(self, kind: str, k: int) -> int:
+        number = self.loop.states[k].writes[0][1] if kind == "state" else self.loop.step_outputs[k].inner
+        shape = self.places.shape(number) or ()
+        return int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype_of(self.body, number)).itemsize
+
+    def operand(self, place: ArrayPlace) -> Operand:
+        """Return an array with the address that it is at in this step."""
+        moving = place.base[0] in ("sequence", "state", "output")
+        start = self._row(place.base) if moving else self._address(place.base)
+        return Operand(place, self.code.at(start, place.offset))
+
+    def value(self, number: int) -> Value:
+        """Return the number that a register holds: read from its row where it is the first time."""
+        found = self.values.get(number)
+        if found is None:
+            place = self.places.of(number)
+            assert place is not None, number
+            found = self.values[number] = self.code.load(self.operand(place).address, place.dtype)
+        return found
+
+    def give(self, number: int, value: Value) -> None:
+        """Note the number that a register holds from now on."""
+        self.values[number] = value
+
+    # states that are numbers
+
+    def _initial(self, k: int) -> list[Value]:
+        """Return the rows before the first step of a state that is one number, the latest first."""
+        slot = self.loop.states[k]
+        dtype = dtype_of(self.body, slot.writes[0][1])
+        found = []
+        for back in range(1, slot.offset + 1):
+            position = self._position(k, Value("%first", "int64"), -back)
+            address = self.code.at(
+                self._address(("state", k, 0)), self.code.times(position, np.dtype(dtype).itemsize)
+            )
+            found.append(self.code.load(address, dtype))
+        return found
+
+    def _take_history(self, phis: Sequence[Value]) -> None:
+        given = iter(phis)
+        for k in self.held:
+            slot = self.loop.states[k]
+            self.history[k] = [next(given) for _ in range(slot.offset)]
+            for tap, number in slot.reads:
+                self.values[number] = self.history[k][-tap - 1]
+
+    def _next(self, k: int) -> list[Value]:
+        slot = self.loop.states[k]
+        return [self.value(slot.writes[0][1]), *self.history[k]][: slot.offset]
+
+    # the step
+
+    def _step(self) -> None:
+        self._stamp(())
+        for group in self.plan.groups:
+            self._group(group)
+            if any(not self._is_idle(index) for index in group):
+                self._stamp(group)
+        self._store_rows()
+        self._stamp((len(self.body.instructions),))
+
+    def _is_idle(self, index: int) -> bool:
+        instruction = self.body.instructions[index]
+        return index in self.plan.idle or instruction.op.facts.size == "is"
+
+    def _group(self, group: Sequence[int]) -> None:
+        todo = []
+        for index in group:
+            instruction = self.body.instructions[index]
+            assert isinstance(instruction, Instruction)
+            source = instruction.provenance.source
+            if source is not None and not self._is_idle(index):
+                self.code.comment(f"{instruction.op.name}  {source}: {source.text().strip()}")
+            todo.append(instruction)
+        alive = [each for index, each in zip(group, todo, strict=True) if index not in self.plan.idle]
+        if len(group) > 1 and not is_scalar(self.body, todo[-1].outputs[0]):
+            local = frozenset(
+                n for each in todo for n in each.outputs if self.plan.places[n].location is Where.LOCAL
+            )
+            write_chain(self, todo, local)
+            return
+        for instruction in alive:
+            self._one(instruction)
+
+    def _one(self, instruction: Instruction) -> None:
+        (number,) = instruction.outputs
+        if instruction.op.facts.size == "is":
+            if number not in self.values:
+                raise NotWrittenError(f"`{instruction.op.name}` depends on values")
+            return
+        views = instruction.op.declaration.views is not None
+        following = instruction.inputs[1:]
+        if views and any(self.places.number(each) is None for each in following) and not _sums(instruction):
+            raise NotWrittenError(f"`{instruction.op.name}` depends on values")
+        WRITE[instruction.op.declaration].write(self, instruction)
+
+    def _store_rows(self) -> None:
+        """Store the rows that no operation wrote in place, those of mitmots last."""
+        late: list[tuple[int, int, int]] = []
+        for k, slot in enumerate(self.loop.states):
+            for tap, number in slot.writes:
+                if self.plan.places[number].location == Row(("state", k), tap):
+                    continue
+                if slot.kind == "mitmot":
+                    late.append((k, tap, number))
+                elif self.plan.stores["state", k].kind is not StoreKind.HELD or k not in self.held:
+                    self._store(("state", k, tap), number)
+        for k, output in enumerate(self.loop.step_outputs):
+            if output.result is not None and self.plan.places[output.inner].location != Row(("output", k), 0):
+                self._store(("output", k, 0), output.inner)
+        for k, tap, number in late:
+            if (k, tap) in self.plan.writes_copied and not is_scalar(self.body, number):
+                source = self.places.of(number)
+                assert source is not None
+                held = self.places.temporary(source.shape, source.dtype)
+                copy(self, source, held)
+                self.places.moved(number, held)
+        for k, tap, number in late:
+            self._store(("state", k, tap), number)
+
+    def _store(self, base: Base, number: int) -> None:
+        target = self.places.row(*base, number)
+        assert target is not None
+        if is_scalar(self.body, number):
+            self.code.store(self.value(number), self.operand(target).address)
+            return
+        source = self.places.of(number)
+        assert source is not None
+        copy(self, source, target)
+
+    def _stop(self) -> Value | None:
+        if self.loop.until is None:
+            return None
+        condition = self.value(self.loop.until)
+        if condition.dtype == "bool":
+            return condition
+        test = "fcmp une" if condition.dtype.startswith("float") else "icmp ne"
+        zero = constant(0, condition.dtype).text
+        return self.code.op(f"{test} {condition.typed}, {zero}", "bool")
+
+    def _leave(self, done: Value, latest: Sequence[Value]) -> None:
+        """Store what is not in its row when the loop is left after some steps."""
+        given = iter(latest)
+        for k, slot in enumerate(self.loop.states):
+            number, kind = slot.writes[0][1], self.plan.stores["state", k].kind
+            if k in self.held:
+                values = [next(given) for _ in range(slot.offset)]
+                if kind is StoreKind.HELD and values:
+                    position = self._position(k, done, -1)
+                    size = np.dtype(dtype_of(self.body, number)).itemsize
+                    address = self.code.at(self._address(("state", k, 0)), self.code.times(position, size))
+                    self.code.store(values[0], address)
+            elif kind is StoreKind.SINGLE:
+                self._leave_single(k, done, number)
+
+    def _leave_single(self, k: int, done: Value, number: int) -> None:
+        """Copy the one row of a state to where that of the last step is looked for."""
+        place, slot = self.places.row("state", k, 0, number), self.loop.states[k]
+        assert place is not None
+        start, row = self._address(("state", k, 0)), self._row_bytes("state", k)
+        code = self.code
+        size = self.numbers["state", k].text
+        ends = []
+        for step in (Value("%first", "int64"), done):
+            position = code.add(step, slot.offset - 1)
+            position = code.op(f"urem i64 {position.text}, {size}", "int64")
+            ends.append(code.at(start, code.times(position, row)))
+        self.code.declared["memmove"] = "declare ptr @memmove(ptr, ptr, i64)"
+        code.line(f"call ptr @memmove(ptr {ends[1].text}, ptr {ends[0].text}, i64 {row})")
+
+    # times
+
+    def _stamp(self, group: Sequence[int]) -> None:
+        """Write the time down, where this variant does."""
+        if self.variant == "plain" or (self.variant == "steps" and group):
+            return
+        code = self.code
+        width = 1 if self.variant == "steps" else self._stamps_a_step()
+        place = code.op(f"sub i64 {self.step.text}, %first", "int64")
+        place = code.add(code.times(place, width), len(self.stamped))
+        self.stamped.append(tuple(group))
+        address = code.at(self._address(("stamps", 0, 0)), code.times(place, 16))
+        code.declared["clock_gettime"] = "declare i32 @clock_gettime(i32, ptr)"
+        code.line(f"call i32 @clock_gettime(i32 {CLOCK_MONOTONIC}, ptr {address.text})")
+
+    def _stamps_a_step(self) -> int:
+        groups = sum(any(not self._is_idle(index) for index in group) for group in self.plan.groups)
+        return groups + 2
+
+
+def _sums(instruction: Instruction) -> bool:
+    return instruction.op.name == "sum_to_shape"
+
+
+__all__ = ["CallArguments", "LoopEmitter", "NotWrittenError"]

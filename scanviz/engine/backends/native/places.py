@@ -1,0 +1,202 @@
+"""Where the arrays of a step lie, as code sees it: a base address, bytes from it, and strides.
+
+Sequences' rows, arrays that a mitmot takes over and non-sequences are in C order when the code is called, so that the strides of
+all that is read and of all views of it are known when it is written.  What a plan calls fresh although its shape is known lies in a
+piece of scratch memory of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, dtype_of, is_scalar
+from scanviz.engine.program.plan import Buffer, Plan, Row, Size
+from scanviz.engine.program.plan.arena import aligned
+from scanviz.engine.program.plan.location import packed
+
+Base = tuple[str, int, int]  # ("row of a state", which, tap), ("buffer", which, 0), …
+
+
+class ArrayPlace(NamedTuple):
+    """Where an array lies.
+
+    Attributes
+    ----------
+    base : tuple
+        What its address is counted from: ``("sequence", k, 0)``, ``("state", k, tap)``, ``("output", k, 0)``, ``("buffer", k, 0)``,
+        ``("fixed", k, 0)``, ``("constant", register, 0)`` or ``("scratch", 0, 0)``.
+    offset : int
+        Bytes from there to its first element.
+    shape, strides : tuple of int
+        Sizes, and bytes from one element to the next along each axis.
+    dtype : str
+        Of its elements.
+    """
+
+    base: Base
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+
+    @property
+    def elements(self) -> int:
+        """How many elements it has."""
+        return prod(self.shape)
+
+    def spread(self, shape: Sequence[int]) -> ArrayPlace:
+        """Return it as it broadcasts to a shape: axes that repeat it have stride 0."""
+        missing = len(shape) - len(self.shape)
+        strides = [0] * missing
+        strides += [
+            0 if size == 1 and wanted != 1 else stride
+            for size, wanted, stride in zip(self.shape, shape[missing:], self.strides, strict=True)
+        ]
+        return self._replace(shape=tuple(shape), strides=tuple(strides))
+
+    def part(self, axis: int, start: int, size: int) -> ArrayPlace:
+        """Return some of it along an axis."""
+        shape = (*self.shape[:axis], size, *self.shape[axis + 1 :])
+        return self._replace(offset=self.offset + start * self.strides[axis], shape=shape)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether its elements lie one after another."""
+        return self.strides == packed(self.shape, np.dtype(self.dtype).itemsize)
+
+
+class ArrayPlaces:
+    """Finds where the registers of a loop's step lie.
+
+    Attributes
+    ----------
+    scratch : int
+        Bytes of scratch memory needed so far.
+    """
+
+    def __init__(self, loop: LoopInstruction, plan: Plan) -> None:
+        self.loop, self.plan, self.body = loop, plan, loop.body
+        self.scratch = 0
+        self._fixed = {slot.inner: k for k, slot in enumerate(loop.non_sequences)}
+        self._made = {n: each for each in loop.body.instructions for n in each.outputs}
+        self._found: dict[int, ArrayPlace | None] = {}
+
+    def shape(self, number: int) -> tuple[int, ...] | None:
+        """Return the shape of a register where it is known."""
+        value = self.body.constants.get(number)
+        return value.shape if value is not None else self.plan.places[number].shape
+
+    def of(self, number: int) -> ArrayPlace | None:
+        """Return where an array lies, None where its shape depends on values."""
+        if number not in self._found:
+            self._found[number] = self._find(number)
+        return self._found[number]
+
+    def moved(self, number: int, place: ArrayPlace) -> None:
+        """Note that an array lies elsewhere from now on."""
+        self._found[number] = place
+
+    def row(self, slot: str, k: int, tap: int, number: int) -> ArrayPlace | None:
+        """Return the row of a slot that a register of the step has the shape of."""
+        return self._at((slot, k, tap), self.shape(number), dtype_of(self.body, number))
+
+    def temporary(self, shape: tuple[int, ...], dtype: str) -> ArrayPlace:
+        """Return a place of its own in scratch memory."""
+        place = self._at(("scratch", 0, 0), shape, dtype)
+        assert place is not None
+        start = self.scratch
+        self.scratch += aligned(place.elements * np.dtype(dtype).itemsize)
+        return place._replace(offset=start)
+
+    def _at(self, base: Base, shape: tuple[int, ...] | None, dtype: str) -> ArrayPlace | None:
+        if shape is None:
+            return None
+        return ArrayPlace(base, 0, shape, packed(shape, np.dtype(dtype).itemsize), dtype)
+
+    def _find(self, number: int) -> ArrayPlace | None:
+        dtype, shape = dtype_of(self.body, number), self.shape(number)
+        if number in self.body.constants:
+            return self._at(("constant", number, 0), shape, dtype)
+        if number in self._fixed:
+            return self._at(("fixed", self._fixed[number], 0), shape, dtype)
+        match self.plan.places[number].location:
+            case Row((slot, k), tap):
+                return self._at((slot, k, tap), shape, dtype)
+            case Buffer(k):
+                return self._at(("buffer", k, 0), shape, dtype)
+        maker = self._made.get(number)
+        if isinstance(maker, Instruction) and maker.op.declaration.views is not None:
+            seen = self.view(maker)
+            if seen is not None:
+                return seen
+        old = self.plan.places[number].over
+        if old is not None:
+            return self.of(old)
+        return None if shape is None else self.temporary(shape, dtype)
+
+    def view(self, instruction: Instruction) -> ArrayPlace | None:
+        """Return what an instruction gives as a part of what it reads, None where it is none, or follows from values."""
+        source, *others = instruction.inputs
+        (output,) = instruction.outputs
+        if is_scalar(self.body, source) or not isinstance(self.body.registers[source].type, TensorType):
+            return None
+        given = [self.number(other) for other in others]
+        place = self.of(source)
+        if place is None or any(each is None for each in given):
+            return None
+        alone = is_scalar(self.body, output)  # NumPy gives a number where a view of one element is wanted
+        sizes, steps = ((*place.shape, 1), (*place.strides, 0)) if alone else (place.shape, place.strides)
+        stand_in = as_strided(np.zeros((), place.dtype), sizes, steps, writeable=False)
+        try:
+            found = np.asarray(instruction.op.perform([stand_in, *given])[0])
+        except (ScanvizError, ValueError, IndexError):  # an error of the run
+            return None
+        if alone and found.shape == (1,):
+            found = found[0, ...]
+        if found.shape != self.shape(output):
+            return None
+        if not found.size:
+            return place._replace(shape=found.shape, strides=found.strides)
+        begin = _address(found) - _address(stand_in)
+        low = sum(min(0, (n - 1) * step) for n, step in zip(place.shape, place.strides, strict=True))
+        high = sum(max(0, (n - 1) * step) for n, step in zip(place.shape, place.strides, strict=True))
+        if found.base is None or not low <= begin <= high or found.flags.owndata:
+            return None
+        return place._replace(offset=place.offset + begin, shape=found.shape, strides=found.strides)
+
+    def number(self, register: int) -> np.generic | np.ndarray | None:
+        """Return a number that is known when code is written: a size, a constant."""
+        location = self.plan.places[register].location
+        if isinstance(location, Size):
+            return np.int64(location.value)
+        return self.body.constants.get(register)
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def overlap(one: ArrayPlace, other: ArrayPlace) -> bool:
+    """Return whether two places may share memory without being the same elements in the same order."""
+    if one.base != other.base or one.base[0] == "constant":
+        return False
+    if (one.offset, one.strides, one.shape) == (other.offset, other.strides, other.shape):
+        return False
+    return _ends(one)[0] < _ends(other)[1] and _ends(other)[0] < _ends(one)[1]
+
+
+def _ends(place: ArrayPlace) -> tuple[int, int]:
+    steps = [(n - 1) * step for n, step in zip(place.shape, place.strides, strict=True)]
+    low = place.offset + sum(min(0, step) for step in steps)
+    return low, place.offset + sum(max(0, step) for step in steps) + np.dtype(place.dtype).itemsize
+
+
+__all__ = ["ArrayPlace", "ArrayPlaces", "Base", "overlap"]

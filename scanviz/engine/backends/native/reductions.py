@@ -1,0 +1,209 @@
+"""Reductions: sums, products, largest, smallest, all and any along axes.
+
+Where the last axis goes, its elements are taken in several accumulators of as many lanes as a register has, which are put together
+at the end; where it stays, as many results as there are lanes are reduced side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scanviz.engine.backends.native.elements import Operand, collapsed, load, pieces, store
+from scanviz.engine.backends.native.formulas import cast, primitive
+from scanviz.engine.backends.native.ir import Code, Value, constant, is_integer
+from scanviz.engine.backends.native.places import ArrayPlace
+from scanviz.engine.graph.types import BOOLEAN, FLOATS
+
+ACCUMULATORS = 4
+_FIRST = {"sum": 0, "prod": 1, "all": True, "any": False}
+NAMES = frozenset({*_FIRST, "max", "min"})
+
+
+def combined(code: Code, name: str, first: Value, second: Value) -> Value:
+    """Return two parts of a reduction as one; of ``max`` and ``min`` NaN if either is."""
+    if name in ("all", "any"):
+        return primitive(code, "bit_and" if name == "all" else "bit_or", [first, second])
+    if first.dtype == BOOLEAN:
+        return primitive(code, "bit_or" if name in ("sum", "max") else "bit_and", [first, second])
+    if name in ("sum", "prod"):
+        return primitive(code, "add" if name == "sum" else "multiply", [first, second])
+    better = primitive(code, "less_equal", [second, first] if name == "max" else [first, second])
+    if not is_integer(first.dtype):
+        unknown = code.op(f"fcmp uno {first.typed}, {first.text}", BOOLEAN, first.lanes)
+        better = code.op(f"or {better.typed}, {unknown.text}", BOOLEAN, first.lanes)
+    return code.select(better, first, second)
+
+
+def start_of(name: str, dtype: str) -> object:
+    """Return what a reduction of a dtype starts from."""
+    if name in _FIRST:
+        return _FIRST[name]
+    if dtype in FLOATS:
+        return -np.inf if name == "max" else np.inf
+    if dtype == BOOLEAN:
+        return name == "min"
+    limits = np.iinfo(dtype)
+    return limits.min if name == "max" else limits.max
+
+
+def reduce(code: Code, name: str, source: Operand, axes: Sequence[int], target: Operand, lanes: int) -> None:
+    """Write a reduction into an array; ``target`` has no reduced axes, and elements of the dtype to compute in.
+
+    Parameters
+    ----------
+    name : str
+        ``"sum"``, ``"prod"``, ``"max"``, ``"min"``, ``"all"`` or ``"any"``.
+    source, target : Operand
+        What is read and written.
+    axes : sequence of int
+        Those that go.
+    lanes : int
+        The most elements at once.
+    """
+    shape, strides = source.place.shape, source.place.strides
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    outer, (read, written) = collapsed(
+        [shape[axis] for axis in kept], [[strides[axis] for axis in kept], target.place.strides]
+    )
+    inner, (along,) = collapsed([shape[axis] for axis in axes], [[strides[axis] for axis in axes]])
+    if 0 in [shape[axis] for axis in kept]:
+        return
+    if 0 in [shape[axis] for axis in axes]:
+        inner, along = [0], [0]
+    rows = _Rows(code, name, source, inner, along, target, lanes)
+    side_by_side = read[-1] == np.dtype(source.place.dtype).itemsize and outer[-1] > 1
+    _outer(rows, outer, read, written, [constant(0, "int64")] * 2, side_by_side)
+
+
+class _Rows:
+    """What is the same for each result of a reduction."""
+
+    def __init__(
+        self,
+        code: Code,
+        name: str,
+        source: Operand,
+        sizes: list[int],
+        steps: list[int],
+        target: Operand,
+        lanes: int,
+    ) -> None:
+        self.code, self.name, self.source, self.target, self.lanes = code, name, source, target, lanes
+        self.sizes, self.steps = sizes, steps
+        self.dtype = target.place.dtype
+
+    def zero(self, lanes: int) -> Value:
+        return constant(start_of(self.name, self.dtype), self.dtype, lanes)
+
+    def element(self, offset: Value, step: int, lanes: int) -> Value:
+        return cast(self.code, load(self.code, self.source, offset, step, lanes), self.dtype)
+
+    def across(self, offset: Value, lanes: int) -> Value:
+        """Return as many results side by side as there are lanes."""
+        step = np.dtype(self.source.place.dtype).itemsize
+        return self._along(offset, list(zip(self.sizes, self.steps, strict=True)), self.zero(lanes), step)
+
+    def _along(self, offset: Value, axes: list[tuple[int, int]], so_far: Value, step: int) -> Value:
+        if not axes:
+            return combined(self.code, self.name, so_far, self.element(offset, step, so_far.lanes))
+        (size, apart), *rest = axes
+        with self.code.folded(0, size, [so_far]) as (number, (carried,), given):
+            further = _moved(self.code, offset, number, apart)
+            given.append(self._along(further, rest, carried, step))
+        return given[0]
+
+    def one(self, offset: Value) -> Value:
+        """Return one result, its elements in several accumulators."""
+
+        def walk(offset: Value, axes: list[tuple[int, int]], so_far: Value) -> Value:
+            if not axes:
+                return combined(self.code, self.name, so_far, self._row(offset))
+            (size, apart), *rest = axes
+            with self.code.folded(0, size, [so_far]) as (number, (carried,), given):
+                given.append(walk(_moved(self.code, offset, number, apart), rest, carried))
+            return given[0]
+
+        return walk(offset, list(zip(self.sizes[:-1], self.steps[:-1], strict=True)), self.zero(1))
+
+    def _row(self, offset: Value) -> Value:
+        """Return what the elements along the innermost axis give."""
+        size, step, code = self.sizes[-1], self.steps[-1], self.code
+        even = step == np.dtype(self.source.place.dtype).itemsize
+        total: Value | None = None
+        for first, count, width in pieces(size, self.lanes if even else 1):
+            several = min(ACCUMULATORS, count)
+            whole = count // several * several
+
+            def piece(number: Value, k: int, width: int = width) -> Value:
+                at = _moved(code, offset, code.add(number, k * width), step)
+                return self.element(at, step, width)
+
+            initial = [piece(constant(first, "int64"), k) for k in range(several)]
+            parts = initial
+            if whole > several:
+                start, end = first + several * width, first + whole * width
+                with code.folded(start, end, initial, several * width) as (number, carried, given):
+                    given += [
+                        combined(code, self.name, old, piece(number, k)) for k, old in enumerate(carried)
+                    ]
+                parts = list(given)
+            parts += [piece(constant(first + (whole + k) * width, "int64"), 0) for k in range(count - whole)]
+            for part in parts:
+                total = self._joined(total, part)
+        return self.zero(1) if total is None else self._lanes_joined(total)
+
+    def _joined(self, total: Value | None, part: Value) -> Value:
+        if total is None:
+            return part
+        while total.lanes > part.lanes:
+            total = self._halved(total)
+        return combined(self.code, self.name, total, part)
+
+    def _halved(self, value: Value) -> Value:
+        half, code = value.lanes // 2, self.code
+        if half == 1:
+            return combined(code, self.name, code.lane(value, 0), code.lane(value, 1))
+        parts = []
+        for start in (0, half):
+            picked = ", ".join(f"i32 {start + k}" for k in range(half))
+            text = f"shufflevector {value.typed}, {value.type} poison, <{half} x i32> <{picked}>"
+            parts.append(code.op(text, value.dtype, half))
+        return combined(code, self.name, *parts)
+
+    def _lanes_joined(self, value: Value) -> Value:
+        while value.lanes > 1:
+            value = self._halved(value)
+        return value
+
+
+def _outer(
+    rows: _Rows, sizes: list[int], read: list[int], written: list[int], at: list[Value], side_by_side: bool
+) -> None:
+    code = rows.code
+    if len(sizes) > 1:
+        with code.counted(0, sizes[0]) as number:
+            further = [_moved(code, at[0], number, read[0]), _moved(code, at[1], number, written[0])]
+            _outer(rows, sizes[1:], read[1:], written[1:], further, side_by_side)
+        return
+    for first, count, width in pieces(sizes[0], rows.lanes if side_by_side else 1):
+        with code.counted(first, first + count * width, width) as number:
+            begin = _moved(code, at[0], number, read[0])
+            result = rows.across(begin, width) if width > 1 else rows.one(begin)
+            store(code, result, rows.target, _moved(code, at[1], number, written[0]), written[0])
+
+
+def _moved(code: Code, offset: Value, number: Value, step: int) -> Value:
+    if not step:
+        return offset
+    moved = code.times(number, step)
+    return moved if offset.text == "0" else code.add(offset, moved)
+
+
+def reduced_shape(place: ArrayPlace, axes: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape without some axes."""
+    return tuple(size for axis, size in enumerate(place.shape) if axis not in axes)
+
+
+__all__ = ["NAMES", "combined", "reduce", "reduced_shape"]

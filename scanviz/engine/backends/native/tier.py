@@ -1,0 +1,220 @@
+"""A loop in the native tier: code for the shapes met, called with addresses; NumPy's code where there is none."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.backends.native.instructions import formula_of
+from scanviz.engine.backends.native.jit import Machine, compiled, target
+from scanviz.engine.backends.native.loop import LoopEmitter, NotWrittenError
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.observe import StepSeries
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
+from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
+from scanviz.engine.program.plan.location import ALIGNMENT
+from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.program.verify import verify_plan
+from scanviz.engine.runtime.arena import LoopArena
+from scanviz.engine.runtime.calling import DONE, STOPPED, Outcome
+from scanviz.engine.runtime.events import OwnTime
+from scanviz.engine.runtime.schedule import Variant
+from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
+from scanviz.engine.runtime.stamps import RESOLUTION, Clock, Stamps, stamps_a_step
+
+CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
+STAMP_BYTES = 16  # of a time: seconds and nanoseconds
+FIRST_CHUNK = 256  # steps of the first call, which says how long steps are
+EMITS = Emits(
+    lambda instruction, program: instruction.op.declaration.views is None,
+    lambda instruction, program: range(min(instruction.op.facts.overwrites, len(instruction.inputs))),
+)
+
+
+class NativeCode:
+    """Machine code of one variant of a loop, called as every loop's code is.
+
+    Attributes
+    ----------
+    text : str
+        The code in LLVM's language, with the user's lines.
+    handed : CallArguments
+        What it is handed.
+    machine : Machine
+        What it was compiled to.
+    """
+
+    def __init__(self, loop: LoopInstruction, plan: Plan, variant: Variant) -> None:
+        self.text, self.handed = LoopEmitter(loop, plan, variant, target().vector_bytes).write()
+        self.machine: Machine = compiled(self.text)
+        constants = [base[1] for base in self.handed.addresses if base[0] == "constant"]
+        self._constants = {k: np.ascontiguousarray(loop.body.constants[k]) for k in constants}
+        self._chunk = FIRST_CHUNK
+
+    @property
+    def function(self) -> NativeCode:
+        """What is called."""
+        return self
+
+    def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
+        """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
+        arrays, numbers = self._gathered(arena)
+        addresses = (ctypes.c_void_p * len(arrays))(*map(_address, arrays))
+        told = (ctypes.c_int64 * max(len(numbers), 1))(*numbers)
+        where, what = ctypes.addressof(addresses), ctypes.addressof(told)
+        function, stamps, start = self.machine.function, self._stamps_place(), first
+        begin = addresses[stamps] if stamps is not None else None
+        while True:
+            end = min(last, first + self._chunk)
+            if stamps is not None and begin is not None:
+                addresses[stamps] = begin + (first - start) * len(self.handed.stamped) * STAMP_BYTES
+            begun = perf_counter_ns()
+            found = function(first, end, where, what)
+            done = found >> 1
+            if found & 1:
+                return done, STOPPED, -1
+            if done >= last:
+                return last, DONE, -1
+            self._chunk = max(1, (done - first) * CHUNK_NS // max(1, perf_counter_ns() - begun))
+            first = done
+
+    def _stamps_place(self) -> int | None:
+        return next((k for k, base in enumerate(self.handed.addresses) if base[0] == "stamps"), None)
+
+    def _gathered(self, arena: LoopArena) -> tuple[list[Array], list[int]]:
+        """Return the arrays whose addresses the code is handed, and the numbers."""
+        sequences = [_rows_in_order(sequence) for sequence in arena.sequences]
+        numbers = [sequence.strides[0] for sequence in sequences]
+        for state in arena.states:
+            if not state.array.flags.c_contiguous:  # a buffer that a mitmot takes over
+                state.array = np.ascontiguousarray(state.array)
+            numbers.append(state.size)
+        numbers += [max(output.size, 1) for output in arena.outputs]
+        arrays: list[Array] = []
+        for kind, k, _ in self.handed.addresses:
+            match kind:
+                case "sequence":
+                    arrays.append(sequences[k])
+                case "state":
+                    arrays.append(arena.states[k].array)
+                case "output":
+                    arrays.append(arena.outputs[k].array)
+                case "fixed":
+                    arrays.append(np.ascontiguousarray(arena.fixed[k]))
+                case "buffer":
+                    arrays.append(arena.buffers[k])
+                case "constant":
+                    arrays.append(self._constants[k])
+                case "stamps":
+                    arrays.append(arena.record)
+                case _:
+                    arrays.append(_scratch(self.handed.scratch))
+        return arrays, numbers
+
+
+def _address(array: Array) -> int:
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
+def _rows_in_order(sequence: Array) -> Array:
+    """Return a sequence with each row in C order; rows may be any distance apart."""
+    if sequence.flags.c_contiguous or (len(sequence) and sequence[0].flags.c_contiguous):
+        return sequence
+    return np.ascontiguousarray(sequence)
+
+
+def _scratch(size: int) -> Array:
+    """Return memory that begins at a multiple of 64 bytes."""
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    return memory[-_address(memory) % ALIGNMENT :]
+
+
+class NativeStamps:
+    """Times that native code wrote down itself: pairs of seconds and nanoseconds."""
+
+    def __init__(self, code: NativeCode, variant: Variant, first: int, last: int, clock: Clock) -> None:
+        self._code, self._variant, self._clock = code, variant, clock
+        self._steps, self._end = last - first, 0
+        self.record = np.zeros((self._steps * len(code.handed.stamped), 2), np.int64)
+        self._begun = clock()
+
+    def end(self) -> None:
+        """Note the time at which the last step was done."""
+        self._end = self._clock()
+
+    def series(self, loop: LoopInstruction, first: int) -> StepSeries:
+        """Return the times of the whole steps, in the variant for it of their operations too."""
+        width = len(self._code.handed.stamped)
+        times = self.record[:, 0] * 1_000_000_000 + self.record[:, 1]
+        done = int(np.count_nonzero(times)) // width
+        table = times[: done * width].reshape(done, width)
+        if self._variant == "steps":
+            ends = np.append(table[:, 0], self._end) if self._end else table[:, 0]
+            span = int(ends[-1]) - self._begun if len(ends) else 0
+            return StepSeries(loop.key, first, np.diff(ends), span_ns=span, resolution_ns=RESOLUTION)
+        spans = np.diff(np.append(table[:, 0], table[-1:, -1])) if done else np.empty(0, np.int64)
+        between = np.diff(table, axis=1)
+        operations = np.zeros((stamps_a_step(loop) - 2, done), np.int64)
+        for k, group in enumerate(self._code.handed.stamped[1:-1]):
+            for index, share in _shares(loop.body, group):
+                operations[index] = (between[:, k] * share).astype(np.int64)
+        return StepSeries(loop.key, first, spans, operations, between[:, -1].copy(), resolution_ns=RESOLUTION)
+
+
+def _shares(program: Program, group: Sequence[int]) -> list[tuple[int, float]]:
+    """Return how the time of instructions that are done as one is shared out: by the lines of their formulas."""
+    weights = []
+    for index in group:
+        instruction = program.instructions[index]
+        assert isinstance(instruction, Instruction)
+        block = formula_of(instruction, program) if len(group) > 1 else None
+        weights.append(1 if block is None else sum(line.op != "constant" for line in block.lines) or 1)
+    total = sum(weights)
+    return [(index, weight / total) for index, weight in zip(group, weights, strict=True)]
+
+
+class NativeSpecialised(Specialised):
+    """Native code for one set of shapes; times are taken by the code itself."""
+
+    __slots__ = ()
+
+    def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
+        """Return what takes the times of a chunk; nothing is watched within native steps."""
+        code = self.written(name)
+        assert isinstance(code, NativeCode)
+        return NativeStamps(code, name, first, last, self.clock)
+
+
+class NativeLoop(SpecialisedLoop):
+    """The code of one loop by shapes: native where it can be written, NumPy's elsewhere."""
+
+    def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], tier: Tier, write: Write) -> None:
+        super().__init__(loop, runners, tier._replace(name="numpy"), write)
+        self._native = tier._replace(name="native", emits=EMITS, groups=chains)
+
+    def _for_shapes(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
+        try:
+            return self._native_for(shapes, rows)
+        except NotWrittenError as refused:
+            made = super()._for_shapes(shapes, rows)
+            made.why = f"no native code: {refused}"
+            return made
+
+    def _native_for(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
+        plan = plan_loop(self.loop, shapes, self._native.groups, EMITS, rows)
+        verify_plan(self.loop.body, plan)
+
+        def write(plan: Plan, variant: Variant) -> NativeCode:
+            return NativeCode(self.loop, plan, variant)
+
+        made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")
+        made.written("plain")
+        return made
+
+
+__all__ = ["NativeCode", "NativeLoop"]

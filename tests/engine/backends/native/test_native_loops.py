@@ -1,0 +1,205 @@
+"""Loops in native code: as the interpreter runs the same Program without rewrites; what has no native code runs on NumPy."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.backends.registry import availability, resolve
+
+if not availability("native").works:
+    pytest.skip(availability("native").why, allow_module_level=True)
+
+from scanviz.engine.backends.native import tier
+
+RNG = np.random.default_rng(3)
+
+
+def tiers_of(f):
+    """Return of each loop of a function the tier of its code, and why it is that."""
+    runners = f._executable.flat.runners.values()
+    return [(made.tier, made.why) for runner in runners for made in runner.tier.all_made()]
+
+
+def agree(inputs, wanted, *values, tolerance=1e-12, rewrites="all"):
+    """Check native code against the reference tier without rewrites, and that it was native code."""
+    f = scanviz.function(inputs, wanted, mode=Mode("native", rewrites))
+    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"))
+    for mine, theirs in zip(f(*values), plain(*values), strict=True):
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
+    assert {name for name, _ in tiers_of(f)} == {"native"}, tiers_of(f)
+    return f
+
+
+def network(dtype="float64", width=5):
+    x, h0 = T.tensor(dtype, (None, None), "x"), T.tensor(dtype, (None,), "h0")
+    w, v = T.tensor(dtype, (None, None), "w"), T.tensor(dtype, (None, None), "v")
+    h, _ = scanviz.scan(
+        lambda x_t, h, w, v: T.tanh(T.dot(x_t, v) + T.dot(h, w)), x, h0, [w, v], name="network"
+    )
+    shapes = ((9, 4), (width,), (width, width), (4, width))
+    return (
+        [x, h0, w, v],
+        h,
+        [RNG.normal(size=shape).astype(dtype) / np.sqrt(width).astype(dtype) for shape in shapes],
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("width", [1, 3, 8, 21, 64])
+def test_a_network_and_its_gradient(dtype, width):
+    inputs, h, values = network(dtype, width)
+    cost = T.sum(h[-1] ** 2) + T.sum(h)
+    agree(inputs, [h, *scanviz.grad(cost, inputs)], *values, tolerance=2e-4 if dtype == "float32" else 1e-11)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 255, 256, 257, 700])
+def test_chunks_of_steps_join_whatever_goes_on_from_one_to_the_next(steps):
+    x = T.matrix("x")
+
+    def step(x_t, a, older, b):
+        return a * 0.5 + x_t, T.sum(x_t) + 0.25 * older - b * 0.125, b + x_t[0]
+
+    starts = [T.zeros((3,)), {"initial": T.constant([1.0, 2.0]), "taps": [-2]}, np.float64(0)]
+    (a, c, b), _ = scanviz.scan(step, x, starts, name="mixed")
+    for wanted in ([a, c, b], [a[-1:], c, b[-1:]], [a[-2:], c[-3:], b[-2:]]):
+        agree([x], wanted, RNG.normal(size=(steps, 3)))
+
+
+def test_a_loop_that_ends_early_within_a_chunk_or_in_a_later_one():
+    x = T.vector("x")
+    for until in (3.0, 300.0, 1e9):
+        (s, n), _ = scanviz.scan(
+            lambda x_t, s, n, until=until: ([s + x_t, n + 1], scanviz.until(s + x_t >= until)),
+            x,
+            [np.float64(0), np.int64(0)],
+        )
+        agree([x], [s, n, s[-1]], np.ones(1000))
+
+
+@pytest.mark.parametrize("cut", [np.s_[::-1], np.s_[::3], np.s_[::-2], np.s_[:, ::-1], np.s_[:, ::2]])
+def test_sequences_and_weights_whose_elements_lie_apart(cut):
+    x, w = T.matrix("x"), T.matrix("w")
+    s, _ = scanviz.scan(lambda x_t, s, w: s * 0.5 + T.dot(w, x_t), x, T.zeros((4,)), w)
+    given = RNG.normal(size=(8, 8))[cut]
+    agree([x, w], [s], given, np.asfortranarray(RNG.normal(size=(4, given.shape[1]))))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int8", "uint8", "bool", "float32"])
+def test_reductions_of_every_dtype_along_every_axis(dtype):
+    x = T.tensor(dtype, (None, 5, 19), "x")
+    given = (RNG.integers(0, 2, (6, 5, 19)) if dtype == "bool" else RNG.integers(0, 9, (6, 5, 19))).astype(
+        dtype
+    )
+    results = []
+    for reduce in (T.sum, T.max, T.min, T.prod, T.all, T.any):
+        for axis in (None, 0, 1):
+            (rows, _) = scanviz.scan(lambda x_t, reduce=reduce, axis=axis: reduce(x_t, axis=axis), x)
+            results.append(rows)
+    agree([x], results, given, tolerance=1e-5, rewrites="none")
+
+
+def test_what_has_no_native_code_runs_on_numpy_and_says_why():
+    x = T.tensor("float64", (None, 3, 3), "x")
+    y, _ = scanviz.scan(lambda x_t, y: T.linalg.inv(x_t) + y, x, T.zeros((3, 3)), name="inverse")
+    f = scanviz.function([x], y[-1], mode=Mode("native", "none"))
+    given = RNG.normal(size=(4, 3, 3))
+    np.testing.assert_allclose(f(given), sum(np.linalg.inv(each) for each in given))
+    assert tiers_of(f) == [("numpy", "no native code: `inv` has no native code")]
+
+
+def test_the_tier_says_which_operations_it_runs():
+    x = T.matrix("x")
+    program = scanviz.function([x], T.linalg.inv(T.exp(x))).program
+    answers = [resolve("native").supports(each, program) for each in program.instructions]
+    assert [answer.runs for answer in answers] == [True, False]
+    assert answers[1].why == "`inv` has no native code"
+
+
+def test_threads_run_one_function_at_once():
+    inputs, h, values = network(width=16)
+    f = scanviz.function(inputs, h, mode="native")
+    expected, wrong = f(*values), []
+
+    def call():
+        wrong.extend(1 for _ in range(50) if not np.array_equal(f(*values), expected))
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_ctrl_c_is_heard_in_a_long_loop(monkeypatch):
+    x, n = T.vector("x"), T.lscalar("n")
+    s, _ = scanviz.scan(lambda s, x: T.tanh(s * 0.5 + x), None, x, x, n_steps=n, name="long")
+    f = scanviz.function([x, n], s[-1], mode="native")
+    f(np.ones(512), 10)
+    begun = time.monotonic()
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        f(np.ones(512), 10**9)
+    assert time.monotonic() - begun < 20
+    assert np.isfinite(f(np.ones(512), 10)).all()
+
+
+def test_observed_steps_are_all_timed_with_shares_for_operations_that_are_done_as_one():
+    inputs, h, values = network(width=16)
+    x = RNG.normal(size=(3000, 4))
+    f = scanviz.function(inputs, h, mode="native")
+    with scanviz.profile() as profile:
+        f(x, *values[1:])
+    (loop,) = profile.record.loops
+    assert loop.steps == 3000
+    assert [each.tier for each in loop.tiers] == ["native"]
+
+
+@pytest.mark.parametrize("target", ["baseline", "avx2"])
+def test_older_processors_get_the_same_numbers(target):
+    script = (
+        "import numpy as np, scanviz\n"
+        "from scanviz import tensor as T\n"
+        "x = T.matrix('x')\n"
+        "s, _ = scanviz.scan(lambda x_t, s: T.exp(-s) * 0.5 + T.tanh(x_t) + T.log1p(s * s), x, T.zeros((13,)))\n"
+        "f = scanviz.function([x], s, mode='native')\n"
+        "g = scanviz.function([x], s, mode=scanviz.Mode('reference', 'none'))\n"
+        "given = np.linspace(-3, 3, 91).reshape(7, 13)\n"
+        "np.testing.assert_allclose(f(given), g(given), rtol=1e-13)\n"
+        "from scanviz.engine.backends.native.jit import target\n"
+        "print(target().vector_bytes)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "SCANVIZ_NATIVE_TARGET": target},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == {"baseline": "16", "avx2": "32"}[target]
+
+
+def test_code_is_called_for_few_steps_first(monkeypatch):
+    lengths = []
+    call = tier.NativeCode.__call__
+
+    def noted(self, arena, first, last):
+        lengths.append((first, last))
+        return call(self, arena, first, last)
+
+    monkeypatch.setattr(tier.NativeCode, "__call__", noted)
+    inputs, h, values = network()
+    scanviz.function(inputs, h, mode="native")(*values)
+    assert lengths == [(0, 9)]

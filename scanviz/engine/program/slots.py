@@ -36,7 +36,7 @@ class Passed(NamedTuple):
     rows: int
 
 
-class Kept(NamedTuple):
+class KeptRows(NamedTuple):
     """What a loop keeps of its steps: a result, or a state with its initial rows in front.
 
     Attributes
@@ -65,13 +65,13 @@ def passed(loop: LoopInstruction) -> list[Passed]:
     return [*found, *(Passed(slot, slot.outer, slot.inner, 0, 0) for slot in loop.non_sequences)]
 
 
-def kept(loop: LoopInstruction) -> list[Kept]:
+def kept(loop: LoopInstruction) -> list[KeptRows]:
     """Return what a loop keeps, slot by slot."""
-    found: list[Kept] = []
+    found: list[KeptRows] = []
     for state in loop.states:
-        found += [Kept(state, state.writes[0][1], result, 1) for result in (state.result, state.history)]
-    found += [Kept(output, output.inner, output.result, 1) for output in loop.step_outputs]
-    return [*found, *(Kept(carry, carry.write, carry.result, 0) for carry in loop.carries)]
+        found += [KeptRows(state, state.writes[0][1], result, 1) for result in (state.result, state.history)]
+    found += [KeptRows(output, output.inner, output.result, 1) for output in loop.step_outputs]
+    return [*found, *(KeptRows(carry, carry.write, carry.result, 0) for carry in loop.carries)]
 
 
 def written(loop: LoopInstruction) -> list[int]:
@@ -82,4 +82,4 @@ def written(loop: LoopInstruction) -> list[int]:
     return found if loop.until is None else [*found, loop.until]
 
 
-__all__ = ["Kept", "Passed", "kept", "passed", "written"]
+__all__ = ["KeptRows", "Passed", "kept", "passed", "written"]

@@ -44,7 +44,7 @@ class ProgramFailedError(Exception):
         self.name, self.code, self.written = name, code, written
 
 
-class Turns(NamedTuple):
+class InterleavedRuns(NamedTuple):
     """Two programs that ran in turns: the first run of each, which holds the others, and how many rounds there were."""
 
     a: ProfileRecord
@@ -59,7 +59,7 @@ def run_in_turns(
     seconds: float = SECONDS,
     rounds: int | None = None,
     notify: Callable[[int, float], None] = lambda rounds, seconds: None,
-) -> Turns:
+) -> InterleavedRuns:
     """Profile two programs in turns.
 
     Parameters
@@ -91,7 +91,7 @@ def run_in_turns(
             done += 1
             notify(done, time.monotonic() - begun)
     first, second = (with_repeats(runs[0], runs[1:]) for runs in records)
-    return Turns(first, second, done)
+    return InterleavedRuns(first, second, done)
 
 
 class _Run(NamedTuple):
@@ -115,4 +115,4 @@ def _tail(file: IO[bytes]) -> str:
     return file.read().decode(sys.getfilesystemencoding(), "replace").strip()
 
 
-__all__ = ["LEAST", "MOST", "SECONDS", "ProgramFailedError", "Turns", "run_in_turns"]
+__all__ = ["LEAST", "MOST", "SECONDS", "InterleavedRuns", "ProgramFailedError", "run_in_turns"]

@@ -17,8 +17,8 @@ from scanviz.record.model import (
     CostRecord,
     FunctionRecord,
     LoopRecord,
+    MergedRecord,
     OperationRecord,
-    OriginRecord,
     OutcomeRecord,
     ProfileRecord,
     ThreadTimesRecord,
@@ -133,9 +133,9 @@ class _Renumbered:
 
 def _origins(
     name: str, record: ProfileRecord, taken: TakenNames
-) -> tuple[dict[str, str], list[OriginRecord]]:
+) -> tuple[dict[str, str], list[MergedRecord]]:
     """Return what the origins of a profile are called among all, and what they are."""
-    own = OriginRecord(name, record.script, record.arguments, record.started, record.wall_ns, record.outcome)
+    own = MergedRecord(name, record.script, record.arguments, record.started, record.wall_ns, record.outcome)
     before = record.origins or (own,)
     after = [replace(origin, name=taken.claim(origin.name)) for origin in before]
     names = {old.name: new.name for old, new in zip(before, after, strict=True)}

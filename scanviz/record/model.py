@@ -160,7 +160,7 @@ class CostRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class OriginRecord:
+class MergedRecord:
     """A profile that another one was merged from.
 
     Attributes
@@ -237,7 +237,7 @@ class ProfileRecord(Shown):
         What was built while the recording ran, by line.
     threads : ThreadTimesRecord or None
         Times inside scanviz by thread; None in records of versions that did not measure it.
-    origins : tuple of OriginRecord
+    origins : tuple of MergedRecord
         The profiles that this one was merged from, in their order; empty for the profile of one process.
     """
 
@@ -261,7 +261,7 @@ class ProfileRecord(Shown):
     measures: dict[str, float] = field(default_factory=dict)
     building: tuple[BuildRecord, ...] = ()
     threads: ThreadTimesRecord | None = None
-    origins: tuple[OriginRecord, ...] = ()
+    origins: tuple[MergedRecord, ...] = ()
 
     def loops_of(self, function: int, parent: int | None = None) -> list[LoopRecord]:
         """Return the loops of a function directly inside ``parent`` (None: outermost), slowest first."""
@@ -292,8 +292,8 @@ __all__ = [
     "FunctionRecord",
     "LoopRecord",
     "LoopVariableRecord",
+    "MergedRecord",
     "OperationRecord",
-    "OriginRecord",
     "OutcomeRecord",
     "ProfileRecord",
     "Samples",

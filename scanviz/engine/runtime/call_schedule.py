@@ -7,7 +7,7 @@ from __future__ import annotations
 
 FIRST = 8  # calls that are all timed
 A_SAMPLE = 16  # then one of so many, where calls are short
-LONG_NS = 5_000  # an instruction's share of a call from which on stamps cost little
+LONG_NS = 20_000  # an instruction's share of a call from which on stamps cost little
 
 
 class CallSchedule:

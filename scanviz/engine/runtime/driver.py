@@ -19,7 +19,7 @@ from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopTier
 from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.schedule import SamplingSchedule, Variant, scheduled
+from scanviz.engine.runtime.schedule import LONGEST_BLOCK, SamplingSchedule, Variant, scheduled
 from scanviz.engine.runtime.stamps import BlockStamps, Stamps
 
 SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it
@@ -167,7 +167,8 @@ def run_passed_over(
         raise
     ended, own = perf_counter_ns(), watch.own
     schedule.passed_over -= 1
-    watch.loop_run(arena.loop.key, done, ended - own.ns - begun, schedule.own_ns)
+    elapsed = schedule.run_ns = ended - own.ns - begun
+    watch.loop_run(arena.loop.key, done, elapsed, schedule.own_ns)
     schedule.own_ns = perf_counter_ns() - ended
     own.ns += schedule.own_ns
     return done
@@ -309,11 +310,15 @@ def take_blocks(
 def control_ends(first: int, last: int) -> list[int]:
     """Return where a control block is cut: after steps that warm its code up, and after one that shows what entering it takes.
 
+    A long part that is compared with nothing is cut evenly: an interrupt loses count of the steps of one piece at most.
+
     Examples
     --------
     >>> control_ends(100, 140), control_ends(100, 104)
     ([108, 109, 140], [104])
     """
+    if last - first > LONGEST_BLOCK:
+        return [*range(first + LONGEST_BLOCK, last, LONGEST_BLOCK), last]
     warm = first + WARMED
     return [warm, warm + 1, last] if last - first >= 2 * WARMED else [last]
 

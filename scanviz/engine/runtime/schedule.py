@@ -5,8 +5,8 @@ then again and again, for about one step in :data:`SHARE`, more often at the beg
 operations get their share of time without being timed in every step.  Where observers allow it (``control``), a sample is three
 blocks in turn: *plain* steps without any stamp, as many with one stamp a step, and steps with one an operation.  What a stamp costs
 in this loop is the difference between neighbours.  Parts are long where steps are short, which costs least, and short where
-steps are long, so that observers are notified while the loop runs.  With detail ``"ops"`` every step is timed so, but those of
-the control.
+steps are long, so that observers are notified while the loop runs.  Of very short steps most have no time in the long run.  With
+detail ``"ops"`` every step is timed so, but those of the control.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ NOTIFY_NS = 50_000_000  # observers are notified of long steps about so often
 PERIOD = 1024  # steps of a part in which every operation is timed
 CLOSE_RUNS = 64  # so many runs of a loop are looked at closely before any is passed over
 CLOSE_NS = 400_000  # then one in about so many nanoseconds of short runs is: a close look takes some ten microseconds
+VERY_SHORT_NS = 8_000  # of shorter steps, in the long run, most have no time
+PAUSE_NS = 5_000_000  # a pause between samples may be so long, however few steps that are
+UNTIMED = 4  # as many of these follow one that has a time
 MOST_PASSED_OVER = 31  # runs between two that are looked at closely
 # A block that is compared takes at least and at most about so long: entering its code must not count, nor drift.
 BLOCK_NS = 50_000, 2_000_000
@@ -93,17 +96,19 @@ class SamplingSchedule:
         What a step took lately, 0 while that is not known.
     passed_over : int
         How many runs follow whose steps need no times.
+    run_ns : int
+        How long a run that was passed over took lately; 0 where none was.
     own_ns : int
         What notifying a run that was passed over took, not notified itself yet.
     """
 
     __slots__ = (
-        "_close_runs", "_pace", "_parts", "_pause", "_timed", "control", "own_ns", "passed_over", "step_ns",
+        "_close_runs", "_pace", "_parts", "_pause", "_timed", "control", "own_ns", "passed_over", "run_ns", "step_ns",
     )  # fmt: skip
 
     def __init__(self, nested: bool = False, control: bool = False) -> None:
         self.control, self.step_ns = control, 0
-        self._close_runs, self.passed_over, self.own_ns = 0, 0, 0
+        self._close_runs, self.passed_over, self.own_ns, self.run_ns = 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._pause, self._timed = self._pace.first_pause, self._pace.timed if nested else FIRST_SAMPLE
         self._parts = [Part("ops", self._timed), Part("steps", WARM_UP)]  # the next one last
@@ -112,7 +117,8 @@ class SamplingSchedule:
         """Note that a run was looked at closely, and how long it took: many short ones need no times of their steps."""
         self._close_runs += 1
         if self._close_runs >= CLOSE_RUNS:
-            self.passed_over = min(CLOSE_NS // max(1, elapsed_ns), MOST_PASSED_OVER)
+            usual = min(elapsed_ns, self.run_ns or elapsed_ns)
+            self.passed_over = min(CLOSE_NS // max(1, usual), MOST_PASSED_OVER)
 
     def part(self, steps: int) -> Part:
         """Return what to do next in a run that has so many steps left, and count it as done."""
@@ -135,11 +141,13 @@ class SamplingSchedule:
         share = LONG_SHARE if is_long else EARLY_SHARE if is_early else SHARE
         timed = min(max(pace.timed, pause // (share - 1)), block, LONGEST_SAMPLE)
         pause = min(pause, (SHARE - 1) * max(1, self._timed))  # runs that ended early left the sample smaller
-        self._pause, self._timed = min(2 * self._pause, pace.longest_pause), 0
+        longest_pause = max(pace.longest_pause, min(PAUSE_NS // step_ns, USUAL.longest_pause))
+        self._pause, self._timed = min(2 * self._pause, longest_pause), 0
         if not self.control:
             return [Part("ops", timed), Part("steps", pause)]
         compared = [Part("steps", block, True), Part("plain", block, True)]
-        return [Part("ops", timed, True), *compared, Part("steps", pause)]
+        untimed = [] if is_early or step_ns >= VERY_SHORT_NS else [Part("plain", UNTIMED * pause)]
+        return [Part("ops", timed, True), *compared, *untimed, Part("steps", pause)]
 
 
 def scheduled(

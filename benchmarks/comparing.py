@@ -165,6 +165,9 @@ def main() -> int:
     )
     parser.add_argument("--itself", type=int, default=100, help="comparisons with itself")
     parser.add_argument("--planted", type=int, default=10, help="comparisons for each change")
+    parser.add_argument(
+        "--changes", type=float, nargs="+", choices=list(GOALS), default=list(GOALS), help="which"
+    )
     parser.add_argument("--rounds", type=int, default=12, help="rounds of each comparison")
     parser.add_argument(
         "--load", type=int, default=os.cpu_count() or 1, help="processes that load the machine"
@@ -173,7 +176,11 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, load(given.load):
         folder = Path(name)
-        rows = [with_change(folder, ratio, given.planted, given.rounds) for ratio in GOALS if given.planted]
+        rows = [
+            with_change(folder, ratio, given.planted, given.rounds)
+            for ratio in given.changes
+            if given.planted
+        ]
         rows += [with_itself(folder, given.itself, given.rounds)] if given.itself else []
     write_json(given.json, rows, "comparing")
     missed = [row["what"] for row in rows if not row["met"]]

@@ -35,6 +35,7 @@ from scanviz.record.model import (
 from scanviz.record.names import given_name
 from scanviz.record.sample import FIRST
 
+LEAST = 10.0  # nanoseconds: an operation below cannot be told from none, and has no ratio to another time
 Kind = Literal["function", "loop", "operation"]
 Key = tuple[str, ...]
 
@@ -195,7 +196,8 @@ def _operations(
 
 def _of_operation(operation: OperationRecord) -> Estimate:
     error = OPERATION_SPREAD / math.sqrt(operation.samples)
-    return Estimate(operation.mean_ns, operation.mean_ns, error, cold=operation.samples == 1)
+    took = max(operation.mean_ns, LEAST)
+    return Estimate(took, took, error, cold=operation.samples == 1)
 
 
 def _of_calls(function: FunctionRecord) -> Estimate | None:

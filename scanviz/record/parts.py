@@ -186,7 +186,7 @@ def _function(record: ProfileRecord, function: FunctionRecord) -> _Tree:
     loops = [loop for loop in record.loops if loop.function == key and loop.parent is None]
     found = _fitted([_loop(record, loop, 0) for loop in loops if loop.runs or loop.running], program)
     room = program - _time_of(found)
-    timed = _outside(function, found)
+    timed = [*_outside(function, found), *_around_loops(function, found)]
     timed.append(
         _Tree(
             RunPart(
@@ -211,6 +211,23 @@ def _function(record: ProfileRecord, function: FunctionRecord) -> _Tree:
     inside = [tree for tree in (*found, *_fitted(timed, room), *edges) if tree.part.total_ns]
     whole = program + _time_of(edges)
     return _Tree(RunPart("function", function.name, whole, source=function.source, function=key), inside)
+
+
+def _around_loops(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:
+    """Return what instructions that run loops took beyond the loops themselves, where every call was timed.
+
+    Threads wait for one another there, and the results of loops are put together.
+    """
+    if function.call_parts.timed < function.calls:
+        return []
+    ran = {tree.part.loop: tree.part.total_ns for tree in loops}
+    trees = []
+    for operation in function.operations:
+        if operation.kind == "loop" and operation.loop in ran:
+            more = round(function.ran_ns(operation)) - ran[operation.loop]
+            part = RunPart("around", "entering and leaving the loop", max(0, more), source=operation.source)
+            trees.append(_Tree(replace(part, function=function.key, loop=operation.loop)))
+    return trees
 
 
 def _outside(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:

@@ -19,6 +19,7 @@ _COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs
 _OUTSIDE: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
     ("outside of loops", ("operation",)),
     ("checks and copies", ("checks", "copies", "entry")),
+    ("around loops", ("around",)),
     ("recording", ("recording",)),
     ("unattributed", ("function",)),
 )
@@ -64,7 +65,8 @@ def function_lines(
 
 def _outside(function: FunctionRecord, parts: Sequence[RunPart]) -> list[tuple[str, int]]:
     """Return what a function spent outside of its loops, by what it is."""
-    mine = [part for part in parts if part.function == function.key and part.loop is None]
+    places = [k for k, part in enumerate(parts) if part.kind == "function" and part.function == function.key]
+    mine = [part for k, part in enumerate(parts) if k in places or part.parent in places]
     found = [(title, sum(part.own_ns for part in mine if part.kind in kinds)) for title, kinds in _OUTSIDE]
     return [(title, took) for title, took in found if took]
 

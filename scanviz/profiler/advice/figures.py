@@ -89,10 +89,10 @@ def building_ns(function: FunctionRecord) -> int:
 
 
 def script_ns(record: ProfileRecord) -> int:
-    """Return what the script did outside of scanviz: imports, its own Python, waiting."""
+    """Return what the script surely did outside of scanviz: imports, its own Python, waiting, but not for threads that call."""
     own = sum(part.own_ns for part in parts_of(record) if part.kind == "script")
-    recorded = record.cost.total_ns if record.threads is None else 0.0  # an earlier version counts it here
-    return max(0, own - round(recorded))
+    threads = record.threads  # an earlier version has none, and counts recording as the script's
+    return max(0, own - (threads.beside_ns if threads is not None else round(record.cost.total_ns)))
 
 
 __all__ = [

@@ -460,6 +460,8 @@ def test_a_run_that_is_mostly_the_scripts_own_python_is_told_so_and_promised_not
     assert "Between two calls it takes 900 µs" in only(many, "script").text
     measured = replace(many, threads=ThreadTimesRecord(inside_ns=600 * MS))  # building and recording too
     assert "script" not in kinds(measured)
+    waiting = replace(many, threads=ThreadTimesRecord(inside_ns=100 * MS, beside_ns=600 * MS, others=2))
+    assert "script" not in kinds(waiting)  # most of its own time it may have waited for its threads
     assert kinds(run(function(calls=3, call_times=calls), wall_ms=199.0)) == []
     assert kinds(run(function(calls=3, call_times=calls), left_out=2)) == []
 

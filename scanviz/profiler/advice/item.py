@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scanviz.profiler.advice.figures import step_ns
+from scanviz.profiler.advice.figures import ran_ns, step_ns
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 from scanviz.record.rewrites import RefusalRecord
@@ -117,8 +117,8 @@ class SourcePlace:
 
 
 def is_worth(record: ProfileRecord, nanoseconds: float) -> bool:
-    """Return whether a time is a part of the run worth a word."""
-    return nanoseconds >= WORTH * record.wall_ns > 0
+    """Return whether a time is a part of the run worth a word: of the time in which it ran, where others took the processor."""
+    return nanoseconds >= WORTH * ran_ns(record) > 0
 
 
 def places(record: ProfileRecord) -> Iterator[SourcePlace]:

@@ -98,6 +98,7 @@ def disturbed_profiles(draw: st.DrawFn) -> ProfileRecord:
     return replace(
         record,
         wall_ns=draw(st.integers(1, 10**9)),
+        measures={},
         loops=tuple(_loop(draw, loop) for loop in record.loops),
         functions=tuple(_function(draw, function) for function in record.functions),
     )

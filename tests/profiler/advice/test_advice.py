@@ -85,7 +85,12 @@ def planted(
         replace(one, build_ns={}, call_times=DurationRecord(1, round(90 * MS))) for one in record.functions
     ]
     return replace(
-        record, loops=tuple(loops), functions=tuple(calm), wall_ns=round(wall_ms * MS), cost=CostRecord()
+        record,
+        loops=tuple(loops),
+        functions=tuple(calm),
+        wall_ns=round(wall_ms * MS),
+        cost=CostRecord(),
+        measures={},
     )
 
 
@@ -148,6 +153,14 @@ def test_work_of_non_sequences_is_not_named_where_it_left_the_loop_or_takes_next
     inside = rnn(tier="numpy")
     assert "non_sequences" not in kinds(planted(inside, "rnn", operations={"exp(": 99.0}, wall_ms=101.0))
     assert "non_sequences" in kinds(planted(inside, "rnn", operations={"exp(": 101.0}, wall_ms=100.0))
+
+
+def test_what_is_worth_a_word_is_measured_by_the_processor_where_others_took_it() -> None:
+    alone = planted(rnn(tier="numpy"), "rnn", operations={"exp(": 101.0}, wall_ms=100.0)
+    busy = replace(alone, wall_ns=1000 * MS, measures={"cpu_ns": 100.0 * MS})
+    assert "non_sequences" in kinds(busy)
+    assert "non_sequences" not in kinds(replace(busy, measures={"cpu_ns": 1000.0 * MS}))
+    assert "non_sequences" not in kinds(replace(busy, measures={}))
 
 
 def test_no_more_is_promised_than_the_loop_took() -> None:

@@ -104,7 +104,7 @@ def called(
     ]
     times = DurationRecord(calls, calls * 10_000, p50_ns=p50_ns)
     f = replace(f, operations=tuple(timed), calls=calls, call_times=times)
-    return replace(record, functions=(f, *others), wall_ns=100 * MS)
+    return replace(record, functions=(f, *others), wall_ns=100 * MS, measures={})
 
 
 def test_work_of_shared_variables_alone_is_named_with_its_line() -> None:

@@ -252,6 +252,9 @@ class Observer:
     def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
         """A run of a loop holds so many bytes of rows at its end: of each state, then of each step output, in order."""
 
+    def side_taken(self, function: int, taken: Any) -> None:
+        """A call took a side of a branch so often: a :class:`scanviz.engine.runtime.sides.SideTaken`."""
+
     def measured(self, function: int, loop: int | None, index: int | None, name: str, value: float) -> None:
         """A number of a run of a loop, or of instruction ``index`` of its step (of the function where ``loop`` is None).
 

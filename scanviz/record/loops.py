@@ -70,6 +70,42 @@ class OperationRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class SideRecord:
+    """One side of a branch in a loop's step.
+
+    Attributes
+    ----------
+    operation : int
+        Place of the branch in the step.
+    side : str
+        ``"then"`` where the condition held, or ``"else"``.
+    taken : int
+        How often it was taken, in all runs.
+    every : int
+        Its period: it is taken in every so many steps; 0 where there is none.
+    timed : int
+        How often it was timed.
+    mean_ns : float
+        Average of these times.
+    operations : tuple of OperationRecord
+        What it does, each with its time in one taking.
+    """
+
+    operation: int
+    side: Literal["then", "else"]
+    taken: int
+    every: int = 0
+    timed: int = 0
+    mean_ns: float = 0.0
+    operations: tuple[OperationRecord, ...] = ()
+
+    @property
+    def total_ns(self) -> float:
+        """Time of all takings, estimated by the average of those that were timed."""
+        return self.mean_ns * self.taken
+
+
+@dataclass(frozen=True, slots=True)
 class LoopVariableRecord:
     """A loop variable: what the loop reads, carries or gives.
 
@@ -264,6 +300,8 @@ class LoopRecord:
     series_covers : tuple of int
         Of how many steps each row of ``series`` is: it begins with the step named, and its time is their average.  Empty where
         each is of one.
+    sides : tuple of SideRecord
+        Sides of the branches in its step that were taken.
     """
 
     key: int
@@ -308,6 +346,7 @@ class LoopRecord:
     series: Samples = field(default_factory=lambda: np.zeros((0, 4), np.int64))
     measures: dict[str, float] = field(default_factory=dict)
     series_covers: tuple[int, ...] = ()
+    sides: tuple[SideRecord, ...] = ()
 
     def timed(self) -> list[TimedSteps]:
         """Return the rows of ``series`` by run and step."""

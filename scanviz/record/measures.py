@@ -116,6 +116,10 @@ MEASURES = [
         "How often rows of a loop that ends by a condition were copied into larger arrays.",
     ),
     Measure(
+        "loop", "slowest_hundredth_ns", "ns", "slowest 1 % of steps",
+        "Together, of the steps that have a time of their own; not of few steps.", views=(),
+    ),
+    Measure(
         "function", "peak_bytes", "bytes", "peak memory",
         "The most that arrays made in a call took at once, of the calls that were weighed: rows and buffers of loops, results of"
         " operations outside of loops, results of the call; not what the call was given.", "max", ("heading",),

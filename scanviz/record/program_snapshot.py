@@ -6,6 +6,7 @@ The only file of the profiler that reads the engine's objects.  Nothing of the e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,16 @@ def loop_records(function: int, program: Program) -> list[LoopRecord]:
         depths[loop.key] = depths.get(around, 0) + 1
         found.append(_loop_record(function, loop, around, outer, depths[loop.key]))
     return found
+
+
+def operation_records(
+    program: Program, mean_ns: Sequence[float], samples: int
+) -> tuple[OperationRecord, ...]:
+    """Return the operations of a program with their times."""
+    return tuple(
+        replace(operation, samples=samples, mean_ns=mean)
+        for operation, mean in zip(_operations(program), mean_ns, strict=True)
+    )
 
 
 def value_name(program: Program, number: int) -> str:

@@ -109,6 +109,26 @@ class Histogram:
         middle = (_lower_end(place) + _lower_end(place + 1)) / 2
         return int(min(max(round(middle), self.least), self.largest))
 
+    def slowest_ns(self, share: float) -> int:
+        """Return about how long the slowest ``share`` (0 to 1) of all take together.
+
+        Examples
+        --------
+        >>> times = Histogram()
+        >>> times.add(np.array([10] * 990 + [1000] * 10))
+        >>> abs(times.slowest_ns(0.01) - 10_000) < 100
+        True
+        """
+        left, found = round(share * self.count), 0.0
+        for place in np.flatnonzero(self._counts)[::-1].tolist():
+            taken = min(left, int(self._counts[place]))
+            middle = (_lower_end(self._base + place) + _lower_end(self._base + place + 1)) / 2
+            found += taken * min(max(middle, self.least), self.largest)
+            left -= taken
+            if not left:
+                break
+        return min(round(found), self.total)
+
     def record(self) -> DurationRecord:
         """Return what is shown of it."""
         if not self.count:

@@ -13,7 +13,9 @@ from time import perf_counter_ns
 from typing import Any
 
 from scanviz.engine.observe import CountedRuns, Detail, Observer, StepSeries
+from scanviz.engine.program.instructions import BranchInstruction
 from scanviz.engine.runtime.ledger import Ledger
+from scanviz.engine.runtime.sides import BranchTaken
 
 
 class OwnTime:
@@ -90,12 +92,15 @@ class Watch:
         that timed them in this call; empty where it did not.
     ledger : Ledger or None
         Counts the bytes that the call holds, where it is one of those that are weighed.
+    branches : dict of int to BranchTaken
+        Which sides of branches the call took, by the branch's id.
     counted : dict of int to CountedRuns or None
         Where runs of loops are only counted, by key of the loop: they are part of a control block of the loop around them.
     """
 
     __slots__ = (
         "_outer",
+        "branches",
         "counted",
         "detail",
         "function",
@@ -119,6 +124,7 @@ class Watch:
         self.own = _threads.own
         self.stamps: Sequence[int] = ()
         self.ledger: Ledger | None = None
+        self.branches: dict[int, BranchTaken] = {}
 
     def now(self) -> int:
         """Return the time in nanoseconds by a clock that stands still while watching takes time."""
@@ -145,7 +151,9 @@ class Watch:
 
     def counting(self) -> Watch:
         """Return the same watch for what runs inside a control block."""
-        return Watch(self.function, self.observers, self._outer, counted={})
+        found = Watch(self.function, self.observers, self._outer, counted={})
+        found.branches = self.branches
+        return found
 
     def tell_counted(self) -> None:
         """Tell the runs that were only counted."""
@@ -184,6 +192,21 @@ class Watch:
         except BaseException as error:
             Watch(self.function, self.observers[:told]).function_end(call, 0, error)
             raise
+
+    def branch(self, branch: BranchInstruction) -> BranchTaken:
+        """Return what counts the sides that the call takes of a branch."""
+        found = self.branches.get(id(branch))
+        if found is None:
+            found = self.branches[id(branch)] = BranchTaken(branch)
+        return found
+
+    def sides_taken(self) -> None:
+        """Notify which sides of branches the call took."""
+        for taken in self.branches.values():
+            for side in taken.sides:
+                if side.taken:
+                    for observer in self.observers:
+                        observer.side_taken(self.function, side)
 
     def function_end(self, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Tell that a call ended, all of the observers though one of them may raise."""

@@ -310,7 +310,9 @@ class LoopAggregate:
             tiers=tuple(TierRecord(*key, *found) for key, found in self._tiers.items()),
             series_stride=self._times.sample.stride,
             series=self._times.rows(tick),
-            measures=self._measures | self._processor.measures(totals.total_ns + running),
+            measures=self._measures
+            | self._processor.measures(totals.total_ns + running)
+            | self._times.slowest(division),
             series_covers=self._times.sample.covers(),
         )
 

@@ -167,6 +167,10 @@ class PlansMet:
             self._functions[event.key] = weakref.ref(event.function)
             self._plans[event.key] = event.program, event.function.memory_plans()
 
+    def programs(self) -> list[Program]:
+        """Return the Programs of the functions that are known."""
+        return [program for program, _ in self._plans.values()]
+
     def code_made(self, key: int) -> None:
         """Note that a function made code: its plans are others than before."""
         self._made.add(key)

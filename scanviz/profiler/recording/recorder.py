@@ -11,7 +11,7 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -21,6 +21,7 @@ import numpy as np
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building, CompiledFunction, CountedRuns, Observer, StepSeries
 from scanviz.engine.program.instructions import nested_loops
+from scanviz.engine.runtime.sides import SideTaken
 from scanviz.profiler.recording.aggregates import MOST_WAITING, FunctionAggregate, LoopAggregate
 from scanviz.profiler.recording.budget import (
     Budget,
@@ -33,8 +34,10 @@ from scanviz.profiler.recording.budget import (
 from scanviz.profiler.recording.deferred import DeferredRewrites, Descriptions, PlansMet
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.processor import Usage, process_usage, used
+from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.steps import DETAIL_BYTES
 from scanviz.profiler.recording.timeline import Timeline
+from scanviz.record.loops import SideRecord
 from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, OutcomeRecord, ProfileRecord
 from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
@@ -98,6 +101,7 @@ class Recorder(Observer):
         self._rewrites = DeferredRewrites(self._keep_rewrites)
         self._loops: dict[int, LoopAggregate] = {}
         self._plans = PlansMet()
+        self._sides = SidesTaken()
         self._dropped: set[int] = set()
         self._left_out = 0
         self._script, self._arguments = "", ()  # type: tuple[str, tuple[str, ...]]
@@ -285,6 +289,12 @@ class Recorder(Observer):
             if found is not None:
                 found.measured(index, name, value)
 
+    def side_taken(self, function: int, taken: SideTaken) -> None:
+        """Take which side of a branch a call took, and how long it was."""
+        with self._lock:
+            if function in self._functions:
+                self._sides.add(taken)
+
     def loop_end(
         self,
         function: int,
@@ -353,12 +363,20 @@ class Recorder(Observer):
                 functions=tuple(
                     replace(function, name=name) for function, name in zip(functions, names, strict=True)
                 ),
-                loops=tuple(loop.snapshot(now) for loop in self._loops.values()),
+                loops=tuple(self._with_sides(loop.snapshot(now) for loop in self._loops.values())),
                 left_out=self._left_out,
                 measures=self._used_of_run(),
                 building=self._timeline.building(),
                 threads=self._timeline.record(now),
             )
+
+    def _with_sides(self, loops: Iterable[LoopRecord]) -> Iterator[LoopRecord]:
+        """Iterate over loops with the sides of branches that their steps took."""
+        sides: dict[int, tuple[SideRecord, ...]] = {}
+        for program in self._plans.programs():
+            sides |= self._sides.of_loops(program)
+        for loop in loops:
+            yield replace(loop, sides=sides[loop.key]) if loop.key in sides and loop.operations else loop
 
     def _used_of_run(self) -> dict[str, float]:
         """Return what the process used of the processor from beginning to end, nothing before the run has ended."""

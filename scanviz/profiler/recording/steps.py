@@ -17,6 +17,7 @@ from scanviz.record.statistics import Histogram
 from scanviz.record.values import DurationRecord
 
 PENDING = 8192  # steps gathered before they are counted, so that counting is rare
+FEWEST_SLOW = 500  # steps from which on a hundredth of them is told
 PIECES = 512  # chunks they may come from
 DETAIL_BYTES = (
     40_000 + 24 * (FIRST + LAST + SLOWEST + 2 * SPREAD) + 8 * PENDING + 250 * PIECES
@@ -109,16 +110,8 @@ class StepTimes:
 
     def record(self, division: Division | None) -> DurationRecord:
         """Return how long steps take, with what stamps cost taken off; their median is the typical step where that is known."""
-        if division is None:
-            together = self.single.shifted(0.0)
-            together.merge(self.timed)
-            together.merge(self.blocks)
-            return together.record()
-        together = self.single.shifted(division.tick_ns)
-        together.merge(self.timed.shifted(division.timed_ns - division.typical_ns))
-        together.merge(self.blocks)
-        found = together.record()
-        if not found.count:
+        found = self._together(division).record()
+        if division is None or not found.count:
             return found
         p50 = division.typical_ns
         return replace(
@@ -129,6 +122,20 @@ class StepTimes:
             p99_ns=max(found.p99_ns, p50),
             max_ns=max(found.max_ns, p50),
         )
+
+    def _together(self, division: Division | None) -> Histogram:
+        """Return all times, with what stamps cost taken off as far as it is known."""
+        together = self.single.shifted(0.0 if division is None else division.tick_ns)
+        extra = 0.0 if division is None else division.timed_ns - division.typical_ns
+        together.merge(self.timed if division is None else self.timed.shifted(extra))
+        together.merge(self.blocks)
+        return together
+
+    def slowest(self, division: Division | None) -> dict[str, float]:
+        """Return the declared number of the slowest hundredth of all steps, nothing of few steps or of blocks."""
+        if self.single.count + self.timed.count < FEWEST_SLOW or self.blocks.count:
+            return {}
+        return {"slowest_hundredth_ns": float(self._together(division).slowest_ns(0.01))}
 
     def rows(self, tick_ns: float) -> Samples:
         """Return the sample's rows with the price of the one stamp of a step taken off."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table
 from scanviz.profiler.report.units import amount, counted, duration, quantity, share, size, sparkline
 from scanviz.record.measures import columns, shown
@@ -174,6 +175,7 @@ def _division(loop: LoopRecord) -> list[ReportLine]:
     parts += [f"mean {duration(times.mean_ns)}", f"p95 {duration(times.p95_ns)}"]
     parts.append(f"max {duration(times.max_ns)}")
     lines.append(ReportLine("  steps: " + ", ".join(parts) + _slowest(loop), wraps=True))
+    lines += tail_lines(loop)
     if loop.setup_ns:
         before = f"  around the steps: {duration(loop.setup_ns)}"
         first = f", the first run took {duration(loop.first_run_ns)}" if loop.runs > 1 else ""

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.widgets import DataTable
 
 from scanviz.profiler.report.loops import headings
+from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.units import counted, duration, quantity, share
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.measures import Measure, columns, measures
@@ -153,6 +154,8 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
         parts.append(f"typical step {duration(loop.step_times.p50_ns)}")
     parts += headings(loop)
     text.append("  " + " · ".join(parts) + "\n", style="not bold")
+    for line in tail_lines(loop):
+        text.append(line.text + "\n", style="not bold")
     whole = loop.typical_ns
     if not whole:
         why = typical_step(loop) or "operations of a step were not timed: too few steps"

@@ -58,6 +58,8 @@ class SourceExecutable:
             results = self._given(self.program, inputs, results)
         if ledger is not None:
             watch.weighed(ledger)
+        if watch.branches:
+            watch.sides_taken()
         return results
 
     @property

@@ -47,6 +47,7 @@ class BranchRunner:
     """Runs one side of an ``ifelse``."""
 
     def __init__(self, branch: BranchInstruction, library: Library) -> None:
+        self.branch = branch
         place = {number: k for k, number in enumerate(branch.inputs)}
         self.condition = place[branch.condition]
         self.sides = [
@@ -59,8 +60,15 @@ class BranchRunner:
 
     def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the results of the side that the condition chooses."""
-        program, reads = self.sides[0 if values[self.condition] else 1]
-        return program.run([values[k] for k in reads], watch, False)
+        side = 0 if values[self.condition] else 1
+        program, reads = self.sides[side]
+        given = [values[k] for k in reads]
+        taken = None if watch is None else watch.branch(self.branch).take(side)
+        if taken is None or watch is None or watch.counted is not None:
+            return program.run(given, watch, False)
+        results, stamps = program.run_timed(given, watch)
+        taken.add(stamps)
+        return results
 
 
 def all_made(runners: Mapping[int, Runner]) -> dict[int, Specialised]:

@@ -1,0 +1,61 @@
+"""The slow steps of a loop: how much of its time the slowest hundredth takes, and which sides of its branches they ran."""
+
+from __future__ import annotations
+
+from scanviz.profiler.report.text import HOT, ReportLine
+from scanviz.profiler.report.units import amount, counted, duration, share
+from scanviz.record.loops import LoopRecord, SideRecord
+from scanviz.record.plain_text import sanitize
+
+RARE = 0.2  # a side taken in no more steps than that is told, where it takes much of the time
+MUCH = 0.05  # of the loop's time
+HEAVY = 3.0  # times their share of steps: what the slowest hundredth takes beyond is told
+
+
+def tail_lines(loop: LoopRecord) -> list[ReportLine]:
+    """Return what is to be said of a loop's slow steps; nothing where they are few and fast.
+
+    Examples
+    --------
+    >>> numbers = {"slowest_hundredth_ns": 4e6, "cpu_ns": 9e6}
+    >>> [line.text for line in tail_lines(LoopRecord(1, 1, None, "h", None, steps=9999, total_ns=10**7, measures=numbers))]
+    ['  the slowest 1 % of steps take 40 % of the time, at most 1.00 ms of it off the CPU']
+    """
+    found = []
+    slow = loop.measures.get("slowest_hundredth_ns", 0.0)
+    if slow > HEAVY / 100 * loop.total_ns:
+        off = max(0.0, loop.total_ns - loop.measures.get("cpu_ns", loop.total_ns))
+        text = f"  the slowest 1 % of steps take {share(slow, loop.total_ns)} of the time"
+        found.append(
+            ReportLine(
+                f"{text}, at most {duration(min(off, slow))} of it off the CPU" if off else text, wraps=True
+            )
+        )
+    return [*found, *(_side(loop, side) for side in rare_sides(loop))]
+
+
+def rare_sides(loop: LoopRecord) -> list[SideRecord]:
+    """Return the sides of branches that few steps took and much of the time went into, the costliest first."""
+    found = [
+        side
+        for side in loop.sides
+        if side.taken <= RARE * loop.steps and side.total_ns >= MUCH * loop.total_ns
+    ]
+    return sorted(found, key=lambda side: -side.total_ns)
+
+
+def _side(loop: LoopRecord, side: SideRecord) -> ReportLine:
+    operations = loop.operations
+    label = operations[side.operation].label if side.operation < len(operations) else "ifelse"
+    when = f"in every {amount(side.every)}th step" if side.every else f"in {counted(side.taken, 'step')}"
+    text = f"  slow: the {side.side} side of {sanitize(label)}, taken {when}"
+    text += f", takes {share(side.total_ns, loop.total_ns)} of the time ({duration(side.mean_ns)} each)"
+    hottest = max(side.operations, key=lambda operation: operation.mean_ns, default=None)
+    if hottest is not None and hottest.samples:
+        source = hottest.source
+        line = "" if source is None else f", {sanitize(str(source))}  {sanitize(source.text)}"
+        text += f": {share(hottest.mean_ns, side.mean_ns)} of it {sanitize(hottest.label)}{line}"
+    return ReportLine(text, HOT, wraps=True)
+
+
+__all__ = ["rare_sides", "tail_lines"]

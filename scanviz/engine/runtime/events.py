@@ -14,7 +14,7 @@ from typing import Any
 
 from scanviz.engine.observe import CountedRuns, Detail, Observer, StepSeries
 from scanviz.engine.program.instructions import BranchInstruction
-from scanviz.engine.runtime.ledger import Ledger
+from scanviz.engine.runtime.ledger import BRANCHES_WEIGHED, Ledger
 from scanviz.engine.runtime.sides import BranchTaken
 
 
@@ -192,6 +192,11 @@ class Watch:
         except BaseException as error:
             Watch(self.function, self.observers[:told]).function_end(call, 0, error)
             raise
+
+    @property
+    def weighs_inside(self) -> bool:
+        """Whether what the next side of a branch holds is counted, and it is not timed therefore."""
+        return self.ledger is not None and self.ledger.inside < BRANCHES_WEIGHED
 
     def branch(self, branch: BranchInstruction) -> BranchTaken:
         """Return what counts the sides that the call takes of a branch."""

@@ -64,7 +64,7 @@ class BranchRunner:
         program, reads = self.sides[side]
         given = [values[k] for k in reads]
         taken = None if watch is None else watch.branch(self.branch).take(side)
-        if taken is None or watch is None or watch.counted is not None:
+        if taken is None or watch is None or watch.counted is not None or watch.weighs_inside:
             return program.run(given, watch, False)
         results, stamps = program.run_timed(given, watch)
         taken.add(stamps)

@@ -149,11 +149,15 @@ def graph_of(record: VersionsRecord, version: GraphVersion) -> GraphSnapshot:
             0, record.title, (), list(zip(record.output_names, version.outputs, strict=True)), 0
         )
     except (KeyError, IndexError, ValueError, RecursionError) as error:
-        if isinstance(error, ScanvizValueError):
-            raise
-        raise ScanvizValueError(
-            "a graph of the profile makes no sense", found=f"{type(error).__name__}: {str(error)[:80]}"
-        ) from None
+        raise no_graph(error) from None
+
+
+def no_graph(error: Exception) -> ScanvizValueError:
+    """Return the error to raise for data that are no graph, which raised ``error`` where they were read."""
+    if isinstance(error, ScanvizValueError):
+        return error
+    found = f"{type(error).__name__}: {str(error)[:80]}"
+    return ScanvizValueError("a graph of the profile makes no sense", found=found)
 
 
 def step_of(record: VersionsRecord, loop: LoopNodeRecord) -> GraphSnapshot:

@@ -16,7 +16,7 @@ from typing import Any
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.codec import decode, encode
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
-from scanviz.record.graph_reading import LevelNodes, with_names
+from scanviz.record.graph_reading import LevelNodes, no_graph, with_names
 from scanviz.record.versions import (
     DeltaRecord,
     LoopNodeRecord,
@@ -54,11 +54,7 @@ def upgraded(document: Document) -> Document:
                 document = _stepped(document, version + 1, step)
         return document
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        if isinstance(error, ScanvizValueError):
-            raise
-        raise ScanvizValueError(
-            "a graph of the profile makes no sense", found=f"{type(error).__name__}: {str(error)[:80]}"
-        ) from None
+        raise no_graph(error) from None
 
 
 def _stepped(document: Document, schema: int, step: Callable[[Document], Document]) -> Document:

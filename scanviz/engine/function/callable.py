@@ -7,7 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from scanviz.engine import observe
@@ -45,7 +46,8 @@ PROFILER: list[Callable[[], observe.Observer]] = []
 CALLS: list[Callable[[Function, list[Array]], None]] = []
 
 
-class FunctionSpec(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionSpec:
     """What a function was asked for: enough to compile it, here or where it is unpickled."""
 
     name: str

@@ -16,6 +16,7 @@ from scanviz.record.plain_text import sanitize
 NARROWEST = 40
 USUAL_TOP = 12
 _WORTH = 0.01  # of the functions' time: an operation that is new or gone with less is only counted
+FEW = 8  # rounds: with less, only a large difference stands out
 _HOPELESS = 10  # an interval that reaches so many times its ratio says nothing
 _STYLES = {"slower": HOT, "faster": "32", "new": TITLE, "gone": TITLE}
 _PER = {"function": "a call", "loop": "a step", "operation": "each"}
@@ -113,6 +114,9 @@ def _header(comparison: Comparison) -> Iterator[ReportLine]:
         return
     yield from _busy(comparison)
     floor = f"below {100 * comparison.floor:.0f} % counts as noise"
+    if comparison.rounds and min(comparison.runs) < FEW:
+        told = f"{counted(min(comparison.runs), 'round')}: {FEW} or more tell smaller changes (--seconds, --rounds)"
+        yield ReportLine(told, QUIET, wraps=True)
     if min(comparison.runs) > 1:
         yield ReportLine(f"intervals hold, all at once, in 95 of 100 comparisons; {floor}", QUIET, wraps=True)
         return

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.files import loaded
-from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse
+from scanviz.cli.options import Option, Parsed, UsageError, parse
 from scanviz.record.plain_text import write_json, write_text
 
 if TYPE_CHECKING:
@@ -48,9 +48,6 @@ def main(arguments: list[str]) -> int:
     running = "--run" in arguments
     parsed = parse(arguments, OPTIONS, program=running)
     options = parsed.options
-    if "help" in options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     fail_over = _share(options["fail-over"]) if "fail-over" in options else None
     top = parsed.number("top", 12)
     from scanviz.profiler.compare.report import render_comparison, render_refusal

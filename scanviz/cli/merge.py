@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from scanviz.cli.files import FORCE, STANDARD_OUTPUT, free_place, loaded
-from scanviz.cli.options import Option, UsageError, help_text, parse
+from scanviz.cli.options import Option, UsageError, parse
 from scanviz.profiler.report.units import counted
 from scanviz.record.plain_text import sanitize, write_text
 
@@ -27,9 +27,6 @@ def main(arguments: list[str]) -> int:
     """Merge profiles and return the exit code."""
     parsed = parse(arguments, OPTIONS, program=False)
     options = parsed.options
-    if "help" in options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
-        return 0
     if len(parsed.rest) < 2:
         raise UsageError(f"which profiles? scanviz merge takes two or more, found {len(parsed.rest)}")
     if "output" not in options:

@@ -6,6 +6,8 @@ shape gives the same with the number itself, but for exponents; and a product wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, rebuild, tensor_type
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.types import FLOATS
@@ -22,29 +24,21 @@ NAME = "unfill"
 @graph_rule(name=NAME, phase=GENERAL, tags=("general",))
 def unfill(level: Level) -> Rewritten | None:
     """Take filled arrays apart where an elementwise operation fills them anyway."""
-    new_of: dict[Variable, Variable] = {}
     count = 0
-    for node in level.nodes:
-        inputs = [new_of.get(variable, variable) for variable in node.inputs]
-        changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
-        fresh = rebuild(node, inputs) if changed else node
-        if isinstance(node.op.declaration, ElementwiseDeclaration) and len(node.inputs) == 2:
-            plain = _without_fill(fresh)
-            count += plain is not fresh
-            fresh = plain
-            same = _of_fills(fresh)
-            same = _other_factor(fresh) if same is None else same
-            if same is not None:
-                new_of[node.outputs[0]] = same
-                count += 1
-                continue
-        if fresh is not node:
-            new_of.update(zip(node.outputs, fresh.outputs, strict=True))
-    if not count:
-        return None
-    return Rewritten(
-        [new_of.get(output, output) for output in level.outputs], f"{count} filled arrays are numbers again"
-    )
+
+    def unfilled(node: Apply) -> Sequence[Variable]:
+        nonlocal count
+        if not isinstance(node.op.declaration, ElementwiseDeclaration) or len(node.inputs) != 2:
+            return node.outputs
+        plain = _without_fill(node)
+        count += plain is not node
+        same = _of_fills(plain)
+        same = _other_factor(plain) if same is None else same
+        count += same is not None
+        return plain.outputs if same is None else [same]
+
+    outputs = level.node_by_node(unfilled)
+    return Rewritten(outputs, f"{count} filled arrays are numbers again") if count else None
 
 
 def _without_fill(node: Apply) -> Apply:

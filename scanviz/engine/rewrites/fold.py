@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from scanviz.engine.errors import ScanvizError
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild, tensor_type
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, tensor_type
 from scanviz.engine.rewrites.formatting import counted
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Rewritten, graph_rule
@@ -22,24 +24,17 @@ RUN_TIME_ERRORS = (
 @graph_rule(name="constant_folding", phase=GENERAL, tags=("general",))
 def constant_folding(level: Level) -> Rewritten | None:
     """Compute operations of small constants when building."""
-    new_of: dict[Variable, Variable] = {}
     folded_nodes: list[str] = []
-    for node in level.nodes:
-        inputs = [new_of.get(variable, variable) for variable in node.inputs]
-        changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
-        fresh = rebuild(node, inputs) if changed else node
-        folded = _folded(fresh)
-        if folded is not None:
-            new_of[node.outputs[0]] = folded
-            folded_nodes.append(node.op.name)
-        elif changed:
-            new_of.update(zip(node.outputs, fresh.outputs, strict=True))
-    if not folded_nodes:
-        return None
-    return Rewritten(
-        [new_of.get(output, output) for output in level.outputs],
-        f"computed {counted(folded_nodes)} of constants",
-    )
+
+    def folded(node: Apply) -> Sequence[Variable]:
+        value = _folded(node)
+        if value is None:
+            return node.outputs
+        folded_nodes.append(node.op.name)
+        return [value]
+
+    outputs = level.node_by_node(folded)
+    return Rewritten(outputs, f"computed {counted(folded_nodes)} of constants") if folded_nodes else None
 
 
 def _folded(node: Apply) -> Constant | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from scanviz.engine.graph.declaration import Declaration
-from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.graph.nodes import Apply, Variable, rebuild
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.scan.loop import SCAN, Scan
@@ -139,6 +139,17 @@ class Level:
     def is_read(self, variable: Variable) -> bool:
         """Return whether anything needs a variable."""
         return variable in self.wanted or variable in self.users
+
+    def node_by_node(self, act: Callable[[Apply], Sequence[Variable]]) -> list[Variable]:
+        """Return the outputs where each node, over what its inputs have become, is replaced by what ``act`` gives of it."""
+        new_of: dict[Variable, Variable] = {}
+        for node in self.nodes:
+            inputs = [new_of.get(variable, variable) for variable in node.inputs]
+            changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
+            results = act(rebuild(node, inputs) if changed else node)
+            if results is not node.outputs:
+                new_of.update(zip(node.outputs, results, strict=True))
+        return [new_of.get(output, output) for output in self.outputs]
 
     def shape(self, variable: Variable) -> Shape:
         """Return the sizes of a variable: ints, and int64 scalar variables where unknown."""

@@ -7,18 +7,14 @@ from collections.abc import Sequence
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops.join import CONCATENATE, concatenate
-from scanviz.engine.ops.shape import MAKE_VECTOR, AxisParameters, alloc, dimension, dimshuffle
+from scanviz.engine.ops.shape import MAKE_VECTOR, AxisParameters, dimension, dimshuffle
+from scanviz.engine.rewrites.batching.graphs import BatchedRows, with_axis
 from scanviz.engine.rewrites.batching.table import BATCHING
 
 
 def _repeated(inputs: Sequence[Variable], rows: Sequence[bool]) -> list[Variable]:
     count = next(dimension(variable, 0) for variable, mine in zip(inputs, rows, strict=True) if mine)
-    return [
-        variable
-        if mine
-        else alloc(variable, [count, *(dimension(variable, axis) for axis in range(rank(variable)))])
-        for variable, mine in zip(inputs, rows, strict=True)
-    ]
+    return [with_axis(BatchedRows(*each), count) for each in zip(inputs, rows, strict=True)]
 
 
 @BATCHING.row(CONCATENATE)

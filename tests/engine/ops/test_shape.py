@@ -13,7 +13,9 @@ from scanviz.engine.graph.nodes import Constant, Variable, build_one
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.evaluate import evaluate
+from scanviz.engine.ops.size_checks import BROADCAST_SIZE, specify_shape
 from scanviz.engine.ops.sizes import as_size
+from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import shape_of
 from tests.engine.ops.checking import check, dtypes, shape_before, shapes, symbol, tame
 
@@ -158,12 +160,12 @@ def test_alloc_fills_a_shape_by_broadcasting(shape, data):
 def test_alloc_takes_sizes_in_every_form():
     n = Variable(TensorType("int32", ()), "n")
     sizes = Variable(TensorType("int64", (2,)), "sizes")
-    for given_sizes in ((n, 2), ([n, 2],), ((n, 2),), (ops.stack_scalars([ops.constant(3, "int64"), n]),)):
+    for given_sizes in ((n, 2), ([n, 2],), ((n, 2),), (ops.stack_scalars([constant(3, "int64"), n]),)):
         assert ops.alloc(0.0, *given_sizes).type.ndim == 2
     assert evaluate(ops.alloc(0.0, sizes), {sizes: np.array([2, 3])}).shape == (2, 3)
     assert evaluate(ops.alloc(0.0, n, 2), {n: np.int32(4)}).shape == (4, 2)
     assert ops.alloc(1.5, np.int64(3)).type.shape == (3,)
-    assert ops.alloc(1.5, ops.constant([2, 3])).type.shape == (2, 3)
+    assert ops.alloc(1.5, constant([2, 3])).type.shape == (2, 3)
     assert ops.alloc(1.5, ()).type.shape == ()
 
 
@@ -195,7 +197,7 @@ def test_a_new_array_of_alloc_never_shares_memory_with_its_value():
     [
         lambda x: ops.reshape(x, (-1,)),
         lambda x: ops.dimshuffle(x, 1, 0),
-        lambda x: ops.specify_shape(x, (2, None)),
+        lambda x: specify_shape(x, (2, None)),
     ],
 )
 def test_what_numpy_makes_a_view_of_shares_memory_as_declared(build):
@@ -234,20 +236,20 @@ def test_stack_scalars_takes_scalars_of_several_dtypes():
 
 def test_specify_shape_promises_sizes_and_checks_them():
     x = matrix()
-    promised = ops.specify_shape(x, (2, None))
+    promised = specify_shape(x, (2, None))
     assert promised.type.shape == (2, None)
     assert evaluate(promised, {x: np.zeros((2, 5))}).shape == (2, 5)
     with pytest.raises(ShapeError, match=r"(?s)`x`.*any.*\(3, 5\)"):
         evaluate(promised, {x: np.zeros((3, 5))})
     with pytest.raises(ShapeError, match="number of dimensions"):
-        ops.specify_shape(x, (2,))
+        specify_shape(x, (2,))
     with pytest.raises(ShapeError, match="must agree"):
-        ops.specify_shape(matrix(3, 3), (2, None))
+        specify_shape(matrix(3, 3), (2, None))
 
 
 def test_specify_shape_takes_sizes_that_are_inputs():
     x, n = matrix(), Variable(TensorType("int64", ()), "n")
-    promised = ops.specify_shape(x, (n, None))
+    promised = specify_shape(x, (n, None))
     assert evaluate(promised, {x: np.zeros((2, 5)), n: 2}).shape == (2, 5)
     with pytest.raises(ShapeError, match="`x`"):
         evaluate(promised, {x: np.zeros((2, 5)), n: 3})
@@ -256,7 +258,7 @@ def test_specify_shape_takes_sizes_that_are_inputs():
 def broadcast_size(*sizes):
     """Return the size that sizes broadcast to, of as many inputs."""
     inputs = [Variable(TensorType("int64", ()), f"n{k}") for k in range(len(sizes))]
-    y = build_one(Op(ops.BROADCAST_SIZE), *inputs)
+    y = build_one(Op(BROADCAST_SIZE), *inputs)
     assert y.type == TensorType("int64", ())
     found = evaluate(y, dict(zip(inputs, map(np.int64, sizes), strict=True)))
     assert found.dtype == np.int64

@@ -19,6 +19,7 @@ COMMANDS = {
     "report": "print the report of a saved profile again",
     "rewrites": "show what rewrites did to a script's loops, and why one did not fire",
     "program": "print the instructions that a script's functions run, with their registers and lines",
+    "native": "print the machine code of a script's loops, with the user's lines beside it",
     "memory": "tell how much memory a script's calls will hold, before they are made",
     "graph": "draw a script's or profile's graph with its loops open",
     "advise": "say what a saved profile gives reason to change, with estimates",

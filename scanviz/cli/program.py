@@ -8,14 +8,12 @@ this command prints again and a backend can run. A profile, FILE.scanviz, holds 
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from scanviz.cli.built import run_and_show
 from scanviz.cli.files import free_place, options_after_file
 from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
@@ -55,41 +53,11 @@ def main(arguments: list[str]) -> int:
     target = _target(parsed)
     program = program_of(parsed.rest, "program")
     set_mode(parsed.options.get("mode"))
-    return _run(program, parsed, target)
 
+    def deliver(functions: Sequence[Function], out: TextIO) -> None:
+        _deliver([(function.program, _notes(function)) for function in functions], parsed, target, out)
 
-def _run(script, parsed: Parsed, target: Path | None) -> int:  # type: ignore[no-untyped-def]  # a Program of the runner
-    """Run a script and print the Programs of the functions that it built, also where it fails."""
-    from scanviz.cli.rewrites import own_output
-    from scanviz.engine.measurement.captured_calls import told_of_functions
-    from scanviz.profiler.run.exits import watch_the_end
-    from scanviz.profiler.run.runner import CannotRunError, run
-
-    built: list[Function] = []
-    out, process = own_output("the Programs"), os.getpid()
-    watch_the_end()
-
-    def show() -> int:
-        if os.getpid() != process:
-            return 0
-        try:
-            with contextlib.suppress(BrokenPipeError):  # nobody reads any more
-                _deliver([(function.program, _notes(function)) for function in built], parsed, target, out)
-        except UsageError as error:  # only at the script's end it is known what there is
-            write_text(f"scanviz: {error}\n", sys.stderr)
-            return 2
-        return 0
-
-    try:
-        with told_of_functions(built.append):
-            run(script)
-    except CannotRunError as error:
-        write_text(f"scanviz: {error}\n", sys.stderr)
-        return error.code
-    except BaseException:
-        atexit.register(show)  # after its traceback, and with its exit code
-        raise
-    return show()
+    return run_and_show(program, "the Programs", deliver)
 
 
 def _notes(function: Function | None) -> Notes:

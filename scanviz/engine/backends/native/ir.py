@@ -91,6 +91,10 @@ def is_integer(dtype: str) -> bool:
     return dtype in SIGNED or dtype in UNSIGNED
 
 
+def _is_number(value: Value) -> bool:
+    return not value.text.startswith("%")
+
+
 class Code:
     """A function as it is written: its lines, block by block.
 
@@ -102,9 +106,12 @@ class Code:
         Name → declaration of the functions that are called.
     tables : list of str
         Constants in memory.
+    marked : bool
+        Whether comments stand in the machine code too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, marked: bool = False) -> None:
+        self.marked = marked
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
         self.tables: list[str] = []
@@ -126,8 +133,12 @@ class Code:
         self.lines.append(f"  {text}")
 
     def comment(self, text: str) -> None:
-        """Add a line for people: printable, and without anything that could end it."""
-        self.line("; " + "".join(each if each.isprintable() else " " for each in text))
+        """Add a line for people: printable, and without anything that could end it; a mark in the machine code on request."""
+        shown = "".join(each if each.isprintable() else " " for each in text)
+        self.line(f"; {shown}")
+        if self.marked:
+            plain = "".join(each if each.isascii() and each not in "\\\"$%{}|'" else " " for each in shown)
+            self.line(f'call void asm sideeffect "# {plain}", ""()')
 
     def begin(self, label: str) -> None:
         """Begin a block."""
@@ -179,23 +190,27 @@ class Code:
         return self.op(f"select {condition.typed}, {first.typed}, {second.typed}", first.dtype, first.lanes)
 
     def add(self, first: Value, second: Value | int) -> Value:
-        """Return a sum of int64."""
-        if isinstance(second, int):
-            if not second:
-                return first
-            second = constant(second, "int64")
+        """Return a sum of int64; one of constants is a constant."""
+        second = constant(second, "int64") if isinstance(second, int) else second
+        if second.text == "0":
+            return first
+        if first.text == "0":
+            return second
+        if _is_number(first) and _is_number(second):
+            return constant(int(first.text) + int(second.text), "int64")
         return self.op(f"add nsw i64 {first.text}, {second.text}", "int64")
 
     def times(self, first: Value, factor: int) -> Value:
-        """Return a product of int64."""
+        """Return a product of int64; one of constants is a constant."""
+        if not factor or _is_number(first):
+            return constant(int(first.text) * factor if factor else 0, "int64")
         return first if factor == 1 else self.op(f"mul nsw i64 {first.text}, {factor}", "int64")
 
     def at(self, base: Value, offset: Value | int) -> Value:
         """Return an address so many bytes on."""
-        if isinstance(offset, int):
-            if not offset:
-                return base
-            offset = constant(offset, "int64")
+        offset = constant(offset, "int64") if isinstance(offset, int) else offset
+        if offset.text == "0":
+            return base
         return self.op(f"getelementptr i8, ptr {base.text}, i64 {offset.text}", "address")
 
     def load(self, address: Value, dtype: str, lanes: int = 1, alignment: int | None = None) -> Value:

@@ -54,9 +54,11 @@ class CallArguments:
 class LoopEmitter:
     """Writes one variant of a loop for a plan."""
 
-    def __init__(self, loop: LoopInstruction, plan: Plan, variant: Variant, vector_bytes: int) -> None:
+    def __init__(
+        self, loop: LoopInstruction, plan: Plan, variant: Variant, vector_bytes: int, marked: bool = False
+    ) -> None:
         self.loop, self.plan, self.variant, self.vector_bytes = loop, plan, variant, vector_bytes
-        self.code, self.places = Code(), ArrayPlaces(loop, plan)
+        self.code, self.places = Code(marked), ArrayPlaces(loop, plan)
         self.values: dict[int, Value] = {}
         self.addresses: dict[Base, Value] = {}  # of what stays where it is
         self.rows: dict[Base, Value] = {}  # of this step

@@ -1,0 +1,74 @@
+"""Print the machine code of a script's loops, with the user's lines beside it.
+
+A script is run as under python, on the native tier where its functions name none; what it prints goes to standard error. When it
+ends, the code of each loop that ran is printed on standard output, for the shapes that it met last: in LLVM's language (--ir, the
+default), or as the processor's instructions (--asm). Of a loop that has no native code the reason is told.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from scanviz.cli.built import run_and_show
+from scanviz.cli.options import Option, UsageError, help_text, parse, program_of, suggestion
+from scanviz.cli.run import set_mode
+from scanviz.record.plain_text import sanitize, write_text
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.listing import LoopListing
+    from scanviz.engine.function import Function
+
+USAGE = "native [options] SCRIPT [arguments]"
+OPTIONS = (
+    Option(("--function",), "NAME", "this function alone"),
+    Option(("--scan",), "NAME", "this loop alone"),
+    Option(("--ir",), "", "in LLVM's language"),
+    Option(("--asm",), "", "as the processor's instructions"),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Print the code and return the exit code; a script that fails ends the process by its own."""
+    parsed = parse(arguments, OPTIONS, program=True)
+    if "help" in parsed.options:
+        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
+        return 0
+    if {"ir", "asm"} <= parsed.options.keys():
+        raise UsageError("--ir and --asm are two forms of one listing: choose one")
+    program = program_of(parsed.rest, "native")
+    set_mode("native")
+
+    def deliver(functions: Sequence[Function], out: TextIO) -> None:
+        from scanviz.engine.backends.native.listing import listings
+
+        chosen = [each for each in functions if parsed.options.get("function") in (None, each.name)]
+        found = [listing for function in chosen for listing in listings(function.executable)]
+        for listing in _chosen(found, parsed.options.get("scan")):
+            _show(listing, "asm" in parsed.options, out)
+        out.flush()
+
+    return run_and_show(program, "the code", deliver)
+
+
+def _chosen(found: Sequence[LoopListing], name: str | None) -> list[LoopListing]:
+    chosen = [listing for listing in found if name in (None, listing.name)]
+    if not chosen:
+        names = list(dict.fromkeys(listing.name for listing in found))
+        listed = ", ".join(map(sanitize, names)) or "none"
+        raise UsageError(
+            "no loop has run on the native tier"
+            if name is None
+            else f"no loop named {name!r} has run{suggestion(name, names)}; loops: {listed}"
+        )
+    return chosen
+
+
+def _show(listing: LoopListing, assembly: bool, out: TextIO) -> None:
+    write_text(f"loop `{sanitize(listing.name)}`: {sanitize(listing.why)}\n", out)
+    text = listing.assembly() if assembly else listing.ir
+    write_text("".join(f"  {sanitize(line.expandtabs(8))}\n" for line in text.splitlines()), out)
+
+
+__all__ = ["main"]

@@ -85,10 +85,10 @@ class SideRecord:
         Its period: it is taken in every so many steps; 0 where there is none.
     timed : int
         How often it was timed.
-    mean_ns : float
-        Average of these times.
+    typical_ns : float
+        The median of these times.
     operations : tuple of OperationRecord
-        What it does, each with its time in one taking.
+        What it does, each with its part of the typical taking.
     """
 
     operation: int
@@ -96,13 +96,13 @@ class SideRecord:
     taken: int
     every: int = 0
     timed: int = 0
-    mean_ns: float = 0.0
+    typical_ns: float = 0.0
     operations: tuple[OperationRecord, ...] = ()
 
     @property
     def total_ns(self) -> float:
-        """Time of all takings, estimated by the average of those that were timed."""
-        return self.mean_ns * self.taken
+        """Time of all takings, if each took as long as the typical one."""
+        return self.typical_ns * self.taken
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,15 @@ Every taking is counted; of each side the first few are timed, with a stamp afte
 
 from __future__ import annotations
 
+import itertools
+from collections import deque
 from collections.abc import Sequence
 
 from scanviz.engine.program.instructions import BranchInstruction
 
 FIRST = 16  # takings of a side that are all timed
 A_SAMPLE = 16  # then one of so many
+KEPT = 64  # takings whose times are kept
 DISTANCES = 16  # different ones that are told apart
 
 
@@ -24,22 +27,20 @@ class SideTaken:
         The branch.
     side : int
         0 for the side where the condition holds, 1 for the other.
-    taken, timed : int
-        How often it was taken, and how often it was timed.
-    total_ns : int
-        Of those that were timed.
-    operations_ns : list of int
-        Of each instruction of the side, in those that were timed.
+    taken : int
+        How often it was taken.
+    rows : list of list of int
+        Nanoseconds of each instruction of the side, in the takings that were timed: in the last :data:`KEPT` of them.
     distances : dict of int to int
         How many takings of the branch lie between two of this side → how often.
     """
 
-    __slots__ = ("branch", "distances", "last", "operations_ns", "side", "taken", "timed", "total_ns")
+    __slots__ = ("branch", "distances", "last", "rows", "side", "taken")
 
     def __init__(self, branch: BranchInstruction, side: int) -> None:
         self.branch, self.side = branch, side
-        self.taken = self.timed = self.total_ns = 0
-        self.operations_ns = [0] * len(branch.sides[side][0].instructions)
+        self.taken = 0
+        self.rows: deque[list[int]] = deque(maxlen=KEPT)
         self.distances: dict[int, int] = {}
         self.last = -1
 
@@ -55,10 +56,7 @@ class SideTaken:
 
     def add(self, stamps: Sequence[int]) -> None:
         """Count the times before the first operation and after each of them."""
-        self.timed += 1
-        self.total_ns += stamps[-1] - stamps[0]
-        for k in range(len(self.operations_ns)):
-            self.operations_ns[k] += stamps[k + 1] - stamps[k]
+        self.rows.append([after - before for before, after in itertools.pairwise(stamps)])
 
 
 class BranchTaken:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
+
+import numpy as np
 
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program, all_loops
 from scanviz.engine.runtime.sides import SideTaken
 from scanviz.record.loops import SideRecord
 from scanviz.record.program_snapshot import operation_records
 
+KEPT = 256  # takings whose times are kept
 REGULAR = 0.8  # of the distances between takings: so many are the same where a side has a period
 FEWEST = 3  # distances from which a period is told
 
@@ -17,36 +20,42 @@ FEWEST = 3  # distances from which a period is told
 class SideTally:
     """One side of a branch over all calls."""
 
-    __slots__ = ("branch", "distances", "operations_ns", "side", "taken", "timed", "total_ns")
+    __slots__ = ("branch", "distances", "rows", "side", "taken")
 
     def __init__(self, first: SideTaken) -> None:
         self.branch, self.side = first.branch, first.side
-        self.taken = self.timed = self.total_ns = 0
-        self.operations_ns = [0] * len(first.operations_ns)
+        self.taken = 0
+        self.rows: deque[list[int]] = deque(maxlen=KEPT)
         self.distances: Counter[int] = Counter()
 
     def add(self, taken: SideTaken) -> None:
         """Take what one call did."""
         self.taken += taken.taken
-        self.timed += taken.timed
-        self.total_ns += taken.total_ns
-        self.operations_ns = [a + b for a, b in zip(self.operations_ns, taken.operations_ns, strict=True)]
+        self.rows.extend(taken.rows)
         self.distances.update(taken.distances)
 
     def record(self, operation: int) -> SideRecord:
         """Return what is recorded of it; ``operation`` is the place of the branch in its step."""
         program = self.branch.sides[self.side][0]
-        mean = self.total_ns / self.timed if self.timed else 0.0
-        times = [spent / self.timed if self.timed else 0.0 for spent in self.operations_ns]
+        whole, times = self._typical(len(program.instructions))
         return SideRecord(
             operation=operation,
             side="then" if self.side == 0 else "else",
             taken=self.taken,
             every=self._period(),
-            timed=self.timed,
-            mean_ns=mean,
-            operations=operation_records(program, times, self.timed),
+            timed=len(self.rows),
+            typical_ns=whole,
+            operations=operation_records(program, times, len(self.rows)),
         )
+
+    def _typical(self, operations: int) -> tuple[float, list[float]]:
+        """Return the median of the takings that were timed, and the medians of its operations as parts of it."""
+        if not self.rows or not operations:
+            return 0.0, [0.0] * operations
+        rows = np.array(self.rows, np.float64)
+        whole, parts = float(np.median(rows.sum(axis=1))), np.median(rows, axis=0)
+        scale = whole / parts.sum() if parts.sum() else 0.0
+        return whole, (parts * scale).tolist()
 
     def _period(self) -> int:
         together = self.distances.total()

@@ -8,7 +8,9 @@ from scanviz.record.loops import LoopRecord, SideRecord
 from scanviz.record.plain_text import sanitize
 
 RARE = 0.2  # a side taken in no more steps than that is told, where it takes much of the time
-MUCH = 0.05  # of the loop's time
+MUCH = (
+    0.05  # of the loop's work: times of takings are medians, so what the loop waited is no part of the whole
+)
 HEAVY = 3.0  # times their share of steps: what the slowest hundredth takes beyond is told
 
 
@@ -39,9 +41,14 @@ def rare_sides(loop: LoopRecord) -> list[SideRecord]:
     found = [
         side
         for side in loop.sides
-        if side.taken <= RARE * loop.steps and side.total_ns >= MUCH * loop.total_ns
+        if side.taken <= RARE * loop.steps and side.total_ns >= MUCH * worked_ns(loop)
     ]
     return sorted(found, key=lambda side: -side.total_ns)
+
+
+def worked_ns(loop: LoopRecord) -> float:
+    """Return how long a loop worked: its CPU time, or its time on the clock where that is not known."""
+    return min(float(loop.total_ns), loop.measures.get("cpu_ns", float(loop.total_ns)))
 
 
 def _side(loop: LoopRecord, side: SideRecord) -> ReportLine:
@@ -49,13 +56,13 @@ def _side(loop: LoopRecord, side: SideRecord) -> ReportLine:
     label = operations[side.operation].label if side.operation < len(operations) else "ifelse"
     when = f"in every {amount(side.every)}th step" if side.every else f"in {counted(side.taken, 'step')}"
     text = f"  slow: the {side.side} side of {sanitize(label)}, taken {when}"
-    text += f", takes {share(side.total_ns, loop.total_ns)} of the time ({duration(side.mean_ns)} each)"
+    text += f", takes {share(side.total_ns, worked_ns(loop))} of the work ({duration(side.typical_ns)} each)"
     hottest = max(side.operations, key=lambda operation: operation.mean_ns, default=None)
     if hottest is not None and hottest.samples:
         source = hottest.source
         line = "" if source is None else f", {sanitize(str(source))}  {sanitize(source.text)}"
-        text += f": {share(hottest.mean_ns, side.mean_ns)} of it {sanitize(hottest.label)}{line}"
+        text += f": {share(hottest.mean_ns, side.typical_ns)} of it {sanitize(hottest.label)}{line}"
     return ReportLine(text, HOT, wraps=True)
 
 
-__all__ = ["rare_sides", "tail_lines"]
+__all__ = ["rare_sides", "tail_lines", "worked_ns"]

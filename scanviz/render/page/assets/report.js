@@ -118,19 +118,24 @@ function loopItem(loop, loops, total) {
       element("summary", {}, element("strong", {}, loop.name), ` ${duration(loop.total_ns)} (${percent(loop.total_ns / total)}), ${count(loop.steps)} steps`),
       element("p", {}, loop.off_cpu ? element("strong", {}, `${loop.off_cpu}; `) : null, lineButton(loop.source), forward ? ["; back-propagation of ", button(forward.name, () => choose({ loop: forward.key }), { class: "link" })] : "",
         loop.typical_step ? `; ${loop.typical_step}` : "",
-        (loop.sides || []).filter((side) => side.taken <= 0.2 * loop.steps && side.taken * side.mean_ns >= 0.05 * loop.total_ns).map((side) => slowSide(loop, side)),
+        (loop.sides || []).filter((side) => side.taken <= 0.2 * loop.steps && side.taken * side.typical_ns >= 0.05 * workedNs(loop)).map((side) => slowSide(loop, side)),
         loop.heading.map((each) => ["; ", element("span", { title: each.about }, `${each.title} ${quantity[each.unit](each.value)}`)])),
       operationTable(`Operations of a step of ${loop.name}`, [...loop.operations].sort((a, b) => b.mean_ns - a.mean_ns), step, (one) => one.mean_ns),
       inner.length ? element("ul", { class: "tree" }, inner.map((each) => loopItem(each, loops, total))) : null));
+}
+
+/** How long a loop worked: its CPU time where that is known. */
+function workedNs(loop) {
+  return Math.min(loop.total_ns, loop.measures.cpu_ns ?? loop.total_ns);
 }
 
 /** A side of a branch that few steps took and much of the time went into. */
 function slowSide(loop, side) {
   const hottest = side.operations.reduce((best, each) => (best === null || each.mean_ns > best.mean_ns ? each : best), null);
   const when = side.every ? `in every ${count(side.every)}th step` : `in ${count(side.taken)} steps`;
-  const part = percent((side.taken * side.mean_ns) / Math.max(1, loop.total_ns));
+  const part = percent((side.taken * side.typical_ns) / Math.max(1, workedNs(loop)));
   const label = loop.operations[side.operation]?.label ?? "ifelse";
-  return ["; ", element("strong", {}, `slow: the ${side.side} side of ${label}, taken ${when}, takes ${part} of the time (${duration(side.mean_ns)} each)`),
+  return ["; ", element("strong", {}, `slow: the ${side.side} side of ${label}, taken ${when}, takes ${part} of the work (${duration(side.typical_ns)} each)`),
     hottest ? [`, most of it ${hottest.label} `, lineButton(hottest.source)] : ""];
 }
 

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scanviz.record.model import FunctionRecord, ProfileRecord
-from scanviz.record.parts import CONTAINERS, PartKind, RunPart
+from scanviz.record.parts import CONTAINERS, SLOW_CALLS, PartKind, RunPart
 from scanviz.record.values import SourceRecord
 
 UNATTRIBUTED = "unattributed"
 _ROWS: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
     ("loops", ("steps", "rows", "round", "slow", "around")),
     ("operations outside of loops", ("operation",)),
+    (SLOW_CALLS, ()),
     ("checks and copies of calls", ("checks", "copies", "entry")),
     ("building loops and functions", ("building",)),
     ("making code of loops", ("code",)),
@@ -118,9 +119,14 @@ def totals(parts: Sequence[RunPart]) -> list[PartTotal]:
     """
     found = dict.fromkeys((title for title, _ in _ROWS), 0)
     for part in parts:
-        in_loop = part.kind == "operation" and part.loop is not None
-        found["loops" if in_loop else _TITLE_OF[part.kind]] += part.own_ns
+        found[_title(part)] += part.own_ns
     return [PartTotal(title, total) for title, total in found.items() if total or title == UNATTRIBUTED]
+
+
+def _title(part: RunPart) -> str:
+    if part.kind == "operation" and part.loop is not None:
+        return "loops"
+    return SLOW_CALLS if part.kind == "slow" and part.loop is None else _TITLE_OF[part.kind]
 
 
 def lines(parts: Sequence[RunPart]) -> list[LineTotal]:

@@ -38,6 +38,7 @@ PartKind = Literal[
     "recording",
 ]
 CONTAINERS: tuple[PartKind, ...] = ("run", "function", "loop")  # their own time is unattributed
+SLOW_CALLS = "calls slower than the typical one"
 DEEPEST = 60  # loops nested deeper than any script's stay part of the loop around them
 
 
@@ -51,7 +52,8 @@ class RunPart:
         ``"run"``: all of it; ``"script"``: the script's own Python, imports and waiting; ``"building"``: of graphs and functions;
         ``"function"``: calls of one; ``"checks"``, ``"copies"`` and ``"entry"`` of calls; ``"loop"``; ``"operation"``: of a loop's
         steps or outside of loops; of a loop ``"steps"`` that were not timed in detail, ``"rows"`` that are stored, going
-        ``"round"``, ``"slow"`` steps beyond the typical one, what is ``"around"`` its steps; making ``"code"``; ``"recording"``.
+        ``"round"``, what is ``"around"`` its steps; ``"slow"`` steps or calls, beyond the typical one; making ``"code"``;
+        ``"recording"``.
     label : str
         What it is called, as recorded.
     total_ns : int
@@ -208,9 +210,19 @@ def _function(record: ProfileRecord, function: FunctionRecord) -> _Tree:
         _Tree(RunPart(kind, label, total, source=function.source, function=key))
         for kind, label, total in parts
     ]
-    inside = [tree for tree in (*found, *_fitted(timed, room), *edges) if tree.part.total_ns]
+    timed = _fitted(timed, room)
+    slow = _Tree(RunPart("slow", SLOW_CALLS, _slow_calls(function, room - _time_of(timed)), function=key))
+    inside = [tree for tree in (*found, *timed, slow, *edges) if tree.part.total_ns]
     whole = program + _time_of(edges)
     return _Tree(RunPart("function", function.name, whole, source=function.source, function=key), inside)
+
+
+def _slow_calls(function: FunctionRecord, room: int) -> int:
+    """Return what calls took beyond a typical one, where operations are known of some calls alone: at most what is left for it."""
+    times = function.call_times
+    if not 0 < function.call_parts.timed < function.calls:
+        return 0
+    return max(0, min(room, times.total_ns - times.p50_ns * times.count))
 
 
 def _around_loops(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:
@@ -342,4 +354,4 @@ def _of(loop: LoopRecord, kind: PartKind, label: str, total: int, estimated: boo
     )
 
 
-__all__ = ["CONTAINERS", "RunPart", "parts_of", "unattributed_ns"]
+__all__ = ["CONTAINERS", "SLOW_CALLS", "RunPart", "parts_of", "unattributed_ns"]

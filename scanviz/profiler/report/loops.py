@@ -21,6 +21,7 @@ _OUTSIDE: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
     ("outside of loops", ("operation",)),
     ("checks and copies", ("checks", "copies", "entry")),
     ("around loops", ("around",)),
+    ("slow calls", ("slow",)),
     ("recording", ("recording",)),
     ("unattributed", ("function",)),
 )

@@ -42,6 +42,7 @@ from scanviz.testing.laws import (
     transforms,
     traps,
     turns,
+    typical_step,
     versions,
     watching,
 )
@@ -76,6 +77,7 @@ FAMILIES = (
     transforms,
     traps,
     turns,
+    typical_step,
     versions,
     watching,
     records,

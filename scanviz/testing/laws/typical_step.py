@@ -1,0 +1,213 @@
+"""Laws of the typical step: its parts sum to it exactly, and what stamps and recording cost is found and taken off.
+
+The instrument of the second law is a loop that was never run: its times are made of what its parts take, what each kind of stamp
+costs and what now and then interrupts it, so that what a record must say of it is known.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import Mode
+from scanviz.engine.observe import StepSeries
+from scanviz.profiler.recording.aggregates import LoopAggregate
+from scanviz.profiler.recording.division import FEWEST
+from scanviz.profiler.recording.overhead import OverheadCalibration
+from scanviz.record.loops import LoopRecord, OperationRecord, Samples
+from scanviz.record.statistics import Histogram, HistogramTable
+from scanviz.record.typical import BELOW, sum_in_words
+from scanviz.testing.laws.law import law
+from scanviz.testing.laws.loops import LOOPS
+from scanviz.testing.loop_case import LoopCase
+
+BLOCK, TIMED, SAMPLES, PAUSE = 24, 12, 6, 60  # steps of the kinds of blocks, and how many samples
+
+
+def check_division(loop: LoopRecord) -> None:
+    """Refuse a loop whose typical step is not what its parts sum to, in any order and as printed."""
+    operations = [operation.mean_ns for operation in loop.operations]
+    parts = [*operations, loop.copy_ns, loop.overhead_ns]
+    if not loop.typical_ns:
+        assert not any(parts) or loop.sampled_steps < FEWEST
+        return
+    assert sum(parts) == sum(reversed(parts)) == math.fsum(parts) == loop.typical_ns
+    assert loop.typical_ns == loop.step_times.p50_ns and min(parts) >= 0
+    assert loop.body_ns == sum(operations)
+    whole, texts = sum_in_words(loop.typical_ns, (loop.body_ns, loop.copy_ns, loop.overhead_ns))
+    digits = [int(re.sub(r"\D", "", text)) for text in texts if text != BELOW and text[0] != "<"]
+    assert sum(digits) == int(re.sub(r"\D", "", whole)), (whole, texts)
+
+
+@law(
+    sample=5,
+    case=LOOPS,
+    detail=st.sampled_from(["steps", "ops"]),
+    tier=st.sampled_from(["numpy", "reference"]),
+)
+def parts_of_a_typical_step_sum_to_it_exactly(case: LoopCase, detail: str, tier: str) -> None:
+    """In every loop with enough timed steps the parts of the typical step sum to it exactly, and as they are printed."""
+    with scanviz.profile("ops" if detail == "ops" else "steps") as session:
+        for _ in range(3):
+            case.compute(Mode(tier, "none"))
+    for loop in session.record.loops:
+        check_division(loop)
+
+
+@dataclass(frozen=True)
+class Imagined:
+    """A loop as it would be if nobody watched, and what watching costs.
+
+    Attributes
+    ----------
+    operations : list of int
+        Nanoseconds of its operations.
+    copies, rest : int
+        Of storing rows, and of the rest of a step.
+    stamp, tick, entry : int
+        What a stamp among operations costs, the one of a step, and entering the code.
+    recording : int or None
+        What recording the loop inside costs, which is the first operation; None where there is none.
+    calibrated : float
+        Times what a stamp costs, the calibration's price.
+    interrupted : float
+        The share of steps that are interrupted.
+    seed : int
+        Of where.
+    """
+
+    operations: list[int]
+    copies: int
+    rest: int
+    stamp: int
+    tick: int
+    entry: int
+    recording: int | None
+    calibrated: float
+    interrupted: float
+    seed: int
+
+    @property
+    def step(self) -> int:
+        """Nanoseconds of a step."""
+        return sum(self.operations) + self.copies + self.rest
+
+
+@st.composite
+def imagined(draw: st.DrawFn) -> Imagined:
+    """Draw a loop, one in three with a loop inside."""
+    stamp = draw(st.integers(40, 300))
+    nested = draw(st.integers(0, 2)) == 0
+    operations = draw(st.lists(st.integers(5, 20_000), min_size=1, max_size=5))
+    return Imagined(
+        [max(operations[0], 2000), *operations[1:]] if nested else operations,
+        draw(st.sampled_from([0, 0, 40, 700])),
+        draw(st.integers(20, 3000)),
+        stamp,
+        draw(st.integers(10, stamp)),
+        draw(st.integers(100, 3000)),
+        draw(st.integers(500, 60_000)) if nested else None,
+        1.0 if nested else draw(st.sampled_from([0.6, 1.0, 1.7])),
+        draw(st.sampled_from([0.0, 0.002, 0.02])),
+        draw(st.integers(0, 10**6)),
+    )
+
+
+def _told(loop: Imagined) -> list[StepSeries]:
+    """Return what an engine would tell of the loop: again and again a pause, plain steps, stamped ones, timed ones."""
+    random, recording = np.random.default_rng(loop.seed), loop.recording or 0
+    found, first = list[StepSeries](), 0
+
+    def interruptions(*shape: int) -> Samples:
+        hit = random.random(shape) < loop.interrupted
+        return np.where(hit, random.integers(50_000, 8_000_000, shape), 0)
+
+    def add(times: Samples, **more: object) -> None:
+        nonlocal first
+        made = StepSeries(1, first, times, **more)  # type: ignore[arg-type]  # the keywords are this function's own
+        found.append(made)
+        first += made.steps
+
+    for _ in range(SAMPLES):
+        for count in (PAUSE, None, BLOCK):
+            if count is None:
+                covers = np.array([8, 1, BLOCK - 9])
+                broken = int(random.random() < loop.interrupted) * 5_000_000
+                add(covers * loop.step + loop.entry + [broken, 0, 0], covers=covers, control=True)
+                continue
+            times = np.full(count, loop.step + loop.tick + recording) + interruptions(count)
+            add(times, span_ns=int(times.sum()) + loop.entry)
+        parts = np.array([*loop.operations, loop.copies, loop.rest]) + loop.stamp
+        parts[0] += recording
+        table = parts[:, None] + np.zeros(TIMED, np.int64)
+        lost = interruptions(TIMED)
+        table[random.integers(len(parts), size=TIMED), np.arange(TIMED)] += lost
+        off_cpu = int(lost.sum()) if random.random() < 0.5 else 0
+        add(table.sum(axis=0), op_ns=table[:-2], copy_ns=table[-2], off_cpu_ns=off_cpu)
+    return found
+
+
+@law(sample=25, loop=imagined())
+def what_stamps_and_interruptions_cost_is_no_part_of_a_step(loop: Imagined) -> None:
+    """Whatever stamps, interruptions and the recording of a loop inside cost, a record says what the parts of a step take."""
+    kinds = [
+        "loop" if k == 0 and loop.recording is not None else "operation" for k in range(len(loop.operations))
+    ]
+    operations = tuple(OperationRecord(k, "·", kind, "", None) for k, kind in enumerate(kinds))  # type: ignore[arg-type]
+    calibration = OverheadCalibration(stamp_ns=loop.stamp * loop.calibrated)
+    made = LoopAggregate(LoopRecord(1, 1, None, "imagined", None, operations=operations), calibration)
+    made.detailed, made.has_loops = True, loop.recording is not None
+    made.begin(0, 0, 0)
+    told = _told(loop)
+    for series in told:
+        made.take(0, series)
+    record = made.snapshot(0)
+    check_division(record)
+    assert record.steps == sum(series.steps for series in told)
+    assert record.step_times.count + record.control_steps == record.steps
+    near = 0.02 * (loop.step + loop.tick) + 2  # the median of steps is read from a histogram
+    if not record.in_place:  # too many blocks were interrupted
+        near += 2 * loop.stamp
+    assert abs(record.typical_ns - loop.step) <= near, (record.typical_ns, loop.step)
+    stamped = loop.step + len(operations) * loop.stamp + 2 * loop.stamp + (loop.recording or 0)
+    expected = [*loop.operations, loop.copies, loop.rest]
+    shown = [*(one.mean_ns for one in record.operations), record.copy_ns, record.overhead_ns]
+    for part, time in zip(shown, expected, strict=True):
+        error = near + 0.02 * (time + loop.stamp) + 0.02 * stamped / len(expected)
+        if loop.recording is not None:
+            error += 0.02 * stamped + loop.stamp  # what is not a stamp's is taken for recording
+        assert abs(part - time) <= error, (part, time, shown, expected)
+
+
+@law(
+    sample=40,
+    rows=st.lists(st.lists(st.integers(1, 3 * 10**9), min_size=1, max_size=40), min_size=1, max_size=4).map(
+        lambda rows: [row[: min(map(len, rows))] for row in rows]
+    ),
+    cut=st.integers(0, 40),
+    share=st.floats(0.05, 0.95),
+)
+def quantiles_of_parts_are_those_of_numpy(rows: list[list[int]], cut: int, share: float) -> None:
+    """A median or quantile of a bounded histogram lies between the two times that NumPy has next to it, to a bucket's width."""
+    times = np.array(rows, np.int64)
+    table, single = HistogramTable(len(rows)), Histogram()
+    for part in (times[:, :cut], times[:, cut:]):
+        table.add(part)
+        single.add(part[0])
+    assert table.count == single.count == times.shape[1]
+    for row, values in enumerate(times):
+        low, high = (
+            float(np.quantile(values, share, method=method)) for method in ("inverted_cdf", "higher")
+        )
+        found = table.quantile(row, share)
+        assert min(low, high) * (1 - 1 / 64) - 1 <= found <= max(low, high) * (1 + 1 / 64) + 1
+    low, high = (float(np.quantile(times[0], 0.5, method=method)) for method in ("inverted_cdf", "higher"))
+    assert low * (1 - 1 / 64) - 1 <= single.median <= high * (1 + 1 / 64) + 1
+
+
+__all__ = ["Imagined", "check_division", "imagined"]

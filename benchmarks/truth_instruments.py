@@ -1,23 +1,29 @@
-"""Instruments that know nothing of the profiler: CPU time of a loop as it is, and with one of its lines written twice."""
+"""Instruments that know nothing of the profiler: CPU time of a loop as it is, and with one of its operations done twice."""
 
 from __future__ import annotations
 
+import math
+import re
 import statistics
 from collections.abc import Callable, Sequence
 from time import thread_time_ns
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from truth_workloads import Case
 
 from scanviz.engine.backends.source.compiled import compile_source
 from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.program.instructions import all_loops
 
+_INTO = re.compile(r"( +)(\w+)\((.*), (\w+)\)$")  # a call that writes its result into its last argument
 
-def cpu_ns(action: Callable[[], Any]) -> int:
-    begun = thread_time_ns()
-    action()
-    return thread_time_ns() - begun
+
+class Measured(NamedTuple):
+    """Nanoseconds, and how far off they may be."""
+
+    ns: float
+    error_ns: float
 
 
 def in_turn(actions: Sequence[Callable[[], Any]], rounds: int) -> list[list[int]]:
@@ -27,17 +33,22 @@ def in_turn(actions: Sequence[Callable[[], Any]], rounds: int) -> list[list[int]
         action()
     for _ in range(rounds):
         for times, action in zip(found, actions, strict=True):
-            times.append(cpu_ns(action))
+            begun = thread_time_ns()
+            action()
+            times.append(thread_time_ns() - begun)
     return found
 
 
-def median_difference(long: Sequence[int], short: Sequence[int]) -> float:
-    """Return the median of the differences, round by round."""
-    return statistics.median(a - b for a, b in zip(long, short, strict=True))
+def difference(more: Sequence[int], less: Sequence[int], steps: int) -> Measured:
+    """Return the median of the differences a step, round by round, with twice the error of that median."""
+    found = [(a - b) / steps for a, b in zip(more, less, strict=True)]
+    middle = statistics.median(found)
+    deviation = statistics.median(abs(one - middle) for one in found)
+    return Measured(middle, 2 * 1.86 * deviation / math.sqrt(len(found)))
 
 
 class PlainLoop:
-    """The plain code of a loop, of which single lines can be written twice.
+    """The plain code of a loop, of which single operations can be done twice.
 
     Parameters
     ----------
@@ -48,63 +59,66 @@ class PlainLoop:
     """
 
     def __init__(self, f: Any, name: str) -> None:
-        loop = next(loop for loop, _ in all_loops(f.program) if loop.name == name)
-        self.made = all_made(f.executable.flat.runners)[loop.key]
+        self.loop = next(loop for loop, _ in all_loops(f.program) if loop.name == name)
+        self.made = all_made(f.executable.flat.runners)[self.loop.key]
         self.plain = self.made.written("plain")
+        self.lines = self.plain.text.splitlines()
+        self.head = next(k for k, text in enumerate(self.lines, 1) if text.startswith("        for "))
         self.variants: dict[int, Any] = {}
 
-    def use(self, index: int | None) -> None:
-        """Let the function run the code as it is, or with the lines of an instruction written twice."""
-        self.made._code["plain"] = self.plain if index is None else self._doubled(index)
+    def use(self, place: int | None) -> None:
+        """Let the function run the code as it is, or with an instruction done twice."""
+        self.made._code["plain"] = self.plain if place is None else self._doubled(place)
 
-    def has(self, index: int) -> bool:
+    def has(self, place: int) -> bool:
         """Return whether an instruction has a line in every step."""
-        header = next(
-            k for k, text in enumerate(self.plain.text.splitlines(), 1) if text.startswith("        for ")
-        )
-        return any(one == index and line > header for line, one in self.plain.lines.items())
+        return any(one == place and line > self.head for line, one in self.plain.lines.items())
 
-    def _doubled(self, index: int) -> Any:
-        if index not in self.variants:
-            lines = []
-            for number, text in enumerate(self.plain.text.splitlines(), 1):
-                lines += [text] * (2 if self.plain.lines.get(number) == index else 1)
+    def _doubled(self, place: int) -> Any:
+        if place not in self.variants:
+            namespace, lines = dict(self.plain.function.__globals__), list[str]()
+            for number, text in enumerate(self.lines, 1):
+                if self.plain.lines.get(number) == place and number > self.head:
+                    lines.append(self._into_spare(text, place, namespace))
+                lines.append(text)
             entry = self.plain.function.__name__
-            namespace = dict(self.plain.function.__globals__)
-            self.variants[index] = compile_source(
-                "\n".join(lines) + "\n", entry, namespace, {}, {}, "doubled"
-            )
-        return self.variants[index]
+            self.variants[place] = compile_source("\n".join(lines) + "\n", entry, namespace, {}, {}, "twice")
+        return self.variants[place]
+
+    def _into_spare(self, text: str, place: int, namespace: dict[str, Any]) -> str:
+        """Return a line that does what a line does, writing into memory that nothing reads."""
+        written, outputs = _INTO.match(text.split("  # ")[0]), self.loop.body.instructions[place].outputs
+        shape = self.made.plan.places[outputs[0]].shape
+        if written is None or shape is None or None in shape:
+            return text
+        namespace["spare"] = np.empty(shape, self.loop.body.registers[outputs[0]].type.dtype)
+        return f"{written[1]}{written[2]}({written[3]}, spare)"
 
 
-def step_cpu_ns(case: Case, f: Any, rounds: int) -> float:
-    """Return the CPU time of a step: what calls with twice the steps take more, or all of a call where its steps are few."""
-    long, short = case.inputs(2 * case.steps), case.inputs(case.steps)
-    calls = range(case.calls)
-    times = in_turn(
-        [lambda: [f(*long) for _ in calls], lambda: [f(*short) for _ in calls]],
-        rounds,
-    )
-    return median_difference(*times) / (case.steps * case.calls)
+def step_cpu_ns(case: Case, f: Any, rounds: int) -> Measured:
+    """Return the CPU time of a step: what calls with twice the steps take more."""
+    long, short, calls = case.inputs(2 * case.steps), case.inputs(case.steps), range(case.calls)
+    more, less = in_turn([lambda: [f(*long) for _ in calls], lambda: [f(*short) for _ in calls]], rounds)
+    return difference(more, less, case.steps * case.calls)
 
 
 def operations_cpu_ns(
-    case: Case, f: Any, loop: PlainLoop, indices: Sequence[int], rounds: int
-) -> list[float]:
-    """Return the CPU time of operations in a step: what the loop takes more with each written twice."""
+    case: Case, f: Any, loop: PlainLoop, places: Sequence[int], rounds: int
+) -> list[Measured]:
+    """Return the CPU time of operations in a step: what the loop takes more with each done twice."""
     arguments, calls = case.inputs(case.steps), range(case.calls)
 
-    def run(index: int | None) -> Callable[[], Any]:
+    def run(place: int | None) -> Callable[[], Any]:
         def action() -> None:
+            loop.use(place)
             for _ in calls:
                 f(*arguments)
 
-        def whole() -> None:
-            loop.use(index)
-            action()
+        return action
 
-        return whole
-
-    once, *twice = in_turn([run(None), *(run(index) for index in indices)], rounds)
+    once, *twice = in_turn([run(None), *(run(place) for place in places)], rounds)
     loop.use(None)
-    return [median_difference(times, once) / (case.steps * case.calls) for times in twice]
+    return [difference(times, once, case.steps * case.calls) for times in twice]
+
+
+__all__ = ["Measured", "PlainLoop", "difference", "in_turn", "operations_cpu_ns", "step_cpu_ns"]

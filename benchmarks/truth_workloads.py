@@ -30,6 +30,8 @@ class Case(NamedTuple):
         Name of the loop.
     calls : int
         How often the function is called where a call has few steps.
+    others : tuple of str
+        Loops that take as many steps beside it, whose time is in that of the function's steps.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Case(NamedTuple):
     steps: int
     loop: str
     calls: int = 1
+    others: tuple[str, ...] = ()
 
 
 def scalar() -> Any:
@@ -147,9 +150,16 @@ CASES = [
         "lstm",
     ),
     Case("nested loop", nested, lambda n: (_normal(n, 40),), 600, "outer"),
-    Case("gradient loop", gradient, lambda n: (_normal(n, 64), np.zeros(64)), 4000, "grad_of_forward"),
+    Case(
+        "gradient loop",
+        gradient,
+        lambda n: (_normal(n, 64), np.zeros(64)),
+        4000,
+        "grad_of_forward",
+        others=("forward",),
+    ),
     Case("random draws", draws, lambda n: (n, np.zeros(64)), 1500, "draws"),
     Case("until loop", until, _limit, 4000, "until"),
-    Case("one step, run often", one_step, lambda n: (np.ones(64), n), 2, "one", calls=3000),
+    Case("one step, run often", one_step, lambda n: (np.ones(64), n), 1, "one", calls=3000),
     Case("large matrix", matrix, lambda n: (_normal(256, 256) / 16, _normal(256, 256) / 16, n), 40, "matrix"),
 ]

@@ -1,0 +1,180 @@
+"""Whether profiles are true: ten loops profiled, and beside what the profile states what instruments that know nothing of it say.
+
+    python benchmarks/profile_truth.py [--load N] [--profiles N] [--rounds N] [--only WORD …] [--json FILE]
+
+Stated are the typical step, the parts of it and the hottest operation.  The instruments are the CPU time of the thread, of the
+plain function with more and with fewer steps, and of its plain code with one operation done twice; for some loops also a copy by
+hand, each operation of which is left out in turn.  All is measured in turn, so that a machine that drifts changes all.  What an
+instrument cannot tell to half its goal is said to be uncertain and counts for nothing.
+
+Goals: 10 % for what takes 1 µs or more, 25 % for less; the same hottest operation in 10 of 10 profiles where it leads by 20 %.
+``--load N`` starts N processes that are busy all the time.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of BLAS have CPU time of their own
+
+import argparse
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from common import write_json
+from truth_hand import HAND, hand_operations
+from truth_instruments import Measured, PlainLoop, operations_cpu_ns, step_cpu_ns
+from truth_workloads import CASES, Case
+
+import scanviz
+
+LEADS = 1.2
+LONG_NS = 1000
+BUSY = "while True: pass"
+Row = dict[str, Any]
+
+
+def goal(nanoseconds: float) -> float:
+    return 0.10 if nanoseconds >= LONG_NS else 0.25
+
+
+@contextmanager
+def load(count: int) -> Iterator[None]:
+    """Keep so many processes busy."""
+    processes = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def profiled(case: Case, f: Any) -> Any:
+    arguments = case.inputs(case.steps)
+    if case.calls > 1:
+        f = case.build()  # of a loop that was run often before, few runs would be looked at closely
+        f(*arguments)
+    with scanviz.profile() as session:
+        for _ in range(case.calls):
+            f(*arguments)
+    return session.record
+
+
+def row(case: Case, claim: str, instrument: str, stated: float, truth: Measured) -> Row:
+    error = stated / truth.ns - 1 if truth.ns > 0 else float("inf")
+    certain = truth.ns > 0 and truth.error_ns <= goal(truth.ns) / 2 * truth.ns
+    return {
+        "loop": case.name,
+        "claim": claim,
+        "instrument": instrument,
+        "stated_ns": stated,
+        "truth_ns": truth.ns,
+        "truth_error_ns": truth.error_ns,
+        "error": error,
+        "goal": goal(truth.ns),
+        "kept": abs(error) <= goal(truth.ns) if certain else None,
+    }
+
+
+def measured(case: Case, profiles: int, rounds: int) -> list[Row]:
+    """Return the rows of one loop."""
+    f = case.build()
+    f(*case.inputs(case.steps))
+    records, steps = [], list[Measured]()
+    for k in range(profiles):
+        if k % max(1, profiles // 3) == 0:
+            steps.append(step_cpu_ns(case, f, rounds))
+        records.append(profiled(case, f))
+    loops = [next(loop for loop in record.loops if loop.name == case.loop) for record in records]
+    whole = [_stated(case, record) for record in records]
+    truth = Measured(
+        statistics.median(one.ns for one in steps),
+        max(statistics.median(one.error_ns for one in steps), _spread([one.ns for one in steps])),
+    )
+    found = [row(case, "typical step", "CPU time", statistics.median(whole), truth)]
+    plain = PlainLoop(f, case.loop)
+    places = [place for place in range(len(loops[0].operations)) if plain.has(place)]
+    doubled = operations_cpu_ns(case, f, plain, places, rounds)
+    stated = {place: statistics.median(loop.operations[place].mean_ns for loop in loops) for place in places}
+    labels = {place: loops[0].operations[place].label for place in places}
+    for place, time in zip(places, doubled, strict=True):
+        found.append(row(case, labels[place], "done twice", stated[place], time))
+    if case.name in HAND:
+        for place, time in zip(places, hand_operations(case, rounds), strict=True):
+            found.append(row(case, labels[place], "left out by hand", stated[place], time))
+    return [*found, _hottest(case, loops, places, doubled)]
+
+
+def _stated(case: Case, record: Any) -> float:
+    """Return what is stated of a step, with what is done for it outside of loops, which is in the time of the function too."""
+    loops = [loop for loop in record.loops if loop.name in (case.loop, *case.others)]
+    outside = sum(
+        operation.mean_ns * operation.samples
+        for function in record.functions
+        for operation in function.operations
+        if operation.kind != "loop"
+    )
+    of_a_step = outside / max(1, loops[0].steps) if case.calls == 1 else 0.0
+    return sum(loop.typical_ns for loop in loops) + of_a_step
+
+
+def _spread(values: list[float]) -> float:
+    return (max(values) - min(values)) / 2 if len(values) > 1 else 0.0
+
+
+def _hottest(case: Case, loops: list[Any], places: list[int], times: list[Measured]) -> Row:
+    """Return in how many profiles the hottest operation is the one that it is, where it leads."""
+    by_time = sorted(zip(places, times, strict=True), key=lambda each: -each[1].ns)
+    (place, first), second = by_time[0], by_time[1][1] if len(by_time) > 1 else Measured(0.0, 0.0)
+    doubt = first.error_ns + second.error_ns
+    leads = first.ns - doubt > LEADS * second.ns
+    named = [max(places, key=lambda k: loop.operations[k].mean_ns) for loop in loops if loop.typical_ns]
+    right = sum(found == place for found in named)
+    return {
+        "loop": case.name,
+        "claim": f"hottest: {loops[0].operations[place].label}",
+        "instrument": "done twice",
+        "right": right,
+        "of": len(loops),
+        "kept": right == len(loops) if leads else None,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--load", type=int, default=0, help="busy processes beside")
+    parser.add_argument("--profiles", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", nargs="*", default=[], help="words of names of loops")
+    parser.add_argument("--json", help="write the rows there")
+    options = parser.parse_args()
+    rows: list[Row] = []
+    print(f"{'':<46}{'instrument':<18}{'stated':>10}{'truth':>10}{'±':>8}{'error':>8}{'goal':>6}")
+    with load(options.load):
+        for case in CASES:
+            if not options.only or any(word in case.name for word in options.only):
+                print(case.name)
+                for one in measured(case, options.profiles, options.rounds):
+                    print(_line(one))
+                    rows.append({"load": options.load, **one})
+    for kept, words in ((True, "kept"), (False, "missed"), (None, "uncertain")):
+        print(f"{sum(one['kept'] is kept for one in rows):4} {words}")
+    write_json(options.json, rows, "profile_truth")
+
+
+def _line(one: Row) -> str:
+    verdict = {True: "", False: "  missed", None: "  uncertain"}[one["kept"]]
+    head = f"  {one['claim'][:42]:<44}{one['instrument']:<18}"
+    if "right" in one:
+        return f"{head}{one['right']:>10} of {one['of']}{verdict}"
+    times = f"{one['stated_ns']:>10,.0f}{one['truth_ns']:>10,.0f}{one['truth_error_ns']:>8,.0f}"
+    return f"{head}{times}{one['error']:>+8.0%}{one['goal']:>6.0%}{verdict}"
+
+
+if __name__ == "__main__":
+    main()

@@ -154,7 +154,7 @@ CASES = [
         "gradient loop",
         gradient,
         lambda n: (_normal(n, 64), np.zeros(64)),
-        4000,
+        1000,
         "grad_of_forward",
         others=("forward",),
     ),

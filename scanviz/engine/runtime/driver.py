@@ -90,14 +90,21 @@ class LoopRunner:
         """Run the steps as observers want them, and return the steps done."""
         if watch.counted is not None:
             return run_counted(arena, code, watch.counted, begun)
-        schedule = self.schedules.take()
-        schedule.control = watch.control
+        schedule = self._schedule(watch)
         if schedule.passed_over and not self.holds_others and watch.samples_runs:
             done = run_passed_over(arena, code, watch, schedule, begun)
         else:
             done = run_observed(arena, code, watch, schedule, begun, self.holds_others)
         self.schedules.give_back(schedule)
         return done
+
+    def _schedule(self, watch: Watch) -> SamplingSchedule:
+        """Return where an earlier run left the schedule; a new one, which begins with a sample, for whoever did not watch then."""
+        schedule, observer = self.schedules.take(), id(watch.observers[0])
+        if schedule.observer not in (0, observer):
+            schedule = SamplingSchedule(schedule.nested)
+        schedule.observer, schedule.control = observer, watch.control
+        return schedule
 
     def _results(self, arena: LoopArena, code: LoopCode, done: int) -> list[Any]:
         results = arena.results(done, self.tier.compute)

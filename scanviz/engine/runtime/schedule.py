@@ -90,8 +90,10 @@ class SamplingSchedule:
 
     Attributes
     ----------
-    control : bool
-        Whether samples have plain steps.
+    nested, control : bool
+        Whether the loop has loops inside, and whether samples have plain steps.
+    observer : int
+        Who watches, by ``id``; 0 while nobody did.
     step_ns : int
         What a step took lately, 0 while that is not known.
     passed_over : int
@@ -103,11 +105,12 @@ class SamplingSchedule:
     """
 
     __slots__ = (
-        "_close_runs", "_pace", "_parts", "_pause", "_timed", "control", "own_ns", "passed_over", "run_ns", "step_ns",
+        "_close_runs", "_pace", "_parts", "_pause", "_timed", "control", "nested", "observer", "own_ns", "passed_over",
+        "run_ns", "step_ns",
     )  # fmt: skip
 
     def __init__(self, nested: bool = False, control: bool = False) -> None:
-        self.control, self.step_ns = control, 0
+        self.nested, self.control, self.step_ns, self.observer = nested, control, 0, 0
         self._close_runs, self.passed_over, self.own_ns, self.run_ns = 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._pause, self._timed = self._pace.first_pause, self._pace.timed if nested else FIRST_SAMPLE

@@ -226,3 +226,13 @@ def test_results_are_the_same_with_and_without_a_recorder() -> None:
         timed = f(x)
     assert np.array_equal(plain, watched)
     assert np.array_equal(plain, timed)
+
+
+def test_a_loop_that_was_profiled_before_is_sampled_from_its_beginning_again() -> None:
+    f = table()
+    for _ in range(4):
+        with scanviz.profile() as p:
+            f(np.ones((3, 200)))
+        assert (
+            loop_named(p.record, "cells").sampled_steps + loop_named(p.record, "cells").disturbed_steps >= 8
+        )

@@ -1,7 +1,7 @@
 """The record of a run that is not over yet, written to a file now and then for whoever watches.
 
-A thread writes it whole and in one step, so a reader never sees half of it.  It rests twenty times as long as writing took, so that
-watching costs at most a twentieth of one core.
+A thread writes it whole and in one step, so a reader never sees half of it.  It rests twenty times as long as writing kept a
+processor busy, so that watching costs at most a twentieth of one core.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class LiveFile:
         while not self._ended.wait(rest):
             if not self._path.parent.is_dir():
                 return  # nobody watches any more
-            begun = time.monotonic()
+            begun = time.thread_time()
             with contextlib.suppress(OSError):  # a full disk must not end the program that is watched
                 save(self._recorder.record(), self._path)
-            rest = max(SHORTEST, REST * (time.monotonic() - begun))
+            rest = max(SHORTEST, REST * (time.thread_time() - begun))
 
 
 def live_file(recorder: Recorder) -> LiveFile | None:

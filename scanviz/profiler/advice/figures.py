@@ -92,9 +92,10 @@ def ran_ns(record: ProfileRecord) -> float:
     return min(float(record.wall_ns), cpu) if cpu > 0 else float(record.wall_ns)
 
 
-def building_ns(function: FunctionRecord) -> int:
-    """Return what building a function took."""
-    return sum(function.build_ns.values())
+def building_ns(record: ProfileRecord, function: FunctionRecord, stage: str = "") -> float:
+    """Return what building a function took, or a stage of it, less the share of the run in which it had no processor."""
+    clock = function.build_ns.get(stage, 0) if stage else sum(function.build_ns.values())
+    return clock * ran_ns(record) / record.wall_ns if record.wall_ns > 0 else float(clock)
 
 
 def script_ns(record: ProfileRecord) -> int:

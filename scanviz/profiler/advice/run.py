@@ -32,7 +32,7 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
                 (function.source.file, function.source.line, _shape_of(function.graph)), []
             ).append(function)
     for functions in alike.values():
-        built = [building_ns(function) for function in functions]
+        built = [building_ns(record, function) for function in functions]
         gain = statistics.median(built) * (len(built) - 1)  # the first is slower, and is needed
         if len(functions) < _SAME_LINE or not is_worth(record, gain):
             continue
@@ -67,9 +67,9 @@ def _shape_of(graph: GraphSnapshot | None) -> Hashable:
 def costly_building(record: ProfileRecord) -> Iterator[Advice]:
     """Give advice on functions whose rewriting took longer than all their calls."""
     for function in record.functions:
-        rewriting = function.build_ns.get("rewrite", 0)
+        rewriting = building_ns(record, function, "rewrite")
         if (
-            rewriting < max(_BUILD_NS, 4 * function.total_ns)
+            rewriting < max(_BUILD_NS, 4 * call_ns(function) * function.calls)
             or not is_worth(record, rewriting)
             or not function.calls
         ):
@@ -80,14 +80,14 @@ def costly_building(record: ProfileRecord) -> Iterator[Advice]:
             'With Mode(rewrites="none") it is built without rewriting: better as long as it is called this rarely, and calls get'
             f" less than {rewriting / max(function.total_ns, 1):.0f} times slower. A function that stays in use pays for itself"
             " in more calls. No more than the rewriting can be saved.",
-            f"{duration(building_ns(function))} to build, {duration(rewriting)} of it rewriting; {counted(function.calls, 'call')}"
-            f" in {duration(function.total_ns)}",
+            f"{duration(building_ns(record, function))} to build, {duration(rewriting)} of it rewriting;"
+            f" {counted(function.calls, 'call')} in {duration(function.total_ns)}",
             function.source,
             function.name,
             "",
             None,
             None,
-            float(rewriting),
+            rewriting,
         )
 
 

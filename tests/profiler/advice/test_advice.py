@@ -404,7 +404,7 @@ def built(number: int, different: bool = False) -> ProfileRecord:
                 y = T.tanh(y)
             scanviz.function([x], y * (k + 2.5), name="again")(np.ones(3))  # built
     functions = [replace(each, build_ns={"rewrite": 10 * MS}) for each in p.record.functions]
-    return replace(p.record, functions=tuple(functions), wall_ns=200 * MS, cost=CostRecord())
+    return replace(p.record, functions=tuple(functions), wall_ns=200 * MS, cost=CostRecord(), measures={})
 
 
 def test_one_line_that_builds_the_same_function_again_and_again_is_named() -> None:
@@ -434,6 +434,8 @@ def test_rewriting_that_took_far_longer_than_all_calls_is_named() -> None:
     assert (found.gain_ns, found.most_ns) == (None, 200 * MS) and "less than 20 times slower" in found.text
     assert str(found.source) == "run.py:9"
     assert "costly_building" not in kinds(record(60))
+    busy = replace(record(10), measures={"cpu_ns": 300.0 * MS})  # 0.3 s of the 1 s that passed
+    assert "costly_building" not in kinds(busy)
 
 
 def test_many_calls_of_little_work_are_named() -> None:

@@ -9,26 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
 from scanviz.engine.backends.native import formulas
 from scanviz.engine.backends.native.elements import Operand, for_each, lanes_of
 from scanviz.engine.backends.native.formulas import cast
-from scanviz.engine.backends.native.ir import Code, Value, constant
+from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.places import ArrayPlace, ArrayPlaces, overlap
-from scanviz.engine.backends.native.products import Matrix, inner_product, product
-from scanviz.engine.backends.native.reductions import NAMES, reduce, reduced_shape
 from scanviz.engine.graph.declaration import MeaningTable
-from scanviz.engine.graph.types import FLOATS, TensorType
+from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.join import CONCATENATE
-from scanviz.engine.ops.linalg import DOT, MATMUL
-from scanviz.engine.ops.reduce import SUM_TO_SHAPE, ReductionDeclaration
-from scanviz.engine.ops.shape import ALLOC, DIMENSION, DIMSHUFFLE, MAKE_VECTOR, RESHAPE
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of, is_scalar
-from scanviz.engine.program.plan.location import packed
 from scanviz.engine.scalar.blocks import Block
 
 
@@ -93,7 +83,8 @@ def why_not(instruction: AnyInstruction, program: Program) -> str | None:
     return row.why_not(instruction, program)
 
 
-def _any(instruction: Instruction, program: Program) -> str | None:
+def always(instruction: Instruction, program: Program) -> str | None:
+    """Return None: for operations all of which can be written."""
     return None
 
 
@@ -214,7 +205,7 @@ def source_of(step: Step, number: int) -> ArrayPlace:
     return place
 
 
-def _finish(step: Step, instruction: Instruction, target: ArrayPlace) -> None:
+def finish(step: Step, instruction: Instruction, target: ArrayPlace) -> None:
     """Take a number that was put into memory back out of it."""
     (number,) = instruction.outputs
     if is_scalar(step.body, number):
@@ -230,186 +221,10 @@ def _write_elementwise(step: Step, instruction: Instruction) -> None:
     write_chain(step, [instruction], frozenset())
 
 
-def _write_view(step: Step, instruction: Instruction) -> None:
-    """Write what may be a view: nothing where it is one, else a copy."""
-    (number,) = instruction.outputs
-    source, body = instruction.inputs[0], step.body
-    if is_scalar(body, number):
-        if is_scalar(body, source):
-            step.give(number, step.value(source))
-            return
-        seen = step.places.view(instruction) or step.places.of(
-            source
-        )  # the one element of an array, or one of several
-        assert seen is not None
-        step.give(number, step.code.load(step.operand(seen).address, seen.dtype))
-        return
-    target = step.places.of(number)
-    assert target is not None
-    if is_scalar(body, source):
-        fill(step, step.value(source), target)
-    elif step.places.view(instruction) is None:  # the same elements in another order of memory
-        place = step.places.of(source)
-        assert place is not None
-        strides = packed(place.shape, np.dtype(place.dtype).itemsize)
-        copy(step, place, target._replace(shape=place.shape, strides=strides))
-
-
-def _why_no_view(instruction: Instruction, program: Program) -> str | None:
-    return None
-
-
-def _write_alloc(step: Step, instruction: Instruction) -> None:
-    source, target = instruction.inputs[0], target_of(step, instruction)
-    if is_scalar(step.body, source):
-        fill(step, cast(step.code, step.value(source), target.dtype), target)
-    else:
-        copy(step, source_of(step, source), target)
-    _finish(step, instruction, target)
-
-
-def _write_vector(step: Step, instruction: Instruction) -> None:
-    target = target_of(step, instruction)
-    for k, number in enumerate(instruction.inputs):
-        operand = step.operand(target.part(0, k, 1))
-        step.code.store(cast(step.code, step.value(number), target.dtype), operand.address)
-
-
-def _write_reduction(step: Step, instruction: Instruction) -> None:
-    name, parameters = instruction.op.declaration.name, instruction.op.parameters
-    source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
-    wanted = target._replace(
-        shape=reduced_shape(source, parameters.axes), strides=_kept(target.strides, parameters)
-    )
-    _reduced(step, name, source, parameters.axes, wanted)
-    _finish(step, instruction, target)
-
-
-def _kept(strides: Sequence[int], parameters: object) -> tuple[int, ...]:
-    axes, keepdims = parameters.axes, parameters.keepdims  # type: ignore[attr-defined]
-    return tuple(step for axis, step in enumerate(strides) if not (keepdims and axis in axes))
-
-
-def _reduced(step: Step, name: str, source: ArrayPlace, axes: Sequence[int], target: ArrayPlace) -> None:
-    lanes = lanes_of([source.dtype, target.dtype], step.vector_bytes)
-    reduce(step.code, name, step.operand(source), axes, step.operand(target), lanes)
-
-
-def _why_no_reduction(instruction: Instruction, program: Program) -> str | None:
-    if instruction.op.declaration.name not in NAMES:
-        return f"`{instruction.op.name}` has no native code"
-    return None
-
-
-def _write_sum_to_shape(step: Step, instruction: Instruction) -> None:
-    source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
-    missing = len(source.shape) - len(target.shape)
-    axes = [
-        axis
-        for axis, size in enumerate(source.shape)
-        if axis < missing or target.shape[axis - missing] != size
-    ]
-    if axes:
-        kept = [axis - missing for axis in range(len(source.shape)) if axis not in axes]
-        shape = tuple(target.shape[axis] for axis in kept)
-        strides = tuple(target.strides[axis] for axis in kept)
-        _reduced(step, "sum", source, axes, target._replace(shape=shape, strides=strides))
-    elif step.places.view(instruction) is None:
-        copy(step, source, target)
-    _finish(step, instruction, target)
-
-
-def _matrix(step: Step, place: ArrayPlace, first: bool) -> Matrix:
-    """Return a matrix or a vector as an operand of a product: a vector is a row on the left, a column on the right."""
-    rows, columns, down, along = 1, 1, 0, 0
-    if len(place.shape) == 2:
-        (rows, columns), (down, along) = place.shape, place.strides
-    elif first:
-        columns, along = place.shape[0], place.strides[0]
-    else:
-        rows, down = place.shape[0], place.strides[0]
-    return Matrix(step.operand(place), rows, columns, down, along)
-
-
-def _write_product(step: Step, instruction: Instruction) -> None:
-    a, b = (source_of(step, number) for number in instruction.inputs)
-    target = target_of(step, instruction)
-    code, dtype = step.code, target.dtype
-    lanes = lanes_of([a.dtype, b.dtype, dtype], step.vector_bytes)
-    first, second = _matrix(step, a, True), _matrix(step, b, False)
-    if not target.shape:
-        step.give(instruction.outputs[0], inner_product(code, first, second, lanes, dtype))
-        return
-    into = Matrix(step.operand(target), first.rows, second.columns, 0, 0)
-    if len(target.shape) == 2:
-        into = into._replace(down=target.strides[0], along=target.strides[1])
-    elif len(a.shape) == 1:
-        into = into._replace(along=target.strides[0])
-    else:
-        into = into._replace(down=target.strides[0])
-    if second.columns == 1 and len(b.shape) == 1:
-        _times_vector(step, first, second, into, lanes, dtype)
-    else:
-        product(code, first, second, into, lanes)
-
-
-def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes: int, dtype: str) -> None:
-    """Write a matrix times a vector: sums along rows, or along columns side by side where those lie one after another."""
-    size = np.dtype(first.operand.place.dtype).itemsize
-    if first.down == size != first.along:  # a transposed matrix: the vector times it as it lies
-        left = Matrix(second.operand, 1, second.rows, 0, second.down)
-        right = Matrix(first.operand, first.columns, first.rows, first.along, first.down)
-        product(
-            step.code, left, right, into._replace(rows=1, columns=first.rows, down=0, along=into.down), lanes
-        )
-        return
-    with step.code.counted(0, first.rows) as row:
-        moved = first._replace(offset=step.code.times(row, first.down))
-        total = inner_product(step.code, moved, second, lanes, dtype)
-        address = step.code.at(into.operand.address, step.code.times(row, into.down))
-        step.code.store(total, address)
-
-
-def _why_no_product(instruction: Instruction, program: Program) -> str | None:
-    ranks = [_rank(program, number) for number in instruction.inputs]
-    if not all(1 <= rank <= 2 for rank in ranks):
-        return f"`{instruction.op.name}` of {ranks[0]} and {ranks[1]} dimensions has no native code"
-    return None
-
-
-def _rank(program: Program, number: int) -> int:
-    kind = program.registers[number].type
-    return kind.ndim if isinstance(kind, TensorType) else 0
-
-
-def _write_concatenate(step: Step, instruction: Instruction) -> None:
-    target, start = target_of(step, instruction), 0
-    axis = instruction.op.parameters.axis
-    for number in instruction.inputs:
-        source = source_of(step, number)
-        copy(step, source, target.part(axis, start, source.shape[axis]))
-        start += source.shape[axis]
-
-
-def _why_no_index(instruction: Instruction, program: Program) -> str | None:
-    kinds = {entry.kind for entry in instruction.op.parameters.entries}
-    if not kinds <= {"integer", "slice", "newaxis", "ellipsis"}:
-        return "an index by an array has no native code"
-    return None
-
-
 WRITE.kind(ElementwiseDeclaration)(Writing(_why_no_formula, _write_elementwise))
-WRITE.row(CAST)(Writing(_any, _write_elementwise))
-for _declaration in (RESHAPE, DIMSHUFFLE):
-    WRITE.row(_declaration)(Writing(_why_no_view, _write_view))
-WRITE.row(INDEX)(Writing(_why_no_index, _write_view))
-WRITE.row(DIMENSION)(Writing(_any, _write_view))
-WRITE.row(ALLOC)(Writing(_any, _write_alloc))
-WRITE.row(MAKE_VECTOR)(Writing(_any, _write_vector))
-WRITE.kind(ReductionDeclaration)(Writing(_why_no_reduction, _write_reduction))
-WRITE.row(SUM_TO_SHAPE)(Writing(_any, _write_sum_to_shape))
-for _declaration in (DOT, MATMUL):
-    WRITE.row(_declaration)(Writing(_why_no_product, _write_product))
-WRITE.row(CONCATENATE)(Writing(_any, _write_concatenate))
+WRITE.row(CAST)(Writing(always, _write_elementwise))
 
-__all__ = ["FLOATS", "WRITE", "Step", "Writing", "constant", "copy", "fill", "why_not", "write_chain"]
+__all__ = [
+    "WRITE", "Step", "Writing", "always", "copy", "fill", "finish", "formula_of", "source_of", "target_of", "why_not",
+    "write_chain",
+]  # fmt: skip

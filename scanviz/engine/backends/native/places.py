@@ -7,14 +7,15 @@ piece of scratch memory of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, dtype_of, is_scalar
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size
@@ -65,6 +66,19 @@ class ArrayPlace(NamedTuple):
         """Return some of it along an axis."""
         shape = (*self.shape[:axis], size, *self.shape[axis + 1 :])
         return self._replace(offset=self.offset + start * self.strides[axis], shape=shape)
+
+    def seen(self, look: Callable[[Array], Array]) -> ArrayPlace | None:
+        """Return what a function of NumPy's gives as a part of it, None where that is no view."""
+        stand_in = as_strided(np.zeros((), self.dtype), self.shape, self.strides, writeable=False)
+        found = np.asarray(look(stand_in))
+        if not found.size:
+            return self._replace(shape=found.shape, strides=found.strides)
+        steps = [(size - 1) * step for size, step in zip(self.shape, self.strides, strict=True)]
+        begin = _address(found) - _address(stand_in)
+        outside = not sum(min(0, step) for step in steps) <= begin <= sum(max(0, step) for step in steps)
+        if found.base is None or found.flags.owndata or outside:
+            return None
+        return self._replace(offset=self.offset + begin, shape=found.shape, strides=found.strides)
 
     @property
     def in_order(self) -> bool:
@@ -152,26 +166,16 @@ class ArrayPlaces:
         if place is None or any(each is None for each in given):
             return None
         alone = is_scalar(self.body, output)  # NumPy gives a number where a view of one element is wanted
-        sizes, steps = ((*place.shape, 1), (*place.strides, 0)) if alone else (place.shape, place.strides)
-        stand_in = as_strided(np.zeros((), place.dtype), sizes, steps, writeable=False)
+        longer = place._replace(shape=(*place.shape, 1), strides=(*place.strides, 0)) if alone else place
         try:
-            found = np.asarray(instruction.op.perform([stand_in, *given])[0])
+            found = longer.seen(lambda array: instruction.op.perform([array, *given])[0])
         except (ScanvizError, ValueError, IndexError):  # an error of the run
             return None
-        if alone and found.shape == (1,):
-            found = found[0, ...]
-        if found.shape != self.shape(output):
-            return None
-        if not found.size:
-            return place._replace(shape=found.shape, strides=found.strides)
-        begin = _address(found) - _address(stand_in)
-        low = sum(min(0, (n - 1) * step) for n, step in zip(place.shape, place.strides, strict=True))
-        high = sum(max(0, (n - 1) * step) for n, step in zip(place.shape, place.strides, strict=True))
-        if found.base is None or not low <= begin <= high or found.flags.owndata:
-            return None
-        return place._replace(offset=place.offset + begin, shape=found.shape, strides=found.strides)
+        if found is not None and alone and found.shape == (1,):
+            found = found._replace(shape=(), strides=())
+        return found if found is not None and found.shape == self.shape(output) else None
 
-    def number(self, register: int) -> np.generic | np.ndarray | None:
+    def number(self, register: int) -> Any:
         """Return a number that is known when code is written: a size, a constant."""
         location = self.plan.places[register].location
         if isinstance(location, Size):
@@ -179,7 +183,7 @@ class ArrayPlaces:
         return self.body.constants.get(register)
 
 
-def _address(array: np.ndarray) -> int:
+def _address(array: Array) -> int:
     address: int = array.__array_interface__["data"][0]
     return address
 

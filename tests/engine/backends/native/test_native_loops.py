@@ -203,3 +203,27 @@ def test_code_is_called_for_few_steps_first(monkeypatch):
     inputs, h, values = network()
     scanviz.function(inputs, h, mode="native")(*values)
     assert lengths == [(0, 9)]
+
+
+@pytest.mark.parametrize("axis", [0, 1, (0, 1)])
+def test_softmax_and_its_logarithm_with_entries_that_count_nothing(axis):
+    x = T.tensor("float64", (None, 4, 9), "x")
+    given = RNG.normal(size=(5, 4, 9)) * 30
+    given[1, 2, :] = -np.inf
+    given[2, :, 3] = -np.inf
+    rows, _ = scanviz.scan(lambda x_t: [T.nnet.softmax(x_t, axis), T.nnet.log_softmax(x_t, axis)], x)
+    agree([x], rows, given, rewrites="none")
+
+
+def test_parts_that_are_set_or_added_to():
+    x = T.tensor("float64", (None, 6, 7), "x")
+
+    def step(x_t, s):
+        s = T.set_subtensor(s[1:4, ::2], x_t[:3, :4])
+        s = T.inc_subtensor(s[-1], s[0])
+        s = T.inc_subtensor(s[2, 3], 1.5)
+        return T.set_subtensor(s[::-1, 0], s[:, 1]) * 0.5
+
+    s, _ = scanviz.scan(step, x, T.zeros((6, 7)))
+    for rewrites in ("none", "all"):
+        agree([x], [s], RNG.normal(size=(5, 6, 7)), rewrites=rewrites)

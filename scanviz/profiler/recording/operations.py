@@ -60,6 +60,10 @@ class OperationTally:
         medians = [0.0] * len(operations)
         if operations and self._recent:
             medians = np.median(np.array(self._recent), axis=0).tolist()
+        if len(operations) != len(
+            self._totals
+        ):  # they are not described yet: another thread compiled the function just now
+            return operations
         return tuple(
             replace(
                 operation,

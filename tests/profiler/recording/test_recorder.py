@@ -459,6 +459,21 @@ def test_what_a_signal_interrupts_while_it_is_written_is_in_the_record_of_its_ha
     assert [function.rewrites for function in given[0].functions] == [last.rewrites]
 
 
+def test_a_function_that_is_compiled_while_the_record_is_asked_for_is_in_it_without_its_operations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, x = recording.Recorder(), T.vector("x")
+    with observed_by(made):
+        scanviz.function([x], x * 2, name="f")([1.0])
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                deferred.Descriptions, "write", lambda self: None
+            )  # it was before the function was
+            (function,) = made.record().functions
+    assert (function.calls, function.operations) == (1, ())
+    assert len(made.record().functions[0].operations) == 1
+
+
 def test_recording_keeps_no_function_alive() -> None:
     x = T.vector("x")
     with scanviz.profile():

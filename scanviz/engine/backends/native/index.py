@@ -1,8 +1,17 @@
-"""Native code of indices that are known when code is written: parts of arrays, and arrays with a part changed."""
+"""Native code of indices: parts of arrays, and arrays with a part changed.
+
+Numbers of slices must be known when code is written; a single index may be found in each step, and is looked at there.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
 from scanviz.engine.backends.native.elements import for_each, lanes_of
+from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import (
     WRITE,
@@ -13,12 +22,13 @@ from scanviz.engine.backends.native.instructions import (
     source_of,
     target_of,
 )
-from scanviz.engine.backends.native.ir import Value
+from scanviz.engine.backends.native.ir import Value, constant
+from scanviz.engine.backends.native.places import ArrayPlace
 from scanviz.engine.backends.native.shape import write_view
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.index_pattern import is_basic, numpy_index
-from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.ops.index_pattern import IndexParameters, input_entries, is_basic, numpy_index
+from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 
 
 def _why_no_index(instruction: Instruction, program: Program) -> str | None:
@@ -30,20 +40,77 @@ def _why_no_part(instruction: Instruction, program: Program) -> str | None:
     return None if basic else "assignment at an index by an array has no native code"
 
 
+def _write_index(step: Step, instruction: Instruction) -> None:
+    source, *numbers = instruction.inputs
+    if all(step.places.number(number) is not None for number in numbers):
+        if step.places.view(instruction) is None:
+            raise NotWrittenError("an index beyond its axis is an error of the run")
+        write_view(step, instruction)
+        return
+    place = step.places.of(source)
+    assert place is not None
+    seen = _picked(step, instruction, place, instruction.op.parameters, numbers)
+    (output,) = instruction.outputs
+    if is_scalar(step.body, output):
+        step.give(output, step.code.load(step.operand(seen).address, seen.dtype))
+    else:
+        step.places.moved(output, seen)
+
+
+def _picked(
+    step: Step, instruction: Instruction, place: ArrayPlace, pattern: IndexParameters, numbers: Sequence[int]
+) -> ArrayPlace:
+    """Return the part of an array at an index some numbers of which are found in each step.
+
+    Raises
+    ------
+    NotWrittenError
+        If a number of a slice is.
+    """
+    code, axis = step.code, 0
+    known: list[Any] = []
+    shift, holds = constant(0, "int64"), constant(True, "bool")
+    given = [cast(code, step.value(number), "int64") for number in numbers]
+    for entry, position, count in input_entries(pattern):
+        own = [step.places.number(number) for number in numbers[position : position + count]]
+        if all(number is not None for number in own):
+            known += own
+        elif entry.kind != "integer":
+            raise NotWrittenError("a slice that depends on values has no native code")
+        else:
+            known.append(np.int64(0))
+            index, size = given[position], place.shape[axis]
+            below = code.op(f"icmp slt i64 {index.text}, 0", "bool")
+            index = code.select(below, code.add(index, size), index)
+            inside = code.op(f"icmp ult i64 {index.text}, {size}", "bool")
+            holds = inside if holds.text == "true" else code.op(f"and i1 {holds.text}, {inside.text}", "bool")
+            shift = code.add(shift, code.times(index, place.strides[axis]))
+        axis += entry.kind != "newaxis"
+    if holds.text != "true":
+        step.fail_unless(holds, instruction, given)
+    # of an array without rows along such an axis, the step has ended here
+    longer = place._replace(shape=tuple(max(size, 1) for size in place.shape))
+    try:
+        seen = longer.seen(lambda array: array[(*numpy_index(pattern, known), ...)])
+    except IndexError:
+        raise NotWrittenError("an index beyond its axis is an error of the run") from None
+    assert seen is not None  # an index without arrays
+    moved = shift if seen.shift is None else code.add(seen.shift, shift)
+    return seen._replace(shift=None if moved.text == "0" else moved)
+
+
 def _write_assign(step: Step, instruction: Instruction) -> None:
     """Write a copy of an array, unless it takes over its memory, and its part."""
     source, value, *numbers = instruction.inputs
     old, target = source_of(step, source), target_of(step, instruction)
     pattern, increment = instruction.op.parameters
-    given = [step.places.number(number) for number in numbers]
     new = source_of(step, value)
     if new.base == target.base:  # it may be a part of what is written
         held = step.places.temporary(new.shape, new.dtype)
         copy(step, new, held)
         new = held
+    part = _picked(step, instruction, target, pattern, numbers)
     copy(step, old, target)
-    part = target.seen(lambda array: array[(*numpy_index(pattern, given), ...)])
-    assert part is not None  # an index without arrays
 
     def written(values: list[Value], lanes: int) -> list[Value]:
         first = cast(step.code, values[0], target.dtype)
@@ -59,5 +126,5 @@ def _write_assign(step: Step, instruction: Instruction) -> None:
     finish(step, instruction, target)
 
 
-WRITE.row(INDEX)(Writing(_why_no_index, write_view))
+WRITE.row(INDEX)(Writing(_why_no_index, _write_index))
 WRITE.row(ASSIGN)(Writing(_why_no_part, _write_assign))

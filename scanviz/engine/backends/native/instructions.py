@@ -46,6 +46,13 @@ class Step(Protocol):
         """Return an array with the address that it is at in this step."""
         ...
 
+    def fail_unless(self, holds: Value, instruction: Instruction, numbers: Sequence[Value]) -> None:
+        """End the loop before this step with an error of an instruction where a condition is false.
+
+        ``numbers`` are the int64 values of its inputs but the first, from which the error is made.
+        """
+        ...
+
 
 class Writing(NamedTuple):
     """How an operation is written.
@@ -160,7 +167,12 @@ def write_chain(step: Step, group: Sequence[Instruction], local: frozenset[int])
 def copy(step: Step, source: ArrayPlace, target: ArrayPlace) -> None:
     """Write a copy of an array, which may broadcast; through memory of its own where both overlap."""
     seen = source.spread(target.shape)
-    if (seen.base, seen.offset, seen.strides) == (target.base, target.offset, target.strides):
+    if (seen.base, seen.offset, seen.strides, seen.shift) == (
+        target.base,
+        target.offset,
+        target.strides,
+        target.shift,
+    ):
         return
     if overlap(seen, target):
         held = step.places.temporary(target.shape, source.dtype)

@@ -2,8 +2,8 @@
 
 ``addresses`` has those of the sequences, the rows of states and of outputs, the non-sequences, the plan's buffers, constants and
 scratch memory; ``numbers`` the bytes from one row of a sequence to the next, the numbers of rows of the states and of the outputs.
-A state that is one number stays in a register from step to step.  The result is twice the steps done, plus 1 where the stop
-condition held.
+A state that is one number stays in a register from step to step.  The result is four times the steps done, plus how it ended as
+:mod:`scanviz.engine.runtime.calling` has it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scanviz.engine.backends.native.elements import Operand
+from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.instructions import WRITE, copy, why_not, write_chain
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.jit import module_text
@@ -21,15 +22,12 @@ from scanviz.engine.backends.native.places import ArrayPlace, ArrayPlaces, Base
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Row, Size, StoreKind, Where, wraps
+from scanviz.engine.runtime.calling import FAILED, STOPPED
 from scanviz.engine.runtime.schedule import Variant
 
 DEEPEST = 6  # taps of a number that are kept in registers
 ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
 CLOCK_MONOTONIC = 1  # Linux's, which time.perf_counter_ns reads
-
-
-class NotWrittenError(Exception):
-    """A loop has no native code, for the reason given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +42,14 @@ class CallArguments:
         Bytes of scratch memory.
     stamped : tuple of tuple of int
         Of a variant that times operations: the instructions that end at each stamp of a step.
+    reported : int
+        How many int64 numbers an error leaves: the instruction, and values of its inputs but the first.
     """
 
     addresses: tuple[Base, ...]
     scratch: int
     stamped: tuple[tuple[int, ...], ...]
+    reported: int
 
 
 class LoopEmitter:
@@ -70,6 +71,7 @@ class LoopEmitter:
         ]
         self.history: dict[int, list[Value]] = {}
         self.stamped: list[tuple[int, ...]] = []
+        self.most_reported = 0
         self.order: list[Base] = []
 
     @property
@@ -117,14 +119,15 @@ class LoopEmitter:
             code.branch(stop, "stopped", head)
         code.begin(after)
         self._leave(self.step, phis)
-        doubled = code.op(f"shl i64 {self.step.text}, 1", "int64")
-        code.line(f"ret i64 {doubled.text}")
+        code.line(f"ret i64 {self._coded(self.step).text}")
         if stop is not None:
             code.begin("stopped")
             self._leave(further, following)
-            doubled = code.op(f"shl i64 {further.text}, 1", "int64")
-            code.line(f"ret i64 {code.op(f'or i64 {doubled.text}, 1', 'int64').text}")
-        layout = CallArguments(tuple(self.order), self.places.scratch, tuple(self.stamped))
+            stopped = code.op(f"or i64 {self._coded(further).text}, {STOPPED}", "int64")
+            code.line(f"ret i64 {stopped.text}")
+        layout = CallArguments(
+            tuple(self.order), self.places.scratch, tuple(self.stamped), self.most_reported
+        )
         return self._with_addresses(), layout
 
     def _refuse(self) -> None:
@@ -230,7 +233,24 @@ class LoopEmitter:
         """Return an array with the address that it is at in this step."""
         moving = place.base[0] in ("sequence", "state", "output")
         start = self._row(place.base) if moving else self._address(place.base)
-        return Operand(place, self.code.at(start, place.offset))
+        address = self.code.at(start, place.offset)
+        return Operand(place, address if place.shift is None else self.code.at(address, place.shift))
+
+    def fail_unless(self, holds: Value, instruction: Instruction, numbers: Sequence[Value]) -> None:
+        """End the loop before this step with an error where a condition is false: see :class:`Step`."""
+        code, wrong, right = self.code, self.code.label(), self.code.label()
+        code.branch(holds, right, wrong)
+        code.begin(wrong)
+        report = self._address(("report", 0, 0))
+        index = next(k for k, each in enumerate(self.body.instructions) if each is instruction)
+        for k, number in enumerate((constant(index, "int64"), *numbers)):
+            code.store(number, code.at(report, 8 * k))
+        self.most_reported = max(self.most_reported, 1 + len(numbers))
+        code.line(f"ret i64 {code.op(f'or i64 {self._coded(self.step).text}, {FAILED}', 'int64').text}")
+        code.begin(right)
+
+    def _coded(self, done: Value) -> Value:
+        return self.code.op(f"shl i64 {done.text}, 2", "int64")
 
     def value(self, number: int) -> Value:
         """Return the number that a register holds: read from its row where it is the first time."""
@@ -312,10 +332,6 @@ class LoopEmitter:
             if number not in self.values:
                 raise NotWrittenError(f"`{instruction.op.name}` depends on values")
             return
-        views = instruction.op.declaration.views is not None
-        following = instruction.inputs[1:]
-        if views and any(self.places.number(each) is None for each in following) and not _sums(instruction):
-            raise NotWrittenError(f"`{instruction.op.name}` depends on values")
         WRITE[instruction.op.declaration].write(self, instruction)
 
     def _store_rows(self) -> None:
@@ -412,8 +428,4 @@ class LoopEmitter:
         return groups + 2
 
 
-def _sums(instruction: Instruction) -> bool:
-    return instruction.op.name == "sum_to_shape"
-
-
-__all__ = ["CallArguments", "LoopEmitter", "NotWrittenError"]
+__all__ = ["CallArguments", "LoopEmitter"]

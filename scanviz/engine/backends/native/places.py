@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from scanviz.engine.backends.native.ir import Value
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import TensorType
@@ -39,6 +40,8 @@ class ArrayPlace(NamedTuple):
         Sizes, and bytes from one element to the next along each axis.
     dtype : str
         Of its elements.
+    shift : Value or None
+        Bytes besides the offset that are found in each step.
     """
 
     base: Base
@@ -46,6 +49,7 @@ class ArrayPlace(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: str
+    shift: Value | None = None
 
     @property
     def elements(self) -> int:
@@ -192,8 +196,15 @@ def overlap(one: ArrayPlace, other: ArrayPlace) -> bool:
     """Return whether two places may share memory without being the same elements in the same order."""
     if one.base != other.base or one.base[0] == "constant":
         return False
-    if (one.offset, one.strides, one.shape) == (other.offset, other.strides, other.shape):
+    if (one.offset, one.strides, one.shape, one.shift) == (
+        other.offset,
+        other.strides,
+        other.shape,
+        other.shift,
+    ):
         return False
+    if one.shift is not None or other.shift is not None:
+        return True
     return _ends(one)[0] < _ends(other)[1] and _ends(other)[0] < _ends(one)[1]
 
 

@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.instructions import formula_of
 from scanviz.engine.backends.native.jit import Machine, compiled, target
-from scanviz.engine.backends.native.loop import LoopEmitter, NotWrittenError
+from scanviz.engine.backends.native.loop import LoopEmitter
+from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observe import StepSeries
-from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.plan.location import ALIGNMENT
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.calling import DONE, STOPPED, Outcome
+from scanviz.engine.runtime.calling import DONE, FAILED, Outcome
 from scanviz.engine.runtime.events import OwnTime
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
@@ -54,6 +56,7 @@ class NativeCode:
         constants = [base[1] for base in self.handed.addresses if base[0] == "constant"]
         self._constants = {k: np.ascontiguousarray(loop.body.constants[k]) for k in constants}
         self._chunk = FIRST_CHUNK
+        self.loop, self.plan = loop, plan
 
     @property
     def function(self) -> NativeCode:
@@ -74,13 +77,32 @@ class NativeCode:
                 addresses[stamps] = begin + (first - start) * len(self.handed.stamped) * STAMP_BYTES
             begun = perf_counter_ns()
             found = function(first, end, where, what)
-            done = found >> 1
-            if found & 1:
-                return done, STOPPED, -1
+            done, outcome = found >> 2, found & 3
+            if outcome:
+                failed = self._failed(arena, arrays, done) if outcome == FAILED else -1
+                return done, outcome, failed
             if done >= last:
                 return last, DONE, -1
             self._chunk = max(1, (done - first) * CHUNK_NS // max(1, perf_counter_ns() - begun))
             first = done
+
+    def _failed(self, arena: LoopArena, arrays: Sequence[Array], step: int) -> int:
+        """Put the error that code has reported into the arena, and return its instruction: NumPy's, for a stand-in of the array."""
+        places = [base[0] for base in self.handed.addresses]
+        told: list[int] = arrays[places.index("report")].tolist()
+        index, numbers = told[0], told[1:]
+        instruction = self.loop.body.instructions[index]
+        assert isinstance(instruction, Instruction)
+        shape = self.plan.places[instruction.inputs[0]].shape or ()
+        stand_in = np.broadcast_to(np.zeros((), dtype_of(self.loop.body, instruction.inputs[0])), shape)
+        values = (stand_in, *map(np.int64, numbers[: len(instruction.inputs) - 1]))
+        try:
+            instruction.op.perform(values)
+        except Exception as error:
+            arena.error, arena.error_values = error, values
+        else:
+            arena.error = InternalError(f"native code refused `{instruction.op.name}`, which NumPy does")
+        return index
 
     def _stamps_place(self) -> int | None:
         return next((k for k, base in enumerate(self.handed.addresses) if base[0] == "stamps"), None)
@@ -109,6 +131,8 @@ class NativeCode:
                     arrays.append(arena.buffers[k])
                 case "constant":
                     arrays.append(self._constants[k])
+                case "report":
+                    arrays.append(np.zeros(self.handed.reported, np.int64))
                 case "stamps":
                     arrays.append(arena.record)
                 case _:

@@ -227,3 +227,33 @@ def test_parts_that_are_set_or_added_to():
     s, _ = scanviz.scan(step, x, T.zeros((6, 7)))
     for rewrites in ("none", "all"):
         agree([x], [s], RNG.normal(size=(5, 6, 7)), rewrites=rewrites)
+
+
+def test_rows_and_elements_at_indices_that_are_found_in_each_step():
+    k, table = T.tensor("int64", (None,), "k"), T.matrix("table")
+
+    def step(k_t, s, table):
+        row = table[k_t]
+        s = T.set_subtensor(s[k_t % 3], T.sum(row))
+        s = T.inc_subtensor(s[-1], table[k_t, 1] + row[-2])
+        return s * 0.5 + table[k_t, 1:4][::-1], s[k_t % 3] + table[-1, k_t]
+
+    (s, y), _ = scanviz.scan(step, k, [T.zeros((3,)), None], table)
+    for rewrites in ("none", "all"):
+        agree([k, table], [s, y], RNG.integers(-5, 5, 40), RNG.normal(size=(5, 6)), rewrites=rewrites)
+
+
+@pytest.mark.parametrize("wrong", [5, -6])
+def test_an_index_out_of_bounds_is_the_error_of_the_other_tiers(wrong):
+    k, table = T.tensor("int64", (None,), "k"), T.matrix("table")
+    rows, _ = scanviz.scan(lambda k_t, s, table: s * table[k_t], k, T.ones((3,)), table, name="lookup")
+    indices = np.arange(600) % 5
+    indices[437] = wrong
+    told = []
+    for tier_name in ("numpy", "native"):
+        f = scanviz.function([k, table], rows, mode=Mode(tier_name, "none"))
+        with pytest.raises(IndexError) as caught:
+            f(indices, np.ones((5, 3)))
+        told.append(str(caught.value))
+    assert tiers_of(f)[0][0] == "native"
+    assert told[0] == told[1] and "step 437" in told[0], told

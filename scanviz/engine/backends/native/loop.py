@@ -13,20 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scanviz.engine.backends.native.elements import Operand
 from scanviz.engine.backends.native.errors import NotWrittenError
+from scanviz.engine.backends.native.frame import StepFrame
 from scanviz.engine.backends.native.instructions import WRITE, copy, why_not, write_chain
 from scanviz.engine.backends.native.ir import Code, Value, constant
-from scanviz.engine.backends.native.jit import module_text
-from scanviz.engine.backends.native.places import ArrayPlace, ArrayPlaces, Base
+from scanviz.engine.backends.native.places import Base
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of, is_scalar
-from scanviz.engine.program.plan import Plan, Row, Size, StoreKind, Where, wraps
-from scanviz.engine.runtime.calling import FAILED, STOPPED
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, dtype_of, is_scalar
+from scanviz.engine.program.plan import Plan, Row, StoreKind, Where
+from scanviz.engine.runtime.calling import STOPPED
 from scanviz.engine.runtime.schedule import Variant
 
 DEEPEST = 6  # taps of a number that are kept in registers
-ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
 CLOCK_MONOTONIC = 1  # Linux's, which time.perf_counter_ns reads
 
 
@@ -52,18 +50,14 @@ class CallArguments:
     reported: int
 
 
-class LoopEmitter:
+class LoopEmitter(StepFrame):
     """Writes one variant of a loop for a plan."""
 
     def __init__(
         self, loop: LoopInstruction, plan: Plan, variant: Variant, vector_bytes: int, marked: bool = False
     ) -> None:
-        self.loop, self.plan, self.variant, self.vector_bytes = loop, plan, variant, vector_bytes
-        self.code, self.places = Code(marked), ArrayPlaces(loop, plan)
-        self.values: dict[int, Value] = {}
-        self.addresses: dict[Base, Value] = {}  # of what stays where it is
-        self.rows: dict[Base, Value] = {}  # of this step
-        self.numbers: dict[tuple[str, int], Value] = {}
+        super().__init__(loop, plan, vector_bytes, Code(marked))
+        self.variant = variant
         self.held = [
             k
             for k, slot in enumerate(loop.states)
@@ -71,13 +65,6 @@ class LoopEmitter:
         ]
         self.history: dict[int, list[Value]] = {}
         self.stamped: list[tuple[int, ...]] = []
-        self.most_reported = 0
-        self.order: list[Base] = []
-
-    @property
-    def body(self) -> Program:
-        """The step's program."""
-        return self.loop.body
 
     def write(self) -> tuple[str, CallArguments]:
         """Return the module's text and what it is handed.
@@ -88,7 +75,7 @@ class LoopEmitter:
             If an instruction has no native code.
         """
         self._refuse()
-        self._open()
+        self.open()
         code = self.code
         first, last = Value("%first", "int64"), Value("%last", "int64")
         before, head, step, after = code.block, "steps", "step", "done"
@@ -119,16 +106,16 @@ class LoopEmitter:
             code.branch(stop, "stopped", head)
         code.begin(after)
         self._leave(self.step, phis)
-        code.line(f"ret i64 {self._coded(self.step).text}")
+        code.line(f"ret i64 {self.coded(self.step).text}")
         if stop is not None:
             code.begin("stopped")
             self._leave(further, following)
-            stopped = code.op(f"or i64 {self._coded(further).text}, {STOPPED}", "int64")
+            stopped = code.op(f"or i64 {self.coded(further).text}, {STOPPED}", "int64")
             code.line(f"ret i64 {stopped.text}")
         layout = CallArguments(
-            tuple(self.order), self.places.scratch, tuple(self.stamped), self.most_reported
+            tuple(self.addresses), self.places.scratch, tuple(self.stamped), self.most_reported
         )
-        return self._with_addresses(), layout
+        return self.module(), layout
 
     def _refuse(self) -> None:
         plan, loop = self.plan, self.loop
@@ -149,122 +136,6 @@ class LoopEmitter:
         if any(store.checked for store in plan.stores.values()) or plan.mismatch is not None:
             raise NotWrittenError("rows of its states are checked in each step")
 
-    # what is handed in
-
-    def _open(self) -> None:
-        """Read the numbers that are the same in all steps."""
-        loop = self.loop
-        for kind, count in (
-            ("sequence", len(loop.sequences)), ("state", len(loop.states)), ("output", len(loop.step_outputs)),
-        ):  # fmt: skip
-            for k in range(count):
-                at = len(self.numbers)
-                address = self.code.at(Value("%numbers", "address"), 8 * at)
-                self.numbers[kind, k] = self.code.load(address, "int64")
-        for number, place in enumerate(self.plan.places):
-            if isinstance(place.location, Size):
-                self.values[number] = constant(place.location.value, "int64")
-        for number, value in self.body.constants.items():
-            if is_scalar(self.body, number):
-                self.values[number] = constant(value[()], dtype_of(self.body, number))
-        for k, slot in enumerate(loop.non_sequences):
-            if is_scalar(self.body, slot.inner):
-                self.values[slot.inner] = self.code.load(
-                    self._address(("fixed", k, 0)), dtype_of(self.body, slot.inner)
-                )
-
-    def _address(self, base: Base) -> Value:
-        """Return the address of what stays where it is; it is read in the first block, before all else."""
-        if base not in self.addresses:
-            self.addresses[base] = Value(f"%a{len(self.addresses)}", "address")
-            self.order.append(base)
-        return self.addresses[base]
-
-    def _with_addresses(self) -> str:
-        lines = []
-        for k, base in enumerate(self.order):
-            name = self.addresses[base].text
-            lines.append(f"  {name}p = getelementptr i8, ptr %addresses, i64 {8 * k}")
-            lines.append(f"  {name} = load ptr, ptr {name}p, align 8")
-        self.code.lines[:0] = lines
-        return module_text(self.code, ARGUMENTS)
-
-    # rows
-
-    def _row(self, base: Base) -> Value:
-        """Return the address of a row of this step."""
-        if base in self.rows:
-            return self.rows[base]
-        kind, k, tap = base
-        code = self.code
-        start = self._address((kind, k, 0))
-        if kind == "sequence":
-            moved = code.op(f"mul i64 {self.step.text}, {self.numbers[kind, k].text}", "int64")
-        elif kind == "state":
-            moved = code.times(self._position(k, self.step, tap), self._row_bytes(kind, k))
-        else:
-            position = self.step
-            if self.loop.step_outputs[k].keep_last is not None:
-                size = self.numbers[kind, k]
-                position = code.op(f"urem i64 {position.text}, {size.text}", "int64")
-            moved = code.times(position, self._row_bytes(kind, k))
-        self.rows[base] = code.at(start, moved)
-        return self.rows[base]
-
-    def _position(self, k: int, step: Value, tap: int) -> Value:
-        """Return the number of the row of a state that a tap means at a step."""
-        slot, code = self.loop.states[k], self.code
-        if self.plan.stores["state", k].kind is StoreKind.SINGLE and not is_scalar(
-            self.body, slot.writes[0][1]
-        ):
-            step, tap = Value("%first", "int64"), -1  # one row, written over
-        place = code.add(step, slot.offset + tap)
-        if wraps(slot):
-            size = self.numbers["state", k].text
-            return code.op(f"urem i64 {place.text}, {size}", "int64")
-        return place
-
-    def _row_bytes(self, kind: str, k: int) -> int:
-        number = self.loop.states[k].writes[0][1] if kind == "state" else self.loop.step_outputs[k].inner
-        shape = self.places.shape(number) or ()
-        return int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype_of(self.body, number)).itemsize
-
-    def operand(self, place: ArrayPlace) -> Operand:
-        """Return an array with the address that it is at in this step."""
-        moving = place.base[0] in ("sequence", "state", "output")
-        start = self._row(place.base) if moving else self._address(place.base)
-        address = self.code.at(start, place.offset)
-        return Operand(place, address if place.shift is None else self.code.at(address, place.shift))
-
-    def fail_unless(self, holds: Value, instruction: Instruction, numbers: Sequence[Value]) -> None:
-        """End the loop before this step with an error where a condition is false: see :class:`Step`."""
-        code, wrong, right = self.code, self.code.label(), self.code.label()
-        code.branch(holds, right, wrong)
-        code.begin(wrong)
-        report = self._address(("report", 0, 0))
-        index = next(k for k, each in enumerate(self.body.instructions) if each is instruction)
-        for k, number in enumerate((constant(index, "int64"), *numbers)):
-            code.store(number, code.at(report, 8 * k))
-        self.most_reported = max(self.most_reported, 1 + len(numbers))
-        code.line(f"ret i64 {code.op(f'or i64 {self._coded(self.step).text}, {FAILED}', 'int64').text}")
-        code.begin(right)
-
-    def _coded(self, done: Value) -> Value:
-        return self.code.op(f"shl i64 {done.text}, 2", "int64")
-
-    def value(self, number: int) -> Value:
-        """Return the number that a register holds: read from its row where it is the first time."""
-        found = self.values.get(number)
-        if found is None:
-            place = self.places.of(number)
-            assert place is not None, number
-            found = self.values[number] = self.code.load(self.operand(place).address, place.dtype)
-        return found
-
-    def give(self, number: int, value: Value) -> None:
-        """Note the number that a register holds from now on."""
-        self.values[number] = value
-
     # states that are numbers
 
     def _initial(self, k: int) -> list[Value]:
@@ -273,9 +144,9 @@ class LoopEmitter:
         dtype = dtype_of(self.body, slot.writes[0][1])
         found = []
         for back in range(1, slot.offset + 1):
-            position = self._position(k, Value("%first", "int64"), -back)
+            position = self.position(k, Value("%first", "int64"), -back)
             address = self.code.at(
-                self._address(("state", k, 0)), self.code.times(position, np.dtype(dtype).itemsize)
+                self.address(("state", k, 0)), self.code.times(position, np.dtype(dtype).itemsize)
             )
             found.append(self.code.load(address, dtype))
         return found
@@ -386,9 +257,9 @@ class LoopEmitter:
             if k in self.held:
                 values = [next(given) for _ in range(slot.offset)]
                 if kind is StoreKind.HELD and values:
-                    position = self._position(k, done, -1)
+                    position = self.position(k, done, -1)
                     size = np.dtype(dtype_of(self.body, number)).itemsize
-                    address = self.code.at(self._address(("state", k, 0)), self.code.times(position, size))
+                    address = self.code.at(self.address(("state", k, 0)), self.code.times(position, size))
                     self.code.store(values[0], address)
             elif kind is StoreKind.SINGLE:
                 self._leave_single(k, done, number)
@@ -397,7 +268,7 @@ class LoopEmitter:
         """Copy the one row of a state to where that of the last step is looked for."""
         place, slot = self.places.row("state", k, 0, number), self.loop.states[k]
         assert place is not None
-        start, row = self._address(("state", k, 0)), self._row_bytes("state", k)
+        start, row = self.address(("state", k, 0)), self.row_bytes("state", k)
         code = self.code
         size = self.numbers["state", k].text
         ends = []
@@ -419,7 +290,7 @@ class LoopEmitter:
         place = code.op(f"sub i64 {self.step.text}, %first", "int64")
         place = code.add(code.times(place, width), len(self.stamped))
         self.stamped.append(tuple(group))
-        address = code.at(self._address(("stamps", 0, 0)), code.times(place, 16))
+        address = code.at(self.address(("stamps", 0, 0)), code.times(place, 16))
         code.declared["clock_gettime"] = "declare i32 @clock_gettime(i32, ptr)"
         code.line(f"call i32 @clock_gettime(i32 {CLOCK_MONOTONIC}, ptr {address.text})")
 

@@ -26,8 +26,9 @@ def export(record: ProfileRecord) -> dict[str, bytes]:
 
 
 def _name(frame: StackFrame) -> str:
-    """Return a frame's name with the line of an operation, which tells those with one label apart."""
-    place = f" ({frame.source})" if frame.kind == "operation" and frame.source is not None else ""
+    """Return a frame's name; that of operations and of what was built has its line, which tells those with one label apart."""
+    with_line = frame.kind in ("operation", "building") and frame.source is not None
+    place = f" ({frame.source})" if with_line else ""
     return safe(frame.name + place)
 
 

@@ -15,6 +15,8 @@ from scanviz import tensor as T
 from scanviz.engine.function import Function
 from scanviz.engine.observe import CompiledFunction, StepSeries
 from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.profiler.export import export
+from scanviz.profiler.export.frames import frames_of, stacks
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.report.overview import render_report
@@ -171,6 +173,16 @@ def rows_of_every_view_add_up_to_the_whole(record: ProfileRecord) -> None:
         )
         assert len({key for key, _ in rows}) == len(rows)
     assert render_report(record, width=80)
+
+
+@law(sample=25, record=records())
+def flame_graphs_have_the_parts_of_the_run(record: ProfileRecord) -> None:
+    """Frames are the parts, each with its own time, and so what is written for flame graphs sums to the whole too."""
+    parts = parts_of(record)
+    framed = [(stack[-1].total_ns, own) for stack, own in stacks(frames_of(record))]
+    assert framed == [(part.total_ns, part.own_ns) for part in parts]
+    written = [int(line.rpartition(" ")[2]) for line in export(record, "collapsed")[""].decode().splitlines()]
+    assert sum(written) == parts[0].total_ns
 
 
 class Did(NamedTuple):

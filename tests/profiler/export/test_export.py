@@ -74,6 +74,16 @@ def test_a_frame_takes_as_long_as_what_is_inside_and_its_own_time(record):
     assert sum(own for _, own in stacks(root)) == root.total_ns >= record.wall_ns
 
 
+def test_flame_graphs_have_what_is_around_the_programs_of_calls_and_between_them():
+    record = gradient_record()
+    root = frames_of(record)
+    [script] = [frame for frame in root.inside if frame.name == "the script's own time"]
+    assert script.total_ns == record.wall_ns - record.threads.inside_ns
+    [train] = [frame for frame in root.inside if frame.kind == "function"]
+    assert {"checking arguments", "copying results"} <= {frame.name for frame in train.inside}
+    assert "run;building;" not in text(record, "collapsed")  # the function was built before the profile
+
+
 @settings(deadline=None)
 @given(record=profiles())
 def test_slices_of_a_track_nest_and_begin_and_end_in_order(record):
@@ -102,7 +112,7 @@ def test_what_is_measured_stands_as_it_is_and_what_is_estimated_is_fitted_to_it(
     [cells] = [each for each in rnn.inside if each.kind == "loop"]
     assert cells.name == "cells" and cells.total_ns == INNER.total_ns
     parts = {each.name: each for each in rnn.inside}
-    assert parts["around the steps"].total_ns == RNN.setup_ns
+    assert parts["making code"].total_ns == sum(tier.total_ns for tier in RNN.tiers)
     dots = [parts[name].total_ns for name in ("dot(x[t], W)", "dot(h[t-1], U)")]
     assert abs(dots[0] / dots[1] - 1500 / 900) < 1e-3
     assert all("scaled down to fit" in str(parts[name].facts["time"]) for name in ("dot(x[t], W)", "tanh(·)"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
+from array import array
 from collections.abc import Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any
@@ -22,7 +22,7 @@ from scanviz.engine.program.plan.location import ALIGNMENT
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.calling import DONE, FAILED, Outcome
+from scanviz.engine.runtime.calling import FAILED, Outcome
 from scanviz.engine.runtime.events import OwnTime
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
@@ -66,25 +66,30 @@ class NativeCode:
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
         arrays, numbers = self._gathered(arena)
-        addresses = (ctypes.c_void_p * len(arrays))(*map(_address, arrays))
-        told = (ctypes.c_int64 * max(len(numbers), 1))(*numbers)
-        where, what = ctypes.addressof(addresses), ctypes.addressof(told)
-        function, stamps, start = self.machine.function, self._stamps_place(), first
-        begin = addresses[stamps] if stamps is not None else None
+        addresses, told = array("Q", map(_address, arrays)), array("q", numbers)
+        where, what = addresses.buffer_info()[0], told.buffer_info()[0]
+        function = self.machine.function
+        if last - first <= self._chunk:
+            found = function(first, last, where, what)
+        else:
+            found = self._in_chunks(addresses, where, what, first, last)
+        done, outcome = found >> 2, found & 3
+        return done, outcome, self._failed(arena, arrays, done) if outcome == FAILED else -1
+
+    def _in_chunks(self, addresses: array[int], where: int, what: int, first: int, last: int) -> int:
+        """Take steps in calls of about a tenth of a second; return what the last call did."""
+        stamps, start = self._stamps_place(), first
+        begin = addresses[stamps] if stamps is not None else 0
         while True:
             end = min(last, first + self._chunk)
-            if stamps is not None and begin is not None:
+            if stamps is not None:
                 addresses[stamps] = begin + (first - start) * len(self.handed.stamped) * STAMP_BYTES
             begun = perf_counter_ns()
-            found = function(first, end, where, what)
-            done, outcome = found >> 2, found & 3
-            if outcome:
-                failed = self._failed(arena, arrays, done) if outcome == FAILED else -1
-                return done, outcome, failed
-            if done >= last:
-                return last, DONE, -1
-            self._chunk = max(1, (done - first) * CHUNK_NS // max(1, perf_counter_ns() - begun))
-            first = done
+            found = self.machine.function(first, end, where, what)
+            if found & 3 or found >> 2 >= last:
+                return found
+            self._chunk = max(1, (end - first) * CHUNK_NS // max(1, perf_counter_ns() - begun))
+            first = end
 
     def _failed(self, arena: LoopArena, arrays: Sequence[Array], step: int) -> int:
         """Put the error that code has reported into the arena, and return its instruction: NumPy's, for a stand-in of the array."""
@@ -140,8 +145,8 @@ class NativeCode:
         return arrays, numbers
 
 
-def _address(array: Array) -> int:
-    found: int = array.__array_interface__["data"][0]
+def _address(given: Array) -> int:
+    found: int = given.__array_interface__["data"][0]
     return found
 
 

@@ -1,0 +1,122 @@
+"""Whether the parts of a whole run are true: clocks stand in the script, around what it builds, calls and does itself."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+import numpy as np
+from truth_instruments import Measured
+from truth_workloads import Case
+
+import scanviz
+from scanviz.record.model import ProfileRecord
+from scanviz.record.parts import RunPart, parts_of, unattributed_ns
+
+CLOCK = "script's clock"
+OWN_NS = 20_000_000  # what the script does itself, between building and calling
+CALLS = 12  # of functions that the other checks call once
+# what is done outside of a loop, by hand, from the function's arguments
+OUTSIDE: dict[str, Callable[..., Any]] = {
+    "RNN, H 64": lambda x, h, W, U: np.dot(x, W),
+    "width 64": lambda x, h: np.multiply(x, 0.1),
+}
+
+
+class Clocks:
+    """Nanoseconds by the script's own clocks: all of it, building, calls; and of each call what is outside of its loop, by hand."""
+
+    def __init__(self) -> None:
+        self.whole = self.building = self.calls = 0
+        self.outside: list[int] = []
+
+    def outermost(self, build: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what builds something, with a clock around it; building inside it is part of it."""
+
+        def timed(*arguments: Any, **named: Any) -> Any:
+            before, begun = self.building, perf_counter_ns()
+            try:
+                return build(*arguments, **named)
+            finally:
+                self.building = before + perf_counter_ns() - begun
+
+        return timed
+
+
+@contextmanager
+def _clocks_around_building(clocks: Clocks) -> Iterator[None]:
+    """Put a clock around whatever builds."""
+    before = {name: getattr(scanviz, name) for name in ("scan", "grad", "function")}
+    for name, build in before.items():
+        setattr(scanviz, name, clocks.outermost(build))
+    try:
+        yield
+    finally:
+        for name, build in before.items():
+            setattr(scanviz, name, build)
+
+
+def clocked(case: Case) -> tuple[ProfileRecord, Clocks]:
+    """Build and call a function as a script does, with a profile and clocks of its own."""
+    arguments, clocks, by_hand = case.inputs(case.steps), Clocks(), OUTSIDE.get(case.name)
+    with _clocks_around_building(clocks), scanviz.profile() as session:
+        begun = perf_counter_ns()
+        f = case.build()
+        until = perf_counter_ns() + OWN_NS
+        while perf_counter_ns() < until:
+            pass
+        for _ in range(max(CALLS, case.calls)):
+            if by_hand is not None:
+                before = perf_counter_ns()
+                result = by_hand(*arguments)
+                clocks.outside.append(perf_counter_ns() - before)
+                del result
+            before = perf_counter_ns()
+            result = f(*arguments)
+            clocks.calls += perf_counter_ns() - before
+            del result  # the script's own time
+        clocks.whole = perf_counter_ns() - begun
+    return session.record, clocks
+
+
+class Claim(NamedTuple):
+    """What a profile states of a run, and what the script's clocks do."""
+
+    name: str
+    instrument: str
+    stated_ns: float
+    truth: Measured
+
+
+def claims(case: Case) -> tuple[list[Claim], float]:
+    """Return what is stated of the parts of a run beside its truth, and the share of it that no part accounts for."""
+    record, clocks = clocked(case)
+    parts = parts_of(record)
+    script = clocks.whole - clocks.building - clocks.calls
+    found = [
+        Claim("wall time", CLOCK, parts[0].total_ns, Measured(clocks.whole, 0)),
+        Claim("building", CLOCK, _of(parts, "building"), Measured(clocks.building, 0)),
+        # what is recorded when a call has returned is in no call's time, and in the script's clock
+        Claim("calls", CLOCK, _of(parts, "function", "recording"), Measured(clocks.calls, 0)),
+        Claim("the script's own time", CLOCK, _of(parts, "script"), Measured(script, 0)),
+    ]
+    if clocks.outside:
+        outside = sum(part.own_ns for part in parts if part.kind == "operation" and part.loop is None)
+        found.append(Claim("operations outside of loops", "by hand", outside, _times(clocks.outside)))
+    return found, unattributed_ns(parts) / parts[0].total_ns
+
+
+def _of(parts: tuple[RunPart, ...], *kinds: str) -> int:
+    """Return the time of the outermost parts of some kinds."""
+    return sum(part.total_ns for part in parts if part.kind in kinds and part.parent == 0)
+
+
+def _times(times: list[int]) -> Measured:
+    """Return the sum of times, and twice its error."""
+    return Measured(sum(times), 2 * statistics.stdev(times) * len(times) ** 0.5)
+
+
+__all__ = ["Claim", "claims"]

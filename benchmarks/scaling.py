@@ -1,4 +1,4 @@
-"""How building, calling first, calling again and a first call that is profiled grow with what is in one function.
+"""How building, calling first, calling again, a first call that is profiled and its record grow with what is in one function.
 
     python benchmarks/scaling.py [--quick] [--json FILE]
 
@@ -24,10 +24,11 @@ SIZES = {
     "apart": (100, 300, 1000),
     "together": (100, 300, 1000),
     "stacked": (8, 16, 32),
+    "within": (10, 20, 40),
     "updated": (50, 200, 800),
     "deep": (500, 1000, 2000),
 }
-PARTS = ("build", "first_call", "call", "profiled")
+PARTS = ("build", "first_call", "call", "profiled", "record")
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -54,8 +55,9 @@ def measured(name: str, size: int) -> dict[str, object]:
     first = seconds(lambda: function(*made.values))
     again = min(seconds(lambda: function(*made.values)) for _ in range(10))
     other = made.build()
-    with scanviz.profile():
+    with scanviz.profile() as session:
         profiled = seconds(lambda: other(*made.values))
+    record = seconds(lambda: session.record)
     return {
         "what": name,
         "size": size,
@@ -63,6 +65,7 @@ def measured(name: str, size: int) -> dict[str, object]:
         "first_call": first,
         "call": again,
         "profiled": profiled,
+        "record": record,
     }
 
 
@@ -72,7 +75,7 @@ def main() -> None:
     parser.add_argument("--json", help="write the rows there")
     options = parser.parse_args()
     rows: list[dict[str, object]] = []
-    print(f"{'what':<10}{'size':>6}{'build':>13}{'first call':>13}{'call':>13}{'profiled':>13}")
+    print(f"{'what':<10}{'size':>6}{'build':>13}{'first call':>13}{'call':>13}{'profiled':>13}{'record':>13}")
     for name, sizes in SIZES.items():
         counts = [3, 6, 12] if options.quick else list(sizes)
         measured(name, 2)

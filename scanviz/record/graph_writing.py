@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine
@@ -209,24 +209,28 @@ class GraphWriter:
         inside = frozenset(inputs)
         nodes = toposort(outputs, inputs)
         self._tell_apart(nodes)
-        self._put_in_place(nodes)
+        blocks = self._blocks
+        self._put_in_place([node for node in nodes if (node, level) not in blocks])
         found = [self._leaf(variable, level, "parameter") for variable in inputs]
         leaves = [
             output for output in dict.fromkeys(outputs) if output.owner is None and output not in inside
         ]
         found += [self._leaf(leaf, level, leaf_role(leaf)) for leaf in leaves]
         for node in nodes:
-            block = self._blocks.get((node, level))
+            block = blocks.get((node, level))
             if block is None:
-                block = self._blocks[node, level] = self._node(node, level, inside)
+                block = blocks[node, level] = self._node(node, level, inside)
             found += block
         self._steps[id(op), level] = (op, found)  # the op stays alive as long as its id stands for it
         return found
 
-    def _tell_apart(self, nodes: Iterable[Apply]) -> None:
+    def _tell_apart(self, nodes: Sequence[Apply]) -> None:
         """Tell the nodes of a step apart that have one node id."""
+        counts = Counter([node.node_id for node in nodes])
+        if len(counts) == len(nodes):
+            return
         seen: set[NodeId] = set()
-        for node in nodes:
+        for node in [node for node in nodes if counts[node.node_id] > 1]:
             while self.names.id(node) in seen:
                 self.names.inner[node] = self.names.inner.get(node, 0) + 1
                 self._blocks.clear()  # some hold its name

@@ -75,6 +75,25 @@ def stacked(count: int) -> ManyLoops:
     return ManyLoops([x, *weights], [loss, *scanviz.grad(loss, weights)], values)
 
 
+def within(count: int) -> ManyLoops:
+    """Loops in the step of one loop, each with weights of its own, with the gradient for all of these."""
+    x, weights = T.matrix("x"), [T.matrix(f"W{k}") for k in range(count)]
+
+    def step(x_t: Any, h: Any, *weights: Any) -> Any:
+        total = h
+        for k, W in enumerate(weights):
+            rows, _ = scanviz.scan(
+                lambda g, W, k=k: T.tanh(g @ W + (k + 1)), None, h + k, [W], n_steps=3, name=f"inner{k}"
+            )
+            total = total + rows[-1]
+        return T.tanh(total) + x_t
+
+    rows, _ = scanviz.scan(step, x, T.zeros(4), weights, name="outer")
+    loss = rows[-1].sum()
+    values = [np.ones((3, 4)), *[np.eye(4) * 0.3] * count]
+    return ManyLoops([x, *weights], [loss, *scanviz.grad(loss, weights)], values)
+
+
 def updated(count: int) -> ManyLoops:
     """Shared variables that each call updates."""
     x = T.scalar("x")
@@ -91,5 +110,5 @@ def deep(count: int) -> ManyLoops:
 
 
 SHAPES: dict[str, Callable[[int], ManyLoops]] = {
-    each.__name__: each for each in (chain, apart, together, stacked, updated, deep)
+    each.__name__: each for each in (chain, apart, together, stacked, within, updated, deep)
 }

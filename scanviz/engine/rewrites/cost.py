@@ -10,7 +10,7 @@ Counts are those of the declarations (:mod:`scanviz.engine.ops.flops`), a view h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.profitability import is_view
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
-from scanviz.engine.scan.variables import State, StepOutput
+from scanviz.engine.scan.variables import State, StepOutput, inner_inputs, kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,50 @@ class Scope:
         self._asked: _Asked | None = None
         self._known: dict[Any, Polynomial] = {}
         self._elements: dict[Variable, Polynomial] = {}
-        self.sizes = {} if view is None or parent is None else inner_sizes(view, parent.shape)
+        self._own: dict[Apply, Cost] = {}  # of nodes whose costs are known here
+        self._latest: dict[int, Apply] = {}  # of each node id, the one that was met last
+        self._first: dict[
+            Variable, Variable
+        ] = {}  # outputs of rebuilt nodes → those of the node that was met first
+        self._inside: dict[int, Scope] = {}  # steps of loops here, by node id
+        self._given: dict[Variable, tuple[str, Variable]] = {}  # what a step's inputs are around the loop
+        self._outside: dict[
+            Any, Polynomial
+        ] = {}  # what was asked of the graph around the loop, and the answers
+        self.sizes: dict[Variable, Any] = {}
+        self.total = _Total()
+        if view is not None:
+            self._look(view, _given(view))
+
+    def _look(self, view: ScanView, given: Mapping[Variable, tuple[str, Variable]]) -> None:
+        """Be the step of a loop from now on."""
+        assert self.parent is not None
+        self.view = view
+        self._given.update(given)
+        self.sizes.update(inner_sizes(view, self.parent.shape))
+
+    def inside(self, view: ScanView) -> Scope:
+        """Return the step of a loop in this graph.
+
+        A loop that a rewrite has given another step is the one that was met before with the same variables over the same values:
+        whatever is known of sizes and costs in it still holds, and only what is new in it is looked at.
+        """
+        known, given = self._inside.get(view.node.node_id), _given(view)
+        if known is None or not known.is_like(view, given):
+            known = self._inside[view.node.node_id] = Scope(view, self)
+        elif known.view is None or known.view.node is not view.node:
+            known._look(view, given)
+        if self._asked is not None:
+            self._asked.sizes.update(known._outside)
+        return known
+
+    def is_like(self, view: ScanView, given: Mapping[Variable, tuple[str, Variable]]) -> bool:
+        """Return whether all that is known of this step holds in that of a loop."""
+        return (
+            self.view is not None
+            and self.view.op.scan_name == view.op.scan_name
+            and all(self._given.get(each, outside) == outside for each, outside in given.items())
+        )
 
     def shape(self, variable: Variable) -> tuple[Any, ...]:
         """Return the sizes of a variable, in sizes of this graph."""
@@ -93,11 +136,10 @@ class Scope:
         if self.view is None or self.parent is None:
             return _named(size)
         outside = size_outside(size, self.view, self.sizes)
-        return (
-            Polynomial.of(f"a size in {self.view.op.scan_name}")
-            if outside is None
-            else self.parent.size(outside)
-        )
+        if outside is None:
+            return Polynomial.of(f"a size in {self.view.op.scan_name}")
+        found = self._outside[outside] = self.parent.size(outside)
+        return found
 
     def elements(self, variable: Variable) -> Polynomial:
         """Return the number of elements of a variable."""
@@ -113,6 +155,30 @@ class Scope:
 
     def cost(self, node: Apply) -> Cost:
         """Return what a node costs, which is found once for all graphs in which its sizes are the same."""
+        found = self._own.get(node)
+        if found is None:
+            found = self._own[node] = self._as_before(node) or self._found(node)
+            self._latest[node.node_id] = node
+        return found
+
+    def _as_before(self, node: Apply) -> Cost | None:
+        """Return the cost of a node that is only rebuilt, over rebuilt nodes; None of any other."""
+        before, first = self._latest.get(node.node_id), self._first
+        if before is None or before.op is not node.op or len(before.inputs) != len(node.inputs):
+            return None
+        read = zip(node.inputs, before.inputs, strict=True)
+        if any(new is not old and first.get(new, new) is not first.get(old, old) for new, old in read):
+            return None
+        pairs = list(zip(node.outputs, before.outputs, strict=True))
+        if any(new.type != old.type or new.name != old.name for new, old in pairs):
+            return None
+        for new, old in pairs:
+            first[new] = first.get(old, old)
+            if old in self.memory:
+                self.memory[new] = self.memory[old]
+        return self._own[before]
+
+    def _found(self, node: Apply) -> Cost:
         known = self._costs.get(node)
         if known is not None and self._answers(known[0]):
             return known[1]
@@ -133,6 +199,16 @@ class Scope:
         """Return the bytes of a variable."""
         item = variable.type.itemsize if isinstance(variable.type, TensorType) else 24
         return self.elements(variable) * item
+
+
+def _given(view: ScanView) -> dict[Variable, tuple[str, Variable]]:
+    """Return what the inputs of a loop's step are given around the loop, and how."""
+    return {
+        each: (kind_of(variable), outer)
+        for variable in view.op.readers
+        if (outer := view.outer_input(variable)) is not None
+        for each in inner_inputs(variable)
+    }
 
 
 def _named(size: Polynomial) -> Polynomial:
@@ -164,10 +240,9 @@ def cost_of(outputs: Sequence[Variable]) -> Cost:
     >>> print(cost_of([T.dot(a, b)]).flops)
     2·a.shape[0]·a.shape[1]·b.shape[1]
     """
-    scope, total = Scope(), _Total()
-    for node in toposort(outputs):
-        total.add(scope.cost(node))
-    return total.cost(1)
+    scope = Scope()
+    scope.total.become(toposort(outputs), scope.cost)
+    return scope.total.cost((), 1, _ZERO)
 
 
 def node_cost(node: Apply, scope: Scope) -> Cost:
@@ -183,14 +258,19 @@ def node_cost(node: Apply, scope: Scope) -> Cost:
 def _loop_cost(node: Apply, scope: Scope) -> Cost:
     """Return what a loop costs: its steps, and the rows it keeps."""
     view = ScanView(node)
-    total = _Total((view.op.scan_name,))
-    steps, inside = scope.size(view.n_steps), Scope(view, scope)
-    for inner in toposort(view.op.inner_outputs):
-        total.add(inside.cost(inner))
+    steps, inside = scope.size(view.n_steps), scope.inside(view)
+    inside.total.become(toposort(view.op.inner_outputs), inside.cost)
+    rows: Counter[Any] = Counter()
     for variable in view.op.variables:
         if isinstance(variable, State | StepOutput):
-            total.keep(_rows_kept(variable, view, scope, inside, steps))
-    return total.cost(steps)
+            add(rows, _rows_kept(variable, view, scope, inside, steps))
+    return inside.total.cost((view.op.scan_name,), steps, Polynomial(rows))
+
+
+def add(total: dict[Any, Any], polynomial: Polynomial, times: int = 1) -> None:
+    """Add a polynomial, so many times, to the terms of a sum."""
+    for term, value in polynomial.terms.items():
+        total[term] = total.get(term, 0) + times * value
 
 
 _ZERO = Polynomial.of(0)
@@ -198,44 +278,58 @@ FREE = Cost(_ZERO, {}, _ZERO, _ZERO, _ZERO)
 
 
 class _Total:
-    """Costs of nodes that are computed as often as one another, as they are added up.
+    """Costs of nodes that are computed as often as one another, added up; of other nodes later, by what changed."""
 
-    Parameters
-    ----------
-    path : tuple of str
-        The loop whose step they are in, if they are in one.
-    """
+    def __init__(self) -> None:
+        self._nodes: dict[Apply, Cost] = {}
+        self._operations: dict[Any, Any] = {}
+        self._flops: dict[Any, Any] = {}
+        self._moved: dict[Any, Any] = {}
+        self._kept: dict[Any, Any] = {}
+        self._single = 0  # operations that are no loops
+        self._steps: Counter[tuple[str, ...]] = Counter()  # operations in loops
+        self._loops: Counter[tuple[str, ...]] = Counter()  # how many loops have operations at a path
 
-    def __init__(self, path: tuple[str, ...] = ()) -> None:
-        self._path = path
-        self._per_step = {path: 0} if path else {}
-        self._operations: Counter[Any] = Counter()
-        self._flops: Counter[Any] = Counter()
-        self._moved: Counter[Any] = Counter()
-        self._kept: Counter[Any] = Counter()
+    def become(self, nodes: Sequence[Apply], cost: Callable[[Apply], Cost]) -> None:
+        """Be the sum of these nodes, and ask for the costs of those that are new."""
+        before, now = self._nodes, dict.fromkeys(nodes)
+        for node in [node for node in before if node not in now]:
+            self._add(before.pop(node), -1)
+        for node in [node for node in nodes if node not in before]:
+            before[node] = cost(node)
+            self._add(before[node], 1)
 
-    def add(self, cost: Cost) -> None:
-        """Add a node."""
+    def _add(self, cost: Cost, times: int) -> None:
         if cost is FREE:
             return
-        self._operations.update(cost.operations.terms)
-        self._flops.update(cost.flops.terms)
-        self._moved.update(cost.bytes_moved.terms)
-        self._kept.update(cost.buffer_bytes.terms)
-        if self._path and not cost.operations_per_step:  # no loop
-            self._per_step[self._path] += 1
+        add(self._operations, cost.operations, times)
+        add(self._flops, cost.flops, times)
+        add(self._moved, cost.bytes_moved, times)
+        add(self._kept, cost.buffer_bytes, times)
+        if not cost.operations_per_step:  # no loop
+            self._single += times
         for path, count in cost.operations_per_step.items():
-            within = self._path + path
-            self._per_step[within] = self._per_step.get(within, 0) + count
+            self._steps[path] += times * count
+            self._loops[path] += times
 
-    def keep(self, rows: Polynomial) -> None:
-        """Add bytes of rows, which are kept once however often they are written."""
-        self._kept.update(rows.terms)
+    def cost(self, path: tuple[str, ...], times: Polynomial | int, rows: Polynomial) -> Cost:
+        """Return the costs of so many times the sum.
 
-    def cost(self, times: Polynomial | int) -> Cost:
-        """Return the costs of so many times what was added."""
-        found = [Polynomial(counter) * times for counter in (self._operations, self._flops, self._moved)]
-        return Cost(found[0], self._per_step, found[1], found[2], Polynomial(self._kept))
+        Parameters
+        ----------
+        path : tuple of str
+            The loop whose step the nodes are in, if they are in one.
+        times : Polynomial or int
+            How often they are computed.
+        rows : Polynomial
+            Bytes of rows, which are kept once however often they are written.
+        """
+        found = [Polynomial(terms) * times for terms in (self._operations, self._flops, self._moved)]
+        per_step = {path: self._single} if path else {}
+        for within, loops in self._loops.items():
+            if loops:
+                per_step[path + within] = self._steps[within]
+        return Cost(found[0], per_step, found[1], found[2], Polynomial(self._kept) + rows)
 
 
 def _rows_kept(

@@ -17,7 +17,7 @@ from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.sizes import size_of, sizes_kept, substituted
 from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, Shape, ShapeOf, shape_of
-from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -106,9 +106,14 @@ def _rows(steps: Dim, last: int | None) -> Dim:
 
 def _outside(unknown: Unknown, view: ScanView, sizes: dict[Variable, Shape]) -> Dim:
     """Return an unknown size of the step in sizes around the loop; None where it needs a value that changes with the step."""
-    source, axis, inputs, fixed = *unknown, view.op.inner_inputs, view.fixed
+    source, axis, fixed = *unknown, view.fixed
     if axis is not None:
         return sizes[source][axis] if source in sizes else None
+    inputs = view.op.once(_inputs)
     if any(leaf in inputs and leaf not in fixed for leaf in leaves([source])):
         return None
     return size_of(replace([source], fixed, check=False)[0])
+
+
+def _inputs(op: Scan) -> frozenset[Variable]:
+    return frozenset(op.inner_inputs)

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 
 import scanviz
-from scanviz.engine.rewrites import versions
+from scanviz.engine.rewrites import cost, versions
 from scanviz.engine.rewrites.cost import cost_of
 from scanviz.record.rewrites_snapshot import rewrites_of
 from scanviz.testing.laws.many_loops import many_loops
-from scanviz.testing.many_loops import stacked
+from scanviz.testing.many_loops import stacked, within
 from scanviz.testing.work import lines_run
 
 
@@ -30,6 +30,20 @@ def test_the_cost_of_many_moments_looks_at_each_changed_loop_once():
 
     work(2)
     assert work(16) < 2.4 * work(8)
+
+
+@pytest.mark.slow
+def test_a_loop_in_a_step_is_looked_at_again_only_for_what_a_rewrite_changed_in_it(monkeypatch):
+    def looked_at(count):
+        history, found = within(count).build(mode="numpy").rewrites, []
+        with monkeypatch.context() as patched:
+            for of, name in ((cost, "node_cost"), (cost.Scope, "_answers"), (cost, "_rows_kept")):
+                asked = getattr(of, name)
+                patched.setattr(of, name, lambda *given, asked=asked: found.append(1) or asked(*given))
+            history.costs()
+        return len(found)
+
+    assert looked_at(16) < 2.4 * looked_at(8)
 
 
 @pytest.mark.slow

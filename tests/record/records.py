@@ -18,7 +18,7 @@ from scanviz.record.graph import (
     VariableSnapshot,
 )
 from scanviz.record.loops import LoopRecord
-from scanviz.record.model import SCHEMA, FunctionRecord, ProfileRecord
+from scanviz.record.model import SCHEMA, FunctionRecord, MergedRecord, ProfileRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.record.upgrade import versions_of_graph
 from scanviz.record.versions import DeltaRecord, OriginOfNode, VersionsRecord
@@ -162,7 +162,10 @@ def traced_variables(draw: st.DrawFn, loop: LoopRecord, steps: int) -> TracedVar
 def profiles(draw: st.DrawFn) -> ProfileRecord:
     """Draw a record that makes sense as a whole."""
     keys = draw(st.lists(st.integers(0, 99), unique=True, max_size=3))
-    functions = tuple(draw(records(FunctionRecord, key=st.just(key))) for key in keys)
+    merged_from = st.lists(records(MergedRecord), max_size=3, unique_by=lambda each: each.name)
+    origins = draw(merged_from)
+    origin = st.sampled_from([each.name for each in origins] or [""])
+    functions = tuple(draw(records(FunctionRecord, key=st.just(key), origin=origin)) for key in keys)
     loops: list[LoopRecord] = []
     for key in draw(st.lists(st.integers(0, 99), unique=True, max_size=4 if keys else 0)):
         function = draw(st.sampled_from(keys))
@@ -176,5 +179,6 @@ def profiles(draw: st.DrawFn) -> ProfileRecord:
         "loops": tuple(loops),
         "traces": tuple(traced),
         "repeats": (),
+        "origins": tuple(origins),
     }
     return draw(records(ProfileRecord, **{name: st.just(value) for name, value in given.items()}))

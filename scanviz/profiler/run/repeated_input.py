@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
+import selectors
 import stat
 import subprocess
 import tempfile
@@ -75,6 +75,7 @@ class RepeatedInput:
         self._start = os.lseek(descriptor, 0, os.SEEK_CUR) if self.kind == "file" else 0
         self._kept = tempfile.TemporaryFile() if self.kind == "stream" else None  # noqa: SIM115  # closed by close
         self._size, self._ended = 0, False
+        self._closing = os.pipe() if self.kind == "stream" else None  # wakes the feeder that waits for input
         self._reading = threading.Lock()  # one run may still wait for input when the next one begins
         self._file = threading.Lock()
 
@@ -94,14 +95,19 @@ class RepeatedInput:
         finally:
             os.close(
                 read
-            )  # the feeder ends at its next write; one that waits for input ends with the process
+            )  # the feeder ends at its next write; one that waits for input ends when all is closed
 
     def close(self) -> None:
-        """Forget what was kept; a feeder that still waits for input gives nothing to anybody."""
-        with self._file:
+        """Forget what was kept; nobody reads the descriptor any more, which may be closed then, or be another file's."""
+        if self._closing is None:
+            return
+        waiting, wake = self._closing
+        os.close(wake)
+        with self._reading, self._file:
             if self._kept is not None:
                 self._kept.close()
-                self._kept = None
+            self._kept = self._closing = None
+        os.close(waiting)
 
     def _feed(self, write: int) -> None:
         place = 0
@@ -120,18 +126,22 @@ class RepeatedInput:
             return found
         with self._reading:
             found = self._known(place)  # another run's feeder may have read it meanwhile
-            if found or self._ended:
+            if found or self._closing is None or self._ended:
                 return found
-            read = self._read()
+            read = self._read(self._closing[0])
             self._keep(read)
             return read
 
-    def _read(self) -> bytes:
-        while True:
-            try:
-                return os.read(self._descriptor, _CHUNK)
-            except BlockingIOError:  # whoever started us may have set it so
-                select.select([self._descriptor], [], [])
+    def _read(self, closing: int) -> bytes:
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._descriptor, selectors.EVENT_READ)
+            ready.register(closing, selectors.EVENT_READ)
+            while True:
+                found = [key.fd for key, _ in ready.select()]
+                if closing in found:
+                    return b""
+                with contextlib.suppress(BlockingIOError):  # another process may have read it meanwhile
+                    return os.read(self._descriptor, _CHUNK)
 
     def _known(self, place: int) -> bytes:
         with self._file:

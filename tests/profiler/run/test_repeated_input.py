@@ -88,6 +88,19 @@ def test_no_more_is_read_than_runs_ask_for(pipe: tuple[int, IO[bytes]]) -> None:
     runs.close()
 
 
+def test_nobody_reads_the_descriptor_of_what_was_closed(pipe: tuple[int, IO[bytes]]) -> None:
+    read, end = pipe
+    before = set(threading.enumerate())
+    runs = RepeatedInput(read)
+    with runs.of_run(0), runs.of_run(1):  # nothing comes: both wait
+        runs.close()
+    for feeder in set(threading.enumerate()) - before:
+        feeder.join(10)
+        assert not feeder.is_alive()
+    end.write(b"another's")
+    assert os.read(read, 100) == b"another's"
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.binary(max_size=300), max_size=6), st.lists(st.integers(0, 2000), min_size=1, max_size=4))
 def test_runs_that_read_any_part_read_the_beginning(pieces: list[bytes], wanted: list[int]) -> None:
@@ -102,7 +115,9 @@ def test_runs_that_read_any_part_read_the_beginning(pieces: list[bytes], wanted:
             assert descriptor is not None
             found = b""
             while len(found) < min(size, len(whole)):
-                found += os.read(descriptor, size - len(found))
+                part = os.read(descriptor, size - len(found))
+                assert part
+                found += part
         assert found == whole[:size]
     runs.close()
     os.close(read)

@@ -7,8 +7,9 @@ those with one an operation.
   that is too uncertain it is taken from the calibration at start-up.
 - The *typical step* is the median of the steps with one stamp less the tick: what a plain step takes.  Where there are loops inside
   it is the median over plain blocks, for recording the loops inside can take longer than they do: the tick holds it.
-- The stamps of a step whose n operations are timed cost what its median is above that, a share of n + 2 each, and no more than the
-  smallest part, which holds one; where there are loops inside, what stamps do not explain is what recording them costs.
+- The stamps of a step whose n operations are timed cost what the medians of its parts come to above that, a share of n + 2 each,
+  and no more than the smallest part, which holds one; where there are loops inside, what stamps do not explain is what recording
+  them costs.
 - A part is the median of its times less its stamp.  What is smaller than its own error is *below resolution*, and 0.
   The others are scaled to sum to the typical step, in units of :data:`GRAIN`, which floating-point numbers add exactly.
 
@@ -137,7 +138,7 @@ def divided(
     if typical <= 0:
         return None
     raw = [parts.median(row) for row in range(len(nested) + 2)]
-    above = max(0.0, timed - typical)
+    above = max(0.0, math.fsum(raw) - typical)
     price = min(above / stamps, min(raw), (1.0 if any(nested) else DEAREST) * stamp_ns)
     recording = max(0.0, above - stamps * price) if any(nested) else 0.0
     inner = sum(time for time, is_nested in zip(raw, nested, strict=False) if is_nested)

@@ -77,6 +77,8 @@ class Imagined:
         Times what a stamp costs, the calibration's price.
     interrupted : float
         The share of steps that are interrupted.
+    uneven : float
+        The share of stamps among operations that cost twice as much: fewer than half, so that no part's median moves.
     seed : int
         Of where.
     """
@@ -90,6 +92,7 @@ class Imagined:
     recording: int | None
     calibrated: float
     interrupted: float
+    uneven: float
     seed: int
 
     @property
@@ -103,17 +106,19 @@ def imagined(draw: st.DrawFn) -> Imagined:
     """Draw a loop, one in three with a loop inside."""
     stamp = draw(st.integers(40, 300))
     nested = draw(st.integers(0, 2)) == 0
-    operations = draw(st.lists(st.integers(5, 20_000), min_size=1, max_size=5))
+    longest = draw(st.sampled_from([150, 20_000]))
+    operations = draw(st.lists(st.integers(5, longest), min_size=1, max_size=5))
     return Imagined(
         [max(operations[0], 2000), *operations[1:]] if nested else operations,
         draw(st.sampled_from([0, 0, 40, 700])),
-        draw(st.integers(20, 3000)),
+        draw(st.integers(20, min(longest, 3000))),
         stamp,
         draw(st.integers(10, stamp)),
         draw(st.integers(100, 3000)),
         draw(st.integers(500, 60_000)) if nested else None,
         1.0 if nested else draw(st.sampled_from([0.6, 1.0, 1.7])),
         draw(st.sampled_from([0.0, 0.002, 0.02])),
+        draw(st.sampled_from([0.0, 0.2])),
         draw(st.integers(0, 10**6)),
     )
 
@@ -144,7 +149,7 @@ def _told(loop: Imagined) -> list[StepSeries]:
             add(times, span_ns=int(times.sum()) + loop.entry)
         parts = np.array([*loop.operations, loop.copies, loop.rest]) + loop.stamp
         parts[0] += recording
-        table = parts[:, None] + np.zeros(TIMED, np.int64)
+        table = parts[:, None] + loop.stamp * (random.random((len(parts), TIMED)) < loop.uneven)
         lost = interruptions(TIMED)
         table[random.integers(len(parts), size=TIMED), np.arange(TIMED)] += lost
         off_cpu = int(lost.sum()) if random.random() < 0.5 else 0

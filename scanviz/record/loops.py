@@ -68,6 +68,11 @@ class OperationRecord:
     moved_from: str = ""
     rule: str = ""
 
+    @property
+    def typical_ns(self) -> float:
+        """What it typically takes: the median where that is known, 0 where it was not timed or is below resolution."""
+        return self.median_ns or self.mean_ns
+
 
 @dataclass(frozen=True, slots=True)
 class SideRecord:

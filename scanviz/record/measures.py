@@ -18,7 +18,7 @@ from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 
 Of = Literal["loop", "operation", "function", "run"]
-Unit = Literal["ns", "bytes", "count"]
+Unit = Literal["ns", "bytes", "count", "bytes/s", "flops/s"]
 Aggregate = Literal["sum", "max", "last"]
 View = Literal["heading", "facts", "compare"]
 Measured = LoopRecord | OperationRecord | FunctionRecord | ProfileRecord
@@ -41,7 +41,7 @@ class Measure:
     name : str
         By which the engine, records and tables know it.
     unit : str
-        ``"ns"``, ``"bytes"`` or ``"count"``.
+        ``"ns"``, ``"bytes"``, ``"count"``, or of a rate ``"bytes/s"`` or ``"flops/s"``.
     title : str
         A few words for people: a heading, or what stands before the number.
     about : str
@@ -51,11 +51,13 @@ class Measure:
     views : tuple of str
         Where it is shown beside the tables of the exports, which have all.  Of a loop: in its ``"heading"`` (report, terminal
         application, page), among the ``"facts"`` of a loop beside its gradient, and to ``"compare"`` two runs by.  Of an
-        operation, a column of its tables wherever one of them has it.
+        operation, a column of its tables wherever one of them has it, with ``"heading"``.
     field : str
         The field of the record that holds it, with dots; empty for one in ``measures``.
     whole : bool
         Whether it is a whole number.
+    per : str
+        Of a rate of an operation, the number that is divided by its typical time; a rate is kept nowhere.
     """
 
     of: Of
@@ -67,9 +69,14 @@ class Measure:
     views: tuple[View, ...] = ("heading", "compare")
     field: str = ""
     whole: bool = True
+    per: str = ""
 
     def value(self, record: Measured) -> float | None:
         """Return the number of what it is declared of; None where it was not measured."""
+        if self.per:
+            assert isinstance(record, OperationRecord)
+            done = record.measures.get(self.per)
+            return done * 1e9 / record.typical_ns if done and record.typical_ns > 0 else None
         if not self.field:
             found = record.measures.get(self.name)
             return int(found) if found is not None and self.whole else found
@@ -81,6 +88,10 @@ def _field(
     name: str, unit: Unit, title: str, about: str, *views: View, field: str = "", whole: bool = True
 ) -> Measure:
     return Measure("loop", name, unit, title, about, "sum", views, field or name, whole)
+
+
+def _rate(name: str, unit: Unit, title: str, per: str, about: str) -> Measure:
+    return Measure("operation", name, unit, title, about, "last", ("heading",), whole=False, per=per)
 
 
 _SOME = "of its thread; of short ones only some are read, and the share holds for all."
@@ -128,6 +139,20 @@ MEASURES = [
         "operation", "held_bytes", "bytes", "held",
         "Of an operation outside of loops: the most that the call held while it ran, what was made before it included.", "max",
     ),
+    Measure(
+        "operation", "bytes", "bytes", "bytes moved",
+        "Of one application, from the shapes met last: each array that it reads, and each that it writes, once.", "last", (),
+    ),
+    Measure(
+        "operation", "flops", "count", "floating-point operations",
+        "Of one application, from the shapes met last; exp, tanh and the like count 10 an element.", "last", (),
+    ),
+    Measure(
+        "operation", "product_flops", "count", "operations of a product",
+        "Those of them that are multiplications and additions of a product of matrices.", "last", (),
+    ),
+    _rate("bytes_per_s", "bytes/s", "moves", "bytes", "Bytes that it moves by its typical time."),
+    _rate("flops_per_s", "flops/s", "computes", "flops", "Floating-point operations by its typical time."),
     *(Measure(of, "cpu_ns", "ns", "CPU time", f"Time of the processor {about}", views=()) for of, about in _PROCESSOR),
     *(
         Measure(
@@ -159,7 +184,7 @@ def declared(of: Of, name: str) -> Measure:
         If there is none: it has to be written into :data:`MEASURES`.
     """
     found = next(
-        (measure for measure in MEASURES if (measure.of, measure.name, measure.field) == (of, name, "")), None
+        (each for each in MEASURES if (each.of, each.name, each.field, each.per) == (of, name, "", "")), None
     )
     if found is None:
         raise InternalError(
@@ -195,8 +220,12 @@ def shown(record: LoopRecord | FunctionRecord, view: View) -> Iterator[tuple[Mea
 
 def columns(operations: Iterable[OperationRecord]) -> list[Measure]:
     """Return the numbers that some of the operations have, for a table of them."""
-    found = {name for operation in operations for name in operation.measures}
-    return [measure for measure in measures("operation") if measure.name in found]
+    listed = list(operations)
+    return [
+        measure
+        for measure in measures("operation", "heading")
+        if any(measure.value(operation) is not None for operation in listed)
+    ]
 
 
 __all__ = ["MEASURES", "Measure", "aggregated", "columns", "declared", "measures", "shown"]

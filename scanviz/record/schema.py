@@ -104,7 +104,7 @@ def _numbers() -> str:
     rows += [
         f"| `{measure.name}` | {measure.of} | {measure.unit} | {_BECOME[measure.aggregate]} | {measure.about} |"
         for measure in MEASURES
-        if not measure.field
+        if not measure.field and not measure.per
     ]
     return "\n".join([*head, *rows, ""])
 

@@ -32,6 +32,7 @@ from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:
     from scanviz.engine.function.forecast import MemoryForecast
+    from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.planned import Plans
     from scanviz.engine.rewrites.level import Refused
@@ -199,6 +200,11 @@ class Function(Shown):
         """Return the plan of each loop run so far, by the loop's key, as far as the backend makes plans."""
         planned = getattr(self._executable, "plans", None)
         return planned() if planned is not None else {}
+
+    def call_met(self) -> CallMet | None:
+        """Return what is known of the shapes that calls met, None of a backend that makes no plans."""
+        found: CallMet | None = getattr(self._executable, "call_met", None)
+        return found
 
     def _planned(self) -> list[Application]:
         """Return what memory rules did in the plans met; imported when asked, for nothing that runs needs it."""

@@ -77,19 +77,21 @@ def forecast(
     emits : Emits
         What the tier can do with memory.
     """
-    known = replace(program, constants={**program.constants, **values})
     found = _Walk()
-    planned = plan(
-        known,
-        shapes,
-        single,
-        emits,
-        [_strides(known, *each) for each in zip(program.inputs, shapes, strict=True)],
-    )
+    known, planned = planned_call(program, shapes, values, emits)
     held = found.program(known, planned, is_whole=True)
     peak = max(held.values(), default=0)
     at = next((index for index, size in held.items() if size == peak), -1)
     return ProgramForecast(peak, at if peak else -1, held, found.loops, found.kept, tuple(found.unknown))
+
+
+def planned_call(
+    program: Program, shapes: Sequence[ConcreteShape], values: Mapping[int, Array], emits: Emits
+) -> tuple[Program, Plan]:
+    """Return a Program with the values that are known for constants, and its plan for arrays of these shapes in C order."""
+    known = replace(program, constants={**program.constants, **values})
+    strides = [_strides(known, *each) for each in zip(program.inputs, shapes, strict=True)]
+    return known, plan(known, shapes, single, emits, strides)
 
 
 def _strides(program: Program, number: int, shape: ConcreteShape) -> tuple[int, ...] | None:
@@ -236,4 +238,4 @@ def _rows_of(slot: StateSlot, steps: int, given: ConcreteShape) -> int:
     return ring_size(slot, steps) if wraps(slot) else slot.offset + steps
 
 
-__all__ = ["ProgramForecast", "forecast"]
+__all__ = ["ProgramForecast", "forecast", "planned_call"]

@@ -16,9 +16,11 @@ from typing import Generic, NamedTuple, TypeVar
 from scanviz.engine.codec import MisfitError
 from scanviz.engine.function import Function
 from scanviz.engine.observe import CompiledFunction
+from scanviz.engine.program.call_met import CallMet
 from scanviz.engine.program.file import to_bytes
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.planned import Plans
+from scanviz.profiler.recording.work import AllWork, work_of_function
 from scanviz.record.model import FunctionRecord, LoopRecord
 from scanviz.record.paths import recorded_path
 from scanviz.record.program_snapshot import function_record, loop_records
@@ -159,6 +161,8 @@ class PlansMet:
     def __init__(self) -> None:
         self._functions: dict[int, weakref.ref[Function]] = {}
         self._plans: dict[int, tuple[Program, Plans]] = {}
+        self._calls: dict[int, CallMet] = {}
+        self._work: dict[int, tuple[object, AllWork]] = {}  # with what it was found of
         self._made: set[int] = set()  # functions that made code in a call which has not ended
 
     def add(self, event: CompiledFunction) -> None:
@@ -166,6 +170,21 @@ class PlansMet:
         if event.function is not None:
             self._functions[event.key] = weakref.ref(event.function)
             self._plans[event.key] = event.program, event.function.memory_plans()
+            met = event.function.call_met()
+            if met is not None:
+                self._calls[event.key] = met
+
+    def work(self) -> AllWork:
+        """Return what each instruction of each function does, for the shapes met last."""
+        found: AllWork = {}
+        for key, (program, plans) in self._plans.items():
+            met = self._calls.get(key)
+            of = plans, None if met is None else met.shapes
+            known = self._work.get(key)
+            if known is None or known[0] != of:
+                known = self._work[key] = of, work_of_function(key, program, plans, met)
+            found |= known[1]
+        return found
 
     def programs(self) -> list[Program]:
         """Return the Programs of the functions that are known."""

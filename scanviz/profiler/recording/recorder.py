@@ -37,6 +37,7 @@ from scanviz.profiler.recording.processor import Usage, process_usage, used
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.steps import DETAIL_BYTES
 from scanviz.profiler.recording.timeline import Timeline
+from scanviz.profiler.recording.work import with_work
 from scanviz.record.loops import SideRecord
 from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, OutcomeRecord, ProfileRecord
 from scanviz.record.names import numbered
@@ -348,6 +349,7 @@ class Recorder(Observer):
                 for key, function in self._functions.items()
             ]
             names = numbered([function.name for function in functions])
+            work = self._plans.work()
             return ProfileRecord(
                 scanviz=_version(),
                 python=platform.python_version(),
@@ -361,9 +363,17 @@ class Recorder(Observer):
                 outcome=self._outcome,
                 cost=self._cost(),
                 functions=tuple(
-                    replace(function, name=name) for function, name in zip(functions, names, strict=True)
+                    replace(
+                        function,
+                        name=name,
+                        operations=with_work(function.operations, work.get((function.key, None))),
+                    )
+                    for function, name in zip(functions, names, strict=True)
                 ),
-                loops=tuple(self._with_sides(loop.snapshot(now) for loop in self._loops.values())),
+                loops=tuple(
+                    replace(loop, operations=with_work(loop.operations, work.get((loop.function, loop.key))))
+                    for loop in self._with_sides(loop.snapshot(now) for loop in self._loops.values())
+                ),
                 left_out=self._left_out,
                 measures=self._used_of_run(),
                 building=self._timeline.building(),

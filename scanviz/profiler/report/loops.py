@@ -128,7 +128,7 @@ def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool =
         *_division(loop),
         *_series_line(loop, width),
     ]
-    lines.extend(_operation_table(loop, width, top))
+    lines.extend(_operation_table(loop, width, top, rates=whole))
     if whole:
         lines.extend(_variables(loop, width))
         lines.extend(
@@ -227,13 +227,13 @@ def _untimed(loop: LoopRecord) -> str:
     return "operations were not timed one by one in this tier"
 
 
-def _operation_table(loop: LoopRecord, width: int, top: int) -> list[ReportLine]:
+def _operation_table(loop: LoopRecord, width: int, top: int, rates: bool) -> list[ReportLine]:
     timed = [operation for operation in loop.operations if operation.samples]
     if not timed:
         return [ReportLine(f"  {_untimed(loop)}", QUIET)] if loop.operations else []
     timed.sort(key=lambda operation: -operation.mean_ns)
     room = max(16, width // 2 - 14)
-    more = columns(timed[:top])
+    more = [measure for measure in columns(timed[:top]) if rates or not measure.per]
     rows = [["  operation", "a step", "of body", *(measure.title for measure in more)]]
     for operation in timed[:top]:
         time_ns = operation.mean_ns

@@ -6,6 +6,7 @@ from scanviz.record.measures import Unit
 
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_RATES: dict[Unit, str] = {"bytes/s": "GB/s", "flops/s": "GFLOP/s"}
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -63,6 +64,12 @@ def size(count: float) -> str:
     return f"{count:.0f} B"
 
 
+def _rate(a_second: float, unit: str) -> str:
+    """Return a rate in billions, so that rates are compared at a glance."""
+    billions = a_second / 1e9
+    return f"{_three_digits(billions) if billions >= 0.0995 else format(billions, '.3f')} {unit}"
+
+
 def amount(value: int) -> str:
     """Return a count with its thousands apart.
 
@@ -81,7 +88,11 @@ def quantity(value: float, unit: Unit) -> str:
     --------
     >>> quantity(1500, "ns"), quantity(2048, "bytes"), quantity(3, "count"), quantity(0.5, "count")
     ('1.50 µs', '2.00 KiB', '3', '0.5')
+    >>> quantity(12.34e9, "bytes/s"), quantity(3.2e6, "flops/s")
+    ('12.3 GB/s', '0.003 GFLOP/s')
     """
+    if unit in _RATES:
+        return _rate(value, _RATES[unit])
     if unit == "count":
         return f"{value:,.6g}" if value != int(value) else amount(int(value))
     return duration(value) if unit == "ns" else size(value)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.record.codec import encode
-from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.loops import LoopRecord, LoopVariableRecord, OperationRecord
 from scanviz.record.measures import Measure, measures, shown
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.part_totals import gone_loops, lines, totals
@@ -47,7 +47,7 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
         "run": run,
         "functions": [_function(function) for function in record.functions],
         "loops": [_loop(loop) for loop in record.loops],
-        "measures": [_measure(measure) for measure in measures("operation")],
+        "measures": [_measure(measure) for measure in measures("operation", "heading")],
         "traces": [_trace(trace, numbers) for trace in record.traces],
         "parts": _parts(record),
     }
@@ -81,7 +81,7 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
     found["off_cpu"] = off_cpu(function)
     found["heading"] = _heading(function)
     for data, operation in zip(found["operations"], function.operations, strict=True):
-        data["total_ns"] = function.ran_ns(operation)
+        data["total_ns"], data["measures"] = function.ran_ns(operation), _numbers_of(operation)
     found["rewrites"] = with_lines(function.rewrites) if function.rewrites is not None else None
     return found
 
@@ -90,6 +90,8 @@ def _loop(loop: LoopRecord) -> dict[str, Any]:
     found: dict[str, Any] = encode(loop)
     for data, variable in zip(found["variables"], loop.variables, strict=True):
         data.update(_buffer(variable))
+    for data, operation in zip(found["operations"], loop.operations, strict=True):
+        data["measures"] = _numbers_of(operation)
     found["off_cpu"] = off_cpu(loop)
     found["typical_step"] = typical_step(loop)
     found["heading"] = _heading(loop)
@@ -106,6 +108,12 @@ def _loop(loop: LoopRecord) -> dict[str, Any]:
 
 def _heading(record: LoopRecord | FunctionRecord) -> list[dict[str, Any]]:
     return [{**_measure(measure), "value": value} for measure, value in shown(record, "heading")]
+
+
+def _numbers_of(operation: OperationRecord) -> dict[str, float]:
+    """Return the numbers that stand in columns of tables of operations, rates among them."""
+    listed = ((measure.name, measure.value(operation)) for measure in measures("operation", "heading"))
+    return {name: value for name, value in listed if value is not None}
 
 
 def _measure(measure: Measure) -> dict[str, Any]:

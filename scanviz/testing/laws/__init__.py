@@ -45,6 +45,7 @@ from scanviz.testing.laws import (
     typical_step,
     versions,
     watching,
+    work,
 )
 from scanviz.testing.laws.law import Law, all_laws, law
 
@@ -80,6 +81,7 @@ FAMILIES = (
     typical_step,
     versions,
     watching,
+    work,
     records,
     signals,
     sizes,

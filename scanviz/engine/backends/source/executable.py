@@ -11,6 +11,7 @@ import numpy as np
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.backends.source.runners import all_made, make_runner
+from scanviz.engine.program.call_met import CallMet
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.plan import Emits, Plan
 from scanviz.engine.runtime.events import Watch
@@ -40,6 +41,7 @@ class SourceExecutable:
         self.flat = FlatProgram(program, library, partial(make_runner, library))
         self._interpreter: Interpreter | None = None
         self._weighing = Weighing(len(program.instructions))
+        self.call_met = CallMet(program, library.tier.emits)
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
@@ -54,6 +56,8 @@ class SourceExecutable:
                 )
             ledger = self._weighing.ledger(inputs) if watch.weighs and watch.is_outer else None
             watch.ledger = ledger
+            if ledger is not None:
+                self.call_met.met(inputs)
             results = self.flat.run(self._taken(self.program, inputs), watch, watch.is_outer)
             results = self._given(self.program, inputs, results)
         if ledger is not None:

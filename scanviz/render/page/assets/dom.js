@@ -55,7 +55,9 @@ function bytes(count) {
 }
 
 const count = (value) => Number(value).toLocaleString("en-US");
-const quantity = { ns: duration, bytes, count };
+/** Rates are in billions, so that they are compared at a glance. */
+const rate = (unit) => (aSecond) => `${aSecond >= 99.5e6 ? digits(aSecond / 1e9) : (aSecond / 1e9).toFixed(3)} ${unit}`;
+const quantity = { ns: duration, bytes, count, "bytes/s": rate("GB/s"), "flops/s": rate("GFLOP/s") };
 const percent = (part) => `${(100 * part).toFixed(part >= 0.1 ? 0 : 1)} %`;
 /** Numbers that JSON cannot hold come as text. */
 const number = (value) => (typeof value === "string" ? { nan: NaN, inf: Infinity, "-inf": -Infinity }[value] : value);

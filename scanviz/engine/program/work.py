@@ -1,0 +1,242 @@
+"""What one application of each instruction does, from the shapes that a plan was made for: floating-point operations and bytes.
+
+Bytes are those that have to move whatever the code is: every array that an instruction reads counts once, every array that it
+writes once.  A view moves nothing, one number moves nothing, and neither does what is never in memory: a result inside of a group
+that is done as one, a size that follows from the shapes.  An axis along which an array is repeated (stride 0) counts as one
+element, an index reads what it picks, and an assignment into an array that nothing else needs writes its part alone.
+
+Operations are those of the declarations (:mod:`scanviz.engine.ops.flops`), where floating-point numbers are taken or given.
+
+Limits: nothing is said of loops and branches inside, of what has a shape that depends on values, and of arrays that an operation
+makes for itself; an array from outside of a step counts with all its elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.assign import ASSIGN
+from scanviz.engine.ops.index import INDEX
+from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar
+from scanviz.engine.program.plan import Plan, Size, View, Where
+from scanviz.engine.program.shapes import ConcreteShape
+
+_NO_MEMORY = (Where.LOCAL, Where.NUMBER)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one application of an instruction does.
+
+    Attributes
+    ----------
+    flops : int
+        Floating-point operations.
+    product_flops : int
+        Those of them that are multiplications and additions of a product of matrices.
+    bytes : int
+        Bytes read and written.
+    """
+
+    flops: int
+    product_flops: int
+    bytes: int
+
+
+def work_of(program: Program, plan: Plan) -> list[Work | None]:
+    """Return what each instruction does, None where that is not known.
+
+    Parameters
+    ----------
+    program : Program
+        The step of a loop, or a function's.
+    plan : Plan
+        Of it, for the shapes in question.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x, w = T.matrix("x"), T.matrix("w")
+    >>> h, _ = scanviz.scan(lambda x_t, h: T.tanh(T.dot(w, h) + x_t), x, T.zeros((8,)))
+    >>> f = scanviz.function([x, w], h, mode="numpy")
+    >>> _ = f(np.ones((5, 8)), np.ones((8, 8)))
+    >>> [loop] = [each for each in f.program.instructions if hasattr(each, "body")]
+    >>> [work.flops for work in work_of(loop.body, f.memory_plans()[loop.key])]
+    [128, 8, 80]
+    """
+    walk = _Walk(program, plan)
+    found: list[Work | None] = [None] * len(program.instructions)
+    for group in plan.groups:
+        walk.in_group = set()
+        for index in group:
+            instruction = program.instructions[index]
+            if isinstance(instruction, Instruction):
+                found[index] = walk.work(index, instruction)
+    return found
+
+
+class _Walk:
+    """Goes through the instructions of a program in the order of its groups.
+
+    Attributes
+    ----------
+    in_group : set of int
+        Registers that the group has read or made: they are at hand.
+    """
+
+    def __init__(self, program: Program, plan: Plan) -> None:
+        self.program, self.plan = program, plan
+        self.in_group: set[int] = set()
+
+    def work(self, index: int, instruction: Instruction) -> Work | None:
+        """Return what an instruction does."""
+        moves = self._bytes(index, instruction)
+        flops = self._flops(instruction)
+        self.in_group.update(instruction.inputs, instruction.outputs)
+        if moves is None or flops is None:
+            return None
+        return Work(flops, flops if instruction.op.facts.product else 0, moves)
+
+    # floating-point operations
+
+    def _flops(self, instruction: Instruction) -> int | None:
+        rule = instruction.op.facts.flops
+        numbers = (*instruction.inputs, *instruction.outputs)
+        if rule is None or not any(self._is_floating(number) for number in numbers):
+            return 0
+        shapes = [self._shape(number) for number in numbers]
+        known = [shape for shape in shapes if shape is not None]
+        if len(known) < len(shapes):
+            return None
+        return int(rule(instruction.op, _Shapes(known, len(instruction.inputs))))
+
+    def _is_floating(self, number: int) -> bool:
+        register = self.program.registers[number]
+        return isinstance(register.type, TensorType) and np.dtype(register.type.dtype).kind in "fc"
+
+    # bytes
+
+    def _bytes(self, index: int, instruction: Instruction) -> int | None:
+        if index in self.plan.idle or self._looks(instruction):
+            return 0
+        if instruction.op.declaration is INDEX:
+            return self._picked(instruction)
+        if instruction.op.declaration is ASSIGN and self._in_place(instruction):
+            return self._assigned(instruction)
+        if instruction.op.declaration.views is not None:
+            return None  # where it is no other look for sure, NumPy decides when it runs
+        return self._sum(
+            [self._read(number) for number in dict.fromkeys(instruction.inputs)] + self._made(instruction)
+        )
+
+    def _looks(self, instruction: Instruction) -> bool:
+        """Return whether all results are other looks at an input, or sizes."""
+        facts = instruction.op.facts
+        free = facts.always_view or (facts.weight == "free" and instruction.op.declaration.views is None)
+        places = [self.plan.places[number].location for number in instruction.outputs]
+        return free or all(isinstance(place, View | Size) for place in places)
+
+    def _picked(self, instruction: Instruction) -> int | None:
+        """Return the bytes that an index moves that is no view: what it picks is read and written."""
+        made = self._made(instruction)
+        read = [
+            None if self._shape(number) is None else self._whole(number) for number in instruction.outputs
+        ]
+        return self._sum([*read, *made, *(self._read(number) for number in instruction.inputs[1:])])
+
+    def _in_place(self, instruction: Instruction) -> bool:
+        return self.plan.places[instruction.outputs[0]].over == instruction.inputs[0]
+
+    def _assigned(self, instruction: Instruction) -> int | None:
+        """Return the bytes that an assignment moves into an array that it changes: the part is written, or read and written."""
+        array, value, *indices = instruction.inputs
+        parameters = instruction.op.parameters
+        assert INDEX.shapes is not None
+        shapes = [self._shape(number) for number in (array, *indices)]
+        if any(shape is None for shape in shapes):
+            return None
+        dims = Dims([shape or () for shape in shapes], lambda k: self._size((array, *indices)[k]))
+        (part,) = INDEX.shapes(Op(INDEX, parameters.pattern), dims)
+        if any(size is None for size in part):
+            return None
+        size = prod(each or 0 for each in part) * self._itemsize(array)
+        return self._sum([size * (2 if parameters.increment else 1), *map(self._read, (value, *indices))])
+
+    def _made(self, instruction: Instruction) -> list[int | None]:
+        return [self._in_memory(number) for number in instruction.outputs]
+
+    def _read(self, number: int) -> int | None:
+        return 0 if number in self.in_group else self._in_memory(number)
+
+    def _in_memory(self, number: int) -> int | None:
+        """Return the bytes of an array that lie apart in memory, None where that is not known."""
+        place = self.plan.places[number]
+        if (
+            is_scalar(self.program, number)
+            or place.location in _NO_MEMORY
+            or isinstance(place.location, Size)
+        ):
+            return 0
+        if self._shape(number) is None:
+            return None
+        return self._whole(number)
+
+    def _whole(self, number: int) -> int:
+        shape, strides = self._shape(number) or (), self.plan.places[number].strides
+        if strides is not None and number not in self.program.constants:
+            shape = tuple(
+                size if stride or not size else 1 for size, stride in zip(shape, strides, strict=True)
+            )
+        return 0 if is_scalar(self.program, number) else prod(shape) * self._itemsize(number)
+
+    def _shape(self, number: int) -> ConcreteShape:
+        constant = self.program.constants.get(number)
+        return self.plan.places[number].shape if constant is None else tuple(constant.shape)
+
+    def _size(self, number: int) -> int | None:
+        """Return the whole number that a register holds, None where it is not known."""
+        location, constant = self.plan.places[number].location, self.program.constants.get(number)
+        if constant is not None:
+            return int(constant)
+        return location.value if isinstance(location, Size) else None
+
+    def _itemsize(self, number: int) -> int:
+        return np.dtype(dtype_of(self.program, number)).itemsize
+
+    @staticmethod
+    def _sum(parts: Sequence[int | None]) -> int | None:
+        known = [part for part in parts if part is not None]
+        return sum(known) if len(known) == len(parts) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Shapes:
+    """Sizes of one application, as declarations ask for them: shapes of its inputs, then of its outputs."""
+
+    shapes: Sequence[tuple[int, ...]]
+    inputs: int
+
+    def given(self, position: int) -> int:
+        """Return the number of elements of an input."""
+        return prod(self.shapes[position])
+
+    def made(self) -> int:
+        """Return the number of elements of the first output."""
+        return prod(self.shapes[self.inputs])
+
+    def size(self, position: int, axis: int) -> int:
+        """Return the size of an input along an axis, 1 where it has none."""
+        shape = self.shapes[position]
+        return shape[axis] if shape else 1
+
+
+__all__ = ["Work", "work_of"]

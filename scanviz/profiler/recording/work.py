@@ -1,0 +1,50 @@
+"""Floating-point operations and bytes of operations, from the shapes that functions met, put into the record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scanviz.engine.program.call_met import CallMet
+from scanviz.engine.program.instructions import Program, all_loops
+from scanviz.engine.program.planned import Plans
+from scanviz.engine.program.work import Work, work_of
+from scanviz.record.loops import OperationRecord
+
+AllWork = dict[
+    tuple[int, int | None], list[Work | None]
+]  # by function and loop; None for what is outside of loops
+
+
+def work_of_function(key: int, program: Program, plans: Plans, met: CallMet | None) -> AllWork:
+    """Return what each instruction of a function does, by the loop whose step it is in, for the shapes met last."""
+    found: AllWork = {
+        (key, loop.key): work_of(loop.body, plans[loop.key])
+        for loop, _ in all_loops(program)
+        if loop.key in plans
+    }
+    return found if met is None else found | {(key, None): met.work()}
+
+
+def with_work(
+    operations: tuple[OperationRecord, ...], work: Sequence[Work | None] | None
+) -> tuple[OperationRecord, ...]:
+    """Return operations with the declared numbers of what each does, where that is known."""
+    if work is None or len(work) != len(operations):
+        return operations
+    return tuple(
+        operation if each is None else replace(operation, measures=operation.measures | _numbers(each))
+        for operation, each in zip(operations, work, strict=True)
+    )
+
+
+def _numbers(work: Work) -> dict[str, float]:
+    numbers = {
+        "bytes": float(work.bytes),
+        "flops": float(work.flops),
+        "product_flops": float(work.product_flops),
+    }
+    return {name: number for name, number in numbers.items() if number}
+
+
+__all__ = ["AllWork", "with_work", "work_of_function"]

@@ -1,0 +1,95 @@
+"""What instructions do, told from shapes, against figures computed by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.program.instructions import all_loops, loops
+from scanviz.engine.program.lower import lower
+from scanviz.engine.program.plan import chains, plan_loop
+from scanviz.engine.program.work import Work, work_of
+from scanviz.testing.arena import EVERYTHING
+
+M, N, K = 12, 20, 7
+
+
+def work_of_step(step: Any, rewrites: str = "none") -> dict[str, Work | None]:
+    """Return the work of the operations of a step over a state of shape (M, N), with a (M, K) and b (K, N), by name."""
+    a, b, start = T.matrix("a"), T.matrix("b"), T.matrix("start")
+    rows, _ = scanviz.scan(lambda h: step(h, a, b), outputs_info=start, n_steps=4)
+    f = scanviz.function([a, b, start], rows, mode=scanviz.Mode("numpy", rewrites), on_unused_input="ignore")
+    f(np.ones((M, K)), np.ones((K, N)), np.ones((M, N)))
+    [(loop, _)] = all_loops(f.program)
+    found = work_of(loop.body, f.memory_plans()[loop.key])
+    return {each.op.name: work for each, work in zip(loop.body.instructions, found, strict=True)}
+
+
+def test_a_product_has_two_operations_for_each_number_that_is_summed() -> None:
+    work = work_of_step(lambda h, a, b: T.dot(a, b) + h)["dot"]
+    assert work == Work(2 * M * N * K, 2 * M * N * K, 8 * (M * K + K * N + M * N))
+
+
+def test_a_function_counts_ten_operations_an_element_and_an_addition_one() -> None:
+    found = work_of_step(lambda h, a, b: T.tanh(h) + h)
+    assert found["tanh"] == Work(10 * M * N, 0, 2 * 8 * M * N)
+    assert found["add"] == Work(M * N, 0, 3 * 8 * M * N)
+
+
+def test_an_array_that_is_read_twice_moves_once() -> None:
+    assert work_of_step(lambda h, a, b: h * h)["multiply"] == Work(M * N, 0, 2 * 8 * M * N)
+
+
+def test_a_view_does_nothing_and_a_row_that_is_broadcast_moves_once() -> None:
+    found = work_of_step(lambda h, a, b: h + T.exp(h[0]))
+    assert found["index"] == Work(0, 0, 0)
+    assert found["add"] == Work(M * N, 0, 8 * (2 * M * N + N))
+
+
+def test_an_index_moves_what_it_picks() -> None:
+    found = work_of_step(lambda h, a, b: h[T.constant(np.array([3] * M))])
+    assert found["index"] == Work(0, 0, 8 * (2 * M * N + M))
+
+
+def test_an_assignment_in_place_writes_its_part_alone() -> None:
+    found = work_of_step(lambda h, a, b: T.exp(T.set_subtensor(T.exp(h)[2], 1.5)), "all")
+    assert found["assign"] == Work(0, 0, 8 * N)
+    found = work_of_step(lambda h, a, b: T.exp(T.inc_subtensor(T.exp(h)[2:4], 1.5)), "all")
+    assert found["assign"] == Work(0, 0, 2 * 8 * 2 * N)
+
+
+def test_integers_have_no_floating_point_operations() -> None:
+    found = work_of_step(lambda h, a, b: h + T.cast(T.cast(h, "int64") * 3, "float64"))
+    assert found["multiply"] == Work(0, 0, 2 * 8 * M * N)
+
+
+def test_what_is_never_in_memory_moves_nothing() -> None:
+    start = T.matrix("start")
+    rows, _ = scanviz.scan(lambda h: T.tanh(h * 2.0) + h, outputs_info=start, n_steps=4)
+    [loop] = loops(lower([start], [rows], "test"))
+    planned = plan_loop(loop, [(M, N)], chains, EVERYTHING)
+    assert planned.groups == ((0, 1, 2),)
+    found = work_of(loop.body, planned)
+    assert [work.bytes for work in found if work] == [
+        8 * M * N,
+        0,
+        8 * M * N,
+    ]  # h is read once, the next h written
+    assert [work.flops for work in found if work] == [M * N, 10 * M * N, M * N]
+
+
+def test_of_a_shape_that_depends_on_values_nothing_is_told() -> None:
+    assert work_of_step(lambda h, a, b: h + T.sum(T.exp(h[h > 0.5])))["exp"] is None
+
+
+def test_work_outside_of_loops_is_of_the_shapes_that_were_met() -> None:
+    a, b = T.matrix("a"), T.matrix("b")
+    f = scanviz.function([a, b], T.dot(a, b), name="f")
+    with scanviz.profile() as p:
+        f(np.ones((M, K)), np.ones((K, N)))
+    [operation] = p.record.functions[0].operations
+    assert operation.measures["flops"] == operation.measures["product_flops"] == 2 * M * N * K
+    assert operation.measures["bytes"] == 8 * (M * K + K * N + M * N)

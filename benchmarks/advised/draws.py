@@ -15,17 +15,20 @@ STEPS = 5000
 
 def build(followed: bool) -> Callable[[], object]:
     stream = T.random.RandomStreams(seed=1)
-    h0 = T.vector("h0")
-    noise = stream.normal(size=(STEPS, 16)) if followed else None
+    h0, n = (
+        T.vector("h0"),
+        T.lscalar("n"),
+    )  # for a number of steps that only a call knows, the rewrite leaves draws where they are
+    noise = stream.normal(size=(n, 16)) if followed else None
 
     def step(*given):
         e, h = given if followed else (stream.normal(size=(16,)), *given)
         return 0.9 * h + 0.1 * e
 
-    h, _ = scanviz.scan(step, noise, h0, n_steps=STEPS, name="langevin")
-    f = scanviz.function([h0], h, name="simulate")
+    h, _ = scanviz.scan(step, noise, h0, n_steps=n, name="langevin")
+    f = scanviz.function([h0, n], h[-1], name="simulate")
     start = np.zeros(16)
-    return lambda: [f(start) for _ in range(4)]
+    return lambda: [f(start, STEPS) for _ in range(4)]
 
 
 if __name__ == "__main__":

@@ -48,6 +48,9 @@ class _Signature(NamedTuple):
     last_axis: tuple[str, ...] = ()  # parameters whose last axis counts categories
     free: tuple[str, ...] = ()  # parameters that do not broadcast to the size drawn
     vectors: bool = False  # whether a draw has one axis more, of the categories
+    # 32-bit words of the generator that an element takes, "dtype" for those of its width; None where a longer draw is not one
+    # that goes on with more elements
+    words: int | Literal["dtype"] | None = None
 
 
 _SIGNATURES: dict[str, _Signature] = {}
@@ -132,11 +135,12 @@ def _draw(
     whole: tuple[str, ...] = (),
     last_axis: tuple[str, ...] = (),
     vectors: bool = False,
+    words: int | Literal["dtype"] | None = None,
 ) -> Declaration:
     """Declare a draw of the name of its NumPy meaning, ``function(state, shape, *parameters, dtype=)``."""
     return _declare(
         lambda op, state, shape, *given: function(state, shape, *given, dtype=op.parameters.dtype),
-        _Signature(function.__name__, result, parameters, whole, last_axis, vectors=vectors),
+        _Signature(function.__name__, result, parameters, whole, last_axis, vectors=vectors, words=words),
         doc,
     )
 
@@ -174,18 +178,34 @@ def _permutation(op: Op, state: Array, shape: tuple[int, ...], x: Array) -> Any:
     return selection.permutation(state, int(x) if np.ndim(x) == 0 else x, dtype=op.parameters.dtype)
 
 
-UNIFORM = _draw(distributions.uniform, "real", "low", "high", doc="Uniform on [low, high).")
+UNIFORM = _draw(distributions.uniform, "real", "low", "high", doc="Uniform on [low, high).", words="dtype")
 NORMAL = _draw(
-    distributions.normal, "real", "loc", "scale", doc="Normal with a mean and a standard deviation."
+    distributions.normal,
+    "real",
+    "loc",
+    "scale",
+    doc="Normal with a mean and a standard deviation.",
+    words="dtype",
 )
-EXPONENTIAL = _draw(distributions.exponential, "real", "scale", doc="Exponential with a mean.")
-GAMMA = _draw(distributions.gamma, "real", "shape", "scale", doc="Gamma with a shape parameter and a scale.")
-LOGNORMAL = _draw(continuous.lognormal, "real", "mean", "sigma", doc="Numbers whose logarithms are normal.")
-LAPLACE = _draw(continuous.laplace, "real", "loc", "scale", doc="Laplace around a location.")
-GUMBEL = _draw(continuous.gumbel, "real", "loc", "scale", doc="Gumbel with a mode and a scale.")
-BETA = _draw(continuous.beta, "real", "a", "b", doc="Beta on (0, 1).")
+EXPONENTIAL = _draw(distributions.exponential, "real", "scale", doc="Exponential with a mean.", words="dtype")
+GAMMA = _draw(
+    distributions.gamma, "real", "shape", "scale", doc="Gamma with a shape parameter and a scale.", words=4
+)
+LOGNORMAL = _draw(
+    continuous.lognormal, "real", "mean", "sigma", doc="Numbers whose logarithms are normal.", words="dtype"
+)
+LAPLACE = _draw(continuous.laplace, "real", "loc", "scale", doc="Laplace around a location.", words=2)
+GUMBEL = _draw(continuous.gumbel, "real", "loc", "scale", doc="Gumbel with a mode and a scale.", words=2)
+BETA = _draw(continuous.beta, "real", "a", "b", doc="Beta on (0, 1).", words=8)
 TRUNCATED_NORMAL = _draw(
-    continuous.truncated_normal, "real", "loc", "scale", "low", "high", doc="Normal between two ends."
+    continuous.truncated_normal,
+    "real",
+    "loc",
+    "scale",
+    "low",
+    "high",
+    doc="Normal between two ends.",
+    words=4,
 )
 DIRICHLET = _draw(
     continuous.dirichlet,
@@ -195,9 +215,11 @@ DIRICHLET = _draw(
     last_axis=("alpha",),
     vectors=True,
 )
-POISSON = _draw(counts.poisson, "whole", "lam", doc="Number of events where so many are expected.")
-BINOMIAL = _draw(counts.binomial, "whole", "n", "p", doc="Number of successes among trials.", whole=("n",))
-BERNOULLI = _draw(discrete.bernoulli, "any", "p", doc="True with a probability.")
+POISSON = _draw(counts.poisson, "whole", "lam", doc="Number of events where so many are expected.", words=4)
+BINOMIAL = _draw(
+    counts.binomial, "whole", "n", "p", doc="Number of successes among trials.", whole=("n",), words=4
+)
+BERNOULLI = _draw(discrete.bernoulli, "any", "p", doc="True with a probability.", words=2)
 INTEGERS_BETWEEN = _draw(
     discrete.integers,
     "whole",
@@ -205,9 +227,15 @@ INTEGERS_BETWEEN = _draw(
     "high",
     doc="Integers from low up to, not including, high.",
     whole=("low", "high"),
+    words=2,
 )
 CATEGORICAL = _draw(
-    discrete.categorical, "whole", "p", doc="Number of a category by its probability.", last_axis=("p",)
+    discrete.categorical,
+    "whole",
+    "p",
+    doc="Number of a category by its probability.",
+    last_axis=("p",),
+    words=2,
 )
 MULTINOMIAL = _draw(
     counts.multinomial,
@@ -259,6 +287,34 @@ WORDS_STATE = Declaration(
     shapes=lambda op, dims: ((6,),),
     views=0,
 )
+
+
+def is_draw(op: Op) -> bool:
+    """Return whether an operation draws random numbers."""
+    return op.declaration.name in _SIGNATURES
+
+
+def words_of_element(op: Op) -> int | None:
+    """Return the 32-bit words of the generator that each element of a draw takes; None where it is not so much for each.
+
+    Element ``i`` takes words ``i * words`` and following, counted from the state on, and the next state begins with a new block of
+    four.  So a longer draw goes on with more elements, whatever its shape.
+
+    Examples
+    --------
+    >>> words_of_element(Op(NORMAL, DrawParameters(1, "float64"))), words_of_element(
+    ...     Op(PERMUTATION, DrawParameters(0, "int64"))
+    ... )
+    (2, None)
+    """
+    words = _SIGNATURES[op.declaration.name].words
+    return np.dtype(op.parameters.dtype).itemsize // 4 if words == "dtype" else words
+
+
+def parameters_by_category(op: Op) -> tuple[bool, ...]:
+    """Return of each of a draw's parameters whether its last axis counts categories."""
+    signature = _SIGNATURES[op.declaration.name]
+    return tuple(name in signature.last_axis for name in signature.parameters)
 
 
 def parameter_names(declaration: Declaration) -> tuple[str, ...]:

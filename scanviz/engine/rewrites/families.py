@@ -9,6 +9,7 @@ from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.rewrites import (  # noqa: F401  # they register their rules
     arithmetic,
     assignments,
+    batch_draws,
     casts,
     fewer_steps,
     fill,

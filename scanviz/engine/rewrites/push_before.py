@@ -43,11 +43,11 @@ from scanviz.engine.rewrites.profitability import (
     is_short,
     is_view,
 )
-from scanviz.engine.rewrites.rows import reads_whole
+from scanviz.engine.rewrites.rows import most_dimensions
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
-from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, State, StepOutput, inner_outputs
+from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, StepOutput, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
@@ -287,13 +287,9 @@ def _too_much(
 
     Where sizes are not known, rows may have as many dimensions as those of a sequence, or of a result that is kept whole.
     """
-    there = [tensor_type(sequence.slice).ndim for sequence in sequences_of(view.op)]
-    for variable in view.op.variables:
-        result = view.outer_output(variable)
-        if isinstance(variable, State | StepOutput) and result is not None and reads_whole(result, level):
-            there.append(tensor_type(result).ndim - 1)
+    most = most_dimensions(view, level) or 0
     for each in leaving:
-        if tensor_type(each).ndim > max(there) and elements(each) is None:
+        if tensor_type(each).ndim > most and elements(each) is None:
             return f"rows of `{describe(each)}` may be much longer than all that the loop reads and gives"
     steps = constant_integer(view.n_steps)
     total = sum(bytes_of_rows(variable, steps) or 0 for variable in leaving)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TypeGuard
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild, tensor_type
 from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem, state_history
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import DIMENSION, dimension
@@ -38,6 +38,16 @@ def reads_whole(result: Variable, level: Level) -> bool:
     if result in level.wanted:
         return True
     return any(not _reads_one_row(reader, position) for reader, position in level.readers(result))
+
+
+def most_dimensions(view: ScanView, level: Level) -> int | None:
+    """Return the most dimensions of rows that there are anyway: of a sequence, or of a result kept whole; None without any."""
+    there = [tensor_type(sequence.slice).ndim for sequence in sequences_of(view.op)]
+    for variable in view.op.variables:
+        result = view.outer_output(variable)
+        if isinstance(variable, State | StepOutput) and result is not None and reads_whole(result, level):
+            there.append(tensor_type(result).ndim - 1)
+    return max(there, default=None)
 
 
 def counts_steps(variable: LoopVariable) -> TypeGuard[State | StepOutput]:

@@ -137,6 +137,7 @@ ORDER: Sequence[str] = (
     "inline_one_step",
     "split_factorisation",
     "PushOutNonSeqScan",
+    "batch_draws",  # before what is computed of them
     "PushOutDot1",  # before rows of factors are moved about
     "PushOutSeqScan",
     "PushOutScanOutput",

@@ -1,4 +1,4 @@
-"""Advice about random draws that could leave a loop: all of them in one draw before it.
+"""Advice about random draws that could leave a loop, where the rewrite that takes them out (``batch_draws``) did not.
 
 A draw of a few numbers is mostly the call of it (40 to 110 µs where it was measured, for any distribution); a number takes
 nanoseconds.  A draw can leave where its parameters and its size are of non-sequences and constants alone.  The numbers are other
@@ -64,7 +64,7 @@ def draws(place: SourcePlace) -> Iterator[Advice]:
             if unsized
             else "Estimate: its time in all steps, less what as many numbers take in one draw, at most."
         ),
-        f"{spent(place, found)}; {of_run(place, spending)}",
+        f"{spent(place, found)}; {of_run(place, spending)}{_why_there(place)}",
         slowest.source or loop.source,
         place.function.name,
         loop.name,
@@ -72,6 +72,12 @@ def draws(place: SourcePlace) -> Iterator[Advice]:
         None,
         gain if unsized else None,
     )
+
+
+def _why_there(place: SourcePlace) -> str:
+    """Return why the rewrite left the draws in the loop, where that was recorded."""
+    refusal = place.refusal("batch_draws")
+    return "" if refusal is None else f"; the rewrite left them there: {refusal.why}"
 
 
 def _is_of_one_set(op: str) -> bool:

@@ -10,6 +10,7 @@ Examples
 from scanviz.testing.laws import (
     advice,
     axes,
+    batch_draws,
     batches,
     comparing,
     distributions,
@@ -52,6 +53,7 @@ from scanviz.testing.laws.law import Law, all_laws, law
 FAMILIES = (
     advice,
     axes,
+    batch_draws,
     batches,
     comparing,
     distributions,

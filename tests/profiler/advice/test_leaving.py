@@ -16,8 +16,11 @@ from tests.profiler.advice.test_advice import MS, kinds, only, planted
 SLOW = {"draw_": 50_000.0}
 
 
-def walk(draw: Any, until: bool = False) -> ProfileRecord:
-    """Return a profile of a walk whose step draws what ``draw(stream, h, k)`` gives; k is a non-sequence."""
+STAY = scanviz.Mode().excluding("batch_draws")
+
+
+def walk(draw: Any, until: bool = False, mode: scanviz.Mode = STAY) -> ProfileRecord:
+    """Return a profile of a walk whose step draws what ``draw(stream, h, k)`` gives, where it was written; k is a non-sequence."""
     stream = T.random.RandomStreams(seed=1)
     h0, k = T.vector("h0"), T.scalar("k")
 
@@ -27,7 +30,8 @@ def walk(draw: Any, until: bool = False) -> ProfileRecord:
 
     h, updates = scanviz.scan(step, None, h0, k, n_steps=6, name="walk")
     with scanviz.profile() as p:
-        scanviz.function([h0, k], h[-1], updates=updates, name="f", on_unused_input="ignore")(np.ones(4), 2.0)
+        f = scanviz.function([h0, k], h[-1], updates=updates, name="f", on_unused_input="ignore", mode=mode)
+        f(np.ones(4), 2.0)
     return p.record
 
 
@@ -60,6 +64,17 @@ def test_draws_of_which_the_step_decides_nothing_are_named_with_what_stays(draw:
 )
 def test_draws_that_the_state_decides_about_or_that_are_one_set_stay(draw: Any) -> None:
     assert "draws" not in kinds(planted(walk(draw), "walk", operations=SLOW, wall_ms=600.0))
+
+
+def test_draws_that_left_the_loop_are_not_advised_on() -> None:
+    left = walk(lambda s, h, k: s.normal(size=(4,)), mode=scanviz.Mode())
+    assert "draw_normal of all steps at once" in repr(left.functions[0].rewrites)
+    assert "draws" not in kinds(planted(left, "walk", operations=SLOW, wall_ms=600.0))
+
+
+def test_the_reason_why_the_rewrite_left_draws_in_the_loop_is_told() -> None:
+    left = walk(lambda s, h, k: s.normal(size=(4,)), until=True, mode=scanviz.Mode())
+    assert "may end early" in only(planted(left, "walk", operations=SLOW, wall_ms=600.0), "draws").evidence
 
 
 def test_draws_of_many_numbers_are_not_promised_to_become_faster() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -38,7 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Stop after a while: the process that hands out tests, and each that was given some."""
+    """Stop after a while: the process that hands out tests, and each that was given some; hear ctrl+c as in the foreground."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a job in the background, as all that it starts
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.option.seconds is not None:
         config.pluginmanager.register(_Stops(config.option.seconds))
 

@@ -141,14 +141,6 @@ def test_threads_run_one_function_at_once():
     assert not wrong
 
 
-@pytest.fixture
-def heard_signals():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("heard_signals")
 def test_ctrl_c_is_heard_in_a_long_loop():
     x, n = T.vector("x"), T.lscalar("n")
     s, _ = scanviz.scan(lambda s, x: T.tanh(s * 0.5 + x), None, x, x, n_steps=n, name="long")

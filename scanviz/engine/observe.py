@@ -95,6 +95,8 @@ class StepSeries:
         int64, shape (intervals,): nanoseconds spent copying results into the rows kept; given with ``op_ns``.
     span_ns : int
         Nanoseconds of all these steps, those without a time included.
+    entry_ns : int
+        Nanoseconds of ``span_ns`` before the first of them.
     source : str
         Where times come from: ``"perf_counter"``, ``"cycle counter"``, ``"cuda events"``.
     resolution_ns : float
@@ -108,8 +110,8 @@ class StepSeries:
     """
 
     __slots__ = (
-        "control", "copy_ns", "covers", "first", "interval_ns", "loop", "off_cpu_ns", "op_ns", "resolution_ns", "source",
-        "span_ns", "stamp_ns", "starts", "steps", "timed_steps",
+        "control", "copy_ns", "covers", "entry_ns", "first", "interval_ns", "loop", "off_cpu_ns", "op_ns", "resolution_ns",
+        "source", "span_ns", "stamp_ns", "starts", "steps", "timed_steps",
     )  # fmt: skip
 
     def __init__(
@@ -125,6 +127,7 @@ class StepSeries:
         covers: np.ndarray[Any, Any] | None = None,
         steps: int | None = None,
         span_ns: int | None = None,
+        entry_ns: int | None = None,
         resolution_ns: float = 0.0,
         stamp_ns: float | None = None,
         control: bool = False,
@@ -136,6 +139,7 @@ class StepSeries:
         timed = len(interval_ns) if covers is None else int(covers.sum())
         self.steps, self.timed_steps = timed if steps is None else steps, timed
         self.span_ns = int(interval_ns.sum()) if span_ns is None else span_ns
+        self.entry_ns = self.span_ns - int(interval_ns.sum()) if entry_ns is None else entry_ns
         self.resolution_ns, self.stamp_ns = resolution_ns, stamp_ns
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from itertools import chain, islice, tee
+from itertools import islice, tee
 from operator import length_hint
 from time import get_clock_info, perf_counter_ns, thread_time_ns
 from typing import Any, Protocol
@@ -44,8 +44,9 @@ class Stamps(Protocol):
 class StepStamps:
     """One time a step, read by the iteration over the steps itself: no call in the step, no cost but the clock's.
 
-    A stamp is taken before each step; ``record`` is what the generated code iterates over.  The span of a chunk begins before its
-    code is entered, as a block's does, so that the two can be compared.
+    A stamp is taken before each step, and by the iteration that finds no more after the last: what leaving the code takes, much in
+    runs of one step, is no part of a step.  ``record`` is what the generated code iterates over.  The span of a chunk begins before
+    its code is entered and ends when it was left, as a block's does, so that the two can be compared.
     """
 
     __slots__ = ("_begun", "_clock", "_count", "_counted", "_ended", "_taken", "record")
@@ -67,9 +68,21 @@ class StepStamps:
     def series(self, loop: LoopInstruction, first: int) -> StepSeries:
         """Return the times of the whole steps."""
         begun = self._count - length_hint(self._counted)
-        times = np.fromiter(chain(islice(self._taken, begun), self._ended), np.int64)
-        span = int(times[-1]) - self._begun if len(times) else 0
-        return StepSeries(loop.key, first, np.diff(times), span_ns=span, resolution_ns=RESOLUTION)
+        times = np.fromiter(islice(self._taken, begun + len(self._ended)), np.int64)
+        if (
+            self._ended
+        ):  # where a stop condition ended the chunk no tick follows the last step: the one read here is later
+            times[-1] = min(int(times[-1]), self._ended[0])
+        ended = self._ended[0] if self._ended else int(times[-1]) if len(times) else self._begun
+        entry = int(times[0]) - self._begun if len(times) else 0
+        return StepSeries(
+            loop.key,
+            first,
+            np.diff(times),
+            span_ns=ended - self._begun,
+            entry_ns=entry,
+            resolution_ns=RESOLUTION,
+        )
 
 
 class OperationStamps:

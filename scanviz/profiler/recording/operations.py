@@ -155,7 +155,7 @@ class StepTally:
         if plain_ns is not None and len(times) == series.steps:
             stamped_ns = float(times[warm:].mean()) if warm else series.span_ns / series.steps
             self.pairs.append(stamped_ns - plain_ns)
-            self._entries.add_one(series.span_ns - int(times.sum()))
+            self._entries.add_one(series.entry_ns)
 
     def settle(self) -> None:
         """Count what waits."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import Mode
 from scanviz.engine.observe import StepSeries
+from scanviz.engine.runtime.stamps import StepStamps
 from scanviz.profiler.recording.aggregates import LoopAggregate
 from scanviz.profiler.recording.division import FEWEST
 from scanviz.profiler.recording.overhead import OverheadCalibration
@@ -26,6 +29,7 @@ from scanviz.testing.laws.law import law
 from scanviz.testing.laws.loops import LOOPS
 from scanviz.testing.loop_case import LoopCase
 
+_LOOP: Any = SimpleNamespace(key=1)  # all that stamps read of a loop
 BLOCK, TIMED, SAMPLES, PAUSE = 24, 12, 6, 60  # steps of the kinds of blocks, and how many samples
 
 
@@ -187,6 +191,41 @@ def what_stamps_and_interruptions_cost_is_no_part_of_a_step(loop: Imagined) -> N
         if loop.recording is not None:
             error += 0.02 * stamped + loop.stamp  # what is not a stamp's is taken for recording
         assert abs(part - time) <= error, (part, time, shown, expected)
+
+
+@law(
+    sample=60,
+    steps=st.lists(st.integers(0, 10**4), min_size=1, max_size=12),
+    more=st.integers(0, 3),
+    entry=st.integers(0, 10**4),
+    leaving=st.integers(0, 10**4),
+    fails=st.booleans(),
+)
+def entering_and_leaving_the_code_is_in_no_step(
+    steps: list[int], more: int, entry: int, leaving: int, fails: bool
+) -> None:
+    """The one stamp of a step has its time alone, in a chunk that ends, that fails, or that a stop condition ends early."""
+    now = 0
+
+    def clock() -> int:
+        return now
+
+    stamps, early = StepStamps(0, len(steps) + more, clock), more or fails
+    counted, ticks = stamps.record
+    now += entry
+    for _, step in zip(ticks, counted):  # noqa: B905  # as generated code has it
+        now += steps[step]
+        if early and step + 1 == len(steps):
+            break
+    now += leaving
+    if not fails:
+        stamps.end()
+    now += 50
+    series = stamps.series(_LOOP, 0)
+    known = steps[:-1] if fails else [*steps[:-1], steps[-1] + leaving] if early else steps
+    assert series.interval_ns.tolist() == known
+    assert series.entry_ns == entry
+    assert series.span_ns == entry + (sum(known) if fails or early else sum(known) + leaving)
 
 
 @law(

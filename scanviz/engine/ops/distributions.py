@@ -39,6 +39,7 @@ from scanviz.engine.ops.philox import (
     blocks_at,
     blocks_of_words,
     blocks_of_words64,
+    draw_pair64,
     draw_word64,
     draw_words,
     draw_words64,
@@ -157,12 +158,28 @@ def normal(
     np.float64(5.0)
     """
     kind = real_dtype("normal", dtype)
+    if not shape and kind.itemsize == 8 and np.ndim(loc) == 0 and np.ndim(scale) == 0:
+        one = _one_normal(state, float(loc), float(scale))  # type: ignore[arg-type]  # scalars
+        if one is not None:
+            return advance(state, 1), np.array(one)
     n = size_of("normal", shape)
     centre, spread = reals("normal", "loc", loc, shape, kind), reals("normal", "scale", scale, shape, kind)
     require(spread >= 0, "normal", "scale", spread, _NOT_NEGATIVE)
     value = spread * standard_normals(state, n, kind).reshape(shape)
     value += centre
     return advance(state, _blocks(n + n % 2, kind)), np.asarray(value)
+
+
+def _one_normal(state: Words, loc: float, scale: float) -> float | None:
+    """Return one float64 normal: the same roundings as of many, without the cost of NumPy on tiny arrays; None for bad parameters.
+
+    Logarithm and cosine are NumPy's here too: the last bits of Python's may be others.
+    """
+    if not (0.0 <= scale < math.inf and math.isfinite(loc)):
+        return None
+    far, turn = draw_pair64(state)
+    radius = math.sqrt(-2 * float(np.log(1.0 - (far >> 11) * UNIT53)))
+    return scale * (radius * float(np.cos((turn >> 11) * UNIT53 * (2 * math.pi)))) + loc
 
 
 def standard_normals(state: Words, n: int, dtype: np.dtype[np.float64]) -> Floats:

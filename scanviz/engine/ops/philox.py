@@ -200,8 +200,13 @@ def draw_words64(state: Words, n: int, lane: int = 0) -> Words64:
 
 def draw_word64(state: Words) -> int:
     """Return the one 64-bit word that ``draw_words64(state, 1)`` gives, as a Python integer."""
-    low, high, _, _ = _one_block(_key_schedule(*state[:2].tolist()), _counter(state))
-    return high << 32 | low
+    return draw_pair64(state)[0]
+
+
+def draw_pair64(state: Words) -> tuple[int, int]:
+    """Return the two 64-bit words that ``draw_words64(state, 2)`` gives, as Python integers."""
+    low, high, next_low, next_high = _one_block(_key_schedule(*state[:2].tolist()), _counter(state))
+    return high << 32 | low, next_high << 32 | next_low
 
 
 def blocks_of_words(n: int) -> int:

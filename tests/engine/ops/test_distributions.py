@@ -224,3 +224,11 @@ def test_shapes_and_dtypes_that_do_not_fit_are_refused(function):
     with pytest.raises(ScanvizTypeError, match="float32 or float64"):
         function(STATE, (2,), dtype="int64")
     assert issubclass(ScanvizValueError, ValueError) and issubclass(ShapeError, ScanvizError)
+
+
+def test_normals_drawn_one_by_one_are_those_of_one_draw_to_the_last_bit():
+    state = seed_state(11)
+    together = normal(state, (500, 2), 1.3, 2.7)[1][:, 0]
+    for expected in together:
+        state, one = normal(state, (), 1.3, 2.7)
+        assert one.tobytes() == expected.tobytes() and one.dtype == expected.dtype and one.shape == ()

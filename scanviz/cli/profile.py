@@ -39,6 +39,9 @@ OPTIONS = (
     Option(("--mode",), "NAME", "tier that runs functions which name none (numpy, reference, cupy, …)"),
     Option(("--html",), "[=PAGE]", "write the profile as one HTML page too"),
     Option(("--children",), "", "record processes made by multiprocessing too, and merge their profiles"),
+    Option(
+        ("--roofline",), "", "measure the machine's limits after the run: how far operations are from them"
+    ),
     Option(("--repeat",), "N", "run the program N times, in fresh processes, for scanviz compare"),
     Option(("--force",), "", "replace FILE even if it is no profile"),
 )
@@ -77,6 +80,7 @@ def main(arguments: list[str]) -> int:
                 force="force" in options,
                 steps_a_stamp=steps_a_stamp,
                 children="children" in options,
+                roofline="roofline" in options,
             ),
         )
     except CannotRunError as error:

@@ -15,7 +15,14 @@ from scanviz.record.plain_text import write_text
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
 
-_OF_THE_RUN = ("detail", "steps-a-stamp", "values", "mode", "children")  # options that every run is given
+_OF_THE_RUN = (
+    "detail",
+    "steps-a-stamp",
+    "values",
+    "mode",
+    "children",
+    "roofline",
+)  # options that every run is given
 
 
 def checked_count(parsed: Parsed) -> int:

@@ -100,6 +100,26 @@ _PROCESSOR: tuple[tuple[Of, str], ...] = (
     ("function", f"in its calls, {_SOME}"),
     ("loop", f"in its runs, {_SOME}"),
 )
+_LIMITS: tuple[tuple[str, Unit, str, str], ...] = (
+    (
+        "large_copy_bytes_per_s",
+        "bytes/s",
+        "memory",
+        "Bytes read and written by copies of 32 MiB, which are in no cache.",
+    ),
+    ("medium_copy_bytes_per_s", "bytes/s", "middle arrays", "The same of 512 KiB."),
+    ("small_copy_bytes_per_s", "bytes/s", "small arrays", "The same of 64 KiB."),
+    ("product_flops_per_s", "flops/s", "products", "Of a product of float64 matrices."),
+    ("product_flops_per_s_float32", "flops/s", "products, float32", "Of a product of float32 matrices."),
+    ("element_flops_per_s", "flops/s", "elements", "Of an addition of float64 vectors in a near cache."),
+    (
+        "element_flops_per_s_float32",
+        "flops/s",
+        "elements, float32",
+        "Of an addition of float32 vectors there.",
+    ),
+    ("numpy_call_ns", "ns", "a call", "Of an addition of one element by NumPy."),
+)
 MEASURES = [
     _field("runs", "count", "runs", "How often it was started."),
     _field("steps", "count", "steps", "Steps really done, in all runs.", "facts"),
@@ -153,6 +173,10 @@ MEASURES = [
     ),
     _rate("bytes_per_s", "bytes/s", "moves", "bytes", "Bytes that it moves by its typical time."),
     _rate("flops_per_s", "flops/s", "computes", "flops", "Floating-point operations by its typical time."),
+    *(
+        Measure("run", name, unit, title, f"A limit of the machine. {about}", "last", (), whole=False)
+        for name, unit, title, about in _LIMITS
+    ),
     *(Measure(of, "cpu_ns", "ns", "CPU time", f"Time of the processor {about}", views=()) for of, about in _PROCESSOR),
     *(
         Measure(

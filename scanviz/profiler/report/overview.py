@@ -11,6 +11,7 @@ from typing import TextIO
 from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_lines
 from scanviz.profiler.report.origins import origin_lines
 from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
+from scanviz.profiler.report.roofline import roofline_lines
 from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine, styled, wants_color, width_of
 from scanviz.profiler.report.units import counted, duration
 from scanviz.profiler.report.values import TWICE
@@ -127,6 +128,7 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
         *outside_lines(parts, width, top),
         *by_line_lines(parts, width, top),
         *_hottest(record, width, top),
+        *roofline_lines(record, width, top),
     ]
 
 

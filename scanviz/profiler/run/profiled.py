@@ -11,6 +11,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
@@ -57,6 +58,8 @@ class RunOptions(NamedTuple):
         How many steps may share one time where steps are very short.
     children : bool
         Whether processes made by multiprocessing are recorded too.
+    roofline : bool
+        Whether the machine's limits are measured when the run has ended.
     """
 
     output: Path | None
@@ -70,6 +73,7 @@ class RunOptions(NamedTuple):
     force: bool = False
     steps_a_stamp: int = 1
     children: bool = False
+    roofline: bool = False
 
 
 def free_name(path: Path) -> Path:
@@ -181,6 +185,10 @@ class Ending:
             from scanviz.profiler.run.children import with_children
 
             record = with_children(record, self.children)
+        if self.options.roofline:
+            from scanviz.profiler.recording.limits import measured_limits
+
+            record = replace(record, measures=record.measures | measured_limits())
         return record
 
     def finish(self) -> None:

@@ -1,0 +1,76 @@
+"""Bounds of operations against figures computed by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanviz.record.loops import LoopRecord, OperationRecord, TierRecord
+from scanviz.record.measures import columns
+from scanviz.record.model import ProfileRecord
+from scanviz.record.roofline import bound_of, bounded
+
+LIMITS = {
+    "large_copy_bytes_per_s": 10e9,
+    "medium_copy_bytes_per_s": 50e9,
+    "small_copy_bytes_per_s": 100e9,
+    "product_flops_per_s": 40e9,
+    "product_flops_per_s_float32": 80e9,
+    "element_flops_per_s": 2e9,
+    "element_flops_per_s_float32": 4e9,
+    "numpy_call_ns": 500.0,
+}
+
+
+def operation(mean_ns: float, output: str = "float64[9]", **work: float) -> OperationRecord:
+    return OperationRecord(
+        0, "an operation", "operation", output, None, samples=9, mean_ns=mean_ns, measures=work
+    )
+
+
+@pytest.mark.parametrize(
+    ("moved", "least_ns"), [(100_000.0, 1_000.0), (500_000.0, 10_000.0), (20_000_000.0, 2_000_000.0)]
+)
+def test_memory_is_that_which_the_arrays_fit_into(moved: float, least_ns: float) -> None:
+    found = bound_of(LIMITS, operation(2 * least_ns, bytes=moved))
+    assert found is not None and found.kind == "memory"
+    assert found.least_ns == pytest.approx(least_ns) and found.reached == pytest.approx(0.5)
+
+
+def test_products_and_elements_have_limits_of_their_own_by_dtype() -> None:
+    product = {"bytes": 1_000.0, "flops": 8e6, "product_flops": 8e6}
+    found = [bound_of(LIMITS, operation(1e6, kind, **product)) for kind in ("float64[9]", "float32[9]")]
+    assert [(one.kind, one.least_ns) for one in found if one] == [
+        ("arithmetic", 200_000.0),
+        ("arithmetic", 100_000.0),
+    ]
+    elements = bound_of(LIMITS, operation(1e6, bytes=1_000.0, flops=1e6))
+    assert elements is not None and elements.least_ns == pytest.approx(500_000.0)
+
+
+def test_a_small_operation_is_bound_by_the_call_but_in_native_code() -> None:
+    small = operation(600.0, bytes=800.0, flops=100.0)
+    called, native = bound_of(LIMITS, small), bound_of(LIMITS, small, native=True)
+    assert called is not None and (called.kind, called.least_ns) == ("the call", 500.0)
+    assert native is not None and (native.kind, native.least_ns) == ("arithmetic", 50.0)
+
+
+def test_of_what_has_no_time_work_or_limits_nothing_is_told() -> None:
+    assert bound_of(LIMITS, operation(0.0, bytes=800.0)) is None
+    assert bound_of(LIMITS, operation(600.0)) is None
+    assert bound_of({}, operation(600.0, bytes=800.0)) is None
+
+
+def test_operations_come_by_the_time_that_they_took() -> None:
+    one, other = operation(1e3, bytes=800.0), operation(2e3, bytes=800.0)
+    loop = LoopRecord(
+        1, 1, None, "h", None, operations=(one, other), steps=10, tiers=(TierRecord("native", "", 1, 0),)
+    )
+    found = bounded(ProfileRecord(loops=(loop,), measures=dict(LIMITS)))
+    assert [each.total_ns for each in found] == [2e4, 1e4] and found[0].bound.kind == "memory"
+
+
+def test_a_rate_is_the_work_by_the_typical_time() -> None:
+    dot = operation(1e3, bytes=5_000.0, flops=20_000.0, product_flops=20_000.0)
+    moves, computes = columns([dot])
+    assert (moves.value(dot), computes.value(dot)) == (5e9, 20e9)
+    assert columns([operation(0.0, bytes=5_000.0)]) == []

@@ -19,13 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from scanviz.record.archive import Limits, comment_of, entries_of
-from scanviz.record.check import check
 from scanviz.record.codec import decode, encode
 from scanviz.record.errors import CannotWriteError, ScanvizValueError
 from scanviz.record.model import SCHEMA, LoopRecord, ProfileRecord
 from scanviz.record.npy import packed, unpacked
 from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
-from scanviz.record.upgrade import upgraded
 from scanviz.record.writing import replacing
 
 MARK = b"scanviz profile"  # the zip's comment
@@ -116,6 +114,9 @@ def load(path: str | os.PathLike[str]) -> ProfileRecord:
     OSError
         If it cannot be opened; what is no regular file is a ``CannotReadError``, which is both.
     """
+    from scanviz.record.check import check
+    from scanviz.record.upgrade import upgraded
+
     name = os.fspath(path)
     entries = entries_of(name, LIMITS)
     record = decode(ProfileRecord, upgraded(_document(entries, name)))

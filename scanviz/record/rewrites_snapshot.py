@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import is_dataclass, replace
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from scanviz.engine.function import Function
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.provenance import short_path
-from scanviz.engine.measurement.ablation import Effect
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.planned import Plans, planned_applications, planned_refusals
 from scanviz.engine.program.rules import WHEN_PLANNED
@@ -29,6 +28,10 @@ from scanviz.record.rewrites import (
     RewriteRecord,
     RewritesRecord,
 )
+from scanviz.record.rewrites_source import RewritesSource, rewrites_source
+
+if TYPE_CHECKING:
+    from scanviz.engine.measurement.ablation import Effect
 
 LONGEST_TERM = 240  # characters of a polynomial
 MOST_NODES = 20_000  # of a graph of which more than the list is kept
@@ -149,44 +152,18 @@ def _text(value: Polynomial) -> str:
     return value.text(LONGEST_TERM)
 
 
-class RewritesSource(NamedTuple):
-    """All that is needed to write down what rules did to a function; nothing of it holds the function.
-
-    Attributes
-    ----------
-    history : RewriteHistory
-        The rules.
-    names : list of str
-        What the outputs and updates are called, empty for those without a name.
-    title : str
-        The function's name.
-    program : Program or None
-        What it became, to say which node became which operation.
-    """
-
-    history: RewriteHistory
-    names: list[str]
-    title: str
-    program: Program | None
-
-    def record(self) -> RewritesRecord:
-        """Return what rules did as data; of a very large graph only the list."""
-        if len(places(self.history.before)) <= MOST_NODES:
-            return rewrites_record(*self)
-        return RewritesRecord(
-            str(self.history.selection), applications=tuple(map(_application, self.history))
-        )
-
-
-def rewrites_source(function: Function, program: Program | None = None) -> RewritesSource:
-    """Return what is needed to write down what rules did to a compiled function."""
-    names = [*[""] * len(function.outputs), *function.updated_names]
-    return RewritesSource(function.rewrites.alone(), names, function.name, program)
+def source_record(source: RewritesSource) -> RewritesRecord:
+    """Return what rules did as data; of a very large graph only the list."""
+    if len(places(source.history.before)) <= MOST_NODES:
+        return rewrites_record(*source)
+    return RewritesRecord(
+        str(source.history.selection), applications=tuple(map(_application, source.history))
+    )
 
 
 def rewrites_of(function: Function, program: Program | None = None) -> RewritesRecord:
     """Return what rules did to a compiled function as data; of a very large one only the list."""
-    return rewrites_source(function, program)._replace(history=function.rewrites).record()
+    return source_record(rewrites_source(function, program)._replace(history=function.rewrites))
 
 
 def effect_record(effect: Effect) -> EffectRecord:

@@ -34,8 +34,6 @@ from scanviz.engine.program.instructions import (
     next_loop_key,
 )
 from scanviz.engine.program.lifetimes import with_frees_inside
-from scanviz.engine.program.verify import verify_program
-from scanviz.engine.program.verify_types import verify_types
 from scanviz.engine.scan.loop import SCAN
 
 VERSION = 1
@@ -123,6 +121,9 @@ def from_data(data: Any, arrays: list[Array]) -> Program:
     MisfitError
         Naming the place in the data, or what does not go together.
     """
+    from scanviz.engine.program.verify import verify_program
+    from scanviz.engine.program.verify_types import verify_types
+
     try:
         program = with_frees_inside(_Forms(arrays).codec.read(data, Program, "program"))
         verify_types(program)

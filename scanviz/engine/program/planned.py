@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
 from scanviz.engine.program.plan import Buffer, Fusion, Plan, Where
-from scanviz.engine.program.printer import instruction_text
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application
 from scanviz.engine.rewrites.rule import RULES
@@ -57,6 +56,8 @@ def planned_refusals(program: Program, plans: Plans) -> list[Refused]:
 
 
 def _refusals(loop: LoopInstruction, path: tuple[str, ...], fusions: tuple[Fusion, ...]) -> Iterator[Refused]:
+    from scanviz.engine.program.printer import instruction_text
+
     for fusion in fusions:
         if fusion.refusal is not None:
             first, second = (loop.body.instructions[k] for k in (fusion.first, fusion.second))

@@ -2,7 +2,7 @@
 
 Graphs and programs are immutable, so they can be written down when the clock has stopped.  Nothing here keeps a function alive.
 What functions that are gone leave is held up to a limit, so that a program that makes and drops thousands of them does not fill the
-memory.
+memory.  What writes it down is imported when that is done: a script starts without waiting for it.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from scanviz.engine.codec import MisfitError
 from scanviz.engine.function import Function
 from scanviz.engine.observe import CompiledFunction
-from scanviz.engine.program.call_met import CallMet
-from scanviz.engine.program.file import to_bytes
 from scanviz.engine.program.instructions import Program, all_loops
-from scanviz.engine.program.planned import Plans
 from scanviz.profiler.recording.work import AllWork, work_of_function
-from scanviz.record.model import FunctionRecord, LoopRecord
 from scanviz.record.paths import recorded_path
-from scanviz.record.program_snapshot import function_record, loop_records
-from scanviz.record.rewrites import RewritesRecord
-from scanviz.record.rewrites_snapshot import RewritesSource, rewrites_source, with_planned
+from scanviz.record.rewrites_source import RewritesSource, rewrites_source
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.call_met import CallMet
+    from scanviz.engine.program.planned import Plans
+    from scanviz.record.model import FunctionRecord, LoopRecord
+    from scanviz.record.rewrites import RewritesRecord
 
 LARGEST_PROGRAM = 2**20  # bytes: of larger ones, which hold large constants, nothing is kept
 MOST_GONE = 32  # functions that are gone and wait
@@ -36,6 +36,8 @@ Source = TypeVar("Source")
 
 def program_content(program: Program) -> bytes:
     """Return a Program as the content of a file, nothing of one that is too large or has no form as data."""
+    from scanviz.engine.program.file import to_bytes
+
     if _constants(program) > LARGEST_PROGRAM:
         return b""  # without having written it
     try:
@@ -98,6 +100,8 @@ class Descriptions:
 
     def __init__(self, keep: Callable[[FunctionRecord, list[LoopRecord]], None]) -> None:
         def write(key: int, event: CompiledFunction) -> None:
+            from scanviz.record.program_snapshot import function_record, loop_records
+
             keep(function_record(event), loop_records(key, event.program))
 
         self._waiting: _Waiting[CompiledFunction] = _Waiting(write)
@@ -125,7 +129,9 @@ class DeferredRewrites:
 
     def __init__(self, keep: Callable[[int, RewritesRecord, bytes], None]) -> None:
         def write(key: int, history: _History) -> None:
-            keep(key, history.source.record(), program_content(history.program))
+            from scanviz.record.rewrites_snapshot import source_record
+
+            keep(key, source_record(history.source), program_content(history.program))
 
         self._waiting: _Waiting[_History] = _Waiting(write)
 
@@ -207,6 +213,8 @@ class PlansMet:
         met = self._plans.get(record.key)
         if met is None or not met[1] or record.rewrites is None:
             return record
+        from scanviz.record.rewrites_snapshot import with_planned
+
         return replace(record, rewrites=with_planned(record.rewrites, *met))
 
 

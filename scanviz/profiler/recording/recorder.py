@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -43,7 +44,6 @@ from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, Outcome
 from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
 from scanviz.record.rewrites import RewritesRecord
-from scanviz.record.rewrites_snapshot import size_of
 
 DEFAULT_BYTES = 64 * 2**20
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
@@ -166,6 +166,8 @@ class Recorder(Observer):
         """Keep a function's Program and graph, and what rules did to that: all of it, the list alone, or nothing."""
         listed = whole.list_alone()
         bare = replace(listed, graphs=None)
+        from scanviz.record.rewrites_snapshot import size_of
+
         with self._lock:
             function = self._functions[key]
             if self._programs_budget.take(len(program)) and self._budget.take(len(program)):
@@ -409,12 +411,8 @@ class Recorder(Observer):
 
 
 def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("scanviz")
-    except PackageNotFoundError:
-        return "not installed"
+    """Return the version; the package is loaded before this file, and right without an installation."""
+    return str(getattr(sys.modules["scanviz"], "__version__", ""))
 
 
 def _machine() -> str:

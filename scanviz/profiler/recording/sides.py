@@ -10,7 +10,6 @@ import numpy as np
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program, all_loops
 from scanviz.engine.runtime.sides import SideTaken
 from scanviz.record.loops import SideRecord
-from scanviz.record.program_snapshot import operation_records
 
 KEPT = 256  # takings whose times are kept
 REGULAR = 0.8  # of the distances between takings: so many are the same where a side has a period
@@ -36,6 +35,8 @@ class SideTally:
 
     def record(self, operation: int) -> SideRecord:
         """Return what is recorded of it; ``operation`` is the place of the branch in its step."""
+        from scanviz.record.program_snapshot import operation_records
+
         program = self.branch.sides[self.side][0]
         whole, times = self._typical(len(program.instructions))
         return SideRecord(

@@ -11,7 +11,6 @@ from typing import Literal
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building
-from scanviz.record.program_snapshot import source_record
 from scanviz.record.run_times import BuildRecord, ThreadTimesRecord
 
 BUILT_AT = 256  # lines that building is told apart by
@@ -128,6 +127,8 @@ class Timeline:
 
     def building(self) -> tuple[BuildRecord, ...]:
         """Return what was built, the longest first."""
+        from scanviz.record.program_snapshot import source_record
+
         found = sorted(self.built.values(), key=lambda built: -built.total_ns)
         return tuple(
             BuildRecord(built.kind, source_record(built.where), built.count, built.total_ns)

@@ -9,9 +9,9 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
+from scanviz.engine.program import file
 from scanviz.engine.program.file import from_bytes
 from scanviz.engine.program.hashing import structural_hash
-from scanviz.profiler.recording import deferred
 from scanviz.record.codec import decode
 from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
@@ -51,8 +51,8 @@ def test_a_record_as_json_holds_it_too():
 
 def test_nothing_is_written_down_while_the_clock_runs(monkeypatch):
     written = []
-    real = deferred.to_bytes
-    monkeypatch.setattr(deferred, "to_bytes", lambda *all: written.append(all) or real(*all))
+    real = file.to_bytes
+    monkeypatch.setattr(file, "to_bytes", lambda *all: written.append(all) or real(*all))
     x = T.vector("x")
     with scanviz.profile() as session:
         f = scanviz.function([x], T.exp(x), mode="numpy")
@@ -63,7 +63,7 @@ def test_nothing_is_written_down_while_the_clock_runs(monkeypatch):
 
 
 def test_a_program_with_large_constants_is_left_out_without_being_written(monkeypatch):
-    monkeypatch.setattr(deferred, "to_bytes", lambda *all: pytest.fail("it was written"))
+    monkeypatch.setattr(file, "to_bytes", lambda *all: pytest.fail("it was written"))
     _, record = recorded(constant=np.random.default_rng(1).normal(size=200_000))
     assert record.functions[0].program == b""
 

@@ -22,8 +22,9 @@ from scanviz.profiler.recording import recorder as recording
 from scanviz.profiler.recording.aggregates import TIERS
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.recorder import Recorder
+from scanviz.record import program_snapshot, rewrites_snapshot
 from scanviz.record.model import LoopRecord, OutcomeRecord
-from scanviz.record.rewrites_snapshot import RewritesSource
+from scanviz.record.rewrites_source import RewritesSource
 from scanviz.testing.arena_tier import ArenaTier
 from tests.profiler.events import Clock, compiled, control, loop_keys, recorder, run, steps, timed
 
@@ -351,7 +352,7 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made, given = recording.Recorder(), []
-    written = RewritesSource.record
+    written = rewrites_snapshot.source_record
 
     def slowly(source: RewritesSource) -> Any:
         asking = threading.Thread(target=lambda: given.append(made.record()))
@@ -359,7 +360,7 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
         asking.join(timeout=20)
         return written(source)
 
-    monkeypatch.setattr(RewritesSource, "record", slowly)
+    monkeypatch.setattr(rewrites_snapshot, "source_record", slowly)
     x = T.vector("x")
     with observed_by(made):
         scanviz.function([x], x * 2)([1.0])
@@ -370,9 +371,9 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
 
 def test_what_rules_did_is_written_down_when_the_clock_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    usual = RewritesSource.record
+    usual = rewrites_snapshot.source_record
     monkeypatch.setattr(
-        RewritesSource, "record", lambda source: (written.append(source.title), usual(source))[1]
+        rewrites_snapshot, "source_record", lambda source: (written.append(source.title), usual(source))[1]
     )
     x = T.vector("x")
     with scanviz.profile() as p:
@@ -410,9 +411,9 @@ def test_functions_that_are_gone_wait_for_the_clock_to_stop_where_they_hold_litt
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     written: list[str] = []
-    usual = RewritesSource.record
+    usual = rewrites_snapshot.source_record
     monkeypatch.setattr(
-        RewritesSource, "record", lambda source: (written.append(source.title), usual(source))[1]
+        rewrites_snapshot, "source_record", lambda source: (written.append(source.title), usual(source))[1]
     )
     x = T.vector("x")
     with scanviz.profile() as p:
@@ -425,9 +426,9 @@ def test_functions_that_are_gone_wait_for_the_clock_to_stop_where_they_hold_litt
 
 def test_nothing_of_a_loop_is_described_while_the_clock_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     described: list[int] = []
-    usual = deferred.loop_records
+    usual = program_snapshot.loop_records
     monkeypatch.setattr(
-        deferred, "loop_records", lambda key, program: (described.append(key), usual(key, program))[1]
+        program_snapshot, "loop_records", lambda key, program: (described.append(key), usual(key, program))[1]
     )
     with scanviz.profile() as p:
         x = T.vector("x")
@@ -443,7 +444,7 @@ def test_what_a_signal_interrupts_while_it_is_written_is_in_the_record_of_its_ha
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given: list[Any] = []
-    usual = RewritesSource.record
+    usual = rewrites_snapshot.source_record
 
     def interrupted(source: RewritesSource) -> Any:
         if not given:
@@ -451,7 +452,7 @@ def test_what_a_signal_interrupts_while_it_is_written_is_in_the_record_of_its_ha
             given[0] = made.record()  # as a signal's handler does, in this thread
         return usual(source)
 
-    monkeypatch.setattr(RewritesSource, "record", interrupted)
+    monkeypatch.setattr(rewrites_snapshot, "source_record", interrupted)
     made, x = recording.Recorder(), T.vector("x")
     with observed_by(made):
         scanviz.function([x], x * 2)([1.0])

@@ -1,0 +1,37 @@
+"""What a function's rewrites are written down from (:mod:`scanviz.record.rewrites_snapshot`), kept while the clock runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from scanviz.engine.function import Function
+    from scanviz.engine.program.instructions import Program
+    from scanviz.engine.rewrites.history import RewriteHistory
+
+
+class RewritesSource(NamedTuple):
+    """All that is needed to write down what rules did to a function; nothing of it holds the function.
+
+    Attributes
+    ----------
+    history : RewriteHistory
+        The rules.
+    names : list of str
+        What the outputs and updates are called, empty for those without a name.
+    title : str
+        The function's name.
+    program : Program or None
+        What it became, to say which node became which operation.
+    """
+
+    history: RewriteHistory
+    names: list[str]
+    title: str
+    program: Program | None
+
+
+def rewrites_source(function: Function, program: Program | None = None) -> RewritesSource:
+    """Return what is needed to write down what rules did to a compiled function."""
+    names = [*[""] * len(function.outputs), *function.updated_names]
+    return RewritesSource(function.rewrites.alone(), names, function.name, program)

@@ -1,0 +1,93 @@
+"""What a profiled script waits for before it starts and at its end: only what is needed then is imported."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys, scanviz
+from scanviz import tensor as T
+at_its_start = set(sys.modules)
+x = T.vector("x")
+rows, _ = scanviz.scan(lambda x_t, h: T.tanh(h * 0.5 + x_t), x, 0.0, name="rows")
+scanviz.function([x], rows[-1])([1.0, 2.0])
+at_its_end = set(sys.modules)
+
+def after():
+    import json
+    written = [sorted(each) for each in (at_its_start, at_its_end, set(sys.modules))]
+    with open("modules.json", "w") as file:
+        json.dump(written, file)
+
+import atexit
+ends = getattr(sys.modules.get("scanviz.profiler.run.profiled"), "Ending", None)
+if ends is None:
+    atexit.register(after)
+else:
+    finish = ends._finish
+    ends._finish = lambda self: (finish(self), after())
+"""
+NEVER = {
+    "textual",
+    "rich",
+    "networkx",
+    "llvmlite",
+    "importlib.metadata",
+    "scanviz.engine.measurement.ablation",
+    "scanviz.engine.measurement.verification",
+    "scanviz.record.check",
+    "scanviz.record.upgrade",
+    "scanviz.tui",
+}
+AT_THE_END = {
+    "scanviz.engine.program.file",
+    "scanviz.engine.program.printer",
+    "scanviz.engine.rewrites.cost",
+    "scanviz.engine.rewrites.cost_history",
+    "scanviz.engine.rewrites.versions",
+    "scanviz.record.graph_writing",
+    "scanviz.record.program_snapshot",
+    "scanviz.record.rewrites_snapshot",
+}
+REPORT = {"scanviz.profiler.report.overview", "scanviz.profiler.report.loops"}
+
+
+def modules(command, folder):
+    """Return what is imported when the script starts, when it ends, and when all that comes then is done."""
+    (folder / "script.py").write_text(SCRIPT, "utf-8")
+    subprocess.run(
+        [sys.executable, "-m", "scanviz", *command, "script.py"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        check=True,
+        capture_output=True,
+    )
+    return [set(each) for each in json.loads((folder / "modules.json").read_text("utf-8"))]
+
+
+@pytest.mark.slow
+def test_a_profiled_script_starts_without_what_writes_its_record(tmp_path):
+    start, end, after = modules(["profile", "-q"], tmp_path)
+    assert not start & (NEVER | AT_THE_END | REPORT)
+    assert not end & (NEVER | AT_THE_END | REPORT), "imported while the script runs"
+    assert not after & (NEVER | REPORT)
+    assert {"scanviz.record.rewrites_snapshot", "scanviz.record.graph_writing"} <= after
+
+
+@pytest.mark.slow
+def test_what_is_imported_at_the_end_of_a_script_is_scanviz_s_own_or_built_in(tmp_path):
+    _, end, after = modules(["profile"], tmp_path)
+    others = {name for name in after - end if not name.startswith("scanviz")}
+    assert others <= {"json", "gc", "unicodedata", "atexit"}, "a file of the script's could be taken for it"
+    assert not after & NEVER
+
+
+@pytest.mark.slow
+def test_a_script_that_is_only_run_does_not_wait_for_the_recorder(tmp_path):
+    start, _, after = modules(["run"], tmp_path)
+    for each in (start, after):
+        assert not {name for name in each if name.startswith("scanviz.profiler.recording")}
+        assert not each & (NEVER | AT_THE_END | REPORT)

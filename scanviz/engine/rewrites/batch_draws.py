@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import SIZES
-from scanviz.engine.graph.nodes import Apply, Variable, build, describe, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, build, tensor_type
 from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.elementwise import maximum
@@ -31,7 +31,7 @@ from scanviz.engine.rewrites.loops import nobody_checks, own_tier, unread_sequen
 from scanviz.engine.rewrites.profitability import MOST_ROW_BYTES, SHORT_ROW, elements, is_short
 from scanviz.engine.rewrites.rows import most_dimensions
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.rewrites.step_draws import Chain, StepDraw, chains_of, random_states
+from scanviz.engine.rewrites.step_draws import Chain, StepDraw, chains_of, drawn_name, random_states
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import LoopVariable, has_outer_output, inner_outputs
@@ -78,11 +78,11 @@ def _too_much(chain: Chain, view: ScanView, level: Level) -> Refusal | None:
     for draw in chain.draws:
         values = draw.node.outputs[1]
         if not is_short(values):
-            why = f"`{describe(values)}` has more than {SHORT_ROW} numbers: a draw of its own for each step costs no more"
+            why = f"`{drawn_name(draw.node)}` has more than {SHORT_ROW} numbers: a draw of its own for each step costs no more"
             return Refusal(why, 4)
         unknown = elements(values) is None
         if (steps is None and most is None) or (unknown and tensor_type(values).ndim > (most or 0)):
-            why = f"the numbers of `{describe(values)}` may take much more memory than all that the loop reads and gives"
+            why = f"the numbers of `{drawn_name(draw.node)}` may take much more memory than all that the loop reads and gives"
             return Refusal(why, 4)
         if steps is not None and isinstance(draw.stride, int):
             total += steps * draw.stride * tensor_type(values).itemsize
@@ -106,7 +106,7 @@ def _drawn_before(view: ScanView, chains: Sequence[Chain]) -> Match:
             following, numbers = _numbers(draw, state, view)
             mapping.setdefault(view.result(chain.carry), following)
             if drawn in read:
-                kind, name = tensor_type(numbers), drawn.name or describe(drawn)
+                kind, name = tensor_type(numbers), drawn_name(draw.node)
                 sequence = LoopSequence(name, Variable(kind.with_shape(kind.shape[1:]), name))
                 rows[sequence], values[drawn] = numbers, sequence.slice
     gone = [chain.carry for chain in chains]

@@ -84,6 +84,11 @@ class Chain:
     draws: tuple[StepDraw, ...]
 
 
+def drawn_name(node: Apply) -> str:
+    """Return what numbers that a node draws are called: their name, or that of the operation."""
+    return node.outputs[-1].name or node.op.name
+
+
 def random_states(op: Scan) -> list[Carry]:
     """Return the random states that a loop carries."""
     return [each for each in op.variables if isinstance(each, Carry) and each.read.type == RANDOM_STATE]
@@ -138,7 +143,7 @@ class _Step:
 
     def _drawn(self, node: Apply) -> tuple[Dim, ...] | Refusal:
         """Return the shape that a reader of a random state draws at every step, or why that is not said."""
-        name = describe(node.outputs[-1])
+        name = drawn_name(node)
         if not is_draw(node.op):
             kept = node.op.declaration is STATE_WORDS
             why = "a gradient draws again from the states of all steps" if kept else "more than draws read it"
@@ -174,7 +179,7 @@ def _blocks(node: Apply, sizes: tuple[Dim, ...]) -> Dim:
 
 def _why_not(draw: StepDraw) -> Refusal | None:
     """Return what is in the way of drawing the rows of all steps, None if nothing is."""
-    name, count = describe(draw.node.outputs[1]), draw.count
+    name, count = drawn_name(draw.node), draw.count
     known = all(isinstance(each, int) for each in (count, draw.begin, draw.stride))
     for parameter, by_category in zip(draw.parameters, parameters_by_category(draw.node.op), strict=False):
         ndim = tensor_type(parameter).ndim - by_category

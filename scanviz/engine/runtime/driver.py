@@ -287,9 +287,8 @@ class _ObservedRun:
         elapsed = self.before + self.inside - (own.ns - self.held)
         watch.loop_end(key, self.done, elapsed, max(0, elapsed - self.spent), error)
         self.schedule.ran(elapsed)
-        spent = perf_counter_ns() - self.entered - self.inside
-        watch.loop_observed(key, spent)
-        own.ns += spent
+        watch.loop_observed(key, perf_counter_ns() - self.entered - self.inside)
+        own.ns += perf_counter_ns() - self.entered - self.inside  # notifying that is watching too
 
 
 def _block(watch: Watch) -> int:

@@ -1,0 +1,123 @@
+"""The law of what watching takes: by a clock that moves only while observers are notified, programs take no time at all."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from hypothesis import strategies as st
+
+from scanviz import Mode, function, scan
+from scanviz import tensor as T
+from scanviz.engine.observe import Observer, StepSeries, observed_by
+from scanviz.engine.runtime.array_module import ArrayModule
+from scanviz.testing.laws.law import law
+
+NOTIFIED = 1_000_000  # nanoseconds that each notification takes
+_EVENTS = ("loop_begin", "loop_steps", "loop_rows", "loop_run", "loop_end", "loop_observed")
+
+
+class Clock:
+    """Stands still but when it is moved; outside of a law, code that was made with it reads the usual clock."""
+
+    def __init__(self) -> None:
+        self.ns, self.works = 0, False
+
+    def __call__(self) -> int:
+        """Return the nanoseconds."""
+        return self.ns if self.works else time.perf_counter_ns()
+
+    @contextmanager
+    def instead(self) -> Iterator[None]:
+        """Let the engine read this clock in the block."""
+        modules = [module for name, module in sys.modules.items() if name.startswith("scanviz.engine.")]
+        usual = time.perf_counter_ns
+        clocks = SimpleNamespace(**{**vars(time), "perf_counter_ns": self})
+        with ExitStack() as patched:
+            for module in modules:
+                if getattr(module, "perf_counter_ns", None) is usual:
+                    patched.enter_context(mock.patch.object(module, "perf_counter_ns", self))
+                if getattr(module, "time", None) is time:
+                    patched.enter_context(mock.patch.object(module, "time", clocks))
+            patched.enter_context(mock.patch.object(ArrayModule, "clock", staticmethod(self)))
+            self.works = True
+            try:
+                yield
+            finally:
+                self.works = False
+
+
+CLOCK = Clock()
+
+
+class Slow(Observer):
+    """Moves the clock whenever it is notified of a loop, and keeps all times that it is told."""
+
+    def __init__(self, detail: Any, control: bool) -> None:
+        self.detail, self.samples_runs, self.control = detail, True, control
+        self.times: dict[str, list[int]] = {}
+
+    def told(self, name: str, given: tuple[Any, ...]) -> None:
+        """Take a notification."""
+        found = self.times.setdefault(name, [])
+        match name:
+            case "loop_steps":
+                series: StepSeries = given[0]
+                found += [*series.interval_ns.tolist(), series.span_ns]
+            case "loop_run":
+                found.append(given[3])
+            case "loop_end":
+                found += given[3:5]
+        CLOCK.ns += NOTIFIED
+
+    def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
+        """Take the time of a call."""
+        self.times.setdefault("function_end", []).append(elapsed_ns)
+
+
+def _event(name: str) -> Any:
+    return lambda self, *given: self.told(name, given)
+
+
+for _name in _EVENTS:
+    setattr(Slow, _name, _event(_name))
+
+
+@law(
+    sample=6,
+    depth=st.sampled_from([2, 3]),
+    rows=st.integers(1, 120),
+    steps=st.integers(1, 4),
+    detail=st.sampled_from(["steps", "ops"]),
+    control=st.booleans(),
+)
+def what_watching_takes_is_no_time_of_what_is_around(
+    depth: int, rows: int, steps: int, detail: str, control: bool
+) -> None:
+    """Where only notifying takes time, every loop, step and call takes none, however deep in loops it was notified."""
+    observer = Slow(detail, control)
+    with CLOCK.instead():
+        f = _built(depth)
+        with observed_by(observer):
+            f(np.ones((rows, steps) if depth == 2 else (rows, 2, steps)))
+    for name, times in observer.times.items():
+        assert not any(times), (name, [each for each in times if each][:5])
+    assert CLOCK.ns and observer.times["function_end"]
+
+
+def _built(depth: int) -> Any:
+    def step(row: Any) -> Any:
+        return scan(lambda value, total: T.tanh(total + value), row, 0.0, name="inner")[0][-1]
+
+    def around(rows: Any) -> Any:
+        return scan(step, rows, name="middle")[0].sum()
+
+    given = T.matrix("X") if depth == 2 else T.tensor3("X")
+    rows, _ = scan(step if depth == 2 else around, given, name="outer")
+    return function([given], rows, mode=Mode("numpy", "none"))

@@ -81,7 +81,9 @@ def touched(array: Array) -> int:
 def _bounds(instruction: Instruction, taken: Sequence[Array], made: Sequence[Array]) -> list[tuple[int, int]]:
     """Return the bytes that an instruction may move, as pairs of the least and the most: it may be done in more than one way."""
     facts = instruction.op.facts
-    number = facts.size == "is" or (facts.always_view and made[0].ndim == 0)  # wherever it is taken from
+    # a number is in no array, and an empty part of an array shares nothing with it
+    looks = facts.always_view and (not made[0].size or 0 in (made[0].ndim, taken[0].ndim))
+    number = facts.size == "is" or looks
     if number or all(any(np.may_share_memory(one, other) for other in taken) for one in made):
         return [(0, 0)]
     if instruction.op.declaration is INDEX:

@@ -12,6 +12,7 @@ All work in float64; float32 is widened and rounded once at the end.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from scanviz.engine.backends.native.ir import Code, Value, constant, type_of
 
@@ -22,14 +23,36 @@ _LOG = (
     1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01,
     2.857142874366239149e-01, 3.999999999940941908e-01, 6.666666666666735130e-01,
 )  # fmt: skip
-IN_LIBM = {
-    "log10": "log10", "exp2": "exp2", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
-    "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "cbrt": "cbrt",
-    "arctan2": "atan2", "hypot": "hypot", "power": "pow", "remainder": "fmod",
-}  # fmt: skip
-IN_SCIPY = {  # the scalar language's name → the name in scipy.special.cython_special
-    "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "gammaln": "gammaln", "digamma": "psi", "betaln": "betaln",
-    "gammainc": "gammainc", "gammaincc": "gammaincc",
+
+
+class Called(NamedTuple):
+    """A function of float64 numbers that is called for one lane after the other.
+
+    Attributes
+    ----------
+    name : str
+        As its library has it.
+    special : bool
+        Whether that is SciPy's (``scipy.special.cython_special``), not the C library.
+    """
+
+    name: str
+    special: bool = False
+
+    @property
+    def symbol(self) -> str:
+        """The name by which code calls it."""
+        return f"scanviz.special.{self.name}" if self.special else self.name
+
+
+CALLED = {
+    "log10": Called("log10"), "exp2": Called("exp2"), "sin": Called("sin"), "cos": Called("cos"), "tan": Called("tan"),
+    "arcsin": Called("asin"), "arccos": Called("acos"), "arctan": Called("atan"), "sinh": Called("sinh"), "cosh": Called("cosh"),
+    "arcsinh": Called("asinh"), "arccosh": Called("acosh"), "arctanh": Called("atanh"), "cbrt": Called("cbrt"),
+    "arctan2": Called("atan2"), "hypot": Called("hypot"), "power": Called("pow"), "remainder": Called("fmod"),
+    "erf": Called("erf", True), "erfc": Called("erfc", True), "erfinv": Called("erfinv", True),
+    "gammaln": Called("gammaln", True), "digamma": Called("psi", True), "betaln": Called("betaln", True),
+    "gammainc": Called("gammainc", True), "gammaincc": Called("gammaincc", True),
 }  # fmt: skip
 
 
@@ -216,7 +239,7 @@ def _log1p(d: Doubles, value: Value) -> Value:
 OWN: dict[str, Callable[[Doubles, Value], Value]] = {
     "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log2": _log2, "log1p": _log1p,
 }  # fmt: skip
-FUNCTIONS = frozenset({*OWN, *IN_LIBM, *IN_SCIPY})
+FUNCTIONS = frozenset({*OWN, *CALLED})
 
 
 def elementary(code: Code, name: str, operands: list[Value]) -> Value:
@@ -226,7 +249,7 @@ def elementary(code: Code, name: str, operands: list[Value]) -> Value:
     if name in OWN:
         found = OWN[name](Doubles(code, lanes), wide[0])
     else:
-        symbol = IN_LIBM.get(name) or f"scanviz.special.{IN_SCIPY[name]}"
+        symbol = CALLED[name].symbol
         found = code.by_lane(lambda *each: code.call(symbol, each, "float64"), wide, "float64")
     if dtype == "float64":
         return found
@@ -237,4 +260,4 @@ def _widened(code: Code, value: Value) -> Value:
     return code.op(f"fpext {value.typed} to {type_of('float64', value.lanes)}", "float64", value.lanes)
 
 
-__all__ = ["FUNCTIONS", "IN_SCIPY", "elementary"]
+__all__ = ["CALLED", "FUNCTIONS", "elementary"]

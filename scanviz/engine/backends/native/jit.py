@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from scanviz.engine.backends.native.elementary import IN_SCIPY
+from scanviz.engine.backends.native.elementary import CALLED
 from scanviz.engine.backends.native.ir import Code
 
 ENTRY = "scanviz_loop"
@@ -70,7 +70,7 @@ def _special_functions() -> None:
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     told = ctypes.pythonapi.PyCapsule_GetName
     told.restype, told.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    for name in set(IN_SCIPY.values()):
+    for name in (called.name for called in CALLED.values() if called.special):
         capsule = next(
             capsules[key]
             for key in (name, f"__pyx_fuse_0{name}", f"__pyx_fuse_1{name}")

@@ -16,7 +16,7 @@ from scanviz.engine.backends.native.instructions import (
     target_of,
 )
 from scanviz.engine.backends.native.places import ArrayPlace
-from scanviz.engine.backends.native.reductions import NAMES, reduce, reduced_shape
+from scanviz.engine.backends.native.reductions import REDUCTIONS, reduce, reduced_shape
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE, ReductionDeclaration
 from scanviz.engine.program.instructions import Instruction, Program
 
@@ -43,7 +43,7 @@ def reduced(step: Step, name: str, source: ArrayPlace, axes: Sequence[int], targ
 
 
 def _why_no_reduction(instruction: Instruction, program: Program) -> str | None:
-    if instruction.op.declaration.name not in NAMES:
+    if instruction.op.declaration.name not in REDUCTIONS:
         return f"`{instruction.op.name}` has no native code"
     return None
 

@@ -7,6 +7,7 @@ at the end; where it stays, as many results as there are lanes are reduced side 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,19 +18,42 @@ from scanviz.engine.backends.native.places import ArrayPlace
 from scanviz.engine.graph.types import BOOLEAN, FLOATS
 
 ACCUMULATORS = 4
-_FIRST = {"sum": 0, "prod": 1, "all": True, "any": False}
-NAMES = frozenset({*_FIRST, "max", "min"})
+
+
+class Reduction(NamedTuple):
+    """How parts of a reduction become one.
+
+    Attributes
+    ----------
+    numbers, truths : str
+        The primitive that joins two numbers, or two truth values; ``"largest"`` and ``"smallest"`` are comparisons.
+    start : int or None
+        What it starts from; None for the lowest or highest number of the dtype.
+    """
+
+    numbers: str
+    truths: str
+    start: int | None = None
+
+
+REDUCTIONS = {
+    "sum": Reduction("add", "bit_or", 0),
+    "prod": Reduction("multiply", "bit_and", 1),
+    "max": Reduction("largest", "bit_or"),
+    "min": Reduction("smallest", "bit_and"),
+    "all": Reduction("bit_and", "bit_and", 1),
+    "any": Reduction("bit_or", "bit_or", 0),
+}
 
 
 def combined(code: Code, name: str, first: Value, second: Value) -> Value:
     """Return two parts of a reduction as one; of ``max`` and ``min`` NaN if either is."""
-    if name in ("all", "any"):
-        return primitive(code, "bit_and" if name == "all" else "bit_or", [first, second])
+    rule = REDUCTIONS[name]
     if first.dtype == BOOLEAN:
-        return primitive(code, "bit_or" if name in ("sum", "max") else "bit_and", [first, second])
-    if name in ("sum", "prod"):
-        return primitive(code, "add" if name == "sum" else "multiply", [first, second])
-    better = primitive(code, "less_equal", [second, first] if name == "max" else [first, second])
+        return primitive(code, rule.truths, [first, second])
+    if rule.start is not None:
+        return primitive(code, rule.numbers, [first, second])
+    better = primitive(code, "less_equal", [second, first] if rule.numbers == "largest" else [first, second])
     if not is_integer(first.dtype):
         unknown = code.op(f"fcmp uno {first.typed}, {first.text}", BOOLEAN, first.lanes)
         better = code.op(f"or {better.typed}, {unknown.text}", BOOLEAN, first.lanes)
@@ -38,14 +62,15 @@ def combined(code: Code, name: str, first: Value, second: Value) -> Value:
 
 def start_of(name: str, dtype: str) -> object:
     """Return what a reduction of a dtype starts from."""
-    if name in _FIRST:
-        return _FIRST[name]
+    rule = REDUCTIONS[name]
+    if rule.start is not None:
+        return rule.start
     if dtype in FLOATS:
-        return -np.inf if name == "max" else np.inf
+        return -np.inf if rule.numbers == "largest" else np.inf
     if dtype == BOOLEAN:
-        return name == "min"
+        return rule.numbers == "smallest"
     limits = np.iinfo(dtype)
-    return limits.min if name == "max" else limits.max
+    return limits.min if rule.numbers == "largest" else limits.max
 
 
 def reduce(code: Code, name: str, source: Operand, axes: Sequence[int], target: Operand, lanes: int) -> None:
@@ -206,4 +231,4 @@ def reduced_shape(place: ArrayPlace, axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(size for axis, size in enumerate(place.shape) if axis not in axes)
 
 
-__all__ = ["NAMES", "combined", "reduce", "reduced_shape"]
+__all__ = ["REDUCTIONS", "combined", "reduce", "reduced_shape"]

@@ -70,7 +70,7 @@ def export(record: ProfileRecord, name: str) -> dict[str, bytes]:
     --------
     >>> from scanviz.record.model import ProfileRecord
     >>> export(ProfileRecord(script="rnn.py", wall_ns=12), "collapsed")
-    {'': b'rnn.py 12\n'}
+    {'': b"rnn.py 0\nrnn.py;the script's own time 12\n"}
     """
     module = importlib.import_module(f"scanviz.profiler.export.{name}_format")
     pieces: dict[str, bytes] = module.export(record)

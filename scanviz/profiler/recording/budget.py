@@ -65,7 +65,7 @@ def affordable(size: int, budget: Budget) -> Kept | None:
 
     Examples
     --------
-    >>> budget = Budget(10_000)
+    >>> budget = Budget(2 * BARE + 4_000)
     >>> [affordable(4_000, budget) for _ in range(3)]
     [<Kept.WHOLE: 'whole'>, <Kept.TOTALS: 'totals'>, None]
     """

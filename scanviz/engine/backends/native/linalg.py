@@ -12,7 +12,7 @@ from scanviz.engine.backends.native.instructions import (
     source_of,
     target_of,
 )
-from scanviz.engine.backends.native.places import ArrayPlace
+from scanviz.engine.backends.native.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.products import Matrix, inner_product, product
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.linalg import DOT, MATMUL
@@ -37,6 +37,7 @@ def _write_product(step: Step, instruction: Instruction) -> None:
     code, dtype = step.code, target.dtype
     lanes = lanes_of([a.dtype, b.dtype, dtype], step.vector_bytes)
     first, second = _matrix(step, a, True), _matrix(step, b, False)
+    must_fit(first.columns == second.rows)
     if not target.shape:
         step.give(instruction.outputs[0], inner_product(code, first, second, lanes, dtype))
         return

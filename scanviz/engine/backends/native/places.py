@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.ir import Value
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array
@@ -22,6 +23,13 @@ from scanviz.engine.program.instructions import Instruction, LoopInstruction, dt
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size
 from scanviz.engine.program.plan.arena import aligned
 from scanviz.engine.program.plan.location import packed
+
+
+def must_fit(fits: bool) -> None:
+    """Leave it to NumPy's code to say what is wrong with sizes that do not fit."""
+    if not fits:
+        raise NotWrittenError("sizes that do not fit are an error of the run")
+
 
 Base = tuple[str, int, int]  # ("row of a state", which, tap), ("buffer", which, 0), …
 
@@ -57,8 +65,16 @@ class ArrayPlace(NamedTuple):
         return prod(self.shape)
 
     def spread(self, shape: Sequence[int]) -> ArrayPlace:
-        """Return it as it broadcasts to a shape: axes that repeat it have stride 0."""
+        """Return it as it broadcasts to a shape: axes that repeat it have stride 0.
+
+        Raises
+        ------
+        NotWrittenError
+            If it does not: an error of the run.
+        """
         missing = len(shape) - len(self.shape)
+        fits = zip(self.shape, shape[max(missing, 0) :], strict=False)
+        must_fit(missing >= 0 and all(size in (1, wanted) for size, wanted in fits))
         strides = [0] * missing
         strides += [
             0 if size == 1 and wanted != 1 else stride
@@ -214,4 +230,4 @@ def _ends(place: ArrayPlace) -> tuple[int, int]:
     return low, place.offset + sum(max(0, step) for step in steps) + np.dtype(place.dtype).itemsize
 
 
-__all__ = ["ArrayPlace", "ArrayPlaces", "Base", "overlap"]
+__all__ = ["ArrayPlace", "ArrayPlaces", "Base", "must_fit", "overlap"]

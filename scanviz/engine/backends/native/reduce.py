@@ -15,7 +15,7 @@ from scanviz.engine.backends.native.instructions import (
     source_of,
     target_of,
 )
-from scanviz.engine.backends.native.places import ArrayPlace
+from scanviz.engine.backends.native.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.reductions import REDUCTIONS, reduce, reduced_shape
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE, ReductionDeclaration
 from scanviz.engine.program.instructions import Instruction, Program
@@ -24,6 +24,9 @@ from scanviz.engine.program.instructions import Instruction, Program
 def _write_reduction(step: Step, instruction: Instruction) -> None:
     name, parameters = instruction.op.declaration.name, instruction.op.parameters
     source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
+    declaration = instruction.op.declaration
+    assert isinstance(declaration, ReductionDeclaration)
+    must_fit(declaration.identity or 0 not in [source.shape[axis] for axis in parameters.axes])
     wanted = target._replace(
         shape=reduced_shape(source, parameters.axes), strides=_kept(target.strides, parameters)
     )
@@ -56,6 +59,7 @@ def _write_sum_to_shape(step: Step, instruction: Instruction) -> None:
         for axis, size in enumerate(source.shape)
         if axis < missing or target.shape[axis - missing] != size
     ]
+    must_fit(missing >= 0 and all(axis < missing or target.shape[axis - missing] == 1 for axis in axes))
     if axes:
         kept = [axis - missing for axis in range(len(source.shape)) if axis not in axes]
         shape = tuple(target.shape[axis] for axis in kept)

@@ -16,6 +16,7 @@ from scanviz.engine.backends.native.instructions import (
     source_of,
     target_of,
 )
+from scanviz.engine.backends.native.places import must_fit
 from scanviz.engine.ops.shape import ALLOC, DIMENSION, DIMSHUFFLE, MAKE_VECTOR, RESHAPE
 from scanviz.engine.program.instructions import Instruction, is_scalar
 from scanviz.engine.program.plan.location import packed
@@ -42,6 +43,7 @@ def write_view(step: Step, instruction: Instruction) -> None:
     elif step.places.view(instruction) is None:  # the same elements in another order of memory
         place = step.places.of(source)
         assert place is not None
+        must_fit(place.elements == target.elements)
         strides = packed(place.shape, np.dtype(place.dtype).itemsize)
         copy(step, place, target._replace(shape=place.shape, strides=strides))
 

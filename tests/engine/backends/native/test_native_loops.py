@@ -14,6 +14,7 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability, resolve
+from scanviz.engine.errors import ScanvizError
 
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
@@ -257,3 +258,27 @@ def test_an_index_out_of_bounds_is_the_error_of_the_other_tiers(wrong):
         told.append(str(caught.value))
     assert tiers_of(f)[0][0] == "native"
     assert told[0] == told[1] and "step 437" in told[0], told
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda a, b, m: a + b,
+        lambda a, b, m: T.dot(a, b),
+        lambda a, b, m: T.dot(m, b),
+        lambda a, b, m: T.concatenate([m, m[:1, :2]], axis=0),
+        lambda a, b, m: T.reshape(m, (4, 2)),
+        lambda a, b, m: T.max(m[:, :0], axis=1),
+        lambda a, b, m: T.set_subtensor(a[:2], b),
+    ],
+)
+def test_what_does_not_fit_is_the_error_of_the_other_tiers(step):
+    a, b, m = T.matrix("a"), T.matrix("b"), T.tensor("float64", (None, None, None), "m")
+    rows, _ = scanviz.scan(step, [a, b, m], name="fits")
+    told = []
+    for tier_name in ("numpy", "native"):
+        f = scanviz.function([a, b, m], rows, mode=Mode(tier_name, "none"))
+        with pytest.raises(ScanvizError) as caught:
+            f(np.ones((3, 4)), np.ones((3, 3)), np.ones((3, 5, 4)))
+        told.append(str(caught.value))
+    assert told[0] == told[1]

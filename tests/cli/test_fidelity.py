@@ -139,7 +139,9 @@ def test_profile_prints_a_report_and_saves_the_profile(script):
     path = script(LOOP)
     done = launch(script.folder, "-m", "scanviz", "profile", path.name, "argument")
     assert done.returncode == 0 and done.stdout == "(200,)\n"
-    assert "wave" in done.stderr and "saved" in done.stderr and len(done.stderr.splitlines()) < 40
+    assert (
+        "wave" in done.stderr and "saved" in done.stderr and len(done.stderr.splitlines()) < 46
+    )  # a busy machine is told in a few lines more
     record = load(script.folder / "script.scanviz")
     (loop,) = record.loops
     assert (loop.name, loop.steps, record.outcome.status) == ("wave", 200, "ok")

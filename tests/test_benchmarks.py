@@ -79,7 +79,7 @@ def test_growth_with_the_number_of_loops_is_fitted_for_each_kind_of_function(tmp
     rows = json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8"))["rows"]
     fitted = {row["what"]: row["exponents"] for row in rows if "exponents" in row}
     assert set(fitted) == {"chain", "apart", "together", "stacked", "updated", "deep", "within"}
-    assert all(set(each) == {"build", "first_call", "call", "profiled"} for each in fitted.values())
+    assert all(set(each) == {"build", "first_call", "call", "profiled", "record"} for each in fitted.values())
 
 
 def test_short_calls_are_measured_beside_another_checkout(tmp_path):

@@ -1,4 +1,4 @@
-"""Running a script for the functions that it builds: what they are is shown when it ends, however it ends."""
+"""Running a script for what is shown of it when it ends, however it ends: its functions, or what watching them found."""
 
 from __future__ import annotations
 
@@ -15,11 +15,19 @@ from scanviz.record.plain_text import write_text
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
 
-    Deliver = Callable[[Sequence[Function], TextIO], None]
+
+def show_functions(script: Any, what: str, deliver: Callable[[Sequence[Function], TextIO], None]) -> int:
+    """Run a script and show something of the functions that it built: see :func:`run_and_show`."""
+    from scanviz.engine.measurement.captured_calls import told_of_functions
+
+    built: list[Function] = []
+    return run_and_show(script, what, told_of_functions(built.append), lambda out: deliver(built, out))
 
 
-def run_and_show(script: Any, what: str, deliver: Deliver) -> int:
-    """Run a script and show something of the functions that it built, also where it fails; return the exit code.
+def run_and_show(
+    script: Any, what: str, watching: contextlib.AbstractContextManager[Any], show: Callable[[TextIO], None]
+) -> int:
+    """Run a script and show something when it ends, also where it fails; return the exit code.
 
     Parameters
     ----------
@@ -27,39 +35,39 @@ def run_and_show(script: Any, what: str, deliver: Deliver) -> int:
         A program of the runner.
     what : str
         What is shown, for a message.
-    deliver : callable
-        ``deliver(functions, out)`` shows it; a UsageError of it is told, and ends the command with 2.
+    watching : context manager
+        Is entered while the script runs.
+    show : callable
+        ``show(out)``; a UsageError of it is told, and ends the command with 2.
     """
     from scanviz.cli.rewrites import own_output
-    from scanviz.engine.measurement.captured_calls import told_of_functions
     from scanviz.profiler.run.exits import watch_the_end
     from scanviz.profiler.run.runner import CannotRunError, run
 
-    built: list[Function] = []
     out, process = own_output(what), os.getpid()
     watch_the_end()
 
-    def show() -> int:
+    def at_the_end() -> int:
         if os.getpid() != process:
             return 0
         try:
             with contextlib.suppress(BrokenPipeError):  # nobody reads any more
-                deliver(built, out)
+                show(out)
         except UsageError as error:  # only at the script's end it is known what there is
             write_text(f"scanviz: {error}\n", sys.stderr)
             return 2
         return 0
 
     try:
-        with told_of_functions(built.append):
+        with watching:
             run(script)
     except CannotRunError as error:
         write_text(f"scanviz: {error}\n", sys.stderr)
         return error.code
     except BaseException:
-        atexit.register(show)  # after its traceback, and with its exit code
+        atexit.register(at_the_end)  # after its traceback, and with its exit code
         raise
-    return show()
+    return at_the_end()
 
 
-__all__ = ["run_and_show"]
+__all__ = ["run_and_show", "show_functions"]

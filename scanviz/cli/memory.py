@@ -7,13 +7,11 @@ operations outside of loops, results of calls. With --limit a call that would ho
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import os
 import re
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from scanviz.cli.built import run_and_show
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of
 from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import sanitize, write_text
@@ -37,30 +35,12 @@ def main(arguments: list[str]) -> int:
         return 0
     limit, script = _limit(parsed), program_of(parsed.rest, "memory")
     set_mode(parsed.options.get("mode"))
-    from scanviz.cli.rewrites import own_output
     from scanviz.engine.measurement.forecasts import Forecasts
-    from scanviz.profiler.run.exits import watch_the_end
-    from scanviz.profiler.run.runner import CannotRunError, run
 
-    forecasts, out, process = Forecasts(limit), own_output("the forecast"), os.getpid()
-    watch_the_end()
-
-    def show() -> int:
-        if os.getpid() == process:
-            with contextlib.suppress(BrokenPipeError):  # nobody reads any more
-                _print(forecasts.calls, out)
-        return 0
-
-    try:
-        with forecasts.watching():
-            run(script)
-    except CannotRunError as error:
-        write_text(f"scanviz: {error}\n", sys.stderr)
-        return error.code
-    except BaseException:
-        atexit.register(show)  # after its traceback, and with its exit code
-        raise
-    return show()
+    forecasts = Forecasts(limit)
+    return run_and_show(
+        script, "the forecast", forecasts.watching(), lambda out: _print(forecasts.calls, out)
+    )
 
 
 def _limit(parsed: Parsed) -> int | None:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from scanviz.cli.built import run_and_show
+from scanviz.cli.built import show_functions
 from scanviz.cli.options import Option, UsageError, help_text, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import sanitize, write_text
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
             _show(listing, "asm" in parsed.options, out)
         out.flush()
 
-    return run_and_show(program, "the code", deliver)
+    return show_functions(program, "the code", deliver)
 
 
 def _chosen(found: Sequence[LoopListing], name: str | None) -> list[LoopListing]:

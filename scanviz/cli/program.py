@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scanviz.cli.built import run_and_show
+from scanviz.cli.built import show_functions
 from scanviz.cli.files import free_place, options_after_file
 from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
     def deliver(functions: Sequence[Function], out: TextIO) -> None:
         _deliver([(function.program, _notes(function)) for function in functions], parsed, target, out)
 
-    return run_and_show(program, "the Programs", deliver)
+    return show_functions(program, "the Programs", deliver)
 
 
 def _notes(function: Function | None) -> Notes:

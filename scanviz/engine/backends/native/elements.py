@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from scanviz.engine.backends.native.ir import Code, Value, constant
-from scanviz.engine.backends.native.places import ArrayPlace, Base
+from scanviz.engine.backends.native.places import ArrayPlace
 
-Address = Callable[[Base], Value]
 UNROLLED = 4  # pieces that are written one after another rather than in a loop
 
 
@@ -78,11 +77,7 @@ def load(code: Code, operand: Operand, offset: Value, step: int, lanes: int) -> 
     size, address = np.dtype(dtype).itemsize, code.at(operand.address, offset)
     if step == size or lanes == 1:
         return code.load(address, dtype, lanes)
-    found = Value("poison", dtype, lanes)
-    for k in range(lanes):
-        one = code.load(code.at(address, k * step), dtype)
-        found = code.op(f"insertelement {found.typed}, {one.typed}, i64 {k}", dtype, lanes)
-    return found
+    return code.side_by_side(lambda k: code.load(code.at(address, k * step), dtype), dtype, lanes)
 
 
 def store(code: Code, value: Value, operand: Operand, offset: Value, step: int) -> None:
@@ -137,15 +132,8 @@ def _nest(
         _innermost(code, sizes[0], [each[0] for each in strides], offsets, arrays, body, lanes)
         return
     with code.counted(0, sizes[0]) as number:
-        further = [_plus(code, old, number, each[0]) for old, each in zip(offsets, strides, strict=True)]
+        further = [code.along(old, number, each[0]) for old, each in zip(offsets, strides, strict=True)]
         _nest(code, sizes[1:], [each[1:] for each in strides], further, arrays, body, lanes)
-
-
-def _plus(code: Code, offset: Value, number: Value, step: int) -> Value:
-    if not step:
-        return offset
-    moved = code.times(number, step)
-    return moved if offset.text == "0" else code.op(f"add nsw i64 {offset.text}, {moved.text}", "int64")
 
 
 def _innermost(
@@ -168,14 +156,14 @@ def _innermost(
         given = []
         for operand, one, offset, step in zip(reads, same, offsets, steps, strict=False):
             if one is None:
-                given.append(load(code, operand, _plus(code, offset, number, step), step, width))
+                given.append(load(code, operand, code.along(offset, number, step), step, width))
             else:
                 given.append(code.splat(one, width))
         results = body(given, width)
         for value, operand, offset, step in zip(
             results, writes, offsets[len(reads) :], steps[len(reads) :], strict=True
         ):
-            store(code, code.splat(value, width), operand, _plus(code, offset, number, step), step)
+            store(code, code.splat(value, width), operand, code.along(offset, number, step), step)
 
     for first, count, width in pieces(size, lanes):
         if count <= UNROLLED:
@@ -191,4 +179,4 @@ def lanes_of(dtypes: Sequence[str], vector_bytes: int) -> int:
     return max(1, vector_bytes // max((np.dtype(dtype).itemsize for dtype in dtypes), default=8))
 
 
-__all__ = ["Address", "Body", "Operand", "collapsed", "for_each", "lanes_of", "load", "pieces", "store"]
+__all__ = ["Body", "Operand", "collapsed", "for_each", "lanes_of", "load", "pieces", "store"]

@@ -5,7 +5,7 @@ The same rows write the wide code and that of the last elements, so both give th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -214,16 +214,11 @@ def _loop(code: Code, line: Statement, given: Sequence[Value]) -> list[Value]:
     code.begin(body)
     found = write(code, step, [*names, *captured][: step.arguments])
     further = code.add(counter, 1)
-    phis = [(counter, constant(0, "int64"), further), *zip(names, carried, found, strict=True)]
-    code.lines[place:place] = [
-        f"  {made.text} = phi {made.type} [ {old.text}, %{before} ], [ {new.text}, %{code.block} ]"
-        for made, old, new in phis
-    ]
+    start = constant(0, "int64")
+    code.phis(place, before, [(counter, start, further), *zip(names, carried, found, strict=True)])
     code.jump(head)
     code.begin(after)
     return names
 
-
-Writer = Callable[[Code, Sequence[Value]], Value]
 
 __all__ = ["cast", "primitive", "takes_lanes", "why_not", "write"]

@@ -7,7 +7,7 @@ so, and not through a library of objects, a loop's code is made in a millisecond
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -206,6 +206,10 @@ class Code:
             return constant(int(first.text) * factor if factor else 0, "int64")
         return first if factor == 1 else self.op(f"mul nsw i64 {first.text}, {factor}", "int64")
 
+    def along(self, offset: Value, number: Value, step: int) -> Value:
+        """Return an offset so many steps further on."""
+        return self.add(offset, self.times(number, step))
+
     def at(self, base: Value, offset: Value | int) -> Value:
         """Return an address so many bytes on."""
         offset = constant(offset, "int64") if isinstance(offset, int) else offset
@@ -239,11 +243,39 @@ class Code:
         lanes = operands[0].lanes
         if lanes == 1:
             return function(*operands)
+        return self.side_by_side(lambda k: function(*(self.lane(each, k) for each in operands)), dtype, lanes)
+
+    def side_by_side(self, one: Callable[[int], Value], dtype: str, lanes: int) -> Value:
+        """Return numbers side by side, each as a function of its lane gives it."""
         found = Value("poison", dtype, lanes)
         for k in range(lanes):
-            one = function(*(self.lane(each, k) for each in operands))
-            found = self.op(f"insertelement {found.typed}, {one.typed}, i64 {k}", dtype, lanes)
+            found = self.op(f"insertelement {found.typed}, {one(k).typed}, i64 {k}", dtype, lanes)
         return found
+
+    def halves(self, value: Value) -> tuple[Value, Value]:
+        """Return the first half of the lanes, and the second."""
+        half = value.lanes // 2
+        if half == 1:
+            return self.lane(value, 0), self.lane(value, 1)
+        first, second = (
+            self.op(
+                f"shufflevector {value.typed}, {value.type} poison, <{half} x i32> <{picked}>",
+                value.dtype,
+                half,
+            )
+            for picked in (", ".join(f"i32 {start + k}" for k in range(half)) for start in (0, half))
+        )
+        return first, second
+
+    def phis(self, place: int, before: str, triples: Iterable[tuple[Value, Value, Value]]) -> None:
+        """Put what a loop carries at the beginning of its head: each a value, what it starts from, what the present block gives.
+
+        ``place`` is the line that the head's others begin at, ``before`` the block that leads to it.
+        """
+        self.lines[place:place] = [
+            f"  {made.text} = phi {made.type} [ {old.text}, %{before} ], [ {new.text}, %{self.block} ]"
+            for made, old, new in triples
+        ]
 
     @contextmanager
     def counted(self, start: Value | int, end: Value | int, step: int = 1) -> Iterator[Value]:
@@ -273,10 +305,7 @@ class Code:
         yield number, carried, given
         further = self.add(number, step)
         phis = [(number, first, further), *zip(carried, initial, given, strict=True)]
-        self.lines[place:place] = [
-            f"  {made.text} = phi {made.type} [ {old.text}, %{before} ], [ {new.text}, %{self.block} ]"
-            for made, old, new in phis
-        ]
+        self.phis(place, before, phis)
         self.jump(head)
         self.begin(after)
         given[:] = carried

@@ -78,7 +78,7 @@ class LoopEmitter(StepFrame):
         self.open()
         code = self.code
         first, last = Value("%first", "int64"), Value("%last", "int64")
-        before, head, step, after = code.block, "steps", "step", "done"
+        head, step, after = "steps", "step", "done"
         initial = [value for k in self.held for value in self._initial(k)]
         before = code.block
         code.jump(head)
@@ -94,12 +94,8 @@ class LoopEmitter(StepFrame):
         following = [value for k in self.held for value in self._next(k)]
         further = code.add(self.step, 1)
         stop = self._stop()
-        end = code.block
         triples = [(self.step, first, further), *zip(phis, initial, following, strict=True)]
-        code.lines[place:place] = [
-            f"  {made.text} = phi {made.type} [ {old.text}, %{before} ], [ {new.text}, %{end} ]"
-            for made, old, new in triples
-        ]
+        code.phis(place, before, triples)
         if stop is None:
             code.jump(head)
         else:

@@ -100,11 +100,6 @@ class ArrayPlace(NamedTuple):
             return None
         return self._replace(offset=self.offset + begin, shape=found.shape, strides=found.strides)
 
-    @property
-    def in_order(self) -> bool:
-        """Whether its elements lie one after another."""
-        return self.strides == packed(self.shape, np.dtype(self.dtype).itemsize)
-
 
 class ArrayPlaces:
     """Finds where the registers of a loop's step lie.

@@ -7,7 +7,7 @@ round (a transposed matrix) each result is a sum along both, as a reduction take
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from scanviz.engine.backends.native.elements import Operand, load, pieces, store
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.ir import Code, Value, constant
+from scanviz.engine.backends.native.reductions import combined, narrowed
 from scanviz.engine.graph.types import FLOATS
 
 COLUMNS = 8  # registers of columns
@@ -122,8 +123,8 @@ def _by_sums(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: i
     """Write each result as a sum along a row of the first and a column of the second."""
     with code.counted(0, target.rows) as row, code.counted(0, target.columns) as column:
         total = inner_product(
-            code, first._replace(offset=code.add(first.offset, code.times(row, first.down))),
-            second._replace(offset=code.add(second.offset, code.times(column, second.along))), lanes, dtype,
+            code, first._replace(offset=code.along(first.offset, row, first.down)),
+            second._replace(offset=code.along(second.offset, column, second.along)), lanes, dtype,
         )  # fmt: skip
         _put(code, target, row, column, total)
 
@@ -135,64 +136,29 @@ def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: 
         step == np.dtype(each.operand.place.dtype).itemsize
         for each, step in ((first, first.along), (second, second.down))
     )
-    totals: list[Value] = []
+    total = constant(0, dtype)
     for start, count, width in pieces(size, lanes if even else 1):
         several = min(4, count)
 
-        def both(number: Value, width: int = width) -> tuple[Value, Value]:
-            left = load(
-                code,
-                first.operand,
-                code.add(first.offset, code.times(number, first.along)),
-                first.along,
-                width,
-            )
-            right = load(
-                code,
-                second.operand,
-                code.add(second.offset, code.times(number, second.down)),
-                second.down,
-                width,
-            )
-            return cast(code, left, dtype), cast(code, right, dtype)
+        def both(number: Value, width: int = width) -> list[Value]:
+            return [
+                cast(
+                    code, load(code, each.operand, code.along(each.offset, number, step), step, width), dtype
+                )
+                for each, step in ((first, first.along), (second, second.down))
+            ]
 
         zeros = [constant(0, dtype, width)] * several
         whole = count // several * several
         with code.folded(start, start + whole * width, zeros, several * width) as (number, carried, given):
-            for k, total in enumerate(carried):
-                given.append(_added(code, total, *both(code.add(number, k * width))))
+            for k, each in enumerate(carried):
+                given.append(_added(code, each, *both(code.add(number, k * width))))
         ends = list(given)
         for k in range(whole, count):
             ends[0] = _added(code, ends[0], *both(constant(start + k * width, "int64")))
-        totals.append(_summed(code, ends))
-    return _one(code, totals, dtype)
-
-
-def _plus(code: Code, first: Value, second: Value) -> Value:
-    return primitive(code, "bit_or" if first.dtype == "bool" else "add", [first, second])
-
-
-def _summed(code: Code, parts: Sequence[Value]) -> Value:
-    """Return the sum of all lanes of all parts."""
-    total = parts[0]
-    for each in parts[1:]:
-        total = _plus(code, total, each)
-    while total.lanes > 1:
-        half = total.lanes // 2
-        halves = []
-        for start in (0, half):
-            picked = ", ".join(f"i32 {start + k}" for k in range(half))
-            text = f"shufflevector {total.typed}, {total.type} poison, <{half} x i32> <{picked}>"
-            halves.append(code.op(text, total.dtype, half) if half > 1 else code.lane(total, start))
-        total = _plus(code, *halves)
+        part = reduce(lambda one, other: combined(code, "sum", one, other), ends)
+        total = combined(code, "sum", total, narrowed(code, "sum", part, 1))
     return total
-
-
-def _one(code: Code, totals: Sequence[Value], dtype: str) -> Value:
-    found = constant(0, dtype)
-    for each in totals:
-        found = _plus(code, found, each)
-    return found
 
 
 __all__ = ["Matrix", "inner_product", "product"]

@@ -6,7 +6,7 @@ at the end; where it stays, as many results as there are lanes are reduced side 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -128,29 +128,24 @@ class _Rows:
     def across(self, offset: Value, lanes: int) -> Value:
         """Return as many results side by side as there are lanes."""
         step = np.dtype(self.source.place.dtype).itemsize
-        return self._along(offset, list(zip(self.sizes, self.steps, strict=True)), self.zero(lanes), step)
-
-    def _along(self, offset: Value, axes: list[tuple[int, int]], so_far: Value, step: int) -> Value:
-        if not axes:
-            return combined(self.code, self.name, so_far, self.element(offset, step, so_far.lanes))
-        (size, apart), *rest = axes
-        with self.code.folded(0, size, [so_far]) as (number, (carried,), given):
-            further = _moved(self.code, offset, number, apart)
-            given.append(self._along(further, rest, carried, step))
-        return given[0]
+        return self._along(
+            offset, len(self.sizes), self.zero(lanes), lambda at: self.element(at, step, lanes)
+        )
 
     def one(self, offset: Value) -> Value:
-        """Return one result, its elements in several accumulators."""
+        """Return one result, its elements along the innermost axis in several accumulators."""
+        return self._along(offset, len(self.sizes) - 1, self.zero(1), self._row)
 
-        def walk(offset: Value, axes: list[tuple[int, int]], so_far: Value) -> Value:
-            if not axes:
-                return combined(self.code, self.name, so_far, self._row(offset))
-            (size, apart), *rest = axes
-            with self.code.folded(0, size, [so_far]) as (number, (carried,), given):
-                given.append(walk(_moved(self.code, offset, number, apart), rest, carried))
-            return given[0]
-
-        return walk(offset, list(zip(self.sizes[:-1], self.steps[:-1], strict=True)), self.zero(1))
+    def _along(
+        self, offset: Value, axes: int, so_far: Value, part: Callable[[Value], Value], axis: int = 0
+    ) -> Value:
+        """Return a total with the parts at all places along the first axes."""
+        if axis == axes:
+            return combined(self.code, self.name, so_far, part(offset))
+        with self.code.folded(0, self.sizes[axis], [so_far]) as (number, (carried,), given):
+            further = self.code.along(offset, number, self.steps[axis])
+            given.append(self._along(further, axes, carried, part, axis + 1))
+        return given[0]
 
     def _row(self, offset: Value) -> Value:
         """Return what the elements along the innermost axis give."""
@@ -162,7 +157,7 @@ class _Rows:
             whole = count // several * several
 
             def piece(number: Value, k: int, width: int = width) -> Value:
-                at = _moved(code, offset, code.add(number, k * width), step)
+                at = code.along(offset, code.add(number, k * width), step)
                 return self.element(at, step, width)
 
             initial = [piece(constant(first, "int64"), k) for k in range(several)]
@@ -177,30 +172,19 @@ class _Rows:
             parts += [piece(constant(first + (whole + k) * width, "int64"), 0) for k in range(count - whole)]
             for part in parts:
                 total = self._joined(total, part)
-        return self.zero(1) if total is None else self._lanes_joined(total)
+        return self.zero(1) if total is None else narrowed(code, self.name, total, 1)
 
     def _joined(self, total: Value | None, part: Value) -> Value:
         if total is None:
             return part
-        while total.lanes > part.lanes:
-            total = self._halved(total)
-        return combined(self.code, self.name, total, part)
+        return combined(self.code, self.name, narrowed(self.code, self.name, total, part.lanes), part)
 
-    def _halved(self, value: Value) -> Value:
-        half, code = value.lanes // 2, self.code
-        if half == 1:
-            return combined(code, self.name, code.lane(value, 0), code.lane(value, 1))
-        parts = []
-        for start in (0, half):
-            picked = ", ".join(f"i32 {start + k}" for k in range(half))
-            text = f"shufflevector {value.typed}, {value.type} poison, <{half} x i32> <{picked}>"
-            parts.append(code.op(text, value.dtype, half))
-        return combined(code, self.name, *parts)
 
-    def _lanes_joined(self, value: Value) -> Value:
-        while value.lanes > 1:
-            value = self._halved(value)
-        return value
+def narrowed(code: Code, name: str, value: Value, lanes: int) -> Value:
+    """Return a part of a reduction in fewer lanes: halves are put together."""
+    while value.lanes > lanes:
+        value = combined(code, name, *code.halves(value))
+    return value
 
 
 def _outer(
@@ -209,21 +193,14 @@ def _outer(
     code = rows.code
     if len(sizes) > 1:
         with code.counted(0, sizes[0]) as number:
-            further = [_moved(code, at[0], number, read[0]), _moved(code, at[1], number, written[0])]
+            further = [code.along(at[0], number, read[0]), code.along(at[1], number, written[0])]
             _outer(rows, sizes[1:], read[1:], written[1:], further, side_by_side)
         return
     for first, count, width in pieces(sizes[0], rows.lanes if side_by_side else 1):
         with code.counted(first, first + count * width, width) as number:
-            begin = _moved(code, at[0], number, read[0])
+            begin = code.along(at[0], number, read[0])
             result = rows.across(begin, width) if width > 1 else rows.one(begin)
-            store(code, result, rows.target, _moved(code, at[1], number, written[0]), written[0])
-
-
-def _moved(code: Code, offset: Value, number: Value, step: int) -> Value:
-    if not step:
-        return offset
-    moved = code.times(number, step)
-    return moved if offset.text == "0" else code.add(offset, moved)
+            store(code, result, rows.target, code.along(at[1], number, written[0]), written[0])
 
 
 def reduced_shape(place: ArrayPlace, axes: Sequence[int]) -> tuple[int, ...]:
@@ -231,4 +208,4 @@ def reduced_shape(place: ArrayPlace, axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(size for axis, size in enumerate(place.shape) if axis not in axes)
 
 
-__all__ = ["REDUCTIONS", "combined", "reduce", "reduced_shape"]
+__all__ = ["REDUCTIONS", "combined", "narrowed", "reduce", "reduced_shape"]

@@ -28,7 +28,7 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.memory import fresh_bytes
 from scanviz.engine.program.plan import Emits, Plan, Size, View, Where, plan, single, wraps
-from scanviz.engine.program.plan.arena import ring_size
+from scanviz.engine.program.plan.arena import inner_steps, ring_size
 from scanviz.engine.program.plan.location import packed
 from scanviz.engine.program.shapes import ConcreteShape
 
@@ -169,12 +169,14 @@ class _Walk:
     def _loop(
         self, program: Program, planned: Plan, index: int, loop: LoopInstruction
     ) -> tuple[int, dict[int, int]]:
-        steps, plans = _steps(program, planned, loop), planned.inner.get(index)
+        steps, plans = inner_steps(program, planned, loop), planned.inner.get(index)
         if steps is None or plans is None:
             self.unknown += loop.outputs
             return 0, {}
         (inner,) = plans
-        rows, made = _rows(loop, inner, steps, [planned.places[slot.outer].shape for slot in loop.states])
+        rows, made = _rows(
+            loop, inner, max(steps, 0), [planned.places[slot.outer].shape for slot in loop.states]
+        )
         inside = max(self.program_in_step(loop.body, inner), default=0)
         whole = rows + inner.arena + fresh_bytes(loop.body, inner) + inside
         self.loops[loop.key] = max(self.loops.get(loop.key, 0), whole)
@@ -206,12 +208,6 @@ def _base(planned: Plan, instruction: AnyInstruction, number: int, users: Mappin
         ):
             return users.get(source)  # a view of it, wherever its elements lie
     return None if place.location in (Where.GIVEN, Where.CONSTANT) else number
-
-
-def _steps(program: Program, planned: Plan, loop: LoopInstruction) -> int | None:
-    location, value = planned.places[loop.n_steps].location, program.constants.get(loop.n_steps)
-    steps = location.value if isinstance(location, Size) else None if value is None else int(value)
-    return None if steps is None else max(steps, 0)
 
 
 def _rows(

@@ -216,7 +216,8 @@ class Observer:
         """The call whose end was told last in this thread returned to its caller.
 
         Beside the time that ``function_end`` told, its arguments were checked and shared variables read for ``checks_ns``, results
-        were copied and shared variables updated for ``copies_ns``, and watchers were told of its begin and end for ``watching_ns``.
+        were copied and shared variables updated for ``copies_ns``, and watchers were told of its begin and end for ``watching_ns``,
+        with what telling them the return before it took.
         A call that an error ended does not return.
         """
 

@@ -69,22 +69,31 @@ class WatchedCall:
     ----------
     watching : tuple of Observer
         Who watches.
+    begun : int
+        Now, by the process's clock.
     """
 
     __slots__ = ("begun", "elapsed_ns", "run_begun", "run_ended", "watch", "watching")
 
-    def __init__(self, watching: tuple[observe.Observer, ...]) -> None:
-        self.watching, self.begun = watching, time.perf_counter_ns()
-        self.run_begun = self.run_ended = self.begun
+    def __init__(self, watching: tuple[observe.Observer, ...], begun: int) -> None:
+        self.watching = watching
+        self.run_begun = self.run_ended = self.begun = begun
         self.watch: Watch | None = None  # of the run that was timed
         self.elapsed_ns = 0
 
     def returned(self) -> None:
-        """Tell the times around the run to those who were told of it."""
-        ended = time.perf_counter_ns()
-        if self.watch is not None:
-            telling = self.run_ended - self.run_begun - self.elapsed_ns
-            self.watch.function_returned(self.run_begun - self.begun, ended - self.run_ended, max(0, telling))
+        """Tell the times around the run to those who were told of it.
+
+        What telling takes is known when they have been told: they are told it with the next call of the thread.
+        """
+        ended, watch = time.perf_counter_ns(), self.watch
+        if watch is None:
+            return
+        own, telling = watch.own, max(0, self.run_ended - self.run_begun - self.elapsed_ns)
+        telling += own.untold_ns(self.watching)
+        watch.function_returned(self.run_begun - self.begun, ended - self.run_ended, telling)
+        self.watch = watch = None  # freed while the clock still runs
+        own.leave_untold(self.watching, ended)
 
 
 class Function(Shown):
@@ -236,19 +245,22 @@ class Function(Shown):
         watching = observe.observers()
         if self.profile_observer is not None:
             watching = (*watching, self.profile_observer)
-        watched = WatchedCall(watching) if watching else None
+        if not watching:
+            return self._called(values, named, None)
+        watched = WatchedCall(watching, time.perf_counter_ns())
+        found = self._called(values, named, watched)
+        watched.returned()
+        return found
+
+    def _called(self, values: Sequence[Any], named: dict[str, Any], watched: WatchedCall | None) -> Any:
         arguments = self._arguments(values, named)
         if not self._updated:
-            found = self._structured(self._computed(arguments, watched))
-        else:
-            with ExitStack() as held:
-                for shared_variable in self._updated:
-                    held.enter_context(shared_variable.lock)
-                outputs = self._computed(arguments, watched)
-            found = self._structured(outputs)
-        if watched is not None:
-            watched.returned()
-        return found
+            return self._structured(self._computed(arguments, watched))
+        with ExitStack() as held:
+            for shared_variable in self._updated:
+                held.enter_context(shared_variable.lock)
+            outputs = self._computed(arguments, watched)
+        return self._structured(outputs)
 
     def _computed(self, arguments: list[Array], watched: WatchedCall | None) -> list[Array]:
         """Return the outputs, after updates of shared variables; whoever calls holds their locks."""

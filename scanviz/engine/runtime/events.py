@@ -27,10 +27,31 @@ class OwnTime:
         They only grow: what goes on around looks at the difference.
     """
 
-    __slots__ = ("ns",)
+    __slots__ = ("_untold", "ns")
 
     def __init__(self) -> None:
         self.ns = 0
+        self._untold: tuple[tuple[Observer, ...], int] = (), 0
+
+    def leave_untold(self, observers: tuple[Observer, ...], since: int) -> None:
+        """Note that these observers were told what watching takes at the time ``since``, and that it took longer."""
+        ns = perf_counter_ns() - since
+        self.ns += ns
+        self._untold = observers, ns
+
+    def untold_ns(self, observers: tuple[Observer, ...]) -> int:
+        """Return what was noted last, if it was of these observers; they are told it once.
+
+        Examples
+        --------
+        >>> own = OwnTime()
+        >>> own.leave_untold((), perf_counter_ns() - 40)
+        >>> own.untold_ns(()) >= 40, own.untold_ns(())
+        (True, 0)
+        """
+        of, ns = self._untold
+        self._untold = (), 0
+        return ns if of == observers else 0
 
     def without(self, record: Callable[[int], object]) -> Callable[[int], object]:
         """Return what notes times of the clock less what watching has taken up to then."""

@@ -213,13 +213,11 @@ class Recorder(Observer):
 
     def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
         """Count the parts of a call around its program."""
-        begun, thread = self._clock(), threading.get_ident()
         with self._lock:
             found = self._functions.get(function)
             if found is not None:
                 found.returned(checks_ns, copies_ns, watching_ns)
-            self._timeline.add(thread, checks_ns + copies_ns + watching_ns)
-            self._timeline.recorded(thread, self._clock() - begun)
+            self._timeline.add(threading.get_ident(), checks_ns + copies_ns + watching_ns)
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""

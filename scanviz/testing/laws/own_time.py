@@ -121,3 +121,50 @@ def _built(depth: int) -> Any:
     given = T.matrix("X") if depth == 2 else T.tensor3("X")
     rows, _ = scan(step if depth == 2 else around, given, name="outer")
     return function([given], rows, mode=Mode("numpy", "none"))
+
+
+class SlowAtCalls(Observer):
+    """Moves the clock when it is notified of a call, by so much at its begin, at its end and when it returns."""
+
+    def __init__(self, takes: tuple[int, int, int]) -> None:
+        self.takes, self.told = takes, [0, 0, 0]
+
+    def function_begin(self, function: int, call: int) -> None:
+        """Take the begin of a call."""
+        CLOCK.ns += self.takes[0]
+
+    def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
+        """Take the end of a call."""
+        assert elapsed_ns == 0
+        CLOCK.ns += self.takes[1]
+
+    def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
+        """Take the parts of a call."""
+        self.told = [a + b for a, b in zip(self.told, (checks_ns, copies_ns, watching_ns), strict=True)]
+        CLOCK.ns += self.takes[2]
+
+
+_TAKES = st.tuples(*[st.integers(0, 10**6)] * 3)
+
+
+@law(sample=6, takes=_TAKES, others=st.none() | _TAKES, before=st.integers(0, 2), calls=st.integers(1, 5))
+def all_that_watching_a_call_takes_is_told(
+    takes: tuple[int, int, int], others: tuple[int, int, int] | None, before: int, calls: int
+) -> None:
+    """What notifying of calls takes is told, by their returns and that after each: all but that of the last, and of nobody else's.
+
+    Another observer may have been there before, and may be there beside.
+    """
+    observer, other = SlowAtCalls(takes), SlowAtCalls(others or (0, 0, 0))
+    x = T.vector("x")
+    with CLOCK.instead():
+        f = function([x], T.tanh(x), mode=Mode("numpy", "none"))
+        with observed_by(other):
+            for _ in range(before):
+                f(np.ones(3))
+        with observed_by(observer), observed_by(other):
+            begun = CLOCK.ns
+            for _ in range(calls):
+                f(np.ones(3))
+            took = CLOCK.ns - begun
+    assert observer.told == [0, 0, took - takes[2] - other.takes[2]]

@@ -48,14 +48,14 @@ def test_the_parts_of_a_call_add_up_to_it():
     f = scanviz.function([x], T.tanh(out))
     listener = Listener()
     with observed_by(listener):
-        f(np.ones(50))
         begun = time.perf_counter_ns()
         f(np.ones(50))
+        f(np.ones(50))
         whole = time.perf_counter_ns() - begun
-    (elapsed, around), told = listener.operations_told[1], sum(listener.returned[1])
+    (elapsed, around), told = listener.operations_told[1], sum(map(sum, listener.returned))
     assert len(elapsed) == len(f.program.instructions)
     assert sum(elapsed) + around == listener.ended[1]
-    assert told + listener.ended[1] <= whole
+    assert told + sum(listener.ended) <= whole
     assert all(part >= 0 for part in listener.returned[1])
 
 

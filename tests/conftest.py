@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 # when NumPy is imported, here and in the processes that tests start.
 for _library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+os.environ["SCANVIZ_NATIVE_CACHE"] = "off"  # the user's cache is none of the tests' business
 
 # The machine's speed is no property of the code: no deadlines, no complaint about slow generation.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

@@ -1,7 +1,7 @@
 """Settings of the process: defaults of dtypes and of scan, read from environment variables at import.
 
-``SCANVIZ_FLOATX=float32``, ``SCANVIZ_MODE=reference``, ``SCANVIZ_REWRITES=all,-PushOutDot1`` and ``SCANVIZ_TRACEBACK=full`` set the
-first values; assignment changes them later.
+``SCANVIZ_FLOATX=float32``, ``SCANVIZ_MODE=reference``, ``SCANVIZ_REWRITES=all,-PushOutDot1``, ``SCANVIZ_TRACEBACK=full`` and
+``SCANVIZ_NATIVE_CACHE=off`` set the first values; assignment changes them later.
 """
 
 from __future__ import annotations
@@ -26,6 +26,25 @@ class ScanConfig:
         self.allow_gc = True
 
 
+class NativeConfig:
+    """Settings of native code.
+
+    Attributes
+    ----------
+    cache : str
+        Where compiled loops are kept for later processes: ``"auto"`` is the platform's folder for such things, ``"off"`` keeps
+        none, else the path of a folder.  It serves only if it belongs to the user and nobody else may write to it.
+    cache_bytes : int
+        How large that folder may grow, about; what was not used for longest goes.
+    """
+
+    __slots__ = ("cache", "cache_bytes")
+
+    def __init__(self) -> None:
+        self.cache = os.environ.get("SCANVIZ_NATIVE_CACHE") or "auto"
+        self.cache_bytes = 64_000_000
+
+
 class Config:
     """Settings of the process.
 
@@ -40,6 +59,8 @@ class Config:
         words such as ``"all,-PushOutDot1"``.
     scan : ScanConfig
         Defaults of loops.
+    native : NativeConfig
+        Settings of native code.
     traceback : str
         ``"short"`` hides scanviz's own frames in the tracebacks that Python prints, ``"full"`` shows them.
 
@@ -49,13 +70,14 @@ class Config:
     True
     """
 
-    __slots__ = ("_floatX", "_traceback", "mode", "rewrites", "scan")
+    __slots__ = ("_floatX", "_traceback", "mode", "native", "rewrites", "scan")
 
     def __init__(self) -> None:
         self.floatX = os.environ.get("SCANVIZ_FLOATX", "float64")
         self.mode = os.environ.get("SCANVIZ_MODE", "auto")
         self.rewrites = os.environ.get("SCANVIZ_REWRITES", "auto")
         self.scan = ScanConfig()
+        self.native = NativeConfig()
         debugging = "full" if os.environ.get("SCANVIZ_DEBUG") else "short"
         self.traceback = os.environ.get("SCANVIZ_TRACEBACK", debugging)
 

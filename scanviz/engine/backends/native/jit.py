@@ -1,4 +1,4 @@
-"""Machine code from LLVM's text, for the processor that this runs on.
+"""Machine code from LLVM's text, for the processor that this runs on; from the cache on disk where it is there.
 
 No optimisation pass runs: what is written is written well, and the code generator's own passes are enough.
 """
@@ -10,12 +10,17 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
+from scanviz.engine.backends.native import cache as kept
 from scanviz.engine.backends.native.elementary import CALLED
 from scanviz.engine.backends.native.ir import Code
 
 ENTRY = "scanviz_loop"
+CODE_VERSION = (
+    "1"  # of how text becomes an object file: another one leaves older entries of the cache on disk unread
+)
 _LOCK = threading.RLock()  # LLVM's engines are made one at a time
 
 
@@ -91,19 +96,20 @@ class Machine(NamedTuple):
         ``function(first, last, addresses, numbers)``.
     engine : object
         Holds its memory.
-    target_machine : object
-        Made it.
+    was_kept : bool
+        Whether the cache on disk had it.
     """
 
     text: str
     function: Callable[..., int]
     engine: Any
-    target_machine: Any
+    was_kept: bool
 
-    def assembly(self) -> str:
-        """Return the code as the processor's instructions."""
-        module = _llvm().parse_assembly(self.text)
-        listing: str = self.target_machine.emit_assembly(module)
+
+def assembly_of(text: str) -> str:
+    """Return the code of a module's text as the processor's instructions."""
+    with _LOCK:
+        listing: str = _target_machine().emit_assembly(_llvm().parse_assembly(text))
         return listing
 
 
@@ -126,21 +132,47 @@ def module_text(code: Code, arguments: Sequence[str]) -> str:
 
 
 def compiled(text: str) -> Machine:
-    """Return machine code of a module's text."""
+    """Return machine code of a module's text, which is compiled where the cache on disk does not have it."""
     with _LOCK:
-        llvm, where = _llvm(), target()
         if "@scanviz.special." in text:
             _special_functions()
-        machine = llvm.Target.from_default_triple().create_target_machine(
-            cpu=where.name, features=where.features, opt=2, reloc="pic", codemodel="small"
-        )
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
-        engine.finalize_object()
-        kind = ctypes.CFUNCTYPE(
-            ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
-        )
-        function = kind(engine.get_function_address(ENTRY))
-        return Machine(text, function, engine, machine)
+        key = _key(text)
+        code = kept.load(key)
+        was_kept = code is not None
+        if code is None:
+            code = _target_machine().emit_object(_llvm().parse_assembly(text))
+            kept.store(key, code)
+        return Machine(text, *_loaded(code), was_kept)
 
 
-__all__ = ["ENTRY", "Machine", "Processor", "compiled", "module_text", "target"]
+def _key(text: str) -> str:
+    """Return what the cache on disk calls the code of a text; comments, which have names of the user's files, are no part of it."""
+    lines = "\n".join(line for line in text.split("\n") if not line.startswith("  ;"))
+    return kept.key_of(lines, target().name, target().features, *_versions())
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    return version("llvmlite"), ".".join(map(str, _llvm().llvm_version_info)), CODE_VERSION
+
+
+def _target_machine() -> Any:
+    where = target()
+    return (
+        _llvm()
+        .Target.from_default_triple()
+        .create_target_machine(cpu=where.name, features=where.features, opt=2, reloc="pic", codemodel="small")
+    )
+
+
+def _loaded(code: bytes) -> tuple[Callable[..., int], Any]:
+    """Return an object file as something that can be called, and what holds its memory."""
+    llvm = _llvm()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+    return kind(engine.get_function_address(ENTRY)), engine
+
+
+__all__ = ["ENTRY", "Machine", "Processor", "assembly_of", "compiled", "module_text", "target"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from scanviz.engine.backends.native.jit import compiled, target
+from scanviz.engine.backends.native.jit import assembly_of, target
 from scanviz.engine.backends.native.loop import LoopEmitter
 from scanviz.engine.backends.native.tier import NativeCode
 from scanviz.engine.backends.source.executable import SourceExecutable
@@ -43,7 +43,7 @@ class LoopListing(NamedTuple):
         if not self.ir:
             return ""
         text, _ = LoopEmitter(self.loop, self.plan, "plain", target().vector_bytes, marked=True).write()
-        return compiled(text).assembly()
+        return assembly_of(text)
 
 
 def listings(executable: Any) -> Iterator[LoopListing]:

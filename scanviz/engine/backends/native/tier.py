@@ -242,7 +242,10 @@ class NativeLoop(SpecialisedLoop):
             return NativeCode(self.loop, plan, variant)
 
         made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")
-        made.written("plain")
+        code = made.written("plain")
+        assert isinstance(code, NativeCode)
+        if code.machine.was_kept:
+            made.why += ", kept on disk from an earlier run"
         return made
 
 

@@ -1,0 +1,163 @@
+"""Compiled loops on disk, so that a new process compiles nothing that an earlier one has compiled.
+
+An entry is an object file under the name of its key: a digest of the code in LLVM's language, the processor and the version of
+LLVM, in a folder of the user's own.  Whoever can write there can have code run, so the folder and each entry must belong to the
+user, and nobody else may write to them; otherwise there is no cache.
+
+An entry is written under another name and renamed, so any number of processes may read and write at once, and one that is
+killed leaves no half entry under a name that is read.  A digest stands before the code: an entry that is not as it was written
+is compiled anew.  The folder is kept below a bound: entries that nobody has read for longest go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from scanviz.engine.config import config
+
+MAGIC = b"scanviz object 1\n"
+DIGEST = 32  # bytes of a SHA-256
+TEMPORARY = "being-written-"
+ABANDONED_S = 600  # a file that was being written for so long belongs to a process that is dead
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def key_of(*parts: str) -> str:
+    """Return the name of an entry: a digest of all that its code depends on."""
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part.encode()
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def usual_folder() -> Path | None:
+    """Return where the platform keeps what programs can make again; None where the user has no home."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        base = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
+        if sys.platform == "darwin" and not given:
+            base = Path.home() / "Library" / "Caches"
+    except RuntimeError:  # a user who has no home
+        return None
+    return base / "scanviz" / "native"
+
+
+def folder() -> Path | None:
+    """Return where entries are kept: ``config.native.cache``, or the platform's folder; None where nothing is kept."""
+    asked = config.native.cache
+    if asked == "off" or not hasattr(os, "geteuid"):
+        return None
+    return usual_folder() if asked == "auto" else Path(asked).expanduser()
+
+
+def load(key: str) -> bytes | None:
+    """Return the object file of a key, None where there is none that is whole and the user's own."""
+    with suppress(OSError), _opened(create=False) as place:
+        return None if place is None else _read(place, key)
+    return None
+
+
+def store(key: str, code: bytes) -> None:
+    """Keep an object file; where that is not possible, a full disk or a folder that cannot be written, nothing happens."""
+    with suppress(OSError), _opened(create=True) as place:
+        if place is not None:
+            _write(place, key, code)
+            if key.startswith(
+                "0"
+            ):  # one in sixteen: the folder is looked through for little, and hardly outgrows its bound
+                _keep_bound(place, config.native.cache_bytes)
+
+
+@contextmanager
+def _opened(create: bool) -> Iterator[int | None]:
+    """Open the folder; None where there is none, or one that somebody else could have put code into."""
+    path = folder()
+    if path is None:
+        yield None
+        return
+    if create and not path.is_dir() and _may_make(path):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield place if _is_own(os.fstat(place)) else None
+    finally:
+        os.close(place)
+
+
+def _may_make(path: Path) -> bool:
+    """Return whether a folder would be made in one of the user's own: with ``sudo`` a home may be somebody else's."""
+    above = next(parent for parent in path.absolute().parents if parent.exists())
+    return above.stat().st_uid == os.geteuid()
+
+
+def _is_own(found: os.stat_result) -> bool:
+    return found.st_uid == os.geteuid() and not found.st_mode & OTHERS_WRITE
+
+
+def _read(place: int, key: str) -> bytes | None:
+    entry = os.open(key, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=place)
+    with open(entry, "rb") as file:
+        found = os.fstat(entry)
+        if not stat.S_ISREG(found.st_mode) or not _is_own(found):
+            return None
+        content = file.read()
+    begin = len(MAGIC) + DIGEST
+    code = content[begin:]
+    if content[:begin] != _header(key, code):
+        os.unlink(key, dir_fd=place)
+        return None
+    with suppress(OSError):  # a folder that cannot be written
+        os.utime(key, dir_fd=place)  # it was of use: it goes later
+    return code
+
+
+def _header(key: str, code: bytes) -> bytes:
+    return MAGIC + hashlib.sha256(key.encode() + code).digest()
+
+
+def _write(place: int, key: str, code: bytes) -> None:
+    name = f"{TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    entry = os.open(name, flags, 0o600, dir_fd=place)
+    try:
+        with open(entry, "wb") as file:
+            file.write(_header(key, code) + code)
+        os.rename(name, key, src_dir_fd=place, dst_dir_fd=place)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name, dir_fd=place)
+        raise
+
+
+def _keep_bound(place: int, most: int) -> None:
+    """Remove what nobody has read for longest until three quarters of the bound are left, and what dead processes left."""
+    found, abandoned = [], time.time() - ABANDONED_S
+    with os.scandir(place) as entries:
+        for entry in entries:
+            with suppress(OSError):  # another process has removed it
+                about = entry.stat(follow_symlinks=False)
+                if entry.name.startswith(TEMPORARY) and about.st_mtime < abandoned:
+                    os.unlink(entry.name, dir_fd=place)
+                else:
+                    found.append((about.st_mtime_ns, entry.name, about.st_size))
+    held = sum(size for _, _, size in found)
+    if held <= most:
+        return
+    for _, name, size in sorted(found):
+        if held <= most * 3 // 4:
+            return
+        with suppress(OSError):
+            os.unlink(name, dir_fd=place)
+        held -= size
+
+
+__all__ = ["folder", "key_of", "load", "store", "usual_folder"]

@@ -1,0 +1,265 @@
+"""Compiled loops on disk: found again by other processes, whole or not at all, bounded, and nobody else's."""
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends.native import cache
+from scanviz.engine.backends.registry import availability
+from scanviz.engine.config import config
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="the cache needs owners of files")
+needs_llvm = pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
+KEY = hashlib.sha256(b"a key").hexdigest()
+PROCESS = """
+import sys
+from scanviz.engine.backends.native import cache
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """Keep entries in a folder of the test's, here and in the processes that it starts."""
+    found = tmp_path / "kept"
+    monkeypatch.setattr(config.native, "cache", str(found))
+    monkeypatch.setenv("SCANVIZ_NATIVE_CACHE", str(found))
+    return found
+
+
+def keys(place):
+    return sorted(entry.name for entry in place.iterdir())
+
+
+def run_a_loop(factor=2.0):
+    """Return what a new function gives, and why its loop has the code that it has."""
+    x = T.vector("x")
+    y, _ = scanviz.scan(lambda x_t, y: T.exp(x_t - y * factor), x, np.float64(0))
+    f = scanviz.function([x], y, mode="native")
+    found = f(np.linspace(-1, 1, 7))
+    (runner,) = f.executable.flat.runners.values()
+    (made,) = runner.tier.all_made()
+    return found, made.why
+
+
+@needs_llvm
+def test_a_loop_is_compiled_once_and_then_read(place):
+    first, why = run_a_loop()
+    assert why == "machine code for the shapes met"
+    (key,) = keys(place)
+    second, why = run_a_loop()
+    assert why == "machine code for the shapes met, kept on disk from an earlier run"
+    np.testing.assert_array_equal(first, second)
+    run_a_loop(3.0)
+    assert len(keys(place)) == 2 and key in keys(place)
+
+
+@needs_llvm
+@pytest.mark.parametrize("damage", ["truncated", "empty", "a bit", "another entry", "nothing"])
+def test_an_entry_that_is_not_as_it_was_written_is_compiled_anew(place, damage):
+    expected, _ = run_a_loop()
+    (key,) = keys(place)
+    entry = place / key
+    whole = entry.read_bytes()
+    match damage:
+        case "truncated":
+            entry.write_bytes(whole[: len(whole) // 2])
+        case "empty":
+            entry.write_bytes(b"")
+        case "a bit":
+            entry.write_bytes(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:])
+        case "another entry":
+            cache.store(KEY, b"code of another loop")
+            os.replace(place / KEY, entry)
+        case "nothing":
+            entry.unlink()
+    found, why = run_a_loop()
+    assert why == "machine code for the shapes met"
+    np.testing.assert_array_equal(found, expected)
+    assert entry.read_bytes() == whole
+    assert "kept on disk" in run_a_loop()[1]
+
+
+@needs_llvm
+def test_the_key_has_the_code_and_the_processor_but_not_the_lines_of_the_user(monkeypatch):
+    from scanviz.engine.backends.native import jit
+
+    text = "define i64 @scanviz_loop() {\n  ; mul  mine.py:3: x * 2\n  ret i64 0\n}\n"
+    same, other = text.replace("mine.py:3", "yours.py:4"), text.replace("i64 0", "i64 1")
+    assert jit._key(text) == jit._key(same) != jit._key(other)
+    known = jit._key(text)
+    monkeypatch.setattr(jit, "target", lambda: jit.Processor("x86-64", "", 16))
+    assert jit._key(text) != known
+
+
+def test_what_is_stored_is_loaded_and_the_users_alone(place):
+    assert cache.load(KEY) is None and not place.exists()
+    cache.store(KEY, b"code")
+    assert cache.load(KEY) == b"code"
+    assert place.stat().st_mode & 0o777 == 0o700 and (place / KEY).stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_is_kept_where_the_user_wants_none(place, monkeypatch):
+    monkeypatch.setattr(config.native, "cache", "off")
+    cache.store(KEY, b"code")
+    assert cache.load(KEY) is None and not place.exists()
+
+
+def test_the_usual_folder_is_the_platforms(monkeypatch, tmp_path):
+    monkeypatch.setattr(config.native, "cache", "auto")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache.folder() == tmp_path / "scanviz" / "native"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert tmp_path in cache.folder().parents
+
+
+def test_a_folder_that_others_may_write_to_is_neither_read_nor_written(place):
+    cache.store(KEY, b"code")
+    place.chmod(0o777)
+    cache.store(hashlib.sha256(b"another").hexdigest(), b"code")
+    assert cache.load(KEY) is None and keys(place) == [KEY]
+    place.chmod(0o700)
+    assert cache.load(KEY) == b"code"
+
+
+def test_an_entry_that_others_may_write_or_that_is_a_link_is_not_read(place, tmp_path):
+    cache.store(KEY, b"code")
+    (place / KEY).chmod(0o666)
+    assert cache.load(KEY) is None
+    os.replace(place / KEY, tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").chmod(0o600)
+    (place / KEY).symlink_to(tmp_path / "elsewhere")
+    assert cache.load(KEY) is None
+    (place / KEY).unlink()
+    os.mkfifo(place / KEY, 0o600)
+    assert cache.load(KEY) is None
+
+
+@pytest.mark.skipif(
+    hasattr(os, "geteuid") and os.geteuid() != 0, reason="only root can give a folder to somebody else"
+)
+def test_a_folder_of_somebody_else_is_neither_read_nor_written(place):
+    cache.store(KEY, b"code")
+    os.chown(place, 1234, -1)
+    assert cache.load(KEY) is None
+    cache.store(hashlib.sha256(b"another").hexdigest(), b"code")
+    assert keys(place) == [KEY]
+    config.native.cache = str(place / "below")
+    cache.store(KEY, b"code")
+    assert not (place / "below").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_still_read(place, monkeypatch):
+    cache.store(KEY, b"code")
+    open_file, other = os.open, hashlib.sha256(b"another").hexdigest()
+
+    def refused(path, flags, *rest, **named):  # root may write to any folder
+        if flags & os.O_WRONLY:
+            raise PermissionError(13, "Permission denied")
+        return open_file(path, flags, *rest, **named)
+
+    monkeypatch.setattr(os, "open", refused)
+    monkeypatch.setattr(os, "utime", lambda *_, **__: (_ for _ in ()).throw(PermissionError(13, "no")))
+    cache.store(other, b"code")
+    assert cache.load(KEY) == b"code" and cache.load(other) is None
+
+
+def test_a_full_disk_leaves_nothing_behind(place, monkeypatch):
+    cache.store(KEY, b"code")
+    monkeypatch.setattr(os, "rename", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left")))
+    cache.store(hashlib.sha256(b"another").hexdigest(), b"code")
+    assert keys(place) == [KEY]
+
+
+def test_the_folder_stays_below_its_bound_and_what_was_read_lately_stays(place, monkeypatch):
+    monkeypatch.setattr(config.native, "cache_bytes", 100_000)
+    cache.store(KEY, b"c" * 1000)
+    for number in range(400):
+        cache.store(hashlib.sha256(b"%d" % number).hexdigest(), b"c" * 1000)
+        os.utime(place / KEY) if number % 20 else cache.load(KEY)
+    held = sum(entry.stat().st_size for entry in place.iterdir())
+    assert held < 100_000 * 1.6  # the folder is looked through now and then
+    assert cache.load(KEY) is not None
+
+
+def test_what_a_dead_process_was_writing_goes_some_time_later(place):
+    cache.store(KEY, b"code")
+    left, young = place / f"{cache.TEMPORARY}1-1", place / f"{cache.TEMPORARY}1-2"
+    left.write_bytes(b"half")
+    young.write_bytes(b"half")
+    os.utime(left, (0, 0))
+    cache.store("0" * 64, b"code")
+    assert not left.exists() and young.exists()
+
+
+def started(code, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-c", PROCESS + code, *arguments], stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_many_processes_read_and_write_one_entry_at_once(place):
+    code = """
+wrong = 0
+for number in range(80):
+    content = bytes([int(sys.argv[1])]) * 50_000
+    cache.store(sys.argv[2], content)
+    found = cache.load(sys.argv[2])
+    wrong += found is not None and (len(found) != 50_000 or len(set(found)) != 1)
+    wrong += found is None
+print(wrong)
+"""
+    processes = [started(code, str(number), KEY) for number in range(3)]
+    assert [process.communicate(timeout=120)[0].strip() for process in processes] == ["0"] * 3
+    assert keys(place) == [KEY]
+
+
+def test_a_process_that_is_killed_leaves_whole_entries_alone(place):
+    code = """
+import itertools
+print("begun", flush=True)
+for number in itertools.count():
+    cache.store(f"{number % 8:064x}", bytes([number % 251]) * 100_000)
+"""
+    for _ in range(4):
+        process = started(code)
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(0.03)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        names = [name for name in keys(place) if re.fullmatch("[0-9a-f]{64}", name)]
+        assert names
+        for name in names:
+            found = cache.load(name)
+            assert found is not None and len(found) == 100_000 and len(set(found)) == 1
+
+
+@needs_llvm
+def test_processes_that_compile_the_same_loop_at_once_all_get_it_right(place, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np, scanviz\n"
+        "from scanviz import tensor as T\n"
+        "x = T.vector('x')\n"
+        "y, _ = scanviz.scan(lambda x_t, y: T.tanh(x_t - y), x, np.float64(0))\n"
+        "print(scanviz.function([x], y[-1], mode='native')(np.ones(5)).item().hex())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(scanviz.__file__).parents[1])}
+    processes = [
+        subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environment)
+        for _ in range(3)
+    ]
+    told = {process.communicate(timeout=120)[0] for process in processes}
+    assert len(told) == 1 and all(process.returncode == 0 for process in processes)
+    assert len(keys(place)) == 1

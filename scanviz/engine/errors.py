@@ -7,6 +7,13 @@ wrong in their own names, what was expected, what was found and what to write in
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Self
+
+USER_LINE: list[
+    Callable[[], object]
+] = []  # the line of the user's code that runs: filled by who reads the stack
+
 
 class ScanvizError(Exception):
     """Base of every error that scanviz raises on purpose.
@@ -49,6 +56,19 @@ class ScanvizError(Exception):
         self.expected, self.found, self.fix = expected, found, fix
         self.told = False  # whether a backend has put it in the user's words
         super().__init__(what)
+
+    @classmethod
+    def here(
+        cls,
+        what: str,
+        *,
+        expected: object = None,
+        found: object = None,
+        fix: str | None = None,
+        text: str | None = None,
+    ) -> Self:
+        """Return the error of the line of the user's code that is running: of a graph that is built wrongly there."""
+        return cls(what, where=USER_LINE[-1](), expected=expected, found=found, fix=fix, text=text)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where is not None else ""

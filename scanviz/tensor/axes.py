@@ -10,7 +10,6 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.options import MOST_DIMENSIONS, whole
@@ -144,9 +143,8 @@ def matrix_transpose(x: Any) -> Variable:
     """
     variable = as_variable(x)
     if tensor_type(variable).ndim < 2:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"`{describe(variable)}` is no matrix to transpose",
-            where=user_line(),
             expected="at least 2 dimensions",
             found=variable.type,
         )
@@ -158,7 +156,7 @@ def axes_of(axis: Any, ndim: int, what: str) -> list[int]:
     listed = list(axis) if isinstance(axis, list | tuple) else [axis]
     found = [ops.normal_axis(each, ndim, what) for each in listed]
     if len(set(found)) < len(found):
-        raise ScanvizValueError(f"{what}: an axis is named twice", where=user_line(), found=axis)
+        raise ScanvizValueError.here(f"{what}: an axis is named twice", found=axis)
     return found
 
 
@@ -187,9 +185,8 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
     ndim = tensor_type(variable).ndim
     starts, ends = (axes_of(each, ndim, "moveaxis") for each in (source, destination))
     if len(starts) != len(ends):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "moveaxis needs one destination for each source",
-            where=user_line(),
             expected=f"{len(starts)} destinations",
             found=len(ends),
         )

@@ -7,7 +7,6 @@ from typing import Any
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import canonical_dtype
 from scanviz.engine.ops import creation as create
@@ -301,7 +300,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variabl
         return create.diagonal(variable, offset)  # which refuses it
     rows, columns = (normal_axis(axis, rank, "diagonal") for axis in (axis1, axis2))
     if rows == columns:
-        raise ScanvizValueError("diagonal needs two different axes", where=user_line(), found=(axis1, axis2))
+        raise ScanvizValueError.here("diagonal needs two different axes", found=(axis1, axis2))
     rest = [axis for axis in range(rank) if axis not in (rows, columns)]
     return create.diagonal(dimshuffle(variable, [*rest, rows, columns]), offset)
 
@@ -331,9 +330,8 @@ def diag(x: Any, k: int = 0) -> Variable:
     variable = as_variable(x)
     rank = tensor_type(variable).ndim
     if rank not in (1, 2):
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "diag needs a vector or a matrix",
-            where=user_line(),
             found=variable.type,
             fix="T.diagonal(x, axis1=-2, axis2=-1) for many matrices" if rank > 2 else None,
         )

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.ops import creation, factorise
 from scanviz.engine.ops import decompose as d
 from scanviz.engine.ops.linalg import matmul
@@ -233,9 +232,7 @@ def pinv(a: Any, rcond: Any = None, *, rtol: Any = _UNSAID) -> Variable:
            [0. , 0. ]])
     """
     if rtol is not _UNSAID and rcond is not None:
-        raise ScanvizValueError(
-            "pinv: rcond and rtol are two names of one number", where=user_line(), fix="one of them"
-        )
+        raise ScanvizValueError.here("pinv: rcond and rtol are two names of one number", fix="one of them")
     if rtol is _UNSAID:
         return d.pinv(a, 1e-15 if rcond is None else _cutoff(rcond, "pinv"))
     return d.pinv(a, _cutoff(rtol, "pinv"))
@@ -320,12 +317,10 @@ def matrix_power(a: Any, n: int) -> Variable:
     variable = as_variable(a)
     times, kind = whole(n, "matrix_power: n"), tensor_type(variable)
     if kind.ndim < 2:
-        raise ScanvizTypeError(
-            f"matrix_power: `{describe(variable)}` is no matrix", where=user_line(), found=kind
-        )
+        raise ScanvizTypeError.here(f"matrix_power: `{describe(variable)}` is no matrix", found=kind)
     rows, columns = kind.shape[-2:]
     if rows is not None and columns is not None and rows != columns:
-        raise ShapeError(f"matrix_power: `{describe(variable)}` is not square", where=user_line(), found=kind)
+        raise ShapeError.here(f"matrix_power: `{describe(variable)}` is not square", found=kind)
     if times == 0:
         identity = creation.eye(dimension(variable, kind.ndim - 2), dtype=kind.dtype)
         return alloc(identity, [dimension(variable, k) for k in range(kind.ndim)])

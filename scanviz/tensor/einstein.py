@@ -13,7 +13,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, canonical_dtype
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
@@ -103,9 +102,8 @@ def _path(terms: Sequence[Term], output: Labels, optimize: Any) -> list[tuple[in
             optimize=how,
         )[0]
     except (TypeError, ValueError, KeyError, IndexError) as error:
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             f"einsum: optimize cannot be used ({error})",
-            where=user_line(),
             expected="True, False, 'greedy', 'optimal' or a path of numpy.einsum_path",
             found=repr(optimize),
         ) from None

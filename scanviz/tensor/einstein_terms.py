@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.ops.support import as_variable
 
 Labels = tuple[int, ...]
@@ -41,18 +40,15 @@ def requested(operands: Sequence[Any]) -> Request:
         Naming the operand and the letter that do not fit.
     """
     if len(operands) < 2:
-        raise ScanvizTypeError(
-            "einsum: there are no operands", where=user_line(), fix='T.einsum("ij,jk->ik", a, b)'
-        )
+        raise ScanvizTypeError.here("einsum: there are no operands", fix='T.einsum("ij,jk->ik", a, b)')
     if isinstance(operands[0], str):
         written, output = _letters(operands[0])
         values = list(operands[1:])
     else:
         values, written, output = _sublists(operands)
     if len(values) != len(written):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "einsum: there is not one operand for each part of the subscripts",
-            where=user_line(),
             expected=f"{len(written)} operands",
             found=len(values),
         )
@@ -75,9 +71,8 @@ def _labels(part: str, subscripts: str) -> Written:
     found: Written = [*before, Ellipsis, *after] if dots else [*before]
     for each in found:
         if each is not Ellipsis and not (each.isascii() and each.isalpha()):
-            raise ScanvizValueError(
+            raise ScanvizValueError.here(
                 f"einsum: {each!r} in {subscripts!r} names no axis",
-                where=user_line(),
                 expected="a letter for each axis, ',' between operands, '...' once in each, '->' before the result",
             )
     return [ellipsis_type if ellipsis_type is Ellipsis else ord(ellipsis_type) for ellipsis_type in found]
@@ -95,9 +90,8 @@ def _sublist(given: Any) -> Written:
         number is not Ellipsis and (not isinstance(number, int) or isinstance(number, bool) or number < 0)
         for number in given
     ):
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "einsum: the axes of an operand are not named",
-            where=user_line(),
             expected="subscripts first, or after each operand a list of numbers from 0",
             found=repr(given),
             fix='T.einsum("ij,jk->ik", a, b)\nT.einsum(a, [0, 1], b, [1, 2], [0, 2])',
@@ -121,9 +115,8 @@ def _text(labels: Written) -> str:
 def _expanded(labels: Written, variable: Variable, position: int) -> Labels:
     rank, named = tensor_type(variable).ndim, len([label for label in labels if label is not Ellipsis])
     if rank < named or (rank > named and Ellipsis not in labels):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             f"einsum: operand {position}, `{describe(variable)}`, has {rank} dimensions, but '{_text(labels)}' names {named}",
-            where=user_line(),
             expected=f"{named} dimensions" + (" or more" if Ellipsis in labels else ""),
             found=variable.type,
         )
@@ -142,9 +135,8 @@ def _check_sizes(terms: Sequence[Term]) -> None:
             if size is None:
                 continue
             if own.setdefault(label, size) != size:
-                raise ShapeError(
+                raise ShapeError.here(
                     f"einsum: {name_of(label)} names axes of two sizes of operand {k}, `{describe(value)}`",
-                    where=user_line(),
                     expected="equal sizes",
                     found=f"{own[label]} and {size}",
                 )
@@ -152,10 +144,9 @@ def _check_sizes(terms: Sequence[Term]) -> None:
                 continue
             before, where = first.setdefault(label, (size, k))
             if before != size:
-                raise ShapeError(
+                raise ShapeError.here(
                     f"einsum: {name_of(label)} is {before} long in operand {where}, `{describe(terms[where].value)}`, "
                     f"and {size} in operand {k}, `{describe(value)}`",
-                    where=user_line(),
                     expected="one size, or 1",
                     found=f"{before} and {size}",
                 )
@@ -170,9 +161,8 @@ def _output(written: Written | None, terms: Sequence[Term]) -> Labels:
     for each in written:
         found += stretched if each is Ellipsis else [each]
     if stretched and Ellipsis not in written:
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             f"einsum: the result '{_text(written)}' has no place for the axes of '...'",
-            where=user_line(),
             fix=f"'...{_text(written)}'",
         )
     for label, count in Counter(found).items():
@@ -180,9 +170,7 @@ def _output(written: Written | None, terms: Sequence[Term]) -> Labels:
             why = (
                 f"stands {count} times in the result" if label in counts else "of the result is in no operand"
             )
-            raise ScanvizValueError(
-                f"einsum: {name_of(label)} {why}", where=user_line(), found=_text(written)
-            )
+            raise ScanvizValueError.here(f"einsum: {name_of(label)} {why}", found=_text(written))
     return tuple(found)
 
 

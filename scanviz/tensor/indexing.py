@@ -8,7 +8,6 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS
 from scanviz.engine.ops import elementwise as e
@@ -42,9 +41,8 @@ def _iterate(x: Variable) -> Iterator[Variable]:
     """Unpack a variable whose first size is known."""
     kind = tensor_type(x)
     if kind.ndim == 0 or kind.shape[0] is None:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"`{describe(x)}` cannot be iterated over: how many rows it has is not known while the graph is built",
-            where=user_line(),
             fix="scan(fn, sequences=x), or x[0], x[1], …",
         )
     return iter([getitem(x, k) for k in range(kind.shape[0])])
@@ -105,9 +103,8 @@ def take_along_axis(x: Any, indices: Any, axis: int | None) -> Variable:
         variable, axis = flattened(variable), 0
     rank = tensor_type(variable).ndim
     if tensor_type(places).ndim != rank or tensor_type(places).dtype not in INTEGERS:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"take_along_axis: `{describe(places)}` cannot index `{describe(variable)}`",
-            where=user_line(),
             expected=f"integers, with {rank} dimensions",
             found=places.type,
         )
@@ -145,9 +142,8 @@ def nonzero(x: Any) -> tuple[Variable, ...]:
     variable = as_variable(x)
     rank = tensor_type(variable).ndim
     if rank == 0:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"nonzero needs an array, but `{describe(variable)}` is a scalar",
-            where=user_line(),
             fix="T.nonzero(T.atleast_1d(x))",
         )
     mask = variable if tensor_type(variable).dtype == BOOLEAN else e.not_equal(variable, 0)
@@ -261,9 +257,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     ]
     modes = [mode] * len(sizes) if isinstance(mode, str) else listed(mode, "ravel_multi_index: mode")
     if not sizes or len(indices) != len(sizes) or len(modes) != len(sizes):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "ravel_multi_index needs one index for each axis, and at least one",
-            where=user_line(),
             expected=f"{max(len(sizes), 1)} indices",
             found=f"{len(indices)} indices and {len(modes)} modes",
         )
@@ -281,7 +276,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 def _whole_numbers(value: Any, what: str) -> Variable:
     variable = as_variable(value)
     if tensor_type(variable).dtype not in INTEGERS:
-        raise ScanvizTypeError(f"{what} must be integers", where=user_line(), found=variable.type)
+        raise ScanvizTypeError.here(f"{what} must be integers", found=variable.type)
     return e.cast(variable, "int64")
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Variable, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import join
 from scanviz.engine.ops import shape as ops
@@ -78,7 +77,7 @@ def stack(arrays: Any, axis: Any = 0, *more: Any, dtype: object = None) -> Varia
            [2, 4]])
     """
     if isinstance(arrays, Variable) or more:
-        raise ScanvizTypeError("stack takes a list of arrays", where=user_line(), fix="T.stack([a, b])")
+        raise ScanvizTypeError.here("stack takes a list of arrays", fix="T.stack([a, b])")
     return join.stack(arrays, axis, dtype)
 
 

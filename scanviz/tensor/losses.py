@@ -11,7 +11,6 @@ from typing import Any
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import neural
@@ -194,9 +193,8 @@ def _weighted_log(weight: Variable, value: Variable) -> Variable:
 def _classes(classes: Any, what: str) -> Variable:
     given = as_variable(classes)
     if tensor_type(given).dtype not in INTEGERS:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"{what}: `{describe(given)}` are no classes",
-            where=user_line(),
             expected="integers",
             found=given.type,
             fix=f'T.cast({describe(given)}, "int64")',
@@ -212,9 +210,8 @@ def _is_classes(predicted: Variable, true: Variable, what: str) -> bool:
     if ranks[0] >= 1 and ranks[0] == ranks[1] + 1:
         _classes(true, what)
         return True
-    raise ScanvizTypeError(
+    raise ScanvizTypeError.here(
         f"{what}: `{describe(true)}` does not fit `{describe(predicted)}`",
-        where=user_line(),
         expected=f"classes with {max(ranks[0] - 1, 0)} dimensions, or probabilities with {ranks[0]}",
         found=f"`{describe(true)}` {true.type}, `{describe(predicted)}` {predicted.type}",
     )

@@ -8,7 +8,6 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.decompose import svdvals
@@ -75,9 +74,8 @@ def norm(
         return _matrix_norm(e.absolute(values), float(ord), axes, keepdims)
     if len(axes) == 2 and ord in (2, -2, "nuc"):
         return _spectral_norm(values, ord, axes, truth(keepdims, "norm: keepdims"))
-    raise ScanvizValueError(
+    raise ScanvizValueError.here(
         f"norm of `{describe(variable)}`: ord={ord!r} has no meaning over {len(axes)} axes",
-        where=user_line(),
         expected="for vectors a number, inf or -inf; for matrices 'fro', 'nuc', 1, -1, 2, -2, inf or -inf",
         found=repr(ord),
     )

@@ -118,8 +118,8 @@ def pad(
     for axis, (pair, values) in enumerate(zip(widths, constants, strict=True)):
         known = [constant_integer(each) for each in pair]
         if any(width is not None and width < 0 for width in known):
-            raise ScanvizValueError(
-                f"pad: a width of `{describe(variable)}` is negative", where=user_line(), found=tuple(known)
+            raise ScanvizValueError.here(
+                f"pad: a width of `{describe(variable)}` is negative", found=tuple(known)
             )
         if known == [0, 0]:
             continue
@@ -140,7 +140,7 @@ def _check_mode(mode: Any, constant_values: Any, reflect_type: Any) -> None:
         ("reflect_type", reflect_type, ("reflect", "symmetric")),
     ):
         if given is not None and mode not in fitting:
-            raise ScanvizValueError(f"pad: {name} has no meaning for mode {mode!r}", where=user_line())
+            raise ScanvizValueError.here(f"pad: {name} has no meaning for mode {mode!r}")
 
 
 def _pairs(given: Any, rank: int, what: str) -> list[Pair]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg as ops
@@ -310,17 +309,14 @@ def _components(value: Any, axis: int) -> list[Variable]:
     variable = as_variable(value)
     rank = tensor_type(variable).ndim
     if not rank:
-        raise ScanvizTypeError(
-            f"cross: `{describe(variable)}` is a scalar, and no vector",
-            where=user_line(),
-            found=variable.type,
+        raise ScanvizTypeError.here(
+            f"cross: `{describe(variable)}` is a scalar, and no vector", found=variable.type
         )
     place = normal_axis(axis, rank, f"cross: `{describe(variable)}`")
     known = tensor_type(variable).shape[place]
     if known not in (None, 3):
-        raise ShapeError(
+        raise ShapeError.here(
             f"cross: `{describe(variable)}` has {known} components along axis {place}",
-            where=user_line(),
             expected="3",
             found=variable.type,
         )

@@ -13,7 +13,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
@@ -218,10 +217,8 @@ def _quantile(a: Any, q: Any, whole: int, axis: Axis, method: str, keepdims: boo
     one_of(method, ("linear",), f"{what}: method")
     variable, share = as_variable(a), as_variable(q)
     if tensor_type(variable).dtype == BOOLEAN:
-        raise ScanvizTypeError(
-            f"{what}: `{describe(variable)}` holds truth values",
-            where=user_line(),
-            fix='T.cast(x, "float64")',
+        raise ScanvizTypeError.here(
+            f"{what}: `{describe(variable)}` holds truth values", fix='T.cast(x, "float64")'
         )
     share = _checked(share, whole, what)
     axes = r.normal_axes(axis, tensor_type(variable).ndim, f"{what} of `{describe(variable)}`")
@@ -245,8 +242,8 @@ def _checked(share: Variable, whole: int, what: str) -> Variable:
         inside = e.greater_equal(share, 0), e.less_equal(share, whole)
         return Assert(f"{what}: q is not from 0 to {whole}")(share, *inside)
     if not np.all((share.value >= 0) & (share.value <= whole)):
-        raise ScanvizValueError(
-            f"{what}: q cannot be used", where=user_line(), expected=f"from 0 to {whole}", found=share.value
+        raise ScanvizValueError.here(
+            f"{what}: q cannot be used", expected=f"from 0 to {whole}", found=share.value
         )
     return share
 

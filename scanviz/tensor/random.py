@@ -292,8 +292,8 @@ class RandomStreams:
     ) -> Variable:
         """Draw how many of ``n`` trials fall into each category, with their probabilities on the last axis of ``pvals``."""
         if pvals is None:
-            raise ScanvizTypeError(
-                "multinomial needs the probabilities of the categories", where=user_line(), fix="pvals=[…]"
+            raise ScanvizTypeError.here(
+                "multinomial needs the probabilities of the categories", fix="pvals=[…]"
             )
         return self._count(discrete.multinomial, n, pvals, size, dtype=dtype)
 

@@ -18,7 +18,6 @@ from typing import Any
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.nodes import Variable, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import RANDOM_STATE, canonical_dtype
 from scanviz.engine.ops import random as ops
 from scanviz.engine.ops.elementwise import add, cast
@@ -35,11 +34,8 @@ def checked_state(state: Any) -> Variable:
     """Return the random state that a draw reads, after a check that it is one."""
     if not isinstance(state, Variable) or state.type != RANDOM_STATE:
         found = str(state.type) if isinstance(state, Variable) else type(state).__name__
-        raise ScanvizTypeError(
-            "a draw needs a random state first",
-            where=user_line(),
-            found=found,
-            fix="state = T.random.random_state(seed)",
+        raise ScanvizTypeError.here(
+            "a draw needs a random state first", found=found, fix="state = T.random.random_state(seed)"
         )
     return state
 
@@ -253,9 +249,8 @@ def multivariate_normal(
     centre, matrix = cast(as_variable(mean), kind), cast(as_variable(cov), kind)
     for variable, name, least in ((centre, "mean", 1), (matrix, "cov", 2)):
         if tensor_type(variable).ndim < least:
-            raise ShapeError(
+            raise ShapeError.here(
                 f"multivariate_normal: `{name}` holds no {'vector' if least == 1 else 'matrix'}",
-                where=user_line(),
                 expected=f"at least {least} dimension{'s' * (least - 1)}",
                 found=variable.type,
             )
@@ -269,9 +264,8 @@ def multivariate_normal(
     product = matmul(cholesky(matrix), dimshuffle(z, *range(rank), "x"))
     vectors = add(centre, dimshuffle(product, *range(tensor_type(product).ndim - 1)))
     if tensor_type(vectors).ndim != rank:
-        raise ShapeError(
+        raise ShapeError.here(
             "multivariate_normal: `mean` and `cov` do not broadcast to the size that is drawn",
-            where=user_line(),
             expected=f"at most {rank - 1} axes before the vectors",
             found=f"mean {centre.type}, cov {matrix.type}",
         )

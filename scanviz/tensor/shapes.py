@@ -9,7 +9,6 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.options import whole
@@ -76,10 +75,8 @@ def flatten(x: Any, ndim: int = 1) -> Variable:
     rank = tensor_type(variable).ndim
     ndim = whole(ndim, "flatten: ndim")
     if not 1 <= ndim <= max(rank, 1):
-        raise ScanvizValueError(
-            f"flatten: `{describe(variable)}` cannot have {ndim} dimensions",
-            where=user_line(),
-            expected=f"1 to {rank}",
+        raise ScanvizValueError.here(
+            f"flatten: `{describe(variable)}` cannot have {ndim} dimensions", expected=f"1 to {rank}"
         )
     if rank == ndim:
         return variable

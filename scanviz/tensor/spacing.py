@@ -10,7 +10,6 @@ import numpy as np
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, canonical_dtype
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
@@ -117,9 +116,7 @@ def _places(num: Any, dtype: str) -> tuple[Variable, Variable]:
     count = as_integer(num, "linspace: num")
     known = constant_integer(count)
     if known is not None and known < 0:
-        raise ScanvizValueError(
-            "linspace: num cannot be negative", where=user_line(), expected="0 or more", found=known
-        )
+        raise ScanvizValueError.here("linspace: num cannot be negative", expected="0 or more", found=known)
     return count, e.cast(arange(count), dtype)
 
 
@@ -164,8 +161,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NOT_GIVEN, append: 
         return variable
     rank = tensor_type(variable).ndim
     if not rank:
-        raise ScanvizTypeError(
-            f"diff: `{describe(variable)}` is a scalar", where=user_line(), expected="at least 1 dimension"
+        raise ScanvizTypeError.here(
+            f"diff: `{describe(variable)}` is a scalar", expected="at least 1 dimension"
         )
     place = normal_axis(axis, rank, "diff")
     edges = [None if each is _NOT_GIVEN else _edge(each, variable, place) for each in (prepend, append)]

@@ -12,7 +12,6 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import FLOATS, canonical_dtype
 from scanviz.engine.ops import elementwise as e
@@ -31,9 +30,8 @@ def _dtypes(variable: Variable, dtype: object, what: str) -> tuple[str, str]:
     """Return the dtype to compute in, and that of the result."""
     result = float_dtype(tensor_type(variable).dtype) if dtype is None else canonical_dtype(dtype)
     if result not in FLOATS:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"{what} of `{describe(variable)}` cannot be {result}",
-            where=user_line(),
             expected=", ".join(FLOATS),
             fix=f'T.cast(T.{what}({describe(variable)}), "{result}")',
         )

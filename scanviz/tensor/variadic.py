@@ -7,7 +7,6 @@ from typing import Any, overload
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS
 from scanviz.engine.ops import elementwise as e
@@ -52,8 +51,8 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     """
     for name, old, new in (("min", a_min, min), ("max", a_max, max)):
         if old is not None and new is not None:
-            raise ScanvizValueError(
-                f"clip: a_{name} and {name} are two names of one limit", where=user_line(), fix="one of them"
+            raise ScanvizValueError.here(
+                f"clip: a_{name} and {name} are two names of one limit", fix="one of them"
             )
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if low is not None and high is not None:
@@ -105,8 +104,8 @@ def round(a: Any, decimals: int = 0) -> Variable:
     if not places or (places > 0 and dtype in INTEGERS):
         return e.round(variable)
     if dtype == BOOLEAN:
-        raise ScanvizTypeError(
-            f"round: truth values have no {places} decimals", where=user_line(), fix='T.cast(x, "float64")'
+        raise ScanvizTypeError.here(
+            f"round: truth values have no {places} decimals", fix='T.cast(x, "float64")'
         )
     scale = math.inf if abs(places) > 308 else 10.0 ** abs(places)
     if places > 0:
@@ -186,9 +185,8 @@ def where(condition: Any, x: Any = _NOT_GIVEN, y: Any = _NOT_GIVEN) -> Variable 
     if x is _NOT_GIVEN and y is _NOT_GIVEN:
         return nonzero(condition)
     if x is _NOT_GIVEN or y is _NOT_GIVEN:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "where takes a condition alone, or one with both of what it chooses from",
-            where=user_line(),
             fix="T.where(condition, x, y)\nT.where(condition) for the places where it is true",
         )
     return e.where(condition, x, y)

@@ -160,17 +160,14 @@ def _inputs(inputs: Any, allow_downcast: bool | None) -> list[In]:
     seen: set[Variable] = set()
     for each in found:
         if each.variable in seen:
-            raise ScanvizValueError(f"input {each.label} is given twice", where=user_line())
+            raise ScanvizValueError.here(f"input {each.label} is given twice")
         if isinstance(each.variable, SharedVariable):
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"input {each.label} is a shared variable, which has a value of its own",
-                where=user_line(),
                 fix="leave it out of inputs",
             )
         if isinstance(each.variable, Constant):
-            raise ScanvizTypeError(
-                f"input {each.label} is a constant", where=user_line(), fix="givens={…} to replace it"
-            )
+            raise ScanvizTypeError.here(f"input {each.label} is a constant", fix="givens={…} to replace it")
         seen.add(each.variable)
         if each.allow_downcast is None:
             each.allow_downcast = allow_downcast
@@ -193,7 +190,7 @@ def _out(value: Any) -> Out:
     if isinstance(value, Out):
         return value
     if value is None or isinstance(value, str):
-        raise ScanvizTypeError("an output must be a symbolic variable", where=user_line(), found=repr(value))
+        raise ScanvizTypeError.here("an output must be a symbolic variable", found=repr(value))
     return Out(as_variable(value))
 
 
@@ -201,7 +198,7 @@ def _givens(givens: Any, allow_downcast: bool | None) -> dict[Variable, Variable
     found: dict[Variable, Variable] = {}
     for old, value in pairs(givens, "givens"):
         if not isinstance(old, Variable):
-            raise ScanvizTypeError("givens replace symbolic variables", where=user_line(), found=repr(old))
+            raise ScanvizTypeError.here("givens replace symbolic variables", found=repr(old))
         new = as_value(value)
         if (
             isinstance(old.type, TensorType)
@@ -212,11 +209,8 @@ def _givens(givens: Any, allow_downcast: bool | None) -> dict[Variable, Variable
             if allow_downcast or weak or fits(new.type.with_dtype(old.type.dtype), old.type):
                 new = _cast_given(old, new, bool(allow_downcast) or weak)
         if not fits(new.type, old.type):
-            raise ScanvizTypeError(
-                f"`{describe(new)}` cannot stand for `{describe(old)}`",
-                where=user_line(),
-                expected=old.type,
-                found=new.type,
+            raise ScanvizTypeError.here(
+                f"`{describe(new)}` cannot stand for `{describe(old)}`", expected=old.type, found=new.type
             )
         found[old] = new
     return found
@@ -235,7 +229,7 @@ def _updates(updates: Any) -> dict[SharedVariable, Variable]:
     found = Updates()
     for key, value in pairs(updates, "updates"):
         if isinstance(key, SharedVariable) and key in found:
-            raise ScanvizValueError(f"`{describe(key)}` is updated twice", where=user_line())
+            raise ScanvizValueError.here(f"`{describe(key)}` is updated twice")
         found[key] = as_variable(value)
     return {key: agree_update(key, value, user_line()) for key, value in found.items()}
 
@@ -326,6 +320,4 @@ def _check_used(
     if on_unused == "warn":
         warnings.warn(f"{user_line()}: {message}", stacklevel=5)
         return
-    raise UnusedInputError(
-        message, where=user_line(), fix="leave it out, or function(…, on_unused_input='ignore')"
-    )
+    raise UnusedInputError.here(message, fix="leave it out, or function(…, on_unused_input='ignore')")

@@ -196,18 +196,14 @@ def structure(wanted: Any, what: str, constants: bool = False) -> tuple[list[Var
 def _variables(listed: list[Any], what: str, constants: bool) -> list[Variable]:
     for each in listed:
         if isinstance(each, Constant) and not constants:
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"{what}: `{describe(each)}` is a constant, which nothing can be differentiated with respect to",
-                where=user_line(),
                 fix="a symbolic input or a shared variable",
             )
         if not isinstance(each, Variable) or not isinstance(each.type, TensorType):
             shown = describe(each) if isinstance(each, Variable) else repr(each)
-            raise ScanvizTypeError(
-                f"{what}: `{shown}` is no symbolic array",
-                where=user_line(),
-                expected="variables",
-                found=type(each).__name__,
+            raise ScanvizTypeError.here(
+                f"{what}: `{shown}` is no symbolic array", expected="variables", found=type(each).__name__
             )
     return listed
 
@@ -219,11 +215,8 @@ def variables_of(given: Collection[Variable] | Variable | None) -> list[Variable
     found = [given] if isinstance(given, Variable) else listed(given, "consider_constant")
     for each in found:
         if not isinstance(each, Variable):
-            raise ScanvizTypeError(
-                "consider_constant names symbolic variables",
-                where=user_line(),
-                expected="variables",
-                found=repr(each),
+            raise ScanvizTypeError.here(
+                "consider_constant names symbolic variables", expected="variables", found=repr(each)
             )
     return found
 
@@ -239,11 +232,8 @@ def check_choices(**choices: object) -> None:
 
 def _check_choice(name: str, found: object, allowed: Sequence[str]) -> None:
     if found not in allowed:
-        raise ScanvizValueError(
-            f"{name} cannot be used",
-            where=user_line(),
-            expected=" or ".join(map(repr, allowed)),
-            found=repr(found),
+        raise ScanvizValueError.here(
+            f"{name} cannot be used", expected=" or ".join(map(repr, allowed)), found=repr(found)
         )
 
 
@@ -254,9 +244,8 @@ def _seeds(cost: Any, known_grads: Any) -> dict[Variable, Variable]:
         given = as_variable(value)
         if not isinstance(variable, Variable) or not fits(given.type, variable.type):
             shown = describe(variable) if isinstance(variable, Variable) else repr(variable)
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"known_grads: the gradient of `{shown}` is not like it",
-                where=user_line(),
                 expected=getattr(variable, "type", "a variable"),
                 found=given.type,
             )
@@ -264,27 +253,25 @@ def _seeds(cost: Any, known_grads: Any) -> dict[Variable, Variable]:
     number = None if cost is None else _checked_cost(cost)
     seeds = known if number is None else {number: full_like(number, 1), **known}
     if not seeds:
-        raise ScanvizValueError("there is nothing to differentiate", where=user_line(), fix="grad(cost, wrt)")
+        raise ScanvizValueError.here("there is nothing to differentiate", fix="grad(cost, wrt)")
     return seeds
 
 
 def _checked_cost(cost: Any) -> Variable:
     check_meant(cost)
     if not isinstance(cost, Variable) or not isinstance(cost.type, TensorType):
-        raise ScanvizTypeError("the cost must be a symbolic number", where=user_line(), found=repr(cost))
+        raise ScanvizTypeError.here("the cost must be a symbolic number", found=repr(cost))
     kind = tensor_type(cost)
     if kind.ndim:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"the cost `{describe(cost)}` is not one number",
-            where=user_line(),
             expected="a scalar",
             found=kind,
             fix="grad(cost.sum(), …) or grad(cost.mean(), …); jacobian(…) for each element's; Lop(…) with weights",
         )
     if not is_floating(cost):
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"the cost `{describe(cost)}` is {kind.dtype}, which has no derivative",
-            where=user_line(),
             expected="a floating scalar",
             found=kind,
         )

@@ -25,7 +25,6 @@ from scanviz.engine.gradient.operators import Rop
 from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.elementwise import cast, equal
@@ -77,9 +76,8 @@ def jacobian(
     given: object = expression  # annotations do not stop a user
     if not isinstance(given, Variable) or not is_floating(given):
         shown = describe(given) if isinstance(given, Variable) else repr(given)
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"`{shown}` has no derivative",
-            where=user_line(),
             expected="a floating expression",
             found=getattr(given, "type", type(given).__name__),
         )

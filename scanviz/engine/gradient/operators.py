@@ -25,7 +25,6 @@ from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Variable, describe, is_floating, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import fits
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.support import as_variable
@@ -195,9 +194,8 @@ def _listed(variables: Sequence[Variable], points: Any, given: Any, what: str) -
     """Return one vector a variable: by key where both are dicts, in order otherwise."""
     if isinstance(given, Mapping) and isinstance(points, Mapping):
         if set(points) != set(given):
-            raise ScanvizValueError(
+            raise ScanvizValueError.here(
                 f"{what} needs one vector a variable, under its key",
-                where=user_line(),
                 expected=", ".join(map(repr, given)),
                 found=", ".join(map(repr, points)),
             )
@@ -205,11 +203,8 @@ def _listed(variables: Sequence[Variable], points: Any, given: Any, what: str) -
     many = isinstance(given, list | tuple | Mapping)
     listed = list(points) if many and isinstance(points, list | tuple | np.ndarray) else [points]
     if len(listed) != len(variables):
-        raise ScanvizValueError(
-            f"{what} needs one vector a variable",
-            where=user_line(),
-            expected=len(variables),
-            found=len(listed),
+        raise ScanvizValueError.here(
+            f"{what} needs one vector a variable", expected=len(variables), found=len(listed)
         )
     return listed
 
@@ -219,17 +214,15 @@ def _checked(variable: Variable, value: Any, what: str) -> Variable:
     kind = tensor_type(variable)
     vector = as_variable(value)
     if tensor_type(vector).ndim != kind.ndim:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"{what}: the vector for `{describe(variable)}` has another number of dimensions",
-            where=user_line(),
             expected=kind,
             found=vector.type,
         )
     vector = cast(vector, kind.dtype)
     if not fits(vector.type, kind):
-        raise ShapeError(
+        raise ShapeError.here(
             f"{what}: the vector for `{describe(variable)}` has another shape",
-            where=user_line(),
             expected=kind,
             found=vector.type,
         )

@@ -13,7 +13,6 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.gradient.grad import Disconnection, check_choices, structure
 from scanviz.engine.gradient.operators import Lop, Rop
 from scanviz.engine.graph.nodes import Variable, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.ops.support import as_variable
 
@@ -145,7 +144,7 @@ def _called(f: Any, wrt: Any, what: str) -> _Called:
         (arguments,) = own
         values = f(arguments)
     if values is None:
-        raise ScanvizTypeError(
-            f"{what}: the function returned nothing", where=user_line(), expected="variables", found=None
+        raise ScanvizTypeError.here(
+            f"{what}: the function returned nothing", expected="variables", found=None
         )
     return _Called(values, arguments, dict(zip(own, given, strict=True)))

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
 
+from scanviz.engine.errors import USER_LINE
+
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _scan_path: ContextVar[tuple[str, ...]] = ContextVar("scan_path", default=())
 _own_files: dict[str, bool] = {}
@@ -132,6 +134,9 @@ def user_line(frame: FrameType | None = None) -> SourceLine | None:
         return None
     code = frame.f_code
     return intern_line(code.co_filename, frame.f_lineno, code.co_name)
+
+
+USER_LINE.append(user_line)
 
 
 def current() -> Provenance:

@@ -14,7 +14,6 @@ from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeErro
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, Type
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import index_inputs
@@ -147,11 +146,8 @@ def _new_value(value: Any, dtype: str) -> Variable:
 def _assign(part: Any, value: Any, increment: bool) -> Variable:
     what = "inc_subtensor" if increment else "set_subtensor"
     if not isinstance(part, Variable):
-        raise ScanvizTypeError(
-            f"{what} needs an indexed symbolic array",
-            where=user_line(),
-            found=repr(part),
-            fix=f"{what}(x[index], value)",
+        raise ScanvizTypeError.here(
+            f"{what} needs an indexed symbolic array", found=repr(part), fix=f"{what}(x[index], value)"
         )
     source, pattern, numbers = index_inputs(part)
     wanted = tensor_type(part)
@@ -159,24 +155,18 @@ def _assign(part: Any, value: Any, increment: bool) -> Variable:
     kind = tensor_type(new)
     if kind.dtype != wanted.dtype:
         if not np.can_cast(kind.dtype, wanted.dtype, "safe"):
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"{what}: `{describe(new)}` would lose precision in `{describe(source)}`",
-                where=user_line(),
                 expected=wanted.dtype,
                 found=kind.dtype,
                 fix=f'T.cast(value, "{wanted.dtype}")',
             )
         new = cast(new, wanted.dtype)
     if kind.ndim > wanted.ndim:
-        raise ShapeError(
-            f"{what}: the value has more dimensions than its place",
-            where=user_line(),
-            expected=wanted,
-            found=kind,
+        raise ShapeError.here(
+            f"{what}: the value has more dimensions than its place", expected=wanted, found=kind
         )
     for size, place in zip(kind.shape[::-1], wanted.shape[::-1], strict=False):
         if size is not None and place is not None and size not in (1, place):
-            raise ShapeError(
-                f"{what}: the value does not fit its place", where=user_line(), expected=wanted, found=kind
-            )
+            raise ShapeError.here(f"{what}: the value does not fit its place", expected=wanted, found=kind)
     return build_one(Op(ASSIGN, AssignParameters(pattern, increment)), source, new, *numbers)

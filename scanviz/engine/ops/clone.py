@@ -8,7 +8,6 @@ from typing import Any
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import Variable, describe
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.replace import replace as replaced
 from scanviz.engine.graph.traversal import variables
 from scanviz.engine.graph.types import TensorType, fits
@@ -55,9 +54,8 @@ def clone(outputs: Any, replace: Any = None) -> Any:
     known = set(variables(listed))
     for old in mapping:
         if old not in known:
-            raise ScanvizValueError(
+            raise ScanvizValueError.here(
                 f"clone: `{describe(old)}` is to be replaced, and the graph does not read it",
-                where=user_line(),
                 expected="a variable of the graph; those of a loop's step are in its own graph",
                 found=", ".join(
                     f"`{variable.name}`" for variable in known if variable.name and variable.owner is None
@@ -75,9 +73,8 @@ def _pairs(given: Any) -> list[tuple[Variable, Any]]:
     pairs = list(given.items()) if isinstance(given, Mapping) else [] if given is None else list(given)
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], Variable):
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 "clone: replace says which variable is replaced by what",
-                where=user_line(),
                 expected="a dict of variables, or a list of pairs",
                 found=repr(pair),
             )
@@ -90,9 +87,8 @@ def _fitting(old: Variable, new: Any) -> Variable:
     numbers = not isinstance(new, Variable) and isinstance(wanted, TensorType)
     variable = as_value(new, wanted.dtype if isinstance(wanted, TensorType) and numbers else None)
     if not fits(variable.type, wanted):
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"clone: `{describe(variable)}` cannot replace `{describe(old)}`",
-            where=user_line(),
             expected=wanted,
             found=variable.type,
             fix=f"T.cast({describe(variable)}, {wanted.dtype!r})"
@@ -113,9 +109,8 @@ def _listed(outputs: Any) -> tuple[list[Any] | None, list[Variable]]:
         listed = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
     for each in listed:
         if not isinstance(each, Variable):
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 "a graph is given by its results",
-                where=user_line(),
                 expected="a variable, or a list, tuple or dict of variables",
                 found=repr(each),
             )
@@ -153,9 +148,8 @@ def equal_computations(xs: Any, ys: Any, in_xs: Any = None, in_ys: Any = None) -
     first, second = _listed(xs)[1], _listed(ys)[1]
     mine, theirs = (_listed([] if each is None else each)[1] for each in (in_xs, in_ys))
     if len(mine) != len(theirs):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "equal_computations: each input of one graph stands for one of the other",
-            where=user_line(),
             expected=f"as many of both: {len(mine)} of in_xs",
             found=f"{len(theirs)} of in_ys",
         )

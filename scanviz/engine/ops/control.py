@@ -12,7 +12,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.elementwise_declaration import is_truth
@@ -91,27 +90,22 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any) -> Any:
     """
     test = as_variable(condition)
     if tensor_type(test).ndim != 0:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"the condition `{describe(test)}` of ifelse must be one number",
-            where=user_line(),
             found=test.type,
             fix="T.switch for one choice an element",
         )
     listed = isinstance(then_branch, list | tuple)
     if listed != isinstance(else_branch, list | tuple):
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "the branches of ifelse must both be lists or both be single values",
-            where=user_line(),
             expected="a list" if listed else "one value",
             found=repr(else_branch),
         )
     first, second = (list(then_branch), list(else_branch)) if listed else ([then_branch], [else_branch])
     if len(first) != len(second):
-        raise ScanvizTypeError(
-            "the branches of ifelse must be of one length",
-            where=user_line(),
-            expected=len(first),
-            found=len(second),
+        raise ScanvizTypeError.here(
+            "the branches of ifelse must be of one length", expected=len(first), found=len(second)
         )
     pairs = [_matched(*_strong(a, b)) for a, b in zip(first, second, strict=True)]
     results = build(Op(IFELSE), [test, *(a for a, _ in pairs), *(b for _, b in pairs)])
@@ -141,14 +135,11 @@ def _matched(first: Variable, second: Variable) -> tuple[Variable, Variable]:
     a, b = first.type, second.type
     if not isinstance(a, TensorType) or not isinstance(b, TensorType):
         if a != b:
-            raise ScanvizTypeError(
-                "the branches of ifelse have different types", where=user_line(), expected=a, found=b
-            )
+            raise ScanvizTypeError.here("the branches of ifelse have different types", expected=a, found=b)
         return first, second
     if a.ndim != b.ndim:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "the branches of ifelse have different numbers of dimensions",
-            where=user_line(),
             expected=f"`{describe(first)}`: {a}",
             found=f"`{describe(second)}`: {b}",
         )

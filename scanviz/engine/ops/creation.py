@@ -13,7 +13,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType, canonical_dtype
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.elementwise import cast
@@ -94,13 +93,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) ->
     parts = [as_variable(each) for each in given]
     for part in parts:
         if tensor_type(part).ndim != 0:
-            raise ScanvizTypeError(
-                "the bounds of arange must be scalars",
-                where=user_line(),
-                found=f"`{describe(part)}` {part.type}",
+            raise ScanvizTypeError.here(
+                "the bounds of arange must be scalars", found=f"`{describe(part)}` {part.type}"
             )
     if constant_integer(parts[2]) == 0:
-        raise ScanvizValueError("the step of arange is 0", where=user_line())
+        raise ScanvizValueError.here("the step of arange is 0")
     wanted = canonical_dtype(_arange_dtype(given) if dtype is None else dtype)
     if wanted in INTEGERS and all(tensor_type(part).dtype in INTEGERS for part in parts):
         parts = [as_integer(part, "arange: a bound") for part in parts]
@@ -164,7 +161,7 @@ def triangle(value: Any, offset: int, lower: bool) -> Variable:
     """Return the lower or upper triangle of the last two axes, up to a diagonal."""
     variable = as_variable(value)
     if tensor_type(variable).ndim < 2:
-        raise ScanvizTypeError("a triangle needs a matrix", where=user_line(), found=variable.type)
+        raise ScanvizTypeError.here("a triangle needs a matrix", found=variable.type)
     return build_one(Op(TRIANGLE, DiagonalParameters(whole(offset, "the diagonal k"), lower)), variable)
 
 
@@ -193,7 +190,7 @@ def diagonal(value: Any, offset: int = 0) -> Variable:
     """Return a diagonal of the last two axes."""
     variable = as_variable(value)
     if tensor_type(variable).ndim < 2:
-        raise ScanvizTypeError("a diagonal needs a matrix", where=user_line(), found=variable.type)
+        raise ScanvizTypeError.here("a diagonal needs a matrix", found=variable.type)
     return build_one(Op(DIAGONAL, DiagonalParameters(whole(offset, "the offset of the diagonal"))), variable)
 
 
@@ -218,7 +215,7 @@ def from_diagonal(value: Any, offset: int = 0) -> Variable:
     """Return the square matrix that has a vector on a diagonal."""
     variable = as_variable(value)
     if tensor_type(variable).ndim != 1:
-        raise ScanvizTypeError("a matrix is made from a vector", where=user_line(), found=variable.type)
+        raise ScanvizTypeError.here("a matrix is made from a vector", found=variable.type)
     return build_one(Op(FROM_DIAGONAL, DiagonalParameters(whole(offset, "the diagonal k"))), variable)
 
 

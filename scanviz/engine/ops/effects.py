@@ -20,7 +20,7 @@ from scanviz.engine.errors import AssertFailedError, ScanvizTypeError, ScanvizVa
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.provenance import current_scans, user_line
+from scanviz.engine.graph.provenance import current_scans
 from scanviz.engine.graph.types import Type
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.current_step import running_loops
@@ -225,9 +225,8 @@ class Print:
         _check_message("Print", message)
         if file is not None and not callable(getattr(file, "write", None)):
             fix = "open(path, 'a')" if isinstance(file, str) else None
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 "Print writes to a text file that is open",
-                where=user_line(),
                 expected="an open text file",
                 found=repr(file),
                 fix=fix,
@@ -236,9 +235,8 @@ class Print:
         self.attributes = (attributes,) if isinstance(attributes, str) else tuple(attributes)
         for attribute in self.attributes:
             if attribute not in ATTRIBUTES:
-                raise ScanvizValueError(
+                raise ScanvizValueError.here(
                     f"Print knows no attribute {attribute!r}",
-                    where=user_line(),
                     expected=", ".join(ATTRIBUTES),
                     found=repr(attribute),
                 )
@@ -304,9 +302,8 @@ class Assert:
         variable = as_variable(value)
         tensor_type(variable)
         if not conditions:
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 "Assert has nothing to check",
-                where=user_line(),
                 expected="a value and one condition or more",
                 found="a value alone",
                 fix="Assert(message)(value, condition)",
@@ -322,9 +319,6 @@ class Assert:
 
 def _check_message(what: str, message: Any) -> None:
     if not isinstance(message, str):
-        raise ScanvizTypeError(
-            f"the message of {what} must be text",
-            where=user_line(),
-            found=repr(message),
-            fix=f'{what}("message")(value)',
+        raise ScanvizTypeError.here(
+            f"the message of {what} must be text", found=repr(message), fix=f'{what}("message")(value)'
         )

@@ -19,7 +19,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.linalg import contracted
@@ -323,9 +322,8 @@ def slogdet(value: Any) -> tuple[Variable, Variable]:
 def solve(a: Any, b: Any, assume_a: Any = "gen") -> Variable:
     """Return x with ``a x = b``."""
     if not isinstance(assume_a, str) or assume_a not in ("gen", "pos"):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "solve: assume_a says what is known of the matrix",
-            where=user_line(),
             expected="'gen' (anything) or 'pos' (positive definite)",
             found=repr(assume_a),
         )
@@ -337,9 +335,8 @@ def solve_triangular(
 ) -> Variable:
     """Return x with ``a x = b``, or ``aᵀ x = b``, for a triangular ``a``."""
     if not isinstance(trans, int | str) or trans not in (0, 1, "N", "T"):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "solve_triangular: trans says whether to transpose",
-            where=user_line(),
             expected="0 or 'N', 1 or 'T'",
             found=repr(trans),
         )

@@ -12,7 +12,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, TensorType, Type
 from scanviz.engine.ops import axes, index_axes
 from scanviz.engine.ops.index_pattern import (
@@ -110,18 +109,16 @@ def _check_array(entry: IndexEntry, index: Variable, source: Variable, axis: int
     if kind.dtype == BOOLEAN:
         sizes = tensor_type(source).shape[axis : axis + entry.consumed]
         if any(a is not None and b is not None and a != b for a, b in zip(sizes, kind.shape, strict=False)):
-            raise ScanvizIndexError(
+            raise ScanvizIndexError.here(
                 f"the mask `{describe(index)}` does not fit `{describe(source)}`",
-                where=user_line(),
                 expected=sizes,
                 found=kind.shape,
             )
 
 
 def _out_of_bounds(name: str, index: Any, axis: int, size: int) -> ScanvizIndexError:
-    return ScanvizIndexError(
+    return ScanvizIndexError.here(
         f"index {index} is out of bounds of `{name}`, along axis {axis}",
-        where=user_line(),
         expected=f"from {-size} to {size - 1}" if size else "no index at all: there are no rows",
         found=index,
     )
@@ -217,9 +214,8 @@ def index_inputs(variable: Variable) -> tuple[Variable, IndexParameters, tuple[V
     """
     node = variable.owner
     if node is None or node.op.declaration is not INDEX:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"`{describe(variable)}` is no part of an array",
-            where=user_line(),
             fix="set_subtensor(x[index], value), with one index: x[0, 1], not x[0][1]",
         )
     return node.inputs[0], node.op.parameters, node.inputs[1:]
@@ -228,9 +224,8 @@ def index_inputs(variable: Variable) -> tuple[Variable, IndexParameters, tuple[V
 def _last_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     rows, initial = tensor_type(inputs[0]), tensor_type(inputs[1])
     if rows.ndim != initial.ndim + 1 or rows.dtype != initial.dtype:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"the initial value `{describe(inputs[1])}` is not like a row of `{describe(inputs[0])}`",
-            where=user_line(),
             expected=f"{rows.dtype}, with {rows.ndim - 1} dimensions",
             found=initial,
         )
@@ -278,9 +273,8 @@ def _history_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     if rows.dtype != initial.dtype or not (
         (one_row and op.parameters.offset == 1) or initial.ndim == rows.ndim
     ):
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"the initial rows `{describe(inputs[1])}` are not like those of `{describe(inputs[0])}`",
-            where=user_line(),
             expected=rows,
             found=initial,
         )

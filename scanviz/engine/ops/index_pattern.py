@@ -13,7 +13,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS
 from scanviz.engine.ops.support import as_integer, as_variable, constant_integer
 
@@ -82,10 +81,8 @@ def parse_index(variable: Variable, key: Any) -> tuple[IndexParameters, list[Var
     gaps = sum(1 for each in parsed if each is Ellipsis)
     if gaps > 1 or used > ndim:
         problem = "has more than one `...`" if gaps > 1 else f"has {used} parts"
-        raise ScanvizIndexError(
-            f"the index of `{describe(variable)}` {problem}",
-            where=user_line(),
-            expected=f"at most {ndim} dimensions",
+        raise ScanvizIndexError.here(
+            f"the index of `{describe(variable)}` {problem}", expected=f"at most {ndim} dimensions"
         )
     for each in parsed:
         if each is Ellipsis:
@@ -111,7 +108,7 @@ def _entry(variable: Variable, part: Any) -> tuple[IndexEntry, list[Variable]]:
             numbers.append(number)
             inputs.extend(given)
         if numbers[2] == 0:
-            raise ScanvizIndexError(f"the index of `{describe(variable)}` has a step of 0", where=user_line())
+            raise ScanvizIndexError.here(f"the index of `{describe(variable)}` has a step of 0")
         return IndexEntry("slice", numbers[0], numbers[1], numbers[2]), inputs
     if isinstance(part, int | np.integer) and not isinstance(part, bool):
         return IndexEntry("integer", int(part)), []
@@ -133,9 +130,8 @@ def _entry(variable: Variable, part: Any) -> tuple[IndexEntry, list[Variable]]:
 
 
 def _no_index(variable: Variable, shown: str, found: object, fix: str | None) -> ScanvizTypeError:
-    return ScanvizTypeError(
+    return ScanvizTypeError.here(
         f"{shown} cannot index `{describe(variable)}`",
-        where=user_line(),
         expected="integers, slices, None, ..., integer arrays or a boolean mask",
         found=found,
         fix=fix,

@@ -13,7 +13,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import SIZES, Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, canonical_dtype
 from scanviz.engine.ops import axes
 from scanviz.engine.ops import elementwise as e
@@ -70,13 +69,12 @@ def concatenate(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> V
     """Return arrays joined along an existing axis, in their common dtype or one that is wanted."""
     parts = [as_variable(each) for each in listed(arrays, "concatenate: what to join")]
     if not parts:
-        raise ScanvizValueError("there is nothing to concatenate", where=user_line())
+        raise ScanvizValueError.here("there is nothing to concatenate")
     ranks = {tensor_type(part).ndim for part in parts}
     if len(ranks) > 1 or 0 in ranks:
         shown = ", ".join(f"`{describe(part)}` {part.type}" for part in parts)
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "concatenate needs arrays of one number of dimensions, at least 1",
-            where=user_line(),
             found=shown,
             fix="T.stack([...]) to join along a new axis",
         )
@@ -91,9 +89,8 @@ def _wanted(dtypes: Sequence[str], dtype: object) -> str:
     wanted = canonical_dtype(dtype)
     for text in dtypes:
         if not np.can_cast(text, wanted, "same_kind"):
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"an array of {text} is not joined as {wanted}",
-                where=user_line(),
                 expected="a dtype of the same kind, or a wider one",
                 fix=f'T.cast(…, "{wanted}") of the result',
             )
@@ -104,12 +101,11 @@ def stack(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> Variabl
     """Return arrays joined along a new axis."""
     parts = [as_variable(each) for each in listed(arrays, "stack: what to join")]
     if not parts:
-        raise ScanvizValueError("there is nothing to stack", where=user_line())
+        raise ScanvizValueError.here("there is nothing to stack")
     ranks = {tensor_type(part).ndim for part in parts}
     if len(ranks) > 1:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "stack needs arrays of one number of dimensions",
-            where=user_line(),
             found=", ".join(str(part.type) for part in parts),
         )
     ndim = ranks.pop()
@@ -160,7 +156,7 @@ def repeat(value: Any, repeats: Any, axis: int | None = None) -> Variable:
     counts = as_variable(repeats)
     kind = tensor_type(counts)
     if kind.dtype not in INTEGERS or kind.ndim > 1:
-        raise ScanvizTypeError("repeat: counts must be integers", where=user_line(), found=kind)
+        raise ScanvizTypeError.here("repeat: counts must be integers", found=kind)
     count = as_integer(counts, "repeat: the count") if kind.ndim == 0 else cast(counts, "int64")
     place = normal_axis(axis, tensor_type(variable).ndim, "repeat")
     return build_one(Op(REPEAT, AxisParameters(place)), variable, count)
@@ -180,11 +176,8 @@ def roll(value: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Var
     axes = list(axis) if isinstance(axis, list | tuple) else [axis]
     shifts = list(shift) if isinstance(shift, list | tuple) else [shift] * len(axes)
     if len(shifts) != len(axes):
-        raise ScanvizValueError(
-            "roll needs one shift for each axis",
-            where=user_line(),
-            expected=f"{len(axes)} shifts",
-            found=len(shifts),
+        raise ScanvizValueError.here(
+            "roll needs one shift for each axis", expected=f"{len(axes)} shifts", found=len(shifts)
         )
     for each, along in zip(shifts, axes, strict=True):
         variable = _rolled(variable, each, along)
@@ -212,12 +205,12 @@ def split(value: Any, parts: Any, axis: int = 0) -> list[Variable]:
         return _equal_parts(variable, int(parts), place)
     sizes = [as_integer(each, "split: a size") for each in _listed(parts)]
     if not sizes:
-        raise ScanvizValueError(
-            "split: there are no parts", where=user_line(), expected="a number, or sizes", found=repr(parts)
+        raise ScanvizValueError.here(
+            "split: there are no parts", expected="a number, or sizes", found=repr(parts)
         )
     known = [constant_integer(size) for size in sizes]
     if any(size is not None and size < 0 for size in known):
-        raise ScanvizValueError("split: a size cannot be negative", where=user_line(), found=known)
+        raise ScanvizValueError.here("split: a size cannot be negative", found=known)
     ends = [as_size(end) for end in accumulate(map(size_of, sizes), SIZES.add)]
     whole = _with_size(variable, place, ends[-1], f"parts of sizes {known}")
     starts = [constant(0, "int64"), *ends[:-1]]
@@ -230,9 +223,8 @@ def _listed(parts: Any) -> list[Any]:
         return listed(parts, "split: the parts")
     kind = tensor_type(parts)
     if kind.ndim != 1 or kind.shape[0] is None:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"split: how many parts `{describe(parts)}` asks for is not known while the graph is built",
-            where=user_line(),
             expected="a number, or a list of sizes",
             found=kind,
         )
@@ -241,10 +233,8 @@ def _listed(parts: Any) -> list[Any]:
 
 def _equal_parts(variable: Variable, count: int, axis: int) -> list[Variable]:
     if count < 1:
-        raise ScanvizValueError(
-            f"`{describe(variable)}` cannot be split into {count} parts",
-            where=user_line(),
-            expected="1 or more",
+        raise ScanvizValueError.here(
+            f"`{describe(variable)}` cannot be split into {count} parts", expected="1 or more"
         )
     step = SIZES.floor_divide(size_of(dimension(variable, axis)), count)
     ends = [as_size(SIZES.multiply(step, k)) for k in range(count + 1)]
@@ -258,9 +248,8 @@ def _with_size(variable: Variable, axis: int, size: Variable, wanted: str) -> Va
     if found is not None and found == needed:
         return variable
     if found is not None and needed is not None:
-        raise ShapeError(
+        raise ShapeError.here(
             f"`{describe(variable)}` cannot be split along axis {axis}",
-            where=user_line(),
             expected=wanted,
             found=f"{found} rows",
         )

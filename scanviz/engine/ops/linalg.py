@@ -17,7 +17,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dim, Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops import elementwise as e
@@ -212,19 +211,15 @@ def _axis_pairs(axes: Any, a: Variable, b: Variable) -> TensordotParameters:
     ranks = tensor_type(a).ndim, tensor_type(b).ndim
     if isinstance(axes, int | np.integer) and not isinstance(axes, bool):
         if not 0 <= axes <= min(ranks):
-            raise ScanvizValueError(
+            raise ScanvizValueError.here(
                 f"tensordot cannot sum over {axes} axes of `{describe(a)}` and `{describe(b)}`",
-                where=user_line(),
                 expected=f"a number from 0 to {min(ranks)}",
                 found=axes,
             )
         return TensordotParameters(tuple(range(ranks[0] - int(axes), ranks[0])), tuple(range(int(axes))))
     if not isinstance(axes, list | tuple) or len(axes) != 2:
-        raise ScanvizTypeError(
-            "tensordot: axes must be a number or a pair",
-            where=user_line(),
-            expected="2, or ([0, 1], [1, 0])",
-            found=repr(axes),
+        raise ScanvizTypeError.here(
+            "tensordot: axes must be a number or a pair", expected="2, or ([0, 1], [1, 0])", found=repr(axes)
         )
     listed = [list(axis) if isinstance(axis, list | tuple) else [axis] for axis in axes]
     both = [
@@ -234,8 +229,8 @@ def _axis_pairs(axes: Any, a: Variable, b: Variable) -> TensordotParameters:
     for wanted, rank, variable in zip(listed, ranks, (a, b), strict=True):
         normal_axes(wanted, rank, f"tensordot of `{describe(variable)}`")  # refuses one named twice
     if len(both[0]) != len(both[1]):
-        raise ScanvizValueError(
-            "tensordot: axes come in pairs", where=user_line(), expected="two lists of one length", found=axes
+        raise ScanvizValueError.here(
+            "tensordot: axes come in pairs", expected="two lists of one length", found=axes
         )
     return TensordotParameters(*both)
 
@@ -262,13 +257,10 @@ def trace(value: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variab
     variable = as_variable(value)
     ndim, what = tensor_type(variable).ndim, f"trace of `{describe(variable)}`"
     if ndim < 2:
-        raise ScanvizTypeError(
-            f"{what}, which is no matrix",
-            where=user_line(),
-            expected="at least 2 dimensions",
-            found=variable.type,
+        raise ScanvizTypeError.here(
+            f"{what}, which is no matrix", expected="at least 2 dimensions", found=variable.type
         )
     axes = normal_axis(axis1, ndim, what), normal_axis(axis2, ndim, what)
     if axes[0] == axes[1]:
-        raise ScanvizValueError(f"{what}: an axis is named twice", where=user_line(), found=(axis1, axis2))
+        raise ScanvizValueError.here(f"{what}: an axis is named twice", found=(axis1, axis2))
     return build_one(Op(TRACE, TraceParameters(whole(offset, "trace: the offset"), *axes)), variable)

@@ -9,7 +9,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.ops.support import check_meant
 
 MOST_DIMENSIONS = 64  # of an array of NumPy
@@ -20,8 +19,8 @@ def whole(value: Any, what: str, least: int | None = None, most: int | None = No
     if not isinstance(value, int | np.integer) or isinstance(value, bool):
         raise _no_option(value, what, "an integer, known when building")
     if (least is not None and value < least) or (most is not None and value > most):
-        raise ScanvizValueError(
-            f"{what} cannot be used", where=user_line(), expected=f"from {least} to {most}", found=value
+        raise ScanvizValueError.here(
+            f"{what} cannot be used", expected=f"from {least} to {most}", found=value
         )
     return int(value)
 
@@ -48,12 +47,8 @@ def one_of(value: Any, among: Sequence[str], what: str, fix: str | None = None) 
     if isinstance(value, str) and value in among:
         return value
     shown = f"`{describe(value)}`, symbolic" if isinstance(value, Variable) else repr(value)
-    raise ScanvizValueError(
-        f"{what} cannot be used",
-        where=user_line(),
-        expected=" or ".join(map(repr, among)),
-        found=shown,
-        fix=fix,
+    raise ScanvizValueError.here(
+        f"{what} cannot be used", expected=" or ".join(map(repr, among)), found=shown, fix=fix
     )
 
 
@@ -75,14 +70,14 @@ def pairs(value: Any, what: str) -> list[tuple[Any, Any]]:
         return []
     wrong = f"{what} must be a dict or a list of pairs"
     if isinstance(value, Variable):
-        raise ScanvizTypeError(wrong, where=user_line(), found=f"`{describe(value)}`")
+        raise ScanvizTypeError.here(wrong, found=f"`{describe(value)}`")
     found = list(value.items()) if isinstance(value, Mapping) else listed(value, what)
     for each in found:
         if not isinstance(each, tuple | list) or len(each) != 2:
-            raise ScanvizTypeError(wrong, where=user_line(), found=repr(each))
+            raise ScanvizTypeError.here(wrong, found=repr(each))
     return [(key, item) for key, item in found]
 
 
 def _no_option(value: Any, what: str, expected: str) -> ScanvizTypeError:
     shown = f"`{describe(value)}`, symbolic" if isinstance(value, Variable) else repr(value)
-    return ScanvizTypeError(f"{what} cannot be used", where=user_line(), expected=expected, found=shown)
+    return ScanvizTypeError.here(f"{what} cannot be used", expected=expected, found=shown)

@@ -58,9 +58,7 @@ _SIGNATURES: dict[str, _Signature] = {}
 
 def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     if inputs[0].type != RANDOM_STATE:
-        raise ScanvizTypeError(
-            f"`{describe(inputs[0])}` is no random state", where=user_line(), found=inputs[0].type
-        )
+        raise ScanvizTypeError.here(f"`{describe(inputs[0])}` is no random state", found=inputs[0].type)
     signature, count = _SIGNATURES[op.declaration.name], op.parameters.sizes
     try:
         if signature.result != "any":

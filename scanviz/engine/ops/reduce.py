@@ -19,7 +19,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.options import truth
@@ -124,16 +123,15 @@ def normal_axes(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
         return ()  # NumPy lets a scalar be reduced along its first axis
     axes = tuple(sorted(normal_axis(each, ndim, what) for each in given))
     if len(set(axes)) < len(axes):
-        raise ScanvizValueError(f"{what}: an axis is named twice", where=user_line(), found=axis)
+        raise ScanvizValueError.here(f"{what}: an axis is named twice", found=axis)
     return axes
 
 
 def _refuse_empty(name: str, variable: Variable, axes: Sequence[int]) -> None:
     shape = tensor_type(variable).shape
     if builtins.any(shape[axis] == 0 for axis in axes):
-        raise ShapeError(
+        raise ShapeError.here(
             f"{name} of `{describe(variable)}`, which has no elements there",
-            where=user_line(),
             expected="at least one element along the axes to reduce",
             found=f"`{describe(variable)}` {variable.type}, axes {tuple(axes)}",
         )

@@ -16,7 +16,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.options import listed
@@ -49,13 +48,10 @@ def _no_shape(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 def normal_axis(axis: Any, ndim: int, what: str) -> int:
     """Return an axis as a number from 0, or raise what does not fit."""
     if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
-        raise ScanvizTypeError(f"{what}: an axis must be an integer", where=user_line(), found=repr(axis))
+        raise ScanvizTypeError.here(f"{what}: an axis must be an integer", found=repr(axis))
     if not -ndim <= axis < ndim:
-        raise ScanvizValueError(
-            f"{what}: there is no axis {axis}",
-            where=user_line(),
-            expected=f"an axis of {ndim} dimensions",
-            found=axis,
+        raise ScanvizValueError.here(
+            f"{what}: there is no axis {axis}", expected=f"an axis of {ndim} dimensions", found=axis
         )
     return int(axis) % ndim
 
@@ -107,8 +103,8 @@ def _vector_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     kinds = [tensor_type(variable) for variable in inputs]
     if any(kind.ndim != 0 for kind in kinds):
         wrong = next(variable for variable, kind in zip(inputs, kinds, strict=True) if kind.ndim)
-        raise ScanvizTypeError(
-            f"`{describe(wrong)}` is not a scalar", where=user_line(), found=wrong.type, fix="T.stack([...])"
+        raise ScanvizTypeError.here(
+            f"`{describe(wrong)}` is not a scalar", found=wrong.type, fix="T.stack([...])"
         )
     dtype = np.result_type(*(kind.dtype for kind in kinds)).name if kinds else "int64"
     return (TensorType(dtype, (len(inputs),)),)
@@ -158,14 +154,11 @@ def sizes_of(shape_like: Any, what: str, ndim: int | None = None) -> list[Variab
         shape_like = shape_like.value
     if isinstance(shape_like, Variable) and tensor_type(shape_like).ndim == 1:
         if tensor_type(shape_like).dtype not in INTEGERS:
-            raise ScanvizTypeError(
-                f"{what}: sizes must be integers", where=user_line(), found=shape_like.type
-            )
+            raise ScanvizTypeError.here(f"{what}: sizes must be integers", found=shape_like.type)
         length = tensor_type(shape_like).shape[0] if ndim is None else ndim
         if length is None:
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"{what}: the length of the shape `{describe(shape_like)}` is not known",
-                where=user_line(),
                 fix="ndim=…" if what == "reshape" else "a list: [n, m], or [sizes[0], sizes[1]]",
             )
         return [as_integer(shape_like[k], f"{what}: a size") for k in range(length)]
@@ -214,17 +207,14 @@ def reshape(value: Any, new_shape: Any, ndim: int | None = None) -> Variable:
     hidden = [k for k, size in enumerate(known) if size == -1]
     wrong = [size for size in known if size is not None and size < -1]
     if len(hidden) > 1 or wrong:
-        raise ScanvizValueError(
-            "reshape: at most one size may be -1, and none less", where=user_line(), found=known
-        )
+        raise ScanvizValueError.here("reshape: at most one size may be -1, and none less", found=known)
     old = tensor_type(variable).shape
     plain = static_dims([])
     total, wanted = plain.product(old), plain.product(known)
     fits = total == wanted if not hidden else not wanted or not total or total % -wanted == 0
     if total is not None and wanted is not None and not fits:
-        raise ShapeError(
+        raise ShapeError.here(
             f"`{describe(variable)}` cannot be reshaped",
-            where=user_line(),
             expected=f"the elements of shape {old}",
             found=tuple(known),
         )
@@ -288,12 +278,11 @@ def dimshuffle(value: Any, *pattern: Any) -> Variable:
     )
     kept = [axis for axis in order if axis is not None]
     if len(set(kept)) < len(kept):
-        raise ScanvizValueError("dimshuffle: an axis is named twice", where=user_line(), found=flat)
+        raise ScanvizValueError.here("dimshuffle: an axis is named twice", found=flat)
     for axis, size in enumerate(kind.shape):
         if axis not in kept and size not in (1, None):
-            raise ScanvizValueError(
+            raise ScanvizValueError.here(
                 f"dimshuffle: axis {axis} of `{describe(variable)}` cannot be dropped",
-                where=user_line(),
                 expected="size 1",
                 found=f"size {size}",
             )
@@ -309,11 +298,8 @@ def transpose(value: Any, axes: Sequence[int] | None = None) -> Variable:
     given = range(ndim)[::-1] if axes is None else listed(axes, "transpose: axes")
     order = [normal_axis(axis, ndim, "transpose") for axis in given]
     if sorted(order) != list(range(ndim)):
-        raise ScanvizValueError(
-            "transpose: axes must name each axis once",
-            where=user_line(),
-            expected=f"{ndim} axes",
-            found=list(given),
+        raise ScanvizValueError.here(
+            "transpose: axes must name each axis once", expected=f"{ndim} axes", found=list(given)
         )
     return dimshuffle(variable, order)
 
@@ -366,12 +352,10 @@ def alloc(value: Any, *sizes: Any) -> Variable:
     wanted = sizes_of(flat, "alloc")
     known = [constant_integer(each) for each in wanted]
     if any(size is not None and size < 0 for size in known):
-        raise ShapeError("alloc: a size cannot be negative", where=user_line(), found=tuple(known))
+        raise ShapeError.here("alloc: a size cannot be negative", found=tuple(known))
     if tensor_type(variable).ndim > len(wanted):
-        raise ShapeError(
-            f"`{describe(variable)}` has more dimensions than the shape to fill",
-            where=user_line(),
-            found=variable.type,
+        raise ShapeError.here(
+            f"`{describe(variable)}` has more dimensions than the shape to fill", found=variable.type
         )
     return build_one(Op(ALLOC), variable, *wanted)
 

@@ -12,7 +12,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.shape import _no_shape
@@ -90,9 +89,8 @@ def specify_shape(value: Any, sizes: Sequence[Any]) -> Variable:
     variable = as_variable(value)
     sizes = listed(sizes, "specify_shape: the sizes")
     if len(sizes) != tensor_type(variable).ndim:
-        raise ShapeError(
+        raise ShapeError.here(
             f"specify_shape: `{describe(variable)}` has another number of dimensions",
-            where=user_line(),
             expected=variable.type,
             found=tuple(sizes),
         )

@@ -16,7 +16,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.elementwise import cast
@@ -117,11 +116,8 @@ def searchsorted(value: Any, sought: Any, side: Any = "left") -> Variable:
 def _vector(value: Any, what: str) -> Variable:
     variable = as_variable(value)
     if tensor_type(variable).ndim != 1:
-        raise ScanvizTypeError(
-            f"{what}: `{describe(variable)}` is no vector",
-            where=user_line(),
-            expected="1 dimension",
-            found=variable.type,
+        raise ScanvizTypeError.here(
+            f"{what}: `{describe(variable)}` is no vector", expected="1 dimension", found=variable.type
         )
     return variable
 
@@ -165,9 +161,8 @@ def bincount(numbers: Any, weights: Any = None, minlength: Any = 0) -> Variable:
     """Return how often each number from 0 occurs, or the sum of its weights."""
     variable = _vector(numbers, "bincount")
     if tensor_type(variable).dtype not in (*INTEGERS, BOOLEAN):
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"bincount: `{describe(variable)}` holds no whole numbers",
-            where=user_line(),
             found=variable.type,
             fix='T.bincount(T.cast(x, "int64"))',
         )

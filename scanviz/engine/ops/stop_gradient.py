@@ -13,7 +13,6 @@ from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import Type
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import as_variable, kept_shape
@@ -120,10 +119,7 @@ def grad_clip(value: Any, lower_bound: float, upper_bound: float) -> Variable:
     tensor_type(variable)
     low, high = float(lower_bound), float(upper_bound)
     if math.isnan(low) or math.isnan(high) or low > high:
-        raise ScanvizValueError(
-            "grad_clip needs an interval",
-            where=user_line(),
-            expected="lower_bound <= upper_bound",
-            found=(low, high),
+        raise ScanvizValueError.here(
+            "grad_clip needs an interval", expected="lower_bound <= upper_bound", found=(low, high)
         )
     return build_one(Op(GRAD_CLIP, BoundsParameters(low, high)), variable)

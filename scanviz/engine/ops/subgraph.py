@@ -15,7 +15,6 @@ from scanviz.engine.graph.declaration import Declaration, GraphPart, Held, Op
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.flatten import reduce_op
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build, describe
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import free_leaves, toposort
 from scanviz.engine.graph.types import TensorType, Type, fits
@@ -119,9 +118,8 @@ def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     own = _subgraph(op)
     for mine, given in zip(own.inputs, inputs, strict=True):
         if not fits(given.type, mine.type):
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"`{describe(given)}` does not fit input `{describe(mine)}` of {op}",
-                where=user_line(),
                 expected=mine.type,
                 found=given.type,
             )
@@ -216,9 +214,8 @@ def named_subgraph(
 
     def apply(*arguments: Any) -> Any:
         if len(arguments) != len(own):
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"{name} takes another number of arguments",
-                where=user_line(),
                 expected=", ".join(f"`{describe(variable)}`" for variable in own),
                 found=f"{len(arguments)} arguments",
             )
@@ -238,26 +235,22 @@ def _argument(mine: Variable, given: Any) -> Variable:
 def _check(own: Sequence[Any], results: Sequence[Any], name: Any, pullback: Any) -> None:
     """Raise where what was given makes no graph."""
     if not isinstance(name, str) or not name:
-        raise ScanvizTypeError("a named subgraph needs a name", where=user_line(), found=repr(name))
+        raise ScanvizTypeError.here("a named subgraph needs a name", found=repr(name))
     for each in (*own, *results):
         if not isinstance(each, Variable):
-            raise ScanvizTypeError(
-                f"{name}: inputs and outputs are variables", where=user_line(), found=repr(each)
-            )
+            raise ScanvizTypeError.here(f"{name}: inputs and outputs are variables", found=repr(each))
     for each in own:
         if each.owner is not None or isinstance(each, Constant):
-            raise ScanvizValueError(
+            raise ScanvizValueError.here(
                 f"{name}: `{describe(each)}` cannot be an input",
-                where=user_line(),
                 expected="a variable that nothing computes",
                 fix="T.vector(name), and the graph built of that",
             )
     if len(set(own)) < len(own) or not results:
-        raise ScanvizValueError(f"{name}: inputs are different, and there is an output", where=user_line())
+        raise ScanvizValueError.here(f"{name}: inputs are different, and there is an output")
     if pullback is not None and not callable(pullback):
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"{name}: pullback is a function",
-            where=user_line(),
             expected="pullback(inputs, outputs, cotangents)",
             found=repr(pullback),
         )

@@ -47,16 +47,14 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     try:
         array = np.asarray(value, dtype=None if dtype is None else canonical_dtype(dtype))
     except OverflowError as error:
-        raise ScanvizValueError(f"{value!r} does not fit into {dtype}", where=user_line()) from error
+        raise ScanvizValueError.here(f"{value!r} does not fit into {dtype}") from error
     except (TypeError, ValueError) as error:
-        raise ScanvizTypeError(
-            f"{value!r} is not an array of numbers", where=user_line(), found=type(value).__name__
+        raise ScanvizTypeError.here(
+            f"{value!r} is not an array of numbers", found=type(value).__name__
         ) from error
     if array.dtype.kind in "OSU":  # objects and strings
-        raise ScanvizTypeError(
-            f"{value!r} is not an array of numbers",
-            where=user_line(),
-            fix="T.stack([...]) if it holds symbolic variables",
+        raise ScanvizTypeError.here(
+            f"{value!r} is not an array of numbers", fix="T.stack([...]) if it holds symbolic variables"
         )
     if dtype is None and array.dtype == np.float64 and not isinstance(value, np.ndarray | np.generic):
         array = array.astype(config.floatX)
@@ -117,15 +115,12 @@ def as_integer(value: Any, what: str) -> Variable:
         If it is no integer scalar; ``what`` names it in the message.
     """
     if isinstance(value, bool | np.bool_) or (not isinstance(value, Variable) and not _is_whole(value)):
-        raise ScanvizTypeError(f"{what} must be an integer", where=user_line(), found=repr(value))
+        raise ScanvizTypeError.here(f"{what} must be an integer", found=repr(value))
     variable = value if isinstance(value, Variable) else constant(int(value), "int64")
     kind = tensor_type(variable)
     if kind.dtype not in INTEGERS or kind.ndim != 0:
-        raise ScanvizTypeError(
-            f"{what} must be an integer scalar",
-            where=user_line(),
-            expected="int64[]",
-            found=f"`{describe(variable)}`, {kind}",
+        raise ScanvizTypeError.here(
+            f"{what} must be an integer scalar", expected="int64[]", found=f"`{describe(variable)}`, {kind}"
         )
     if kind.dtype == "int64":
         return variable

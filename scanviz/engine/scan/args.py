@@ -9,7 +9,6 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Apply, Variable, describe
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.ops.support import as_value
 from scanviz.engine.scan import editing
 from scanviz.engine.scan.layout import Layout
@@ -89,9 +88,8 @@ class ScanArgs:
         """
         given: object = node  # annotations do not stop a user
         if not isinstance(given, Apply) or not isinstance(given.op, Scan):
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 "ScanArgs describe a loop, and this is none",
-                where=user_line(),
                 expected="the node of a loop: `result.owner` of a result of scan",
                 found=f"`{given.op}`" if isinstance(given, Apply) else repr(given),
                 fix="ScanArgs.from_node(result.owner), before anything is done to the result",

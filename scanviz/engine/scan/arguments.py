@@ -87,15 +87,11 @@ def _sequence_argument(position: int, given: Any) -> SequenceArgument:
 def _check_keys(given: Mapping[Any, Any], known: set[str], what: str, needed: str | None = None) -> None:
     unknown = sorted(str(key) for key in given if key not in known)
     if unknown:
-        raise ScanvizValueError(
-            f"{what} has unknown keys: {', '.join(unknown)}",
-            where=user_line(),
-            expected=", ".join(sorted(known)),
+        raise ScanvizValueError.here(
+            f"{what} has unknown keys: {', '.join(unknown)}", expected=", ".join(sorted(known))
         )
     if needed and given.get(needed) is None:
-        raise ScanvizValueError(
-            f"{what} needs the key {needed!r}", where=user_line(), fix=f"dict({needed}=…, taps=[…])"
-        )
+        raise ScanvizValueError.here(f"{what} needs the key {needed!r}", fix=f"dict({needed}=…, taps=[…])")
 
 
 def _taps(given: Any, what: str) -> tuple[int, ...]:
@@ -107,18 +103,14 @@ def _taps(given: Any, what: str) -> tuple[int, ...]:
         else None
     )
     if items is None or any(isinstance(tap, bool) or not isinstance(tap, int | np.integer) for tap in items):
-        raise ScanvizTypeError(
-            f"{what} must be integers", where=user_line(), expected="such as [-1, 0, 2]", found=repr(given)
+        raise ScanvizTypeError.here(
+            f"{what} must be integers", expected="such as [-1, 0, 2]", found=repr(given)
         )
     taps = tuple(int(tap) for tap in items)
     if len(set(taps)) < len(taps):
-        raise ScanvizValueError(
-            f"{what} name a step twice", where=user_line(), found=list(taps), fix="each tap once"
-        )
+        raise ScanvizValueError.here(f"{what} name a step twice", found=list(taps), fix="each tap once")
     if not taps:
-        raise ScanvizValueError(
-            f"{what} are empty", where=user_line(), fix="leave `taps` out for the current step alone"
-        )
+        raise ScanvizValueError.here(f"{what} are empty", fix="leave `taps` out for the current step alone")
     return taps
 
 
@@ -137,9 +129,8 @@ def _output_argument(position: int, given: Any) -> OutputArgument:
         _check_keys(given, {"initial", "taps"}, what)
         initial, wanted = given.get("initial"), given.get("taps")
         if initial is None and wanted:
-            raise ScanvizValueError(
+            raise ScanvizValueError.here(
                 f"{what} asks for taps but has no initial state",
-                where=user_line(),
                 found=f"taps={wanted!r}",
                 fix=f"dict(initial=…, taps={wanted!r}), with the rows that step 0 reads",
             )
@@ -161,9 +152,8 @@ def _past_taps(given: Any, what: str) -> tuple[int, ...]:
     taps = _taps(given, f"the taps of {what}")
     future = [tap for tap in taps if tap >= 0]
     if future:
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             f"{what} reads results that are not there yet",
-            where=user_line(),
             expected="negative taps: -1 is the step before",
             found=f"taps={list(taps)}",
         )
@@ -177,9 +167,8 @@ def _initial(given: Any, taps: tuple[int, ...], what: str) -> Variable:
     depth, kind = -min(taps), tensor_type(initial)
     if kind.ndim == 0 or (kind.shape[0] is not None and kind.shape[0] < depth):
         name = f"`{describe(initial)}`"
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             f"{what}: the initial state {name} must have a row for each step before the first that taps {list(taps)} reach",
-            where=user_line(),
             expected=f"at least {depth} rows: shape ({depth}, *shape of a step's result)",
             found=f"shape {shape_text(kind)}",
             fix=f"T.stack([row(-{depth}), …, row(-1)])",

@@ -140,26 +140,22 @@ def loop_settings(
 ) -> ScanSettings:
     """Return what a loop was asked for beside its computation, checked."""
     if type(truncate_gradient) is not int or truncate_gradient < -1 or truncate_gradient == 0:
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "truncate_gradient cannot be used",
-            where=user_line(),
             expected="a number of steps, or -1 for all",
             found=repr(truncate_gradient),
         )
     if not isinstance(strict, bool | int | str) or strict not in (True, False, "all"):
-        raise ScanvizValueError(
-            "strict cannot be used", where=user_line(), expected="True, False or 'all'", found=repr(strict)
+        raise ScanvizValueError.here(
+            "strict cannot be used", expected="True, False or 'all'", found=repr(strict)
         )
     if name is None:
         line = user_line()
         name = f"scan at {short_path(line.file)}:{line.line}" if line else "scan"
     tier = getattr(mode, "backend", mode)  # a Mode of the layer above, or a name
     if tier is not None and not isinstance(tier, str):
-        raise ScanvizTypeError(
-            "mode cannot be used",
-            where=user_line(),
-            expected="the name of a tier, or a Mode",
-            found=repr(mode),
+        raise ScanvizTypeError.here(
+            "mode cannot be used", expected="the name of a tier, or a Mode", found=repr(mode)
         )
     keep = config.scan.allow_gc if allow_gc is None else truth(allow_gc, "allow_gc")
     return ScanSettings(str(name), truncate_gradient, tier, keep, profile, bool(strict))
@@ -194,9 +190,8 @@ def _returned(
         return ScanResult(outputs, updates)
     if updates:
         names = ", ".join(f"`{describe(update)}`" for update in updates)
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             f"loop `{settings.name}` updates {names}, which return_updates=False would lose",
-            where=user_line(),
             fix="outputs, updates = scan(…)",
         )
     return outputs

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from scanviz.engine.errors import ScanvizNotImplementedError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Constant, Variable, build, tensor_type
-from scanviz.engine.graph.provenance import building_scan, user_line
+from scanviz.engine.graph.provenance import building_scan
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.evaluate import evaluate
@@ -122,22 +122,16 @@ def _chunk(wanted: Any, steps: Variable) -> Variable:
     """Return the number of steps of a chunk as an int64 scalar of at least 1."""
     if isinstance(wanted, str):
         if wanted != "auto":
-            raise ScanvizTypeError(
-                "save_every_N cannot be used",
-                where=user_line(),
-                expected='an integer, or "auto"',
-                found=repr(wanted),
+            raise ScanvizTypeError.here(
+                "save_every_N cannot be used", expected='an integer, or "auto"', found=repr(wanted)
             )
         root = e.ceil(e.sqrt(e.cast(steps, "float64")))
         return e.maximum(e.cast(root, "int64"), 1)
     size = as_integer(wanted, "save_every_N")
     known = constant_integer(size)
     if known is not None and known < 1:
-        raise ScanvizValueError(
-            "save_every_N must be at least 1",
-            where=user_line(),
-            expected="a positive number of steps",
-            found=known,
+        raise ScanvizValueError.here(
+            "save_every_N must be at least 1", expected="a positive number of steps", found=known
         )
     return size
 
@@ -192,9 +186,8 @@ class _Chunks:
         if self.padding:
             return count, whole, rest
         if left is not None:
-            raise ScanvizValueError(
+            raise ScanvizValueError.here(
                 f"loop `{self.settings.name}`: padding=False, and the steps are no multiple of save_every_N",
-                where=user_line(),
                 expected=f"a multiple of {constant_integer(self.size)}",
                 found=f"{constant_integer(self.steps)} steps",
                 fix="padding=True",

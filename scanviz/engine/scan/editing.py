@@ -11,7 +11,6 @@ from typing import NoReturn
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.traversal import depending_on, free_leaves
 from scanviz.engine.graph.types import TensorType, Type, fits
 from scanviz.engine.scan.loop import ScanView
@@ -36,9 +35,8 @@ def loop_variable_of(view: ScanView, variable: Variable) -> LoopVariable:
         mine = (*inner_inputs(each), *inner_outputs(each), view.outer_input(each), view.outer_output(each))
         if any(one is variable for one in mine):
             return each
-    raise ScanvizValueError(
+    raise ScanvizValueError.here(
         f"`{describe(variable)}` belongs to no loop variable of `{view.op.scan_name}`",
-        where=user_line(),
         expected="an input or output of the loop or of its step",
     )
 
@@ -50,9 +48,8 @@ def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) ->
     while reading := _readers(view, taken, inner):
         if not dependents:
             names = " and ".join(f"`{variable.name}`" for variable in reading)
-            raise ScanvizValueError(
+            raise ScanvizValueError.here(
                 f"{' and '.join(f'`{variable.name}`' for variable in gone)} cannot be taken out of `{view.op.scan_name}`",
-                where=user_line(),
                 expected="loop variables that nothing else in the step reads",
                 found=f"{names} computed from it",
                 fix="remove(…, dependents=True) to take these out too",
@@ -60,14 +57,13 @@ def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) ->
         taken.update(dict.fromkeys(reading))
         inner += [each for variable in reading for each in inner_inputs(variable)]
     if view.op.until is not None and view.op.until.condition in depending_on(inner, view.op.inner_outputs):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             f"the stop condition of `{view.op.scan_name}` depends on what is to be taken out",
-            where=user_line(),
             fix="replace it first: replace({args.cond[0]: …})",
         )
     if not any(has_outer_output(variable) for variable in view.op.variables if variable not in taken):
-        raise ScanvizValueError(
-            f"nothing would be left that `{view.op.scan_name}` gives", where=user_line(), expected="a result"
+        raise ScanvizValueError.here(
+            f"nothing would be left that `{view.op.scan_name}` gives", expected="a result"
         )
     new, mapping = rebuilt_loop(view, dict.fromkeys(taken))
     return new, mapping
@@ -163,13 +159,12 @@ def _check_known(view: ScanView, values: Collection[Variable], fresh: Collection
 
 
 def _refuse(view: ScanView, what: str, expected: str, fix: str | None = None) -> NoReturn:
-    raise ScanvizValueError(what, where=user_line(), expected=expected, fix=fix)
+    raise ScanvizValueError.here(what, expected=expected, fix=fix)
 
 
 def _misfit(view: ScanView, name: str, found: Variable, wanted: Type) -> ScanvizTypeError:
-    return ScanvizTypeError(
+    return ScanvizTypeError.here(
         f"`{describe(found)}` does not fit `{name}` of loop `{view.op.scan_name}`",
-        where=user_line(),
         expected=wanted,
         found=found.type,
     )

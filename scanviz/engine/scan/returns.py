@@ -9,7 +9,7 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe
-from scanviz.engine.graph.provenance import SourceLine, user_line
+from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.support import as_variable, python_bool
@@ -49,9 +49,8 @@ class until:  # noqa: N801  # Theano's name, used like a function
     def __init__(self, condition: Any) -> None:
         variable = as_variable(condition)
         if not isinstance(variable.type, TensorType) or variable.type.ndim != 0:
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"the condition `{describe(variable)}` of until must be one number",
-                where=user_line(),
                 expected="a scalar",
                 found=str(variable.type),
                 fix="until(T.all(condition)) or until(T.any(condition))",

@@ -7,7 +7,6 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.ops.elementwise import maximum, minimum, subtract
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import dimension
@@ -27,10 +26,8 @@ def number_of_steps(sequences: Sequence[SequenceArgument], n_steps: Any, name: s
     """
     if n_steps is None:
         if not sequences:
-            raise ScanvizValueError(
-                f"loop `{name}` has no number of steps",
-                where=user_line(),
-                fix="n_steps=…, or sequences=… to run over",
+            raise ScanvizValueError.here(
+                f"loop `{name}` has no number of steps", fix="n_steps=…, or sequences=… to run over"
             )
         lengths = [possible_steps(sequence) for sequence in sequences]
         shortest = lengths[0]
@@ -41,15 +38,12 @@ def number_of_steps(sequences: Sequence[SequenceArgument], n_steps: Any, name: s
         isinstance(n_steps, Variable) and tensor_type(n_steps).dtype.startswith("float")
     ):
         shown = f"`{describe(n_steps)}`, {n_steps.type}" if isinstance(n_steps, Variable) else repr(n_steps)
-        raise ScanvizTypeError(
-            "n_steps must be an integer", where=user_line(), found=shown, fix="T.cast(n, 'int64')"
-        )
+        raise ScanvizTypeError.here("n_steps must be an integer", found=shown, fix="T.cast(n, 'int64')")
     steps = as_integer(n_steps, "n_steps")
     asked = constant_integer(steps)
     if asked is not None and asked < 0:
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             f"n_steps cannot be negative: {asked}",
-            where=user_line(),
             fix="go_backwards=True to run over the sequences from their ends",
         )
     for sequence in sequences:
@@ -79,9 +73,8 @@ def _check_length(sequence: SequenceArgument, asked: int | None) -> None:
     if asked is None or rows is None or rows - lost_rows(sequence) >= asked:
         return
     taps = f" with taps {list(sequence.taps)}" if sequence.taps != (0,) else ""
-    raise ScanvizValueError(
+    raise ScanvizValueError.here(
         f"sequence {sequence.label} is too short for {asked} steps{taps}",
-        where=user_line(),
         expected=f"at least {asked + lost_rows(sequence)} rows",
         found=f"{rows} rows",
         fix="a smaller n_steps, or no n_steps at all to stop with the shortest sequence",

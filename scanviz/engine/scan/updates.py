@@ -7,7 +7,6 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.ops.options import listed
 from scanviz.engine.scan.result import no_variable, updates_error
@@ -48,9 +47,8 @@ class Updates(dict[SharedVariable, Variable]):
             for key, value in _pairs(other):
                 _check_key(key)
                 if key in self and self[key] is not value:
-                    raise ScanvizValueError(
+                    raise ScanvizValueError.here(
                         f"two different updates for `{describe(key)}`",
-                        where=user_line(),
                         fix="keep one of them, or combine the values",
                     )
                 self[key] = value
@@ -76,10 +74,8 @@ class Updates(dict[SharedVariable, Variable]):
 def _check_key(key: object) -> None:
     if not isinstance(key, SharedVariable):
         shown = describe(key) if isinstance(key, Variable) else repr(key)
-        raise ScanvizTypeError(
-            f"only shared variables can be updated, `{shown}` is none",
-            where=user_line(),
-            fix="shared(value)",
+        raise ScanvizTypeError.here(
+            f"only shared variables can be updated, `{shown}` is none", fix="shared(value)"
         )
 
 
@@ -91,9 +87,8 @@ def _pairs(given: Any) -> Iterable[tuple[Any, Any]]:
     pairs = listed(given, "updates")
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 "updates are a dict or a list of pairs",
-                where=user_line(),
                 expected="(shared variable, new value)",
                 found=repr(pair),
             )

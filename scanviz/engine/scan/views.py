@@ -7,7 +7,6 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.support import as_variable
 from scanviz.engine.scan.arguments import as_list
@@ -80,9 +79,7 @@ def reduce(
     array(6.)
     """
     if not as_list(outputs_info):
-        raise ScanvizValueError(
-            "a reduction needs a value to start from", where=user_line(), fix="outputs_info=0.0"
-        )
+        raise ScanvizValueError.here("a reduction needs a value to start from", fix="outputs_info=0.0")
     rows, updates = scan(
         fn,
         sequences=sequences,
@@ -98,9 +95,7 @@ def reduce(
     if return_updates:
         return ScanResult(outputs, updates)
     if updates:
-        raise ScanvizValueError(
-            "this reduction has updates, which return_updates=False would lose", where=user_line()
-        )
+        raise ScanvizValueError.here("this reduction has updates, which return_updates=False would lose")
     return outputs
 
 
@@ -182,9 +177,8 @@ def filter(  # Haskell's name
     )
     masks = masks or []
     if len(masks) not in (1, len(given)):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "filter needs one condition, or one for each sequence",
-            where=user_line(),
             expected=f"1 or {len(given)}",
             found=len(masks),
         )
@@ -199,9 +193,8 @@ def filter(  # Haskell's name
 def _check_mask(mask: Variable) -> None:
     kind = tensor_type(mask)
     if kind.dtype != "bool" or kind.ndim != 1:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "filter's condition must be true or false for each row",
-            where=user_line(),
             expected="a boolean scalar from fn",
             found=f"{kind.dtype} with {kind.ndim - 1} dimensions",
             fix="T.all(…), or a comparison such as x > 0",
@@ -210,10 +203,8 @@ def _check_mask(mask: Variable) -> None:
 
 def _plain(sequence: Any, go_backwards: bool) -> Variable:
     if isinstance(sequence, dict):
-        raise ScanvizTypeError(
-            f"filter takes plain sequences, not {describe_keys(sequence)}",
-            where=user_line(),
-            fix="sequences=x",
+        raise ScanvizTypeError.here(
+            f"filter takes plain sequences, not {describe_keys(sequence)}", fix="sequences=x"
         )
     variable = as_variable(sequence)
     return getitem(variable, slice(None, None, -1)) if go_backwards else variable

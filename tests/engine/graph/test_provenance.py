@@ -4,6 +4,7 @@ import pickle
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.provenance import (
     Provenance,
     SourceLine,
@@ -26,6 +27,17 @@ def test_the_line_is_the_users_not_the_librarys():
 def test_an_operator_has_the_users_line_too():
     y = T.vector("x") + 1
     assert y.owner.provenance.source.text() == 'y = T.vector("x") + 1'
+
+
+def test_an_error_of_here_has_the_users_line_and_its_parts():
+    error = ScanvizValueError.here("`n` is odd", expected="an even number", found=3, fix="n + 1")
+    assert error.where.file == __file__ and error.where.text().startswith("error = ScanvizValueError.here")
+    assert (error.what, error.expected, error.found, error.fix) == (
+        "`n` is odd",
+        "an even number",
+        3,
+        "n + 1",
+    )
 
 
 def test_a_node_of_a_step_knows_its_loop():

@@ -8,7 +8,6 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.ops.shape import dimension, dimshuffle, normal_axis
 from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.support import as_integer, as_variable, constant, constant_integer
@@ -68,7 +67,7 @@ def vmap(
     array([0.   , 0.992])
     """
     if not callable(fn):
-        raise ScanvizTypeError("vmap takes a function", where=user_line(), found=repr(fn), fix="vmap(fn)(x)")
+        raise ScanvizTypeError.here("vmap takes a function", found=repr(fn), fix="vmap(fn)(x)")
 
     def mapped(*arguments: Any, **named: Any) -> Any:
         axes = [*_axes_of("in_axes", in_axes, len(arguments)), *[0] * len(named)]
@@ -88,9 +87,8 @@ def _axes_of(what: str, axes: Any, count: int) -> list[int | None]:
     """Return an axis for each argument or result."""
     listed = list(axes) if isinstance(axes, list | tuple) else [axes] * count
     if len(listed) != count or not all(each is None or type(each) is int for each in listed):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             f"vmap: {what} cannot be used",
-            where=user_line(),
             expected=f"an int, None, or a list of {count} of these",
             found=repr(axes),
         )
@@ -113,9 +111,8 @@ def _slice(value: Any, axis: int | None, rows: dict[Variable, Variable]) -> Any:
     variable = as_variable(value)
     kind = tensor_type(variable)
     if not kind.ndim:
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             f"vmap: `{describe(variable)}` has no axis to apply a function over",
-            where=user_line(),
             expected="at least one dimension",
             found=kind,
             fix="in_axes=None for what is the same for all rows",
@@ -138,9 +135,8 @@ def _checked_rows(
 ) -> tuple[dict[Variable, BatchedRows], Variable]:
     """Return what stands for what ``fn`` is called with, all of one number of rows, and that number."""
     if not rows and axis_size is None:
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "vmap: no argument has an axis to apply the function over",
-            where=user_line(),
             fix="axis_size=n for as many equal results",
         )
     sizes = {tensor_type(row).shape[0] for row in rows.values()} - {None}
@@ -149,7 +145,7 @@ def _checked_rows(
         sizes |= {constant_integer(wanted)} - {None}
     if len(sizes) > 1:
         found = ", ".join(f"`{describe(row)}` {row.type}" for row in rows.values())
-        raise ShapeError("vmap: the arguments have different numbers of rows", where=user_line(), found=found)
+        raise ShapeError.here("vmap: the arguments have different numbers of rows", found=found)
     if sizes:
         count: Variable = constant(sizes.pop(), "int64")
     else:
@@ -196,9 +192,8 @@ def _placed(rows: BatchedRows, result: Variable, axis: int | None, count: Variab
     """Return a result with its axis where it is wanted."""
     if axis is None:
         if rows.batched:
-            raise ScanvizValueError(
+            raise ScanvizValueError.here(
                 f"vmap: `{describe(result)}` differs from row to row",
-                where=user_line(),
                 expected="a result that is the same for all rows, for out_axes=None",
                 fix="out_axes=0",
             )
